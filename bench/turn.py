@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from bench import servers
 from bench.measure import Goal, Part, alternate, median, ratio_goal
 from bench.table import Table
-from pbem.boards import TINTS, drawn
+from pbem.boards import TINTS
+from pbem.games import part_of
 from pbem.mail.compose import Composer
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
@@ -86,7 +87,7 @@ class _Bench:
 
     def drawn(self) -> list[Board]:
         """The boards that both readers see."""
-        game, match = drawn("spaceships"), self.referee.match()
+        game, match = part_of("spaceships", "boards"), self.referee.match()
         assert game is not None
         return [board for seat in match.seats for board in game.boards(match.view(seat) or {})]
 

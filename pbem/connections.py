@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Asked = socket.socket | tuple[bytes, socket.socket]  # as socketserver has it
 
-__all__ = ["Connection", "LimitedThreads", "least_important"]
-
 SHARES = 4  # networks among which connections are divided when all are taken
 PATIENCE = 1.0  # seconds of silence after which a connection makes room for another when all are taken
 BUSY = 10.0  # seconds without a result after which it does so however much it says

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["make_folder", "replace", "sync", "write"]
-
 
 def sync(path: Path) -> None:
     """Have a file, or the names in a folder, on the disk."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["example_folder"]
-
 
 def example_folder() -> Path:
     """The folder with pbem.example.toml and what is added to a mail server."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["ALL", "FETCHING", "Failpoints", "passing"]
-
 Failpoints = Callable[[str], None]
 """Called with the name of the point that is being passed."""
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar, overload
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Grown"]
-
 Item_co = TypeVar("Item_co", covariant=True)
 
 
@@ -54,14 +52,8 @@ class Grown(Sequence[Item_co], Generic[Item_co]):
     def __iter__(self) -> Iterator[Item_co]:
         return islice(self._items, self._count)
 
-    def __reversed__(self) -> Iterator[Item_co]:
-        return islice(reversed(self._items), len(self._items) - self._count, None)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Grown) and tuple(self) == tuple(other)
 
     def __hash__(self) -> int:
         return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"Grown({list(self)})"

@@ -15,12 +15,10 @@ from pathlib import Path
 
 from pbem.phrase import Moment, Phrase, Span, fill
 
-__all__ = ["ENGLISH", "LANGUAGES", "Catalogue", "catalogue", "languages", "say", "template_folder"]
-
 ENGLISH = "en"
 
 Catalogue = gettext.NullTranslations
-"""What is said in a language; the null one says everything as it stands."""
+"""The messages of a language; the null catalogue leaves every text as it stands."""
 
 
 def template_folder() -> Path:
@@ -68,26 +66,23 @@ def say(text: object, known: Catalogue) -> object:
         return text
     if type(known) is Catalogue:  # the null one: a phrase is its own English sentence
         return str(text)
+    language = known.info().get("language")
     if isinstance(text, Moment):
-        return _moment(text, known)
+        return _moment(text, known, language) if language else str(text)
     if isinstance(text, Span):
-        return _span(text, known)
+        return _span(text, language) if language else str(text)
     facts = {name: say(fact, known) for name, fact in text.facts.items()}
     return fill(known.gettext(text.template) if text.template else "", facts)
 
 
-def _moment(moment: Moment, known: Catalogue) -> str:
-    pattern = known.pgettext("date", "EEEE d MMMM yyyy, HH:mm")
-    if not (language := known.info().get("language")):
-        return str(moment)
+def _moment(moment: Moment, known: Catalogue, language: str) -> str:
     from babel.dates import format_datetime
 
+    pattern = known.pgettext("date", "EEEE d MMMM yyyy, HH:mm")
     return format_datetime(moment.time, pattern, locale=language)
 
 
-def _span(span: Span, known: Catalogue) -> str:
-    if not (language := known.info().get("language")):
-        return str(span)
+def _span(span: Span, language: str) -> str:
     from babel.lists import format_list
     from babel.units import format_unit
 

@@ -10,19 +10,17 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-__all__ = ["DEPTH", "JsonObject", "depth"]
-
 JsonObject = dict[str, Any]
 
 DEPTH: Final = 32
-"""Of lists and objects in one another: each reader of a proof, in whatever language, stops there."""
+"""The most lists and objects inside one another: each reader of a proof, in whatever language, stops there."""
 
 # A text without an end counts as one: looked for again from each of its quotes, it would take quadratic time.
 _NO_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[^\[\]{}"]++')
 
 
 def depth(text: bytes) -> int:
-    """How deep the lists and objects of this JSON are nested; measured only if there are many."""
+    """The depth to which lists and objects are nested in this JSON; measured only if there are many."""
     if text.count(b"[") + text.count(b"{") <= DEPTH:
         return 0
     deepest = now = 0

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 
-__all__ = ["is_of_this_machine", "network_of"]
-
 PREFIXES = {4: 24, 6: 64}
 
 
@@ -21,7 +19,7 @@ def network_of(address: str) -> str:
 
 
 def is_of_this_machine(address: str) -> bool:
-    """Whether a client is on this machine: behind a Unix socket, or at the loopback."""
+    """True if a client is on this machine: behind a Unix socket, or at the loopback."""
     known = _read(address)
     return not address or (known is not None and known.is_loopback)
 

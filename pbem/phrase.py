@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-__all__ = ["Moment", "Phrase", "Span", "either"]
-
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -39,7 +37,7 @@ class Phrase(str):
         return phrase
 
     def given(self, **facts: object) -> Phrase:
-        """The same sentence with other facts."""
+        """A copy of the sentence with other facts."""
         return Phrase(self.template, **facts)
 
     @staticmethod
@@ -66,7 +64,18 @@ class Phrase(str):
         return {"template": self.template, "facts": facts}
 
 
-class Moment(Phrase):
+class _Constant(Phrase):
+    """A phrase without places for facts."""
+
+    __slots__ = ()
+
+    def given(self, **facts: object) -> Phrase:
+        """The same: there are no other facts in it."""
+        assert not facts
+        return self
+
+
+class Moment(_Constant):
     """A local time, written out: `Sunday 8 March 2026, 13:00`."""
 
     __slots__ = ("time",)
@@ -82,18 +91,13 @@ class Moment(Phrase):
     def __getnewargs__(self) -> tuple[datetime]:  # type: ignore[override]  # not those of a text
         return (self.time,)
 
-    def given(self, **facts: object) -> Phrase:
-        """The same: there are no other facts in it."""
-        assert not facts
-        return self
-
     @property
     def document(self) -> dict[str, object]:
         """The time in plain values."""
         return {"moment": self.time.isoformat()}
 
 
-class Span(Phrase):
+class Span(_Constant):
     """A length of time in words, its two largest parts: `2 days and 1 hour`."""
 
     __slots__ = ("seconds",)
@@ -115,11 +119,6 @@ class Span(Phrase):
         """Its two largest units in English, the larger first, and how many there are of each."""
         return _parts(self.seconds)
 
-    def given(self, **facts: object) -> Phrase:
-        """The same: there are no other facts in it."""
-        assert not facts
-        return self
-
     @property
     def document(self) -> dict[str, object]:
         """The seconds."""
@@ -138,10 +137,10 @@ def _parts(seconds: int) -> list[tuple[str, int]]:
 def either(words: Iterable[object]) -> Phrase:
     """The words as a choice: `2 or 3 or 4`; raises ValueError if there are none."""
     first, *others = words
-    return reduce(lambda before, word: Phrase("{first} or {last}", first=before, last=word), others, _alone(first))
+    return reduce(lambda before, word: Phrase("{first} or {last}", first=before, last=word), others, _phrased(first))
 
 
-def _alone(word: object) -> Phrase:
+def _phrased(word: object) -> Phrase:
     return word if isinstance(word, Phrase) else Phrase("{word}", word=word)
 
 

@@ -7,16 +7,21 @@ that nobody understands a letter in a way of their own. A leaf: no reading, no j
 
 from __future__ import annotations
 
-from typing import Generic, Literal, NamedTuple, TypeVar
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 DEFAULT = 0
-"""What stands for the number of the turn in default orders: they are for whichever turn is missed."""
+"""The number of the turn in default orders: they are for whichever turn is missed."""
 
 
 class Request(msgspec.Struct, frozen=True, tag=True):
-    """What a command asks for. Where the command has faults, it holds what could be read."""
+    """The request of a command. If the command has faults, it holds what could be read."""
 
 
 class InMatch(Request, frozen=True):
@@ -187,7 +192,7 @@ class SubmitOrders(InMatch, frozen=True):
 
     @property
     def untouched(self) -> bool:
-        """Whether the form came back empty: a player who means to order nothing says `final`, or so in a comment."""
+        """True if the form came back empty: a player who means to order nothing says `final`, or so in a comment."""
         return not (self.final or self.text.strip())
 
 
@@ -213,7 +218,7 @@ class Section(NamedTuple):
 
 
 class Sections(InMatch, frozen=True):
-    """What a letter of a sealed match brings, in its order."""
+    """The sections of a letter of a sealed match, in its order."""
 
     sections: tuple[Section, ...] = ()
 
@@ -230,7 +235,7 @@ class Reveal(Sections, frozen=True):
     """`reveal`."""
 
 
-# What takes effect at once.
+# Sentences, which take effect at once.
 
 
 class Agree(InMatch, frozen=True):
@@ -310,52 +315,16 @@ class Unobserve(InMatch, frozen=True):
     """`unobserve`."""
 
 
-AnyRequest = (
-    AskHelp
-    | ListGames
-    | MailRules
-    | MailSheet
-    | ListMatches
-    | ShowStandings
-    | Register
-    | Confirm
-    | WhoAmI
-    | AddKey
-    | RevokeKey
-    | KeepKeys
-    | Recover
-    | AddAddress
-    | Choose
-    | TakeVacation
-    | Block
-    | Unblock
-    | Propose
-    | Accept
-    | Decline
-    | Join
-    | Withdraw
-    | SubmitSetup
-    | SubmitOrders
-    | Preview
-    | Clear
-    | Seal
-    | TakeSteps
-    | Reveal
-    | Draw
-    | Annul
-    | Resign
-    | Extend
-    | Claim
-    | Substitute
-    | ShowStatus
-    | MailReports
-    | ShowDiary
-    | MailTranscript
-    | SendPress
-    | Observe
-    | Unobserve
-)
-"""Each of them: what comes out of the sandbox is none but these."""
+def _leaves(kind: type[Request]) -> Iterator[type[Request]]:
+    below = kind.__subclasses__()
+    yield from (leaf for one in below for leaf in _leaves(one)) if below else (kind,)
+
+
+if TYPE_CHECKING:
+    AnyRequest = Request
+else:
+    AnyRequest = reduce(or_, _leaves(Request))
+"""One of the requests above: msgspec decodes nothing else from what the sandbox answers."""
 
 Requested = TypeVar("Requested", bound=AnyRequest)
 Requested_co = TypeVar("Requested_co", bound=AnyRequest, covariant=True)
@@ -370,7 +339,7 @@ class SignedForm(msgspec.Struct, Generic[Requested_co], frozen=True):
     prev: str | None = None
     rev: int | None = None
     game: int | None = None
-    """Where the request itself names none, the game or turn in its words or in its header."""
+    """If the request itself names none, the game or turn in its words or in its header."""
     turn: int | None = None
     """`DEFAULT`: whichever is missed."""
 

@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 from typing import Self
 
-__all__ = ["Place", "PostgresqlAddress"]
-
 _URL = re.compile(
     r"postgres(?:ql)?://(?:[^\s@/?#\[\]]*@)?(?P<shown>[A-Za-z0-9._,:%\[\]-]*(?:/[A-Za-z0-9._%-]*)?)(?:\?[^\s#]*)?"
 )
@@ -45,4 +43,4 @@ class PostgresqlAddress:
 
 
 Place = Path | PostgresqlAddress
-"""Of a store."""
+"""The address of a store."""

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["ONCE", "is_repeated", "without_comments"]
-
 ONCE = ("date", "content-type", "content-transfer-encoding")  # what a text says, and when: RFC 5322 3.6, RFC 2045
 
 

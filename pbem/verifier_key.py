@@ -12,8 +12,6 @@ import re
 
 import msgspec
 
-__all__ = ["COSIGNATURE", "LOG", "MOST_SIGNATURES", "VerifierKey"]
-
 LOG = 1
 """The signature type of a log's own Ed25519 key."""
 
@@ -21,7 +19,7 @@ COSIGNATURE = 4
 """The signature type of a witness: Ed25519, with the time."""
 
 MOST_SIGNATURES = 16
-"""So many lines of signatures a note has at most: a reader need not take more."""
+"""The most lines of signatures that a note has: a reader need not take more."""
 
 _NAME = re.compile(r"[^\s+\x00-\x20\x7f]{1,253}")
 

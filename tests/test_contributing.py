@@ -41,7 +41,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (whole,) = re.findall(rf"^ *{re.escape(line)}\n", text, re.MULTILINE)
         parts = (whole, found["text"]) if found["where"] == "after" else (found["text"], whole)
         path.write_text(text.replace(whole, "".join(parts)), "utf-8")
-    assert followed == 14
+    assert followed == 13
     return folder
 
 

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pbem.config.limits import Limits
 from pbem.desk.reading import Question, find
 from pbem.identity import parse_key, ssh
+from pbem.match.signed import Signed
 from pbem.player.sealed_view import Contradiction
 from pbem.player.signed_texts import Unread, check_resigned, check_seal
 from pbem.proof.signed_letters import Letters
@@ -119,8 +120,9 @@ def the_proof(content: str, form: SignedForm[Any]) -> bool:
     match: Any = SimpleNamespace(
         id="m1", server=SERVER, name=lambda _: "ann", players=(player,), phase="playing", game=1, turn=1
     )
+    received = Signed(_letter(content), "key", PUBLIC.fingerprint, "2026-03-01T00:00:00Z")
     try:
-        return Letters({}).said(match, form, 1, _letter(content), None, b"", "2026-03-01T00:00:00Z") == form
+        return Letters({}).said(match, form, 1, received, None) == form
     except ValueError:
         return False
 

@@ -1,4 +1,4 @@
-"""How boards are drawn: the colours of their tints, rows of HTML tables, pictures, record sheets.
+"""The drawing of boards: the colours of their tints, rows of HTML tables, pictures, record sheets.
 
 A game's own modules turn a view into boards and words (`games/squares.py`). `text` sets them as text, `table` as
 HTML; `picture` draws them as PNG, `sheet` as PDF. All input comes from `Rules.view`, so nothing here can tell more
@@ -7,54 +7,12 @@ than the view does. No text of letters lives here: a game's module `words` says 
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, cast
-
-from pbem.games import GAMES
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import ModuleType
+    from collections.abc import Mapping
 
-    from pbem.games import Report
-    from pbem.games.squares import Board
-
-__all__ = ["TINTS", "Drawn", "drawn", "words"]
-
-
-class Drawn(Protocol):
-    """The module `boards` of a game that has boards."""
-
-    def boards(self, view: Mapping[str, object]) -> list[Board]:
-        """The boards of a view, the reader's own first."""
-
-    def truth(self, views: Mapping[int, Mapping[str, object]], seat: int) -> list[Board]:
-        """All sides as they were, the reader's own first, from every seat's view once everything is revealed."""
-
-    def blank(self) -> list[Board]:
-        """The boards of a record sheet: empty, under the default options."""
-
-    def happened(self, reports: Sequence[Report]) -> Board | None:
-        """A board of what happened in one turn, for games that show that separately."""
-
-
-@cache
-def drawn(game: str) -> Drawn | None:
-    """The boards of a game by its name; None for a game that is played by text alone."""
-    place = f"{GAMES[game]}.boards"
-    try:
-        found = find_spec(place)
-    except ModuleNotFoundError:  # a game that is one module has no others
-        found = None
-    return cast("Drawn", import_module(place)) if found else None
-
-
-@cache
-def words(game: str) -> ModuleType:
-    """The words that a game's templates put beside its boards: its module `words`."""
-    return import_module(f"{GAMES[game]}.words")
+__all__ = ["TINTS"]
 
 
 class Tint(NamedTuple):

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from pbem.games.squares import Board, Panel, Square
     from pbem.phrase import Phrase
 
-__all__ = ["FRESH", "BoardTable", "markup"]
-
 FRESH: Final = "display:block;border:2px solid #facc15;margin:0 1px"
-"""How the text of a square stands out in which something happened: within the cell, so that grids keep their size."""
+"""The style of a square in which something happened: within the cell, so that grids keep their size."""
 _LETTERS: Final = "font-family:Consolas,Menlo,monospace;font-size:13px;line-height:18px;text-align:center"
 _LINES: Final = "border-collapse:collapse;border-color:#808080;margin:0"
 _END: Final = '<br clear="all" style="clear:both">'
@@ -44,7 +42,7 @@ def markup(square: Square) -> Markup:
 
 
 class BoardTable:
-    """What templates draw boards with, in one language: `say` gives a phrase's words."""
+    """The filters with which templates draw boards, in one language: `say` gives a phrase's words."""
 
     def __init__(self, say: Callable[[object], object]) -> None:
         self.say = say

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pbem.games.squares import Board, Panel
 
-__all__ = ["draw"]
-
 PAPER: Final = "#fbfbfa"
 INK: Final = "#1c1917"
 LINE: Final = "#a8a29e"
@@ -36,7 +34,7 @@ GAP: Final = 16
 TITLE: Final = 34
 BLACK: Final = "#000000"
 SHADES: Final = (0.25, 0.45)
-"""How dark the two sides of a block are."""
+"""The darkness of the two sides of a block."""
 PLANE: Final = "#f1efec"
 
 Point = tuple[float, float]
@@ -98,7 +96,7 @@ def _board(board: Board, title: str, count: int) -> Image.Image:
     if not title:
         return body
     picture = Image.new("RGB", (body.width, body.height + TITLE), PAPER)
-    ImageDraw.Draw(picture).text((2, TITLE // 2), title, INK, _font(22), anchor="lm")
+    ImageDraw.Draw(picture).text((2, TITLE // 2), title, INK, font(22), anchor="lm")
     picture.paste(body, (0, TITLE))
     return picture
 
@@ -120,7 +118,7 @@ def _grid(panel: Panel, side: int) -> Image.Image:
 @lru_cache(maxsize=256)
 def _name(text: str, side: int) -> Image.Image:
     tile = Image.new("RGB", (side, side), PAPER)
-    ImageDraw.Draw(tile).text((side / 2, side / 2), text, INK, _font(side * 0.45), anchor="mm")
+    ImageDraw.Draw(tile).text((side / 2, side / 2), text, INK, font(side * 0.45), anchor="mm")
     return tile
 
 
@@ -137,19 +135,20 @@ def _tile(square: Square, side: int) -> Image.Image:
         pen.ellipse((side / 2 - 1, side / 2 - 1, side / 2 + 1, side / 2 + 1), fill=LINE)
     else:
         size = side * (0.5 if len(square.symbol) < 3 else 0.38)
-        pen.text((side / 2, side / 2), square.symbol, ink or INK, _font(size), anchor="mm")
+        pen.text((side / 2, side / 2), square.symbol, ink or INK, font(size), anchor="mm")
     return tile
 
 
 @lru_cache(maxsize=32)
-def _font(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+def font(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """Pillow's own font, so that the bytes are the same everywhere."""
     return ImageFont.load_default(round(size))
 
 
 # The cube: each layer a plane of tiles, the first on top; what stands in a cell is a block on its tile.
 
 STEP: Final = (26, 13)
-"""How far right and down the next square lies: two to one, as isometric drawings have it on screens."""
+"""The offset of the next square, right and down: two to one, as isometric drawings have it on screens."""
 STOREY: Final = 154
 BLOCK: Final = 20
 
@@ -177,7 +176,7 @@ def _cube(panels: Sequence[Panel]) -> Image.Image:
             pen.line([point(at, 0), point(at, columns)], LINE)
         for at in range(columns + 1):
             pen.line([point(0, at), point(rows, at)], LINE)
-        pen.text((point(rows, 0)[0] - 10, point(rows, 0)[1]), panel.name, INK, _font(18), anchor="mm")
+        pen.text((point(rows, 0)[0] - 10, point(rows, 0)[1]), panel.name, INK, font(18), anchor="mm")
         for row, column in product(range(rows), range(columns)):
             square = panel.squares[row][column]
             if square != PLAIN:
@@ -187,7 +186,7 @@ def _cube(panels: Sequence[Panel]) -> Image.Image:
     for names, way in ((panels[0].columns, 1), (panels[0].rows, -1)):
         for at, name in enumerate(names):
             place = (left + way * ((at + 0.5) * over + 20), GAP + (at + 0.5) * down)
-            pen.text(place, name, INK, _font(13), anchor="mm")
+            pen.text(place, name, INK, font(13), anchor="mm")
     return picture
 
 
@@ -204,4 +203,4 @@ def _block(pen: ImageDraw.ImageDraw, square: Square, corners: Sequence[Point], h
         pen.polygon([front, right, corners[1], corners[2]], fill=_between(background or PAPER, BLACK, SHADES[1]))
     pen.polygon(top, fill=background or PAPER, outline=GOLD if square.fresh else LINE, width=2 if square.fresh else 1)
     middle = ((top[0][0] + front[0]) / 2, (top[0][1] + front[1]) / 2)
-    pen.text(middle, square.symbol, ink or INK, _font(13 if len(square.symbol) < 3 else 10), anchor="mm")
+    pen.text(middle, square.symbol, ink or INK, font(13 if len(square.symbol) < 3 else 10), anchor="mm")

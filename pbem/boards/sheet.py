@@ -10,16 +10,15 @@ import io
 import time
 from typing import TYPE_CHECKING, Final
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
+from pbem.boards.picture import font
 from pbem.games.squares import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.games.squares import Board, Panel
-
-__all__ = ["sheet"]
 
 DOTS: Final = 300
 PAGE: Final = (2480, 3508)
@@ -37,11 +36,11 @@ def sheet(title: str, boards: Sequence[Board], text: str) -> bytes:
     lines = text.rstrip("\n").split("\n")
     page = Image.new("1", PAGE, 1)
     pen = ImageDraw.Draw(page)
-    pen.text((MARGIN, MARGIN), title, 0, _font(64))
+    pen.text((MARGIN, MARGIN), title, 0, font(64))
     y = MARGIN + 110
     side = min(_side(board, len(boards)) for board in boards)
     for board in boards:
-        pen.text((MARGIN, y), lines.pop(0), 0, _font(TEXT))
+        pen.text((MARGIN, y), lines.pop(0), 0, font(TEXT))
         x, y = MARGIN, y + 70
         for panel in board.panels:
             _draw(pen, panel, x, y, side)
@@ -50,7 +49,7 @@ def sheet(title: str, boards: Sequence[Board], text: str) -> bytes:
     for line in lines:
         columns = line.split("\t")
         for at, words in enumerate(columns):
-            pen.text((MARGIN + at * (PAGE[0] - 2 * MARGIN) // len(columns), y), words, 0, _font(TEXT))
+            pen.text((MARGIN + at * (PAGE[0] - 2 * MARGIN) // len(columns), y), words, 0, font(TEXT))
         y += 58
     if y > PAGE[1] - MARGIN:
         raise ValueError(f"the sheet of {title} has too many lines")
@@ -73,7 +72,7 @@ def _draw(pen: ImageDraw.ImageDraw, panel: Panel, x: int, y: int, side: int) -> 
     names += [(column, at, 0) for at, column in enumerate(columns, start=1)]
     names += [(row, 0, at) for at, row in enumerate(rows, start=1)]
     for word, along, down in names:
-        pen.text((x + (along + 0.5) * side, y + (down + 0.5) * side), word, 0, _font(side // 2), anchor="mm")
+        pen.text((x + (along + 0.5) * side, y + (down + 0.5) * side), word, 0, font(side // 2), anchor="mm")
     right, bottom = x + (len(columns) + 1) * side, y + (len(rows) + 1) * side
     for along in range(1, len(columns) + 2):
         pen.line((x + along * side, y + side, x + along * side, bottom), 0, 3)
@@ -84,9 +83,5 @@ def _draw(pen: ImageDraw.ImageDraw, panel: Panel, x: int, y: int, side: int) -> 
             if square != PLAIN:
                 place = (x + (along + 0.5) * side, y + (down + 0.5) * side)
                 pen.text(
-                    place, square.symbol, 0, _font(side * 9 // (16 + 5 * max(0, len(square.symbol) - 2))), anchor="mm"
+                    place, square.symbol, 0, font(side * 9 // (16 + 5 * max(0, len(square.symbol) - 2))), anchor="mm"
                 )
-
-
-def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(size)

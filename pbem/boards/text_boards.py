@@ -7,45 +7,26 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from itertools import zip_longest
+from string import Formatter
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, Protocol
-
-from pbem.games.squares import Line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pbem.games.squares import Panel, Square
-
-__all__ = ["TextSetter", "columns", "numbered", "starting"]
+    from pbem.games.squares import Line, Panel, Square
 
 WIDTH: Final = 76
 TITLE: Final = 74
 _NO_BREAK: Final = "\xa0"
 
 
-class Labelled(Protocol):
-    """Something with labels, and the parts of what is said about it."""
-
-    @property
-    def labels(self) -> Sequence[object]:
-        """What it is about."""
+class Listed(Protocol):
+    """An entry of a list: fields that a pattern names, and the parts of what is said about them."""
 
     @property
     def parts(self) -> Sequence[str]:
-        """What is said about it."""
-
-
-class Happening(Protocol):
-    """Something that happened: its labels, and its outcomes, each in pieces that make one sentence."""
-
-    @property
-    def labels(self) -> Sequence[object]:
-        """What was done, and where."""
-
-    @property
-    def outcomes(self) -> Iterable[Sequence[str] | Line]:
-        """Its outcomes."""
+        """The parts of the text."""
 
 
 def wrapped(text: str, width: int, indent: int, *, words: bool = True) -> str:
@@ -93,12 +74,12 @@ def numbered(text: str) -> str:
 
 
 def starting(text: str, starts: Sequence[str]) -> str:
-    """Those lines of a text that begin with one of these."""
+    """The lines of a text that begin with one of these."""
     return "\n".join(line for line in text.splitlines() if line.startswith(tuple(starts)))
 
 
 class TextSetter:
-    """What templates set words with, in one language: `say` gives a phrase's words."""
+    """The filters with which templates set words, in one language: `say` gives a phrase's words."""
 
     def __init__(self, say: Callable[[object], object]) -> None:
         self.say: Callable[[object], str] = lambda words: str(say(words))
@@ -128,45 +109,31 @@ class TextSetter:
         """A line as running words."""
         return f"{self.say(line.label)}: {self.joined(line.parts, between)}"
 
-    def lines(self, found: Iterable[Labelled], pattern: str, between: str = "; ", page: int = WIDTH) -> str:
-        """Lines of a list: the labels by a pattern of `str.format`, then the parts; no word is broken."""
+    def lines(self, found: Iterable[Listed], pattern: str, between: str = "; ", page: int = WIDTH) -> str:
+        """Lines of a list: fields by a pattern such as `{label:3}`, then the parts; no word is broken."""
         indent = _indent(pattern)
         told = [
-            pattern.format(*map(self.say, one.labels))
-            + wrapped(self.joined(one.parts, between), page - indent, indent, words=False)
+            self._labels(one, pattern) + wrapped(self.joined(one.parts, between), page - indent, indent, words=False)
             for one in found
         ]
         return "\n".join([line.rstrip() for line in told])
 
-    def pieces(self, found: Iterable[Labelled], pattern: str, page: int = WIDTH) -> str:
+    def pieces(self, found: Iterable[Listed], pattern: str, page: int = WIDTH) -> str:
         """Lines of a list, none of which ends within a part; an entry without parts is left out."""
         indent = _indent(pattern)
         told = [
-            pattern.format(*map(self.say, one.labels)) + self._whole(one.parts, page - indent, indent)
-            for one in found
-            if one.parts
+            self._labels(one, pattern) + self._whole(one.parts, page - indent, indent) for one in found if one.parts
         ]
         return "\n".join(told)
 
-    def _whole(self, parts: Iterable[str], width: int, indent: int, before: str = "") -> str:
-        words = before + ", ".join([self.say(part).replace(" ", _NO_BREAK) for part in parts])
+    def _labels(self, one: object, pattern: str) -> str:
+        return pattern.format_map({name: self.say(getattr(one, name)) for name in _fields(pattern)})
+
+    def _whole(self, parts: Iterable[str], width: int, indent: int) -> str:
+        """The parts, between which a line may end, as it may after a colon."""
+        words = ", ".join([self.say(part).replace(" ", _NO_BREAK) for part in parts])
+        words = words.replace(f":{_NO_BREAK}", ": ")
         return wrapped(words, width, indent).replace(_NO_BREAK, " ")
-
-    def events(self, found: Iterable[Happening], pattern: str, nothing: str) -> str:
-        """What happened: labels by a pattern, then each outcome on separate lines."""
-        indent = _indent(pattern)
-        between, width = "\n" + " " * indent, WIDTH - indent
-        told = [
-            pattern.format(*map(self.say, event.labels))
-            + between.join([self._outcome(outcome, width, indent) for outcome in event.outcomes])
-            for event in found
-        ]
-        return "\n".join(told) or "  " + self.say(nothing)
-
-    def _outcome(self, outcome: Sequence[str] | Line, width: int, indent: int) -> str:
-        if isinstance(outcome, Line):
-            return self._whole(outcome.parts, width, indent, self.say(outcome.label) + ": ")
-        return wrapped(self.joined(outcome, ""), width, indent, words=False)
 
     def table(self, rows: Iterable[Sequence[object]], pattern: str) -> str:
         """Rows by a pattern of `str.format`, a place for each of their cells."""
@@ -174,6 +141,12 @@ class TextSetter:
 
 
 @cache
+def _fields(pattern: str) -> list[str]:
+    """The names of the fields in a pattern."""
+    return [name for _, name, _, _ in Formatter().parse(pattern) if name]
+
+
+@cache
 def _indent(pattern: str) -> int:
     """The column where the text after the labels begins."""
-    return len(pattern.format(*("",) * pattern.count("{")))
+    return len(pattern.format_map(dict.fromkeys(_fields(pattern), "")))

@@ -15,8 +15,6 @@ from pbem.cli.command_table import help_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["main"]
-
 
 def main(words: Sequence[str] | None = None) -> None:
     """Run `pbem` with these words, or with those of the command line."""

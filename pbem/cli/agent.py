@@ -18,7 +18,7 @@ import click
 from pbem.cli.alone import alone
 from pbem.cli.play.display import is_due, show
 from pbem.cli.play.event_text import clean
-from pbem.cli.play.foundation import MATCH, PlayTable, troubles
+from pbem.cli.play.foundation import MATCH, PlayTable, report_refused, troubles
 from pbem.cli.play.sending import read_back
 from pbem.cli.programs import stopping
 from pbem.games import Refused
@@ -30,15 +30,14 @@ from pbem.player.sealed_view import Contradiction
 if TYPE_CHECKING:
     from pbem.player.standing import MatchStanding
 
-__all__ = ["agent"]
 
 _SOON, _LOOK = 0.05, 1.0  # seconds between two looks into the mailbox: after letters came, and at most
 _AGAIN = 30.0  # when it cannot be reached
 _PATIENCE = 20.0
 _NOTHING = "--nothing"
-"""What is typed in the place of orders where there are none, as for `pbem play`."""
+"""Typed in the place of orders to order nothing, as for `pbem play`."""
 _TAKE_BACK = "--take-back"
-"""What is typed in the place of orders to go on, as `pbem play take-back`."""
+"""Typed in the place of orders to go on, as `pbem play take-back`."""
 
 
 @click.command()
@@ -124,7 +123,7 @@ def _wait(table: PlayTable, stop: threading.Event, pause: float, *, typing: bool
 
 
 def _typed(table: PlayTable, line: str) -> None:
-    """What was typed: a match, and what is ordered in it; a semicolon ends a line of orders."""
+    """Obey a typed line: a match and its orders; a semicolon ends a line of orders."""
     match, _, orders = line.strip().partition(" ")
     match, orders = match.lower(), orders.strip()
     if not MATCH.fullmatch(match):
@@ -145,6 +144,4 @@ def _typed(table: PlayTable, line: str) -> None:
     except (Contradiction, Impossible) as error:
         click.echo(clean(str(error)), err=True)
     except Refused as refused:
-        click.echo("Not legal; nothing was signed or sent:", err=True)
-        for fault in refused.faults:
-            click.echo(f"  - {clean(fault.message)}", err=True)
+        report_refused(refused)

@@ -15,8 +15,6 @@ from pbem.store import own_keys
 from pbem.store.restore import restore as put_back
 from pbem.store.sqlite import Lock
 
-__all__ = ["backup", "restore"]
-
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
@@ -25,7 +23,7 @@ def backup(file: Path, config_file: Path) -> None:
     """Copy the store into the new FILE, while the server runs.
 
     The copy is complete in itself, and sealed like the store: without store.key nobody can read it. The keys are not
-    in it; keep copies of them apart from the backups.
+    in it; keep copies of them away from the backups.
     """
     with opened(config_file) as store:
         draft = file.with_name(f".{file.name}.{os.getpid()}")
@@ -38,7 +36,7 @@ def backup(file: Path, config_file: Path) -> None:
             draft.unlink(missing_ok=True)
         config = store.config
     click.echo(
-        f"{file}: {file.stat().st_size} octets. It is of no use without these files; keep copies of them apart:"
+        f"{file}: {file.stat().st_size} octets. It is useless without these files; keep copies of them elsewhere:"
     )
     keys = [config_file, config.store_key, config.signing_key, config.dkim.key_file, config.smarthost.password_file]
     for key in keys:

@@ -1,4 +1,4 @@
-"""What the operator's commands have in common: the configuration, the open store, and how instructions are given.
+"""The common parts of the operator's commands: the configuration, the open store, and instructions to the desk.
 
 A command may look into the store while the daemon runs; it never makes or migrates a store. An instruction waits in
 the store for the daemon, which is woken. If no daemon runs, the desk is opened here for a moment, under the same
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from pbem.cli.harmless import harmless
 from pbem.config.file import ConfigError, load, place
 from pbem.config.server import Config
 from pbem.server.composer import open_composer
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 
     from pbem.config.server import Config
 
-__all__ = ["as_json", "config_option", "fields", "instruct", "listed", "opened", "table", "troubles", "wake"]
 
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
+_TROUBLES = (ConfigError, StoreError, KeyFileError, Busy)
 PATIENCE = 90.0  # seconds; a daemon that cannot be woken looks by itself after a minute
 
 
@@ -51,7 +52,7 @@ class Opened(NamedTuple):
     database: Database
     vault: Vault
     afterwards: ExitStack
-    """What is closed when the store is."""
+    """Closed together with the store."""
 
 
 config_option = click.option(
@@ -74,7 +75,7 @@ def troubles() -> Iterator[None]:
     """Report in one sentence a trouble that is not a fault of the program."""
     try:
         yield
-    except (ConfigError, StoreError, KeyFileError, Busy) as error:
+    except _TROUBLES as error:
         raise click.ClickException(str(error)) from error
     except Sealed as error:
         raise click.ClickException(
@@ -87,9 +88,7 @@ def _damages() -> Iterator[None]:
     """Nonsense in a store that opens is damage: say so, and where it was found."""
     try:
         yield
-    except (click.ClickException, click.exceptions.Exit, click.Abort):
-        raise
-    except (ConfigError, StoreError, KeyFileError, Busy, Sealed):
+    except (click.ClickException, click.exceptions.Exit, click.Abort, *_TROUBLES, Sealed):
         raise
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -129,7 +128,7 @@ def instruct(store: Opened, what: str, match: int, reason: str) -> str:
     until = time.monotonic() + PATIENCE
     while (outcome := instructions.outcome(number))[0] == "waiting":
         if time.monotonic() > until:
-            raise click.ClickException("The server has not obeyed yet; it will when it comes to it.")
+            raise click.ClickException("The server has not obeyed yet; it will do so later.")
         time.sleep(0.1)
     if outcome[0] == "refused":
         raise click.ClickException(outcome[1])
@@ -137,7 +136,7 @@ def instruct(store: Opened, what: str, match: int, reason: str) -> str:
 
 
 def _at_rest(store: Opened) -> bool:
-    """Whether no daemon runs; over a store in a file, none starts until we are done."""
+    """True if no daemon runs; over a store in a file, none starts until we are done."""
     place = store.database.place
     if not isinstance(place, Path):
         return at_work(store.database, datetime.now(UTC)) is None
@@ -190,6 +189,4 @@ def fields(row: Mapping[str, object]) -> None:
 
 def _text(value: object) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
-    text = STAMP.sub(r"\1 \2", text)
-    # A stranger's words: nothing in them may command a terminal.
-    return "".join(char if char.isprintable() else "?" for char in text)
+    return harmless(STAMP.sub(r"\1 \2", text))  # a stranger's words must not command a terminal

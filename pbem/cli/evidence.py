@@ -1,4 +1,4 @@
-"""What a doubter brings beside a bundle: letters that were kept, and the keys of witnesses who are believed.
+"""Evidence beside a bundle: letters that were kept, and the keys of trusted witnesses.
 
 Here lives reading them, and saying what cannot be read; what they prove is judged in `pbem.proof`.
 """
@@ -16,8 +16,6 @@ from pbem.verifier_key import COSIGNATURE, VerifierKey
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-__all__ = ["kept_letters", "witness_keys"]
 
 
 def witness_keys(texts: Sequence[str]) -> list[VerifierKey]:

@@ -1,4 +1,4 @@
-"""What `pbem check-config` and `pbem doctor` print, and what neither finds without `pbem.player`."""
+"""The findings that `pbem check-config` and `pbem doctor` print, and the one that needs `pbem.player`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def report(findings: Iterable[Diagnosis]) -> bool:
 
 
 def house(config: Config) -> Iterator[Diagnosis]:
-    """Whether the program that `pbem serve` is to start can use its own configuration, and plays here."""
+    """Check that the program that `pbem serve` starts can use its own configuration, and plays here."""
     file = config.house.config
     if not file or not os.access(file, os.R_OK):  # that it cannot be read is among the surroundings
         return

@@ -10,8 +10,6 @@ from click.shell_completion import CompletionItem
 
 from pbem.cli.command_table import ABOUT, COMMANDS, help_text
 
-__all__ = ["group"]
-
 
 class _Commands(click.Group):
     """The group of all commands, each imported when it is needed."""
@@ -38,7 +36,7 @@ class _Commands(click.Group):
         finally:
             gc.freeze()  # nor will it be
             gc.enable()
-        command: click.Command = getattr(module, place.function)
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["harmless"]
-
 
 def harmless(text: str, kept: str = "") -> str:
     """The text with its control characters written out, but for those kept: strangers must not move the cursor."""

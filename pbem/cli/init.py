@@ -20,8 +20,6 @@ import click
 from pbem.config.file import faults
 from pbem.examples import example_folder
 
-__all__ = ["init"]
-
 KINDS = ("mailbox", "domain")
 PROVIDERS = {
     "gmail.com": ("imap.gmail.com", "smtp.gmail.com"),
@@ -41,7 +39,7 @@ PROVIDERS = {
 @click.option(
     "--kind",
     type=click.Choice(KINDS),
-    prompt="Do letters lie in a mailbox at a provider, or have you a domain with a mail server",
+    prompt="Do you use a mailbox at a provider, or your own domain with a mail server",
     default=KINDS[0],
     help="Letters are in a mailbox at a provider, or come through the mail server of your own domain.",
 )

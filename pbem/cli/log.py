@@ -14,8 +14,6 @@ from pbem.tlog.note import Note
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["log"]
-
 
 @click.group()
 def log() -> None:

@@ -15,8 +15,6 @@ from pbem.cli.group import group
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["manual"]
-
 
 def manual() -> str:
     """The page in roff, for section 1."""

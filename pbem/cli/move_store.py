@@ -22,8 +22,6 @@ from pbem.store_place import PostgresqlAddress
 if TYPE_CHECKING:
     from pbem.store_place import Place
 
-__all__ = ["move_store"]
-
 
 @click.command()
 @click.argument("old")

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pbem.player.mail_in import MailSource
     from pbem.player.program_config import ProgramSettings
 
-__all__ = ["opponent"]
 
 log = logging.getLogger(__name__)
 
@@ -59,9 +58,9 @@ def opponent(config_file: Path, standby: bool) -> None:
     stop = stopping()
     with troubles():
         settings = load(config_file)
-    with troubles(settings.memory), alone(Path(settings.memory), "pbem opponent", stop if standby else None):
-        if not stop.is_set():
-            _run(settings, stop)
+        with alone(Path(settings.memory), "pbem opponent", stop if standby else None):
+            if not stop.is_set():
+                _run(settings, stop)
 
 
 class _Lines(logging.Formatter):
@@ -79,10 +78,14 @@ def _run(settings: ProgramSettings, stop: threading.Event) -> None:
         log.info("made the key %s", path)
     key = signing.read(path, _locked)
     templates = Templates(language=settings.language)
+
+    def words(name: str, /, **facts: object) -> str:
+        return templates.render(f"player/{name}.txt", **facts).strip()
+
     with closing(Memory(Path(settings.memory))) as memory, closing(mail_in.source(account)) as source:
-        letters = Correspondence(account.party, memory, key.sign, os.urandom)
+        letters = Correspondence(account, memory, key.sign, os.urandom)
         agent = Agent(letters, SecretVault(Path(f"{settings.memory}.secrets")), os.urandom)
-        program = Program(agent, settings, os.urandom, lambda name, /, **facts: _text(templates, name, facts).strip())
+        program = Program(agent, settings, os.urandom, words)
         program.begin(key.public, key.fingerprint, _now())
         log.info("%s plays %s", account.id, ", ".join(settings.games))
         pause = _SOON
@@ -90,10 +93,6 @@ def _run(settings: ProgramSettings, stop: threading.Event) -> None:
             pause = _pass(program, source, settings, pause)
             stop.wait(pause)
     log.info("stopped")
-
-
-def _text(templates: Templates, name: str, facts: dict[str, object]) -> str:
-    return templates.render(f"player/{name}.txt", **facts)
 
 
 def _pass(program: Program, source: MailSource, settings: ProgramSettings, pause: float) -> float:
@@ -104,7 +103,7 @@ def _pass(program: Program, source: MailSource, settings: ProgramSettings, pause
         for event in fetch(program.letters, source, _now):
             events.append(event)  # noqa: PERF402 - what came before the mailbox failed counts
     except mail_in.NoMail as error:
-        log.warning("no mail now: %s", error)
+        log.warning("mail cannot be fetched now: %s", error)
         again = _AGAIN
     program.hear(events, _now())
     program.act(_now())

@@ -5,7 +5,6 @@ Only the printing lives here; `pages` puts the page together. Implements design.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -14,8 +13,6 @@ from pbem.config.file import ConfigError, load
 from pbem.games import GAMES
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.pages import Home, composer
-
-__all__ = ["page"]
 
 
 @click.command()
@@ -43,7 +40,6 @@ def page(game: str, config_file: Path | None, language: str) -> None:
         try:
             config = load(config_file)
         except ConfigError as error:
-            click.echo(str(error), err=True)
-            sys.exit(1)
+            raise click.ClickException(str(error)) from error
         home = Home(config.server, config.mail_address, config.delimiter)
     click.echo(composer(game, home, language), nl=False)

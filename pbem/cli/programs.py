@@ -11,15 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pbem.player import mail_in, signing
-from pbem.player.account_file import BadAccount
-from pbem.player.memory import BadMemory
-from pbem.player.secret_vault import BadSecrets
+from pbem.cli.harmless import harmless
+from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-__all__ = ["settings_option", "stopping", "troubles"]
 
 
 def settings_option(program: str) -> Callable[[Any], Any]:
@@ -33,6 +29,11 @@ def settings_option(program: str) -> Callable[[Any], Any]:
     )
 
 
+def passphrase(prompt: str) -> str:
+    """Ask for the passphrase of a key."""
+    return str(click.prompt(prompt, hide_input=True, err=True))
+
+
 def stopping() -> threading.Event:
     """The event that SIGTERM and SIGINT set."""
     stop = threading.Event()
@@ -42,12 +43,14 @@ def stopping() -> threading.Event:
 
 
 @contextmanager
-def troubles(memory: str = "") -> Iterator[None]:
-    """Report in one sentence a trouble that is not a fault of the program, which remembers things there."""
+def troubles() -> Iterator[None]:
+    """Report in one sentence a trouble that is not a fault of the program."""
     try:
         yield
-    except (BadAccount, BadMemory, BadSecrets, signing.CannotSign, mail_in.NoMail) as error:
-        raise click.ClickException(str(error)) from error
+    except PlayerTrouble as error:
+        raise click.ClickException(harmless(str(error), kept="\n")) from error
     except sqlite3.Error as error:
-        # Whoever starts it again lets it look at everything anew.
-        raise click.ClickException(f"{memory} cannot be read or written: {error}") from error
+        # Every step is on the disk before the next one: the same command continues where this one stopped.
+        raise click.ClickException(
+            f"The memory cannot be read or written: {error}. Nothing is lost; run the same command again."
+        ) from error

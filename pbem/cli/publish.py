@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from pbem.verifier_key import VerifierKey
 
-__all__ = ["publish"]
-
 
 @click.command()
 @click.argument("place", metavar="BUNDLE|DIR", type=click.Path(path_type=Path))
@@ -95,6 +93,4 @@ def _fill(folder: Path, config_file: Path) -> None:
             done = site.publish(folder, site.pages(facts, public.finished(), witnesses))
         except OSError as error:
             raise click.ClickException(f"{folder}: {error}") from error
-    click.echo(
-        f"{folder}: {len(done.written)} written, {len(done.kept)} as they were, {len(done.removed)} taken away."
-    )
+    click.echo(f"{folder}: {len(done.written)} written, {len(done.kept)} unchanged, {len(done.removed)} removed.")

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["inbox", "outbox"]
 
 SECRETS = (
     "This prints the letter itself. It may hold setups, orders or reports that nobody but its sender or receiver may"
@@ -70,7 +69,9 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
         if secrets:
             click.echo(SECRETS, err=True)
             if not as_json:
-                click.echo("\n" + _harmless(raw), nl=False)
+                # A stranger's letter: nothing in it controls the terminal; `--json` has its exact octets.
+                text = raw.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
+                click.echo("\n" + harmless(text, kept="\n\t"), nl=False)
 
     @group.command()
     @click.argument("number", type=int)
@@ -90,11 +91,6 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
         with opened(config_file) as store:
             Box(store.database, box).drop(number, datetime.now(UTC))
         click.echo("Dropped.")
-
-
-def _harmless(raw: bytes) -> str:
-    """A stranger's letter as text: nothing in it controls the terminal; `--json` has its exact octets."""
-    return harmless(raw.decode("utf-8", "backslashreplace").replace("\r\n", "\n"), kept="\n\t")
 
 
 _commands(inbox, "inbox", ("id", "state", "attempts", "received", "sender", "size", "outcome", "reference"))

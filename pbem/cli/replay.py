@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from pbem.cli.harmless import harmless
 from pbem.match.record import Illegal, NotARecord, read
 from pbem.match.record import replay as played
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pbem.games import Report
     from pbem.match.record import Outcome, Record, Replay
 
-__all__ = ["replay"]
 
 LEGAL, REFUSED, UNREADABLE = 0, 1, 2
 LARGEST: Final = 16 << 20
@@ -48,7 +48,7 @@ def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
             click.echo(json.dumps(found))
         else:
             for line in account:
-                click.echo("".join(char if char.isprintable() else "?" for char in line))
+                click.echo(harmless(line))
     sys.exit(worst)
 
 
@@ -64,7 +64,7 @@ def _judge(file: Path) -> tuple[int, dict[str, object], Iterator[str]]:
         return REFUSED, refused, iter([f"{file}: refused, {_where(illegal)}: {illegal.message}"])
     turns = [{"turn": number, "reports": list(reports)} for number, reports in enumerate(replayed.turns, start=1)]
     found: dict[str, object] = {"game": record.game, "turns": turns, "result": replayed.result}
-    return LEGAL, found, _account(file, record, replayed)
+    return LEGAL, found, _story(file, record, replayed)
 
 
 def _text(file: Path) -> str:
@@ -92,7 +92,7 @@ def _where(illegal: Illegal) -> str:
     return place if illegal.order is None else f"{place}, `{' '.join(illegal.order.split())}`"
 
 
-def _account(file: Path, record: Record, replayed: Replay) -> Iterator[str]:
+def _story(file: Path, record: Record, replayed: Replay) -> Iterator[str]:
     names = {seat: name or f"seat {seat}" for seat, (name, _) in enumerate(record.seats, start=1)}
     yield f"{file}: {record.game}, {' against '.join(names.values())}"
     for number, (turn, reports) in enumerate(zip(record.turns, replayed.turns, strict=True), start=1):
@@ -100,35 +100,33 @@ def _account(file: Path, record: Record, replayed: Replay) -> Iterator[str]:
         for seat, orders in sorted(turn.orders.items()):
             yield f"  {names[seat]}: {' '.join(orders.split()) or 'no orders'}"
         for report in reports:
-            yield f"    {_told(report, names)}"
+            yield f"    {_report_line(report, names)}"
     yield _ending(replayed.result, names)
 
 
-def _told(report: Report, names: Mapping[int, str]) -> str:
+def _report_line(report: Report, names: Mapping[int, str]) -> str:
     """One report in a line: whose, what kind, then its other fields, whatever the game."""
     rest = dict(report)
     head = [names[rest.pop("seat")]] if "seat" in rest else []
     head.append(str(rest.pop("kind", "")))
-    return " ".join([*head, *(_said(key, value) for key, value in rest.items())])
+    return " ".join([*head, *(_field(key, value) for key, value in rest.items())])
 
 
-def _said(key: str, value: object) -> str:
+def _field(key: str, value: object) -> str:
     if isinstance(value, bool):
         return key if value else f"not {key}"
     if key in ("cell", "square", "result"):
         return str(value)
-    return f"{key}: {_spoken(value)}"
+    return f"{key}: {_value(value)}"
 
 
-def _spoken(value: object) -> str:
+def _value(value: object) -> str:
     if isinstance(value, dict):
         named = any(key.isupper() for key in value)  # by names, such as ships' letters: else they go without saying
-        each = [f"{key} {_spoken(inner)}" if named else _spoken(inner) for key, inner in value.items()]
+        each = [f"{key} {_value(inner)}" if named else _value(inner) for key, inner in value.items()]
         return (", " if named else " ").join(each) or "nothing"
     if isinstance(value, (list, tuple)):
-        return (
-            ", ".join(map(_spoken, value)) if any(isinstance(x, dict) for x in value) else " ".join(map(str, value))
-        )
+        return ", ".join(map(_value, value)) if any(isinstance(x, dict) for x in value) else " ".join(map(str, value))
     if isinstance(value, bool):
         return "destroyed" if value else "undamaged"
     return "nothing" if value is None else str(value)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.smtp.intake import IntakePlace
 
-__all__ = ["serve"]
-
 
 log = structlog.get_logger()
 
@@ -100,15 +98,15 @@ def _begin_at_home(config_file: Path) -> None:
 
 
 _TRYING = """\
-This is a server for trying: it takes letters at {config.smtp.listen}, and no letter leaves this machine.
-Its configuration is {file}; the store and the keys lie beside it.
+This is a trial server: it takes letters at {config.smtp.listen}, and no letter leaves this machine.
+Its configuration is {file}; the store and the keys are beside it.
 
 Write to {config.mail_address}, in any name, as ann here; letter.txt is a letter with its headers:
     printf 'From: ann@home.localhost\\nTo: {config.mail_address}\\n\\nregister ann\\n%s\\n' \\
         "$(cat ~/.ssh/id_ed25519.pub)" > letter.txt
     curl smtp://{config.smtp.listen} --mail-from ann@home.localhost --mail-rcpt {config.mail_address} -T letter.txt
-The answers to ann lie in a Maildir:
+The answers to ann are in a Maildir:
     mutt -f {folder}/ann@home.localhost      or: cat {folder}/ann@home.localhost/new/*
-Each says what comes next. `pbem sign --help` says how forms are signed. `pbem init DIR` begins a server for others.
-Ctrl-C ends this one; it goes on where it was when you start it again.
+Each says what to do next. `pbem sign --help` says how forms are signed. `pbem init DIR` begins a server for others.
+Ctrl-C stops this one; it picks up where it left off when you start it again.
 """

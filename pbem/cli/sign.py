@@ -1,21 +1,19 @@
 """`pbem sign`: a filled-in form goes in, the same form with the player's SSH signature comes out.
 
-Here lives the thin command: it reads the form, finds the key, and asks for its passphrase. `identity/ssh` makes the
-signature. Implements protocol.md, "Identity" (SSH signatures); it does the same as
-`ssh-keygen -Y sign -n pbem@<server>`, for machines without that.
+Thin: the command reads the form and refuses what the server would not read; `pbem.player.signing` makes the
+signature. Implements protocol.md, "Identity" (SSH signatures), as `ssh-keygen -Y sign -n pbem@<server>` does.
 """
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
 
+from pbem.cli.programs import passphrase, troubles
 from pbem.identity import ssh
 from pbem.mail.commands import clean, parse
-
-_TRIES = 3
+from pbem.player.signing import SigningKey
 
 
 @click.command()
@@ -25,7 +23,7 @@ _TRIES = 3
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("~/.ssh/id_ed25519"),
     show_default=True,
-    help="Your private SSH key.",
+    help="Your SSH key: a private key, or the .pub of a key in an agent.",
 )
 @click.option("--server", help="Name of the server, if the form has no line `server`.")
 def sign(file: str, key: Path, server: str | None) -> None:
@@ -37,8 +35,9 @@ def sign(file: str, key: Path, server: str | None) -> None:
     with click.open_file(file, "rb") as source:
         text = _form(source.read())
     name = _server(text, server)
-    private = _load(key.expanduser(), f"pbem@{name}", file)
-    click.echo(text + ssh.sign(private, text.encode(), f"pbem@{name}"), nl=False)
+    with troubles():
+        signature = SigningKey(key.expanduser(), "", passphrase).sign(text.encode(), f"pbem@{name}")
+    click.echo(text + signature, nl=False)
 
 
 def _form(data: bytes) -> str:
@@ -75,35 +74,3 @@ def _server(text: str, server: str | None) -> str:
             else "The form has no line `server`: give --server."
         )
     return named.pop()
-
-
-def _load(path: Path, namespace: str, form: str) -> ssh.PrivateKey:
-    by_hand = "ssh-keygen -Y sign -n " + shlex.join([namespace, "-f", str(path), form])
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise click.ClickException(f"{path}: {error.strerror}. Name your private key with --key.") from error
-    try:
-        return _unlocked(data, path)
-    except ValueError as error:
-        # An agent, a security key, a format of its own: ssh-keygen knows them all.
-        raise click.ClickException(
-            f"{path} cannot be used here: {error}\nSign with OpenSSH itself, then paste the form and the "
-            f"signature below it:\n\n    {by_hand}"
-        ) from error
-
-
-def _unlocked(data: bytes, path: Path) -> ssh.PrivateKey:
-    try:
-        return ssh.load(data)
-    except TypeError:
-        pass  # the key is encrypted
-    for _ in range(_TRIES):
-        passphrase = click.prompt(f"Passphrase of {path}", hide_input=True, err=True)
-        try:
-            return ssh.load(data, passphrase)
-        except ssh.UnusableKey:
-            raise
-        except ValueError:
-            click.echo("Wrong passphrase.", err=True)
-    raise click.ClickException("The key stays locked.")

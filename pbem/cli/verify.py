@@ -38,19 +38,16 @@ _CONVICTS: frozenset[Standing] = frozenset({"two stories", "contradicts"})
 _DOUBTFUL: frozenset[Standing] = frozenset({"broken", "open"})
 _NOTHING: frozenset[Standing] = frozenset({"silent", "later"})
 
-_SAID: dict[Standing, tuple[str, str]] = {
-    "silent": ("letter says nothing about this match", "letters say nothing about this match"),
-    "agrees": ("letter agrees with the bundle", "letters agree with the bundle"),
-    "later": ("letter is later than the bundle", "letters are later than the bundle"),
-    "open": ("letter leaves something open", "letters leave something open"),
-    "broken": ("letter is damaged, and proves nothing", "letters are damaged, and prove nothing"),
-    "contradicts": ("letter contradicts the bundle", "letters contradict the bundle"),
-    "two stories": (
-        "letter proves that the server told two stories",
-        "letters prove that the server told two stories",
-    ),
+_SUMS: dict[Standing, str] = {
+    "silent": "say nothing about this match",
+    "agrees": "agree with the bundle",
+    "later": "are later than the bundle",
+    "open": "leave something open",
+    "broken": "are damaged, and prove nothing",
+    "contradicts": "contradict the bundle",
+    "two stories": "prove that the server told two stories",
 }
-"""How the letters are summed up: one, and several."""
+"""The sentence about the letters of each standing, which are counted."""
 
 
 def _server_key(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -131,9 +128,16 @@ def verify(
         raise click.UsageError("letters come after --against")
     if witnesses and not against:
         raise click.UsageError("what witnesses saw stands in letters: name some with --against")
-    believed = _believed(witnesses) if witnesses else []
+    believed = []
+    if witnesses:
+        from pbem.cli.evidence import witness_keys
+
+        believed = witness_keys(witnesses)
     seeds = _seeds(opened) if opened else []
-    content = _content(bundle)
+    try:
+        content = load(bundle)
+    except BeyondLimits as error:
+        raise click.UsageError(f"{bundle}: {error}") from error
     proved = Proved(telling=bool(against or seeds))
     made = list(_checked(content, server_key, proved, as_json=as_json))
     holds = made[-1].holds
@@ -158,13 +162,6 @@ def verify(
         sys.exit(status)
 
 
-def _content(bundle: Path) -> bytes:
-    try:
-        return load(bundle)
-    except BeyondLimits as error:
-        raise click.UsageError(f"{bundle}: {error}") from error
-
-
 def _checked(content: bytes, server_key: str | None, proved: Proved, *, as_json: bool) -> Iterator[Check]:
     for check in checks(content, Letters, server_key, proved):
         if not as_json:
@@ -172,13 +169,7 @@ def _checked(content: bytes, server_key: str | None, proved: Proved, *, as_json:
         yield check
 
 
-# Whoever has a bundle alone need not wait for what reads letters.
-
-
-def _believed(witnesses: Sequence[str]) -> list[VerifierKey]:
-    from pbem.cli.evidence import witness_keys
-
-    return witness_keys(witnesses)
+# Verifying a bundle alone loads nothing that reads letters: the functions below import that.
 
 
 def _compared(
@@ -243,16 +234,16 @@ def _tell(judged: Sequence[NamedLetter], asked: bool, blind: bool) -> None:
             for line in (letter.kept.source, *_lines(letter)):
                 click.echo(f"    {harmless(line)}")
     counted = Counter(letter.standing for letter in judged)
-    for standing, (one, several) in _SAID.items():
+    for standing, does in _SUMS.items():
         if counted[standing]:
-            click.echo(f"{counted[standing]} {several if counted[standing] > 1 else one}.")
+            click.echo(f"Letters that {does}: {counted[standing]}")
     worst = {letter.standing for letter in judged}
     if worst & _CONVICTS:
-        click.echo("The bundle holds in itself; but it is not what the letters tell.")
+        click.echo("The bundle is valid on its own, but the letters contradict it.")
     elif worst & _DOUBTFUL:
         click.echo("The bundle holds, and no letter contradicts it; look at what is damaged or left open.")
     elif asked and worst <= _NOTHING:
-        click.echo("The bundle holds; but no letter was there to compare it with.")
+        click.echo("The bundle holds, but there was no letter to compare it with.")
     elif blind:
         click.echo("Everything holds.")
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator
 
-__all__ = ["witness"]
 
 _LOOK, _AGAIN = 5.0, 60.0  # seconds between two looks into the mailbox, and when mail failed
 
@@ -41,7 +40,6 @@ def witness(config_file: Path, *, once: bool, refused: bool, forget: str | None)
     stop = stopping()
     with troubles():
         settings = load(config_file)
-    with troubles(settings.memory):
         if not Path(settings.key).exists():
             signing.make(Path(settings.key), settings.address or settings.name)
         with closing(Witness(settings)) as found:
@@ -100,7 +98,7 @@ def _look(found: Witness, source: mail_in.MailSource, settings: WitnessSettings)
                 click.echo(harmless(said))
                 source.done(letter)
     except mail_in.NoMail as error:
-        click.echo(f"no mail now: {error}", err=True)
+        click.echo(f"mail cannot be fetched now: {error}", err=True)
         _post(found, settings)
         return False
     return _post(found, settings)

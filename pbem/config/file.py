@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from pbem.config.server import Config
-from pbem.config.toml_file import from_text, in_words, table_faults, toml
+from pbem.config.toml_file import converted, from_text, in_words, table_faults, toml
 from pbem.config.values import ConfigTable, Listen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ConfigError", "faults", "load", "parse", "place"]
 
 _Table = TypeVar("_Table", bound=ConfigTable)
 
@@ -28,7 +27,7 @@ class ConfigError(Exception):
 
 
 def place(environment: Mapping[str, str]) -> Path:
-    """Where the configuration is if nobody names it: in this folder, else in the user's data folder (XDG)."""
+    """The default place of the configuration: in this folder, else in the user's data folder (XDG)."""
     here = Path("pbem.toml")
     home = environment.get("XDG_DATA_HOME") or str(Path(environment.get("HOME") or "/").joinpath(".local", "share"))
     return here if here.exists() else Path(home, "pbem", "pbem.toml")
@@ -42,13 +41,13 @@ def load(path: Path | str) -> Config:
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
     except ValueError as error:
-        raise ConfigError(f"{path}: {in_words(str(error))}") from error
+        raise ConfigError(f"{path}: {error}") from error
     return _in_place(config, path)
 
 
 def parse(table: dict[str, object]) -> Config:
     """A configuration from the tables of its TOML; raises ValueError. Paths stay as they are written."""
-    config = msgspec.convert(table, Config, dec_hook=from_text)
+    config = converted(Config, table)
     if wrong := config.wrong():
         raise ValueError("; ".join(wrong))
     return config
@@ -82,9 +81,10 @@ def _in_place(config: Config, path: Path) -> Config:
     config = _anchored(config, path.absolute().parent)
     house = config.house
     if house.config and not house.address:
-        with contextlib.suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
-            told = msgspec.toml.decode(Path(house.config).read_bytes(), type=_HouseFile)
-            house = msgspec.structs.replace(house, address=told.account.address)
+        with contextlib.suppress(OSError, ValueError):
+            match toml(Path(house.config)):
+                case {"account": {"address": str(address)}}:
+                    house = msgspec.structs.replace(house, address=address)
     return msgspec.structs.replace(config, house=house)
 
 
@@ -103,13 +103,3 @@ def _from(folder: Path, name: str, value: object) -> object:
     if isinstance(value, Path):
         return folder / value
     return str(folder / str(value)) if value and name in _FILES else value
-
-
-class _HouseAccount(msgspec.Struct, frozen=True):
-    address: str = ""
-
-
-class _HouseFile(msgspec.Struct, frozen=True):
-    """What is read of the house's own configuration."""
-
-    account: _HouseAccount = _HouseAccount()

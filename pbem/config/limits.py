@@ -1,4 +1,4 @@
-"""How much letters, connections and senders may demand; the defaults are those of reliability.md, "Limits"."""
+"""Limits of letters, connections and senders; the defaults are those of reliability.md, "Limits"."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from pbem.config.values import ConfigTable, Count, Duration
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Limits"]
-
 
 class Limits(ConfigTable, frozen=True):
-    """How much one letter, one connection and one sender may demand of the server."""
+    """The limits of one letter, one connection and one sender."""
 
     message_bytes: Count = 256 * 1024
     message_lines: Count = 5000

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from pbem.config.values import LOOPBACK, ConfigTable, Count, Duration, Listen, Port
+from pbem.config.values import DOMAIN, LOOPBACK, ConfigTable, Count, Duration, Listen, Port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Delivery", "Dkim", "ListenerConfig", "MailboxConfig", "SmarthostConfig", "account_faults"]
 
-_HOST = re.compile(r"[\w.:%-]{1,253}")  # also an address of the network, and a name that IDNA turns into one
+_Host = Annotated[str, msgspec.Meta(pattern=r"\A[\w.:%-]{0,253}\Z", description="a host name")]
+"""Also an address of the network, and a name that IDNA turns into one."""
+_Domain = Annotated[str, msgspec.Meta(pattern=rf"\A({DOMAIN.pattern})?\Z", description="a host name in lower case")]
 
 
 class ListenerConfig(ConfigTable, frozen=True):
-    """Where mail is taken in over one protocol."""
+    """A listener for mail over one protocol."""
 
     listen: Listen = Listen()
     certificate: str = ""
@@ -31,7 +31,7 @@ class ListenerConfig(ConfigTable, frozen=True):
 
 
 class _Login(ConfigTable, frozen=True):
-    """Who logs in at a mail server, and how: with a password, or a command that prints an access token."""
+    """A login at a mail server: with a password, or with a command that prints an access token."""
 
     user: str = ""
     password_file: str = ""
@@ -40,14 +40,14 @@ class _Login(ConfigTable, frozen=True):
 
     @property
     def secrets(self) -> list[str]:
-        """Which of these are given; one is enough."""
+        """The secrets that are set; one is enough."""
         return [given for given in (self.password_file, self.password_command, self.token_command) if given]
 
 
 class SmarthostConfig(_Login, frozen=True):
     """The mail server that takes outgoing letters."""
 
-    host: str = "127.0.0.1"
+    host: _Host = "127.0.0.1"
     port: Port = 25
     tls: Literal["none", "starttls", "implicit"] = "none"
     timeout: Duration = Duration(seconds=60)
@@ -57,7 +57,7 @@ class SmarthostConfig(_Login, frozen=True):
 class MailboxConfig(_Login, frozen=True):
     """The mailbox that letters are fetched from: a provider's (`imap`), one on this machine (`maildir`), or none."""
 
-    imap: str = ""
+    imap: _Host = ""
     port: Port = 993
     tls: Literal["none", "starttls", "implicit"] = "implicit"
     spam: str = ""
@@ -69,12 +69,12 @@ class MailboxConfig(_Login, frozen=True):
         return bool(self.imap or self.maildir)
 
     def account(self, address: str) -> str:
-        """Which mailbox this is, for a server whose mail goes to this address."""
+        """The name of this mailbox, for a server whose mail goes to this address."""
         return self.maildir or f"{self.user or address} {self.imap}:{self.port}"
 
 
 class Delivery(ConfigTable, frozen=True):
-    """How long and how often sending is tried; RFC 5321 4.5.4.1 demands 4 to 5 days."""
+    """Retries of sending; RFC 5321 4.5.4.1 demands 4 to 5 days."""
 
     concurrency: Count = 4
     first_retry: Duration = Duration(seconds=60)
@@ -87,20 +87,17 @@ class Delivery(ConfigTable, frozen=True):
 class Dkim(ConfigTable, frozen=True):
     """The signature of outgoing letters; nothing is signed without a selector."""
 
-    selector: str = ""
-    domain: str = ""
+    selector: _Domain = ""
+    domain: _Domain = ""
     key_file: str = ""
 
 
 def account_faults(box: MailboxConfig, smarthost: SmarthostConfig) -> Iterator[str]:
-    """What is wrong with the mailbox that letters are fetched from, and with the server that takes them."""
+    """The faults of the mailbox from which letters are fetched, and of the server that takes them."""
     if box.imap and box.maildir:
         yield "mailbox: imap and maildir: give one of them"
     if box.imap and not box.secrets:
         yield "mailbox: imap needs password_file, password_command or token_command"
-    for name, host in (("mailbox.imap", box.imap), ("smarthost.host", smarthost.host)):
-        if host and not _HOST.fullmatch(host):
-            yield f'{name} = "{host}" is no host name'
     for name, host, account in (("mailbox", box.imap, box), ("smarthost", smarthost.host, smarthost)):
         if len(account.secrets) > 1:
             yield f"{name}: password_file, password_command and token_command: give one of them"

@@ -21,12 +21,25 @@ if TYPE_CHECKING:
 else:
     Place = object  # msgspec knows no union of types that are not its own; `pbem.config.toml_file` reads this one
 
-__all__ = ["ClockConfig", "Config", "HousePlayer", "Identity", "LogConfig", "MetricsConfig", "Recovery"]
 
-AUTHSERV_ID = re.compile(r"[A-Za-z0-9._-]{1,253}")
-MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
-PLAYER = re.compile(r"[a-z][a-z0-9_-]{0,31}")
-PAGES = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?:[A-Za-z0-9._~-]+/)*")
+_MAILBOX = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,30}[a-z0-9])?")
+
+
+def _text(pattern: str, description: str) -> msgspec.Meta:
+    """The form of a text, which may be empty where that is its default."""
+    return msgspec.Meta(pattern=rf"\A(?:{pattern})\Z", description=description)
+
+
+_Server = Annotated[str, _text(DOMAIN.pattern, "a host name in lower case")]
+_AuthservId = Annotated[str, _text("[A-Za-z0-9._-]{0,253}", "the name of a server")]
+_Player = Annotated[str, _text("(?:[a-z][a-z0-9_-]{0,31})?", "the name of a player in lower case")]
+_Pages = Annotated[
+    str,
+    _text(
+        "(?:https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?:[A-Za-z0-9._~-]+/)*)?",
+        'an address such as "https://play.example/pbem/"',
+    ),
+]
 
 
 class ClockConfig(ConfigTable, frozen=True):
@@ -40,32 +53,32 @@ class ClockConfig(ConfigTable, frozen=True):
 class Identity(ConfigTable, frozen=True):
     """Whose word is taken for who wrote a letter."""
 
-    authserv_id: str = ""
+    authserv_id: _AuthservId = ""
 
 
 class HousePlayer(ConfigTable, frozen=True):
     """The program that plays with anybody: the file that starts it, its name as a player, and its address."""
 
     config: str = ""
-    name: str = ""
+    name: _Player = ""
     address: str = ""
 
 
 class MetricsConfig(ConfigTable, frozen=True):
-    """Where figures for Prometheus are served."""
+    """The listener for Prometheus."""
 
     listen: Listen = Listen()
 
 
 class Recovery(ConfigTable, frozen=True):
-    """How players who lost all their keys get new ones."""
+    """New keys for players who lost all of theirs."""
 
     delay: Duration = Duration(days=7)
     codes_per_day: Count = 5
 
 
 class LogConfig(ConfigTable, frozen=True):
-    """What is logged, to standard error."""
+    """The log, on standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["json", "text"] = "json"
@@ -74,11 +87,11 @@ class LogConfig(ConfigTable, frozen=True):
 class Config(ConfigTable, frozen=True):
     """The whole file; paths are absolute once loaded."""
 
-    server: str
+    server: _Server
     address: str = ""
-    delimiter: str = "+"
+    delimiter: Literal["+", "-", "=", "_", ""] = "+"
     operator: str = ""
-    pages: str = ""
+    pages: _Pages = ""
     language: str = ENGLISH
     store: Place = Path("pbem.sqlite")
     keys: Path = Path("keys")
@@ -102,26 +115,16 @@ class Config(ConfigTable, frozen=True):
         return [*self._misnamed(), *self._contradictory()]
 
     def _misnamed(self) -> Iterator[str]:
-        """What is wrong with the server's names and addresses."""
-        if not DOMAIN.fullmatch(self.server):
-            yield f'server = "{self.server}" is no host name in lower case'
-        if self.delimiter not in {"+", "-", "=", "_", ""}:
-            yield f'delimiter = "{self.delimiter}": one of + - = _ is possible, or none'
+        """The faults of the server's addresses and language."""
         local, _, domain = self.mail_address.rpartition("@")
-        if not MAILBOX.fullmatch(local) or not DOMAIN.fullmatch(domain):
+        if not _MAILBOX.fullmatch(local) or not DOMAIN.fullmatch(domain):
             yield f'address = "{self.address}" is no simple address in lower case'
         if self.delimiter and self.delimiter in local:
             yield f'delimiter = "{self.delimiter}" stands in the address "{self.mail_address}" itself'
         if self.operator and ("@" not in self.operator or not self.operator.isprintable() or " " in self.operator):
             yield f'operator = "{self.operator}" is no address'
-        if self.pages and not PAGES.fullmatch(self.pages):
-            yield f'pages = "{self.pages}" is no address such as "https://play.example/pbem/"'
         if self.language not in LANGUAGES:
             yield f'language = "{self.language}": one of {", ".join(LANGUAGES)} is possible'
-        if self.house.name and not PLAYER.fullmatch(self.house.name):
-            yield f'house: name = "{self.house.name}" is no name of a player in lower case'
-        if self.identity.authserv_id and not AUTHSERV_ID.fullmatch(self.identity.authserv_id):
-            yield f'identity: authserv_id = "{self.identity.authserv_id}" is no name of a server'
 
     def _contradictory(self) -> Iterator[str]:
         """Values that contradict each other."""
@@ -132,9 +135,6 @@ class Config(ConfigTable, frozen=True):
         yield from self.witness.faults(self.server)
         if bool(self.dkim.selector) != bool(self.dkim.key_file):
             yield "dkim: selector and key_file are given together, or none of them"
-        for name in (self.dkim.selector, self.dkim.domain):
-            if name and not DOMAIN.fullmatch(name):
-                yield f'dkim: "{name}" is no host name in lower case'
         place = self.metrics.listen
         if place.path is not None or place.systemd or place.host not in LOOPBACK:
             yield f'metrics: listen = "{place}": figures are given out on 127.0.0.1 or [::1] alone'
@@ -169,7 +169,7 @@ class Config(ConfigTable, frozen=True):
 
     @property
     def return_paths(self) -> bool:
-        """Whether each letter has its own return path (VERP); providers let only the account send."""
+        """True if each letter has its own return path (VERP); providers let only the account send."""
         return bool(self.delimiter) and not self.mailbox.imap
 
     @property

@@ -17,7 +17,6 @@ from pbem.store_place import PostgresqlAddress
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["converted", "from_text", "in_words", "read_as", "table_faults", "toml"]
 
 _Read = TypeVar("_Read", bound=msgspec.Struct)
 
@@ -83,7 +82,7 @@ def _inner_tables(
 
 
 def _fault(place: str, value: object, wanted: object, kinds: Iterable[str], where: str) -> str:
-    """What is wrong with the value of a key; empty when nothing is."""
+    """The fault of a key's value; empty if there is none."""
     if wanted is None:
         close = difflib.get_close_matches(place.removeprefix(where), kinds, 1)
         return f"{place} is no key of this file" + (f"; did you mean {where}{close[0]}?" if close else "")
@@ -123,15 +122,13 @@ _READERS: Mapping[type, Callable[[str], object]] = {
 
 def in_words(message: str) -> str:
     """Msgspec's message in the words of the file: keys and tables, not fields and objects."""
-    message = message.replace("Object contains unknown field", "unknown key")
-    message = message.replace("Object missing required field", "missing key")
     message = _EXPECTED.sub(_expected, message)
     return re.sub(r" - at `\$\.?([^`]*)`", lambda found: f" (at {found[1]})" if found[1] else "", message)
 
 
 _EXPECTED = re.compile(
     r"Expected `(\w+)`(?: of length (?P<length>\d+))?(?: (?P<bound>[<>]=) (?P<most>[\d.]+))?"
-    r"(?:, got `(?P<given>\w+)`(?: of length (?P<long>\d+))?|, got (?P<count>\d+))?"
+    r"(?:, got `(?P<given>\w+)`(?: of length \d+)?|, got \d+)?"
 )
 _KINDS = {
     "int": "a whole number",
@@ -145,7 +142,7 @@ _BOUNDS = {">=": "at least", "<=": "at most"}
 
 
 def _expected(found: re.Match[str]) -> str:
-    """What a key wants, and what it was given, where msgspec names types."""
+    """The expected and the actual value of a key, where msgspec names types."""
     wanted = _KINDS.get(found[1], found[1])
     wanted += f" of length {found['length']}" if found["length"] else ""
     wanted += f" of {_BOUNDS[found['bound']]} {found['most']}" if found["bound"] else ""

@@ -1,4 +1,4 @@
-"""The values that tables share: lengths of time, places to listen, names of hosts; and what all tables are."""
+"""The values that tables share: lengths of time, places to listen, names of hosts; and the base of all tables."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Annotated, Self
 
 import msgspec
-
-__all__ = ["DOMAIN", "LOOPBACK", "ConfigTable", "Count", "Duration", "Listen", "Port", "Written"]
 
 LONGEST = timedelta(days=365_000)  # what is subtracted from a time must leave a date
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -37,22 +35,7 @@ class Duration(timedelta):
         return duration
 
 
-class Written:
-    """A value that its text says: with the same text it is the same."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and str(self) == str(other)
-
-    def __hash__(self) -> int:
-        return hash(str(self))
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-class Listen(Written):
+class Listen:
     """A place to listen at: host and port (0: any free one), a Unix socket, systemd's sockets, or nowhere."""
 
     __slots__ = ("host", "path", "port", "systemd")
@@ -79,6 +62,12 @@ class Listen(Written):
 
     def __bool__(self) -> bool:
         return bool(self.host or self.path or self.systemd)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Listen) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
 
     def __str__(self) -> str:
         if self.path is not None:

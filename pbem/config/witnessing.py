@@ -1,4 +1,4 @@
-"""What [witness] may say: who cosigns the log of this server, and whose logs it cosigns. See docs/witnesses.md."""
+"""The table [witness]: the cosigners of this server's log, and the logs that it cosigns. See docs/witnesses.md."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import re
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
-from pbem.config.values import LOOPBACK, ConfigTable, Duration, Written
+from pbem.config.values import LOOPBACK, ConfigTable, Duration
 from pbem.verifier_key import COSIGNATURE, LOG, MOST_SIGNATURES, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Correspondent", "WitnessConfig"]
 
 _ADDRESS = re.compile(r"[^\s@<>\x00-\x20]{1,64}@[A-Za-z0-9.-]{1,253}")
 _SUBMISSION = re.compile(r"(https?)://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]{1,253})(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?")
 
 
-class Correspondent(Written):
+class Correspondent:
     """A log or a witness: its key, as C2SP writes it, and the address of its mail, or where it is asked by HTTP."""
 
     __slots__ = ("address", "key")
@@ -45,7 +44,7 @@ class Correspondent(Written):
 
     @property
     def by_http(self) -> bool:
-        """Whether it is asked by HTTP, and not by mail."""
+        """True if it is asked by HTTP, and not by mail."""
         return "://" in self.address
 
     def __str__(self) -> str:
@@ -53,14 +52,14 @@ class Correspondent(Written):
 
 
 class WitnessConfig(ConfigTable, frozen=True):
-    """Who confirms that this server takes back nothing that it said, and whom it confirms that of."""
+    """The witnesses of this server's log, and the logs that this server witnesses."""
 
     cosigners: tuple[Correspondent, ...] = ()
     logs: tuple[Correspondent, ...] = ()
     every: Duration = Duration(minutes=10)
 
     def faults(self, server: str) -> Iterator[str]:
-        """What is wrong with the logs and witnesses of this server."""
+        """The faults of the logs and witnesses of this server."""
         if len(self.cosigners) >= MOST_SIGNATURES:
             yield f"witness: cosigners: a checkpoint has room for {MOST_SIGNATURES - 1}"
         for name, kind, given in (("cosigners", COSIGNATURE, self.cosigners), ("logs", LOG, self.logs)):

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pbem.boards import drawn
 from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
 from pbem.desk import bulletin, mailing_lists
-from pbem.games import GAMES
+from pbem.games import GAMES, part_of
 from pbem.letters import subjects
 from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
 from pbem.letters.draft import Composing, OutgoingLetter, TemplateText
@@ -207,7 +206,7 @@ class LetterWriter:
     def blank_sheet(self, game: str, title: str, language: str) -> bytes:
         """The empty sheet of a game that has boards, drawn once."""
         if (known := self._blank.get((game, language))) is None:
-            boards = drawn(game)
+            boards = part_of(game, "boards")
             assert boards is not None
             known = self.sheet(title, boards.blank(), self.draft(f"{game}/sheet.txt", m=None), language)
             self._blank[game, language] = known

@@ -299,18 +299,11 @@ class _Rows:
         return self._letter(path) if path.startswith("letters/") else self._papers.get(path)
 
     def said(
-        self,
-        match: Match,
-        wanted: SignedForm[Requested],
-        seat: int,
-        letter: bytes,
-        paper: Proving | None,
-        evidence: bytes,
-        received: str,
+        self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
         asked = wanted.request
         if isinstance(asked, Sections):  # whose words nothing else holds
-            return Letters({}).said(match, wanted, seat, letter, paper, evidence, received)
+            return Letters({}).said(match, wanted, seat, signed, paper)
         if isinstance(asked, SubmitSetup | SubmitOrders):
             content = self._submitted[match.game, match.turn if isinstance(asked, SubmitOrders) else 0, seat]
             final = {"final": content["final"]} if isinstance(asked, SubmitOrders) else {}
@@ -318,7 +311,7 @@ class _Rows:
             wanted = replace(wanted, request=asked, rev=content["rev"])
         return replace(wanted, server=match.server, player=match.name(seat), prev=match.prev)
 
-    def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
+    def unused(self, match: Match, seat: int, signed: Signed, receipt: Receipt) -> None:
         """Our own orders were judged when their turn came."""
 
     def keys(self, match: Match, seat: int, change: KeyChange) -> None:

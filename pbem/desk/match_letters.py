@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from pbem.boards import drawn
 from pbem.desk import bulletin, mailing_lists
 from pbem.desk.match_facts import (
     asked_for,
@@ -29,6 +28,7 @@ from pbem.desk.match_facts import (
     time_of,
     truth_of,
 )
+from pbem.games import part_of
 from pbem.letters import subjects
 from pbem.letters.draft import Drawing, OutgoingLetter
 from pbem.letters.notices import NOTICES
@@ -43,8 +43,8 @@ from pbem.proof import bundle
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
+    from types import ModuleType
 
-    from pbem.boards import Drawn
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.match_archive import MatchRepository
     from pbem.desk.position_files import PositionFiles
@@ -209,7 +209,7 @@ class MatchLetters:
         facts["m"] = self.facts(match, row, seat, latest)
         if NOTICES[notice.kind].brings_deadline:
             out.attachments += self._appointment(match, seat, now)
-        game = drawn(match.terms.game)
+        game = part_of(match.terms.game, "boards")
         facts.setdefault("boards", game.boards(facts["view"]) if game and facts.get("view") else None)
         out.text = self._writer.draft(NOTICES[notice.kind].text, **facts)
         if wanted not in {"text", "words"} and NOTICES[notice.kind].html and game:
@@ -241,7 +241,7 @@ class MatchLetters:
                 return _of_missed(notice, latest)
         return self._of_seats(notice, row, out) if notice.kind in _OF_SEATS else {}
 
-    def _show(self, notice: Notice, game: Drawn, facts: Facts, wanted: str, out: OutgoingLetter) -> None:
+    def _show(self, notice: Notice, game: ModuleType, facts: Facts, wanted: str, out: OutgoingLetter) -> None:
         """Give a letter its HTML part, with the boards that its reader may see."""
         match = notice.match
         facts["picture"] = None
@@ -436,7 +436,7 @@ class MatchLetters:
 
     def _reveal(self, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime) -> Facts:
         match, seat = notice.match, notice.seat
-        game = drawn(match.terms.game)
+        game = part_of(match.terms.game, "boards")
         truth, view = truth_of(match), match.view(seat)
         name = f"{match.id}-game-{match.game}.pbem.zip"
         return {

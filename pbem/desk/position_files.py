@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pbem.boards import drawn
 from pbem.desk import sealed_state
 from pbem.desk.match_facts import standing_orders, time_of
+from pbem.games import part_of
 from pbem.letters.draft import Composing
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class PositionFiles:
         name = f"{match.id}-game-{match.game}-{what}.json"
         deadline = time_of(match, seat)["deadline"]
         words = {**words, "deadline": deadline} if deadline else words
-        pages = self._pages if drawn(match.terms.game) else ""
+        pages = self._pages if part_of(match.terms.game, "boards") else ""
         wanted = self._writer.setting(match.name(seat), "composer") == "on"
         once = what == "setup" and match.game == 1  # it is the same page all through a match
         told = {**content, "deadline": None}

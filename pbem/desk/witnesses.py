@@ -28,7 +28,7 @@ from pbem.match.transcript import statement
 from pbem.phrase import Phrase
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
-from pbem.tlog.cosigning import Known, answer, answer_text
+from pbem.tlog.cosigning import answer, answer_text
 from pbem.tlog.note import NotANote, Note, NoteSignature, holds, signed
 from pbem.verifier_key import LOG, VerifierKey
 
@@ -296,7 +296,7 @@ def _witness(desk: Desk, text: str, now: datetime) -> str | None:
     logs = [one.key for one in desk.config.witness.logs]
     origin = request.note.text.partition("\n")[0]
     before = desk.log.remembered(origin)
-    known = Known(Note.read(before)) if before else None
+    known = Note.read(before) if before else None
     made = answer(request, logs, known, desk.config.server, desk.signing_key, int(now.timestamp()))
     log = next((one for one in desk.config.witness.logs if one.key.name == origin), None)
     if made.outcome == "refused" or log is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = [
     "GAMES",
@@ -30,14 +30,15 @@ __all__ = [
     "State",
     "Told",
     "beyond",
-    "facts_of",
     "faults",
+    "part_of",
+    "refuse",
     "rules",
     "titles",
 ]
 
 Report = dict[str, Any]
-"""What one step of a turn made known: a JSON object as record-format.md describes it for the game."""
+"""The outcome of one step of a turn: a JSON object as record-format.md describes it for the game."""
 
 
 class Fault(NamedTuple):
@@ -53,15 +54,21 @@ class Fault(NamedTuple):
 
 
 class Refused(Exception):
-    """What a player wrote is illegal; carries all of its faults, in the order in which they were written."""
+    """A player's text is illegal; carries all faults, in the order in which they were written."""
 
     def __init__(self, *faults: Fault) -> None:
         super().__init__("; ".join(fault.message for fault in faults))
         self.faults = faults
 
 
+def refuse(faults: Iterable[Fault]) -> None:
+    """Raise `Refused` with these faults, if there are any."""
+    if found := tuple(faults):
+        raise Refused(*found)
+
+
 class Result(NamedTuple):
-    """How a game ended: the winner's seat (0 for a draw) and the score of each seat in seat order."""
+    """The result of a game: the winner's seat (0 for a draw) and the score of each seat in seat order."""
 
     winner: int
     scores: tuple[int, ...]
@@ -139,7 +146,7 @@ class State(Protocol):
 
     @property
     def result(self) -> Result | None:
-        """How the rules ended the game, or None while it is not over."""
+        """The result by the rules, or None while the game is not over."""
 
 
 class Told(list[Report]):
@@ -151,7 +158,7 @@ class Told(list[Report]):
 
     memory: Any = None
     kept: bool = False
-    """Whether the memory stays: the turns before this one may be gone."""
+    """True if the memory stays, because the turns before this one may be gone."""
 
 
 TheOptions = TypeVar("TheOptions", bound=Options)
@@ -171,7 +178,7 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
     seats: tuple[int, ...]
     """The numbers of seats that the game can have."""
     empty_orders: bool
-    """Whether a seat may always order nothing at all, with an empty text: what is played for a missed turn."""
+    """True if a seat may always order nothing at all, with an empty text: what is played for a missed turn."""
 
     def options(self, raw: Mapping[str, object], seats: int) -> TheOptions:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""
@@ -186,13 +193,13 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
         """Parse and judge one seat's orders against the turn's start; raises `Refused` with all faults."""
 
     def ahead(self, state: TheState, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """What is wrong with one seat's orders for a later turn (0: any), whatever the position will be then."""
+        """The faults in one seat's orders for a later turn (0: any), whatever the position will be then."""
 
     def meant(self, text: str) -> str:
-        """What a setup or orders were probably meant to say, one slip away; that need not be legal either."""
+        """The probable meaning of a setup or orders, one slip away; it need not be legal either."""
 
     def unused(self, state: TheState, seat: int, orders: TheOrders) -> tuple[Phrase, ...]:
-        """What one seat's orders leave unused and the turn takes away, each kind with its number: mostly nothing."""
+        """The strikes and the like that orders leave unused and the turn takes away, each kind with its number."""
         del state, seat, orders
         return ()
 
@@ -246,10 +253,20 @@ def rules(game: str) -> Rules:
     return found
 
 
-def facts_of(game: str) -> Mapping[str, object]:
-    """What a page tells of a game's rules, for JSON; raises KeyError for an unknown game."""
-    found: Mapping[str, object] = import_module(f"{GAMES[game]}.facts").FACTS
-    return found
+@cache
+def part_of(game: str, part: str) -> Any:
+    """A module of a game by its name, None if the game has none; raises KeyError for an unknown game.
+
+    `sealed` has the rules of the game as played sealed, `boards` its boards and `words` the words beside them
+    (see `pbem.games.squares`), `facts` the facts of its rules that pages need.
+    """
+    module = f"{GAMES[game]}.{part}"
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as missing:
+        if missing.name != module:
+            raise
+        return None
 
 
 def titles() -> dict[str, str]:

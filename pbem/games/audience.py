@@ -1,4 +1,4 @@
-"""Who may read what: the audiences of a report, and a report cut down to what one of them may read.
+"""The audiences of a report, and the part of a report that one of them may read.
 
 Each game has one table, `SHOWN` in its `knowledge` module: by kind of report and field, the audiences to which the
 field goes. A kind, a field or an audience that is not in the table gets nothing, inside nested values too. Here
@@ -15,11 +15,8 @@ if TYPE_CHECKING:
     from pbem.games import Report
 
 
-__all__ = ["ANY", "EVERYBODY", "Audience", "Fields", "Shown", "audience", "cut", "everybody"]
-
-
 class Audience(Enum):
-    """Who reads a report."""
+    """The reader of a report."""
 
     OWNER = "the seat whose action it was"
     OPPONENT = "any other seat that is still in the game"
@@ -34,10 +31,10 @@ ANY: Final = "*"
 """In the place of a field: whatever fields there are."""
 
 Fields = Mapping[str, Union[frozenset[Audience], "Fields"]]
-"""By field those who may read it; for a field that holds an object, or a list of objects, the fields of these."""
+"""The readers by field; for a field that holds an object, or a list of objects, the fields of these."""
 
 Shown = Mapping[str, Fields]
-"""By kind of report its fields."""
+"""The fields by kind of report."""
 
 
 def everybody(*fields: str) -> Fields:
@@ -46,7 +43,7 @@ def everybody(*fields: str) -> Fields:
 
 
 def audience(owner: int | None, seat: int | None, seats: range) -> Audience | None:
-    """Which audience a seat (None: the public) is of an owner's report; None for no seat of the game.
+    """The audience that a seat (None: the public) is for an owner's report; None for no seat of the game.
 
     An eliminated seat is told what an opponent is told, and an observer what the public is told: a report does not
     show who they are, so no table tells them apart.
@@ -67,7 +64,7 @@ def cut(report: Report, shown: Shown, reader: Audience | None) -> Report | None:
 
 
 def _reads(fields: Fields, reader: Audience) -> bool:
-    """Whether any of the fields, however deep, goes to this reader."""
+    """True if any of the fields, however deep, goes to this reader."""
     for allowed in fields.values():
         if allowed is EVERYBODY:
             return True
@@ -86,11 +83,9 @@ def _only(value: Report, fields: Fields, reader: Audience) -> Report:
     left: Report = {}
     for name, inner in value.items():
         allowed = fields[name] if name in fields else fields.get(ANY, _NOBODY)
-        if allowed is EVERYBODY:
-            if type(inner) in _LEAVES or _is_plain(inner):
-                left[name] = inner
-        elif isinstance(allowed, frozenset):
-            if reader in allowed and (type(inner) in _LEAVES or _is_plain(inner)):
+        if isinstance(allowed, frozenset):
+            readable = allowed is EVERYBODY or reader in allowed
+            if readable and (type(inner) in _LEAVES or _is_plain(inner)):
                 left[name] = inner
         elif _reads(allowed, reader):
             several = isinstance(inner, list)
@@ -100,5 +95,5 @@ def _only(value: Report, fields: Fields, reader: Audience) -> Report:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a value has no inner fields, which the table would have to name."""
+    """True if a value has no inner fields, which the table would have to name."""
     return not any(isinstance(each, Mapping) for each in (value if isinstance(value, list) else [value]))

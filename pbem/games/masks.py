@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["mask_of", "members", "union"]
-
 
 def members(mask: int) -> Iterator[int]:
     """The places of a mask in their order."""
@@ -21,10 +19,10 @@ def members(mask: int) -> Iterator[int]:
 
 
 def mask_of(places: Iterable[int]) -> int:
-    """The mask of some places."""
+    """The mask of these places."""
     return union(1 << place for place in places)
 
 
 def union(masks: Iterable[int]) -> int:
-    """What is in any of some masks."""
+    """The union of masks."""
     return reduce(or_, masks, 0)

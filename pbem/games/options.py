@@ -1,17 +1,28 @@
-"""Agreed options as a proposal writes them: a game has a table of what reads each, and here they are read by it."""
+"""The reading of agreed options, as a proposal writes them, by a game's table of readers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from pbem.games import Fault
 from pbem.phrase import Phrase
 
-__all__ = ["Readers", "read_options"]
-
 Readers = Mapping[str, Callable[[object], object]]
-"""By option what makes its value of what is written; it raises ValueError with a phrase that says what may be."""
+"""The reader of each option: it turns a TOML value into the option's, or raises ValueError with a phrase."""
+
+T = TypeVar("T")
+
+
+def one_of(values: Sequence[T], says: Phrase) -> Callable[[object], T]:
+    """A reader of an option with these values, all of one type: to Python, true is a 1, but not to players."""
+
+    def read(value: object) -> T:
+        if type(value) is not type(values[0]) or value not in values:
+            raise ValueError(says)
+        return value
+
+    return read
 
 
 def read_options(

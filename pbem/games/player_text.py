@@ -1,4 +1,4 @@
-"""What a player wrote, with the faults that are found in it; each knows its line, and they are told as written."""
+"""A player's text, and its faults in the order in which they were written, each with its line."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from bisect import bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from pbem.games import Fault, Refused
+from pbem.games import Fault, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pbem.phrase import Phrase
 
-__all__ = ["WORDS", "Text", "without_comments"]
 
 WORDS: Final = re.compile(r"[^\s,;]+")
 _COMMENT: Final = re.compile(r"#[^\n\r]*")
@@ -51,8 +50,7 @@ class Text:
 
     def refuse_faults(self) -> None:
         """Raise `Refused` with all faults, the first written first, if there are any."""
-        if self._faults:
-            raise Refused(*(fault for _, fault in sorted(self._faults, key=lambda placed: placed[0])))
+        refuse(fault for _, fault in sorted(self._faults, key=lambda placed: placed[0]))
 
     @cached_property
     def _line_ends(self) -> list[int]:

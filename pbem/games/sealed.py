@@ -8,12 +8,12 @@ clocks here: text in, new table out. Implements docs/sealed.md.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
+from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
-from pbem.games import GAMES, Fault, Options, Orders, Refused, State, TheOrders
+from pbem.games import Fault, Game, Options, Refused, Setup, State, TheOrders, TheState, part_of
+from pbem.games.two_sides import TwoSides
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from pbem.games import Report, Result, Rules, Told
     from pbem.grown import Grown
 
-__all__ = [
-    "COMMIT",
-    "Answering",
-    "Falsehood",
-    "Own",
-    "Paper",
-    "SealedGame",
-    "SealedRules",
-    "SealedStep",
-    "Settled",
-    "Table",
-    "misplaced",
-    "orders_of",
-    "sealed_rules",
-    "settled",
-]
 
 COMMIT = "commit"
 """The step that has no lines: it is the hash of the paper that the same seat's next step of this turn brings."""
@@ -56,7 +40,7 @@ class Paper(NamedTuple):
     to: tuple[str, ...] = ()
     """The steps that `to` may cite: it is the other seat's latest paper of this turn among them."""
     empty: bool = False
-    """Whether it may have no lines: who orders nothing opens nothing, and is answered nothing."""
+    """True if it may have no lines: a seat that orders nothing opens nothing and gets no answers."""
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -65,7 +49,7 @@ class Paper(NamedTuple):
 
     @property
     def ordered(self) -> bool:
-        """Whether it follows from its turn's orders."""
+        """True if it follows from its turn's orders."""
         return "orders" in {self.name, *self.heads}
 
 
@@ -91,10 +75,10 @@ class Falsehood(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """How a game really ended, which only the setups and orders of all seats can tell."""
+    """The true end of a game, which only the setups and orders of all seats can show."""
 
     orders: tuple[Mapping[int, str], ...]
-    """Of each turn that counts the orders by seat, canonical: fewer turns than were played where the rules had ended
+    """The canonical orders by seat of each turn that counts: fewer turns than were played where the rules had ended
     the game unseen, more where nobody could have chosen in those that were left."""
     result: Result | None
     """None where the rules had not ended it."""
@@ -111,6 +95,10 @@ class Table(State, Protocol):
     """
 
     @property
+    def position(self) -> Any:
+        """The position in the game's own type, as far as all know it: nothing that is secret is in it."""
+
+    @property
     def played(self) -> Grown[Told]:
         """The reports of each finished turn, merged from the seats' papers: equal to those of `Rules.turn`.
 
@@ -118,45 +106,42 @@ class Table(State, Protocol):
         """
 
 
-class Own(Protocol):
-    """The position of the player's own side, from the player's secrets and the table."""
+class Own(NamedTuple, Generic[TheState, TheOrders]):
+    """A player's own side at the start of the turn that is due, from the player's secrets."""
 
-    @property
-    def seat(self) -> int:
-        """Whose side it is."""
+    seat: int
+    setup: Setup
+    state: TheState
+    """The position in which only this seat's side is true: what is secret of the others is not in it."""
+    given: Mapping[int, TheOrders] = {}
+    """The player's orders by turn, those of the turn that is due if they are known."""
 
-    @property
-    def given(self) -> Mapping[int, Orders]:
-        """The player's orders by turn, those of the turn that is due if they are known."""
-
-
-class AnsweringOwn(Own, Protocol):
-    """The position of the player's own side in a game in which owners answer, from turn to turn."""
-
-    def ordered(self, orders: Mapping[int, str]) -> Self:
-        """The same with the orders of the turn, if they are known; raises `Refused`."""
-
-    def after(self, reports: list[Report], *, over: bool) -> Self:
-        """The player's side after a turn with these reports."""
+    def orders(self, rule: str) -> TheOrders:
+        """The orders of the turn that is due; raises `Refused`, naming a ruling, if they are not known."""
+        turn = self.state.turn
+        if turn not in self.given:
+            raise Refused(Fault(rule, None, Phrase("the orders of turn {turn} are missing", turn=turn)))
+        return self.given[turn]
 
 
 Options_contra = TypeVar("Options_contra", bound=Options, contravariant=True)
 TheTable = TypeVar("TheTable", bound=Table)
-TheOwn = TypeVar("TheOwn", bound=Own)
-TheAnsweringOwn = TypeVar("TheAnsweringOwn", bound=AnsweringOwn)
+ThePosition = TypeVar("ThePosition", bound=TwoSides[Any, Any])
 
 
-class SealedGame(Protocol[Options_contra, TheTable, TheOwn]):
+class SealedGame(Protocol[Options_contra, TheTable, TheState, TheOrders]):
     """The rules of one game as played sealed, stateless, in its own types. Source: docs/sealed.md.
 
     A match calls `begin`, and then `judge` and `enter` for each step that `owed` names. A player calls
     `own`, `order` and `lines`. When everything is revealed, `first_false` judges one seat and `settled` the game.
     """
 
+    game: Game[Any, Any, TheOrders, TheState, Any]
+    """The rules by which setups and orders are judged."""
     papers: Mapping[str, Paper]
-    """By step, in the order of a turn, the paper that it makes; `commit` makes none."""
+    """The paper that a step makes, in the order of a turn; `commit` makes none."""
     reveals: bool
-    """Whether anything is secret until the end, so that a reveal is asked for when the game is over."""
+    """True if anything is secret until the end, so that a reveal is asked for when the game is over."""
 
     def begin(self, options: Options_contra) -> TheTable:
         """The table once every seat has committed to a setup."""
@@ -179,37 +164,49 @@ class SealedGame(Protocol[Options_contra, TheTable, TheOwn]):
         """The table after a step: total on judged lines. The last step of a turn adds its reports to `played`."""
 
     def view(self, table: TheTable, seat: int | None) -> Mapping[str, object]:
-        """What everybody knows, as the game's `view` has it for the public; every reader is told the same."""
+        """The game's `view` for the public, the same for every reader."""
+        del seat
+        return cast("Mapping[str, object]", self.game.view(table.position, None, table.played))
 
     def own(
         self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], table: TheTable
-    ) -> TheOwn:
+    ) -> Own[TheState, TheOrders]:
         """The position of the player's own side, from setup and orders by turn (those of the present turn, if known).
 
         Raises `Refused` for an illegal setup or orders, and if those of a turn that was opened are missing.
         """
 
-    def asks(self, own: TheOwn, table: TheTable) -> bool:
-        """Whether the player has to decide on orders for the turn that is due before the next step can be made.
+    def asks(self, own: Own[TheState, TheOrders], table: TheTable) -> bool:
+        """True if the player has to decide on orders for the turn that is due before the next step can be made.
 
         Not if `own` knows them, if there is no choice, or while only answers are owed.
         """
         return table.turn not in own.given and self.owed(table, own.seat)[:1] in ((COMMIT,), ("open",), ("departs",))
 
-    def order(self, own: TheOwn, text: str) -> str:
+    def order(self, own: Own[TheState, TheOrders], text: str) -> str:
         """The canonical text of orders for the turn that is due; raises `Refused` with all faults."""
+        return self.game.order(own.state, own.seat, text).text
 
-    def lines(self, own: TheOwn, table: TheTable, step: str) -> tuple[str, ...]:
+    def ordered(self, own: Own[TheState, TheOrders], orders: Mapping[int, str]) -> Own[TheState, TheOrders]:
+        """The same with the orders of the turn that is due, if they are known or forced; raises `Refused`."""
+        state, seat = own.state, own.seat
+        if seat not in state.due:
+            return own
+        forced = cast("TheOrders | None", state.due[seat])
+        judged = self.game.order(state, seat, orders[state.turn]) if state.turn in orders else forced
+        return own._replace(given={**own.given, state.turn: judged}) if judged else own
+
+    def lines(self, own: Own[TheState, TheOrders], table: TheTable, step: str) -> tuple[str, ...]:
         """The lines of a step that is owed, as an honest owner writes them; none for `commit`.
 
         Raises `Refused` if orders of the turn that is due are needed and `own` was not given them.
         """
 
-    def orders(self, own: TheOwn, turn: int) -> str:
+    def orders(self, own: Own[TheState, TheOrders], turn: int) -> str:
         """The canonical text of the orders of a turn, as its paper has it; raises KeyError if they are unknown."""
         return own.given[turn].text
 
-    def own_view(self, own: TheOwn, table: TheTable) -> Mapping[str, object]:
+    def own_view(self, own: Own[TheState, TheOrders], table: TheTable) -> Mapping[str, object]:
         """Everything that this player knows at the start of the turn that is due: the `view` of the refereed game."""
 
     def first_false(
@@ -221,28 +218,33 @@ class SealedGame(Protocol[Options_contra, TheTable, TheOwn]):
         """
 
 
-SealedRules = SealedGame[Options, Table, Any]
+SealedRules = SealedGame[Options, Table, Any, Any]
 """The sealed rules of any game, whatever its types."""
 
 
-class Answering(SealedGame[Options_contra, TheTable, TheAnsweringOwn], Protocol):
-    """The rules of a sealed game in which owners answer for their own side."""
+class Answering(SealedGame[Options_contra, TheTable, ThePosition, TheOrders], Protocol):
+    """The rules of a sealed game for two in which owners answer for their own side."""
 
-    def begun(self, options: Options_contra, seat: int, setup: str) -> TheAnsweringOwn:
-        """The player's own side as the game begins; raises `Refused`."""
+    def side_after(self, own: Own[ThePosition, TheOrders], reports: list[Report]) -> Any:
+        """The player's side after a turn with these reports."""
 
     def ruling(self, step: SealedStep, honest: tuple[str, ...]) -> str:
         """The ruling that a step broke, of which an honest owner would have written these lines."""
 
     def own(
         self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], table: TheTable
-    ) -> TheAnsweringOwn:
+    ) -> Own[ThePosition, TheOrders]:
         """The player's own side at the start of the turn that is due; raises `Refused`."""
-        own = self.begun(options, seat, setup)
+        own = self._begun(options, seat, setup)
         for number, reports in enumerate(table.played, start=1):
             last = number == len(table.played)
-            own = own.ordered(orders).after(reports, over=last and table.result is not None)
-        return own if table.result else own.ordered(orders)
+            own = self._after(self.ordered(own, orders), reports, over=last and table.result is not None)
+        return own if table.result else self.ordered(own, orders)
+
+    def own_view(self, own: Own[ThePosition, TheOrders], table: TheTable) -> Mapping[str, object]:
+        """Everything that this player knows, as in the refereed game."""
+        state = table.position.with_side(own.seat, own.state.sides[own.seat - 1])
+        return cast("Mapping[str, object]", self.game.view(state, own.seat, table.played))
 
     def first_false(
         self, options: Options_contra, seat: int, setup: str, orders: Mapping[int, str], steps: Iterable[SealedStep]
@@ -250,13 +252,13 @@ class Answering(SealedGame[Options_contra, TheTable, TheAnsweringOwn], Protocol)
         """The first step with a paper that an honest owner of these orders would have told differently."""
         table = self.begin(options)
         try:
-            own = self.begun(options, seat, setup)
+            own = self._begun(options, seat, setup)
         except Refused as refused:
             return Falsehood(0, "setup", refused.faults[0].rule)
         for step in steps:
             if step.seat == seat and step.step in self.papers:
                 try:
-                    own = own.ordered(orders)
+                    own = self.ordered(own, orders)
                     honest = self.lines(own, table, step.step)
                 except Refused as refused:
                     return Falsehood(step.turn, step.step, refused.faults[0].rule)
@@ -265,8 +267,21 @@ class Answering(SealedGame[Options_contra, TheTable, TheAnsweringOwn], Protocol)
             played = len(table.played)
             table = self.enter(table, step.seat, step.step, step.lines)
             if len(table.played) > played:
-                own = own.after(table.played[-1], over=table.result is not None)
+                own = self._after(own, table.played[-1], over=table.result is not None)
         return None
+
+    def _begun(self, options: Options_contra, seat: int, setup: str) -> Own[ThePosition, TheOrders]:
+        """The player's own side as the game begins; raises `Refused`."""
+        judged = self.game.setup(options, seat, setup)
+        side = self.game.begin(options, (judged, judged)).sides[0]
+        return Own(seat, judged, self.begin(options).position.with_side(seat, side))
+
+    def _after(
+        self, own: Own[ThePosition, TheOrders], reports: list[Report], *, over: bool
+    ) -> Own[ThePosition, TheOrders]:
+        """The player's own side after a turn with these reports, at the start of the next one."""
+        state = own.state.with_side(own.seat, self.side_after(own, reports))
+        return own._replace(state=replace(state, turn=state.turn + (not over)))
 
 
 def misplaced(lines: Sequence[str], wanted: Sequence[str], end: str, is_answer: Callable[[str], bool]) -> list[Fault]:
@@ -286,30 +301,16 @@ def misplaced(lines: Sequence[str], wanted: Sequence[str], end: str, is_answer: 
     return faults
 
 
-def orders_of(given: Mapping[int, TheOrders], turn: int, rule: str) -> TheOrders:
-    """The orders of a turn; raises `Refused` if they are not known."""
-    if turn not in given:
-        raise Refused(Fault(rule, None, Phrase("the orders of turn {turn} are missing", turn=turn)))
-    return given[turn]
-
-
-@cache
 def sealed_rules(game: str) -> SealedRules | None:
     """The sealed rules of a game by its name, None if it has none; raises KeyError for an unknown game."""
-    module = f"{GAMES[game]}.sealed"
-    try:
-        found: SealedRules = import_module(module).SEALED
-    except ModuleNotFoundError as missing:
-        if missing.name != module:
-            raise
-        return None
-    return found
+    module = part_of(game, "sealed")
+    return cast("SealedRules", module.SEALED) if module else None
 
 
 def settled(
     rules: Rules, options: Options, setups: Mapping[int, str], orders: Mapping[int, Mapping[int, str]]
 ) -> Settled:
-    """How the game of honest seats ended, from their setups and orders by turn, as a referee would have played it.
+    """The end of a game of honest seats, from their setups and orders by turn, as a referee would have played it.
 
     Turns are played as long as all orders due in them are there; after two turns in which nobody could choose, even
     without orders, because nothing changes any more. Raises `Refused` if anything is illegal.

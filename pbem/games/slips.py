@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["plain"]
+from pbem.games.player_text import without_comments
 
 _DASHES: Final = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"), "-")
 _SEPARATORS: Final = dict.fromkeys(map(ord, ",;"), " ")
-_COMMENT: Final = re.compile(r"#[^\n\r]*")
 _PUT_AROUND: Final = re.compile(r"""(?<!\S)["'`]+|(?<=[\w)])[.!?"'`]++(?!\S)""")
 _PICTURES: Final = re.compile(r"[^\w\s\x00-\x7f]")
 
@@ -23,5 +22,5 @@ def plain(text: str) -> str:
 
     A sentence's end may stand behind a word: phones write it unasked.
     """
-    words = _COMMENT.sub("", text).translate(_DASHES | _SEPARATORS)
+    words = without_comments(text).translate(_DASHES | _SEPARATORS)
     return _PUT_AROUND.sub(" ", _PICTURES.sub(" ", words))

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["PLAIN", "Board", "Line", "Panel", "Square"]
-
 
 class Square(NamedTuple):
     """One square: up to four characters, its tint, and whether anything happened to it in the last turn."""
@@ -24,7 +22,7 @@ class Square(NamedTuple):
     tint: str = ""
     fresh: bool = False
     brief: str = ""
-    """What stands for all of that in a text, in two characters; empty: the symbol."""
+    """The square in a text, in two characters; empty: the symbol."""
 
     @property
     def text(self) -> str:
@@ -52,15 +50,10 @@ class Line(NamedTuple):
     label: str
     parts: Sequence[str]
 
-    @property
-    def labels(self) -> tuple[str]:
-        """What it is about, as a tuple, because events have several labels."""
-        return (self.label,)
-
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """What is known about one seat's side (0: a board that all share), in one grid or, as layers, in several."""
+    """One seat's side as far as it is known (0: a board that all share), in one grid or, as layers, in several."""
 
     seat: int
     panels: Sequence[Panel]

@@ -6,62 +6,65 @@ plain lists, as in a replay.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from pbem.games import Told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pbem.games import Report
 
-__all__ = ["Picture", "copies", "followed"]
 
-Known = TypeVar("Known")
+class Copied(Protocol):
+    """Something that can be copied."""
+
+    def copy(self) -> Self:
+        """A copy, to be changed."""
+
+
+Known = TypeVar("Known", bound=Copied)
 
 
 def followed(
     turns: Sequence[Sequence[Report]],
     begun: Callable[[], Known],
-    copied: Callable[[Known], Known],
     follow: Callable[[Known, Sequence[Report], int], None],
 ) -> Known:
-    """What all turns add up to: `follow` adds the reports of a turn, of this number, to what was known before."""
-    done, kept = _remembered(turns)
-    known = begun() if kept is None else copied(kept)
+    """The sum of all turns: `follow` adds the reports of a turn, of this number, to the knowledge before it."""
+    done, known = next(_remembered(turns), (0, None))
+    known = begun() if known is None else known.copy()
     for turn, reports in enumerate(turns[done:], start=done + 1):
         follow(known, reports, turn)
     if turns and isinstance(latest := turns[-1], Told):
-        latest.memory = copied(known)
+        latest.memory = known.copy()
         _forget(turns[max(0, done - 1) : -1])
     return known
 
 
-class Picture:
-    """What reports have told of one seat's side: it has containers alone, of things that do not change."""
+APicture = TypeVar("APicture")
+
+
+class Pictures(dict[int, APicture]):
+    """Knowledge from reports by seat: objects that have only containers, of things that do not change."""
 
     def copy(self) -> Self:
-        """A copy of the picture, to be changed."""
-        made = type(self)()
-        vars(made).update({name: container.copy() for name, container in vars(self).items()})
-        return made
+        """A copy of the pictures, to be changed."""
+        return type(self)({seat: _copy(picture) for seat, picture in self.items()})
 
 
-APicture = TypeVar("APicture", bound=Picture)
+def _copy(picture: APicture) -> APicture:
+    made = type(picture)()
+    vars(made).update({name: container.copy() for name, container in vars(picture).items()})
+    return made
 
 
-def copies(pictures: Mapping[int, APicture]) -> dict[int, APicture]:
-    """Copies of the pictures of all seats."""
-    return {seat: picture.copy() for seat, picture in pictures.items()}
-
-
-def _remembered(turns: Sequence[Sequence[Report]]) -> tuple[int, Any]:
-    """The latest number of turns after which something was kept, and what; 0 and None if nothing was."""
+def _remembered(turns: Sequence[Sequence[Report]]) -> Iterator[tuple[int, Any]]:
+    """The numbers of turns after which something was kept, and what, the latest first."""
     for count in range(len(turns), 0, -1):
         reports = turns[count - 1]
         if isinstance(reports, Told) and reports.memory is not None:
-            return count, reports.memory
-    return 0, None
+            yield count, reports.memory
 
 
 def _forget(turns: Sequence[Sequence[Report]]) -> None:

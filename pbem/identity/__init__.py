@@ -1,4 +1,4 @@
-"""Who signed this: one graded verdict over a letter, whatever the format of its signature.
+"""The signer of a letter: one graded verdict over a letter, whatever the format of its signature.
 
 This module finds the one signature of a letter and the text that it may cover; each format verifies in its own
 module. No game knowledge, no store, no clock: the desk hands in the keys that are pinned to the named player (no
@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -27,8 +27,6 @@ from pbem.identity.verdict import (
     BadSignature,
     Format,
     Key,
-    Signable,
-    SignedPart,
     State,
     Verdict,
     Vocabulary,
@@ -36,23 +34,25 @@ from pbem.identity.verdict import (
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from datetime import datetime
+
+    from pbem.mail.message import Letter, Part
 
 __all__ = ["STATES", "BadKey", "Format", "Key", "Verdict", "Vocabulary", "judge", "parse_key", "readings"]
 
 _STARTS = 6
-"""How many lines that look like the start of a signed form are tried."""
+"""The most lines that look like the start of a signed form and are tried."""
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _BLANK = re.compile(r"[^\S\n]")
 _SMART = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "--", "\u2026": "..."}
 )
-"""What programs that mean well make of quotes, dashes and dots."""
+"""Typographic quotes, dashes and dots, and the plain ones that a mail program replaced by them."""
 
 _HASH = re.compile(r"[0-9a-f]{64}")
-"""What makes a line of a form long that nobody wrapped."""
+"""A hash: it makes a line of a form long that nobody wrapped."""
 
 _DETACHED_TYPES: dict[str, Format] = {
     "application/pgp-signature": "openpgp",
@@ -92,6 +92,16 @@ signatures that will not last.
 """
 
 
+_READERS: dict[Format | None, Callable[[Any], _Signature]] = {
+    "openpgp": openpgp.read,
+    "ed25519": ed25519.read,
+    "smime": smime.read,
+    "minisign": minisign.read,
+    "ssh": ssh.read,
+}
+"""The reader of signatures for each format: S/MIME's takes octets, minisign's and SSH's text, the others either."""
+
+
 class _Block(msgspec.Struct, frozen=True):
     """One signature in a letter: its format, the signature itself, and the texts that it may cover."""
 
@@ -101,9 +111,9 @@ class _Block(msgspec.Struct, frozen=True):
     fault: Phrase | None = None
     way: Literal["pasted", "clear", "attached", "entity", "opaque"] = "pasted"
     marks: tuple[str, ...] = ()
-    """What is known of how the text was mailed."""
+    """Signs of how the text was mailed."""
     whole: str = ""
-    """Of a clear-signed message, all of it."""
+    """The whole of a clear-signed message."""
 
 
 def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
@@ -136,7 +146,7 @@ def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
 
 
 def judge(
-    letter: Signable,
+    letter: Letter,
     keys: Sequence[Key],
     server: str,
     *,
@@ -167,7 +177,7 @@ def judge(
 
 def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: str, at: datetime | None) -> Verdict:
     """The verdict over one signature; raises `BadSignature`."""
-    signature = _read(block)
+    signature = _READERS[block.format](block.armor)
     if isinstance(signature, ssh.SshSignature) and signature.namespace != namespace:
         made_for = ascii(signature.namespace[:64])
         raise BadSignature(
@@ -192,23 +202,8 @@ def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: st
     raise BadSignature(_diagnosis(block), "bad")
 
 
-def _read(block: _Block) -> _Signature:
-    match block.format, block.armor:
-        case "openpgp", armor:
-            return openpgp.read(armor)
-        case "ed25519", armor:
-            return ed25519.read(armor)
-        case "smime", bytes(armor):
-            return smime.read(armor)
-        case "minisign", str(armor):
-            return minisign.read(armor)
-        case "ssh", str(armor):
-            return ssh.read(armor)
-    raise AssertionError(block.format)
-
-
 def _messages(block: _Block, signature: _Signature, words: Vocabulary) -> Iterable[bytes]:
-    """What the signature may cover: the text that it carries itself, or the readings of the one beside it."""
+    """The texts that the signature may cover: the one that it carries, or the readings of the one beside it."""
     content = signature.content if isinstance(signature, smime.SmimeSignature) else None
     if block.way == "opaque":
         if content is None:
@@ -307,13 +302,13 @@ def _clear_readings(text: str, words: Vocabulary) -> Iterator[bytes]:
         yield message
 
 
-def _blocks(letter: Signable) -> Iterator[_Block]:
+def _blocks(letter: Letter) -> Iterator[_Block]:
     """Find every signature, of whatever format: exactly one may be there."""
     parts = letter.parts
     yield from _inline(letter.text or "", _marks(parts))
     consumed: set[int] = set()
-    for entity in _walk(letter.root):
-        if entity.content_type.lower() == "multipart/signed":
+    for entity in letter.root.walk():
+        if entity.content_type == "multipart/signed":
             consumed.update(id(child) for child in entity.children[1:])
             yield _signed_entity(entity)
     for part in parts:
@@ -321,25 +316,19 @@ def _blocks(letter: Signable) -> Iterator[_Block]:
             yield from _in_part(part, parts, letter.text or "")
 
 
-def _walk(part: SignedPart) -> Iterator[SignedPart]:
-    yield part
-    for child in part.children:
-        yield from _walk(child)
-
-
-def _marks(parts: Sequence[SignedPart]) -> tuple[str, ...]:
+def _marks(parts: Sequence[Part]) -> tuple[str, ...]:
     marks = []
     if any(part.parameters.get("format", "").lower() == "flowed" for part in parts):
         marks.append("flowed")
-    if any(part.content_type.lower() == "text/html" for part in parts):
+    if any(part.content_type == "text/html" for part in parts):
         marks.append("html")
     return tuple(marks)
 
 
-def _signed_entity(entity: SignedPart) -> _Block:
+def _signed_entity(entity: Part) -> _Block:
     """A multipart/signed container (RFC 1847): what is signed, and its signature, each exactly once."""
     children = entity.children
-    kind = _DETACHED_TYPES.get(children[1].content_type.lower()) if len(children) == 2 else None
+    kind = _DETACHED_TYPES.get(children[1].content_type) if len(children) == 2 else None
     if kind is None:
         return _Block(None, fault=Phrase("This letter is signed in an unknown way, or was changed on its way."))
     signature = children[1].content
@@ -349,8 +338,8 @@ def _signed_entity(entity: SignedPart) -> _Block:
     return _Block(kind, armor, children[0].raw, way="entity")
 
 
-def _in_part(part: SignedPart, parts: Sequence[SignedPart], body: str) -> Iterator[_Block]:
-    kind = part.content_type.lower()
+def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
+    kind = part.content_type
     name = (part.filename or "").lower()
     if kind in _OPAQUE_TYPES or name.endswith(".p7m"):
         yield _Block("smime", part.content, way="opaque")
@@ -372,7 +361,7 @@ def _in_part(part: SignedPart, parts: Sequence[SignedPart], body: str) -> Iterat
             yield from _inline(text, ())
 
 
-def _signature_file(part: SignedPart, parts: Sequence[SignedPart]) -> Iterator[_Block]:
+def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
     content = part.content
     text = content.decode("utf-8", "replace").lstrip("\ufeff").strip()
     found: tuple[Format, str | bytes] | None = None
@@ -388,7 +377,7 @@ def _signature_file(part: SignedPart, parts: Sequence[SignedPart]) -> Iterator[_
         found = ("ed25519", content if len(content) == 64 else text)
     if found is not None:
         yield _detached(part, parts, *found)
-    elif "-----BEGIN PGP PUBLIC KEY BLOCK-----" in text or part.content_type.lower() == "application/pgp-keys":
+    elif "-----BEGIN PGP PUBLIC KEY BLOCK-----" in text or part.content_type == "application/pgp-keys":
         return
     elif inline := list(_inline(text, ())):
         yield from inline
@@ -398,7 +387,7 @@ def _signature_file(part: SignedPart, parts: Sequence[SignedPart]) -> Iterator[_
         )
 
 
-def _detached(part: SignedPart, parts: Sequence[SignedPart], kind: Format, armor: str | bytes) -> _Block:
+def _detached(part: Part, parts: Sequence[Part], kind: Format, armor: str | bytes) -> _Block:
     """Pair an attachment NAME.sig with its NAME."""
     signature = part.filename or ""
     name = signature.rpartition(".")[0]

@@ -20,8 +20,6 @@ from pbem.structured_header import without_comments
 if TYPE_CHECKING:
     from pbem.mail.message import Letter
 
-__all__ = ["is_unclear", "passed", "sent_from"]
-
 LINE = 4000  # octets of a header that is taken apart
 _PLAIN = re.compile(r"[\t -~]*+")
 _SPACED = re.compile(rb"(?im)^authentication-results[ \t]++:")

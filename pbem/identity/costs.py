@@ -1,4 +1,4 @@
-"""What a key may cost: verifying with the most expensive accepted key stays far below the other costs of a letter.
+"""Limits of a key's cost: verifying with the most expensive accepted key stays far below the other costs of a letter.
 
 Only the numbers are here; each format checks its own keys, at registration, and RSA numbers at every use.
 Implements RFC 8301 and RFC 8017; protocol.md, "Identity".
@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from pbem.identity.verdict import BadKey
 from pbem.phrase import Phrase
-
-__all__ = ["CERTIFICATE_BYTES", "RSA_BITS", "check_rsa"]
 
 RSA_BITS = range(2048, 8192 + 1)  # above, one verification costs more than a letter is worth
 EXPONENT_BITS = 64  # everybody has 17 bits; with as many as the modulus, verifying takes as long as signing

@@ -6,8 +6,6 @@ pieces. What passes here holds no long ones, and not many. Nothing is decoded. I
 
 from __future__ import annotations
 
-__all__ = ["walk"]
-
 PIECES = 20_000  # a letter with a chain of certificates has a thousand
 DEPTH = 64
 IDENTIFIER = 100  # octets of an object identifier

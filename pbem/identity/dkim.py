@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from pbem.mail.message import Letter
 
-__all__ = ["DkimSignature", "signatures", "verify"]
-
 SIGNATURES = 10  # how many DKIM-Signature headers of a letter are looked at
 HEADER = 3000  # octets of one; dkimpy takes them apart with expressions that are not linear
 RECORD = 4000  # octets of a key record; RSA with 8192 bits has 1500
@@ -59,7 +57,7 @@ class DkimSignature(msgspec.Struct, frozen=True):
     headers: tuple[bytes, ...]
     """The names of the signed headers, in lower case."""
     mark: str
-    """By what it is known again, however it is written: the SHA-256 of its octets."""
+    """SHA-256 of the signature's octets, the same however the header is folded."""
 
     @property
     def name(self) -> str:
@@ -68,7 +66,7 @@ class DkimSignature(msgspec.Struct, frozen=True):
 
     @property
     def until(self) -> int | None:
-        """When it expires, of one that was timely once."""
+        """The time at which it expires, of one that was timely once."""
         return int(self.tags[b"x"]) if b"x" in self.tags else None
 
 

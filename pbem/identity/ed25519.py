@@ -22,8 +22,6 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["IN_TEXT", "Ed25519Signature", "parse", "read"]
-
 IN_TEXT = re.compile(
     r"^[^\S\n]*signature:\s*(?P<signature>[A-Za-z0-9+/](?:\s*[A-Za-z0-9+/]){85}\s*=\s*=)[^\S\n]*$", re.I | re.M
 )

@@ -15,8 +15,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from pbem.phrase import Phrase
 
-__all__ = ["SMALL", "WEAK", "holds", "is_sound", "is_sound_signature"]
-
 _P = 2**255 - 19
 _L = 2**252 + 27742317777372353535851937790883648493
 """Order of the group that honest keys are of (RFC 8032 5.1)."""
@@ -29,18 +27,18 @@ WEAK = Phrase("No program makes an Ed25519 key like this: signatures by it prove
 
 
 def is_sound(point: bytes) -> bool:
-    """Whether 32 octets are a point in canonical encoding (RFC 8032 5.1.2), and not of small order."""
+    """True if 32 octets are a point in canonical encoding (RFC 8032 5.1.2), and not of small order."""
     y = int.from_bytes(point, "little") & (1 << 255) - 1
     return len(point) == 32 and y < _P and y not in SMALL
 
 
 def is_sound_signature(signature: bytes) -> bool:
-    """Whether 64 octets are a sound point R, and a number S below the order of the group."""
+    """True if 64 octets are a sound point R, and a number S below the order of the group."""
     return len(signature) == 64 and is_sound(signature[:32]) and int.from_bytes(signature[32:], "little") < _L
 
 
 def holds(key: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether this public key made this signature over this message; never raises."""
+    """True if this public key made this signature over this message; never raises."""
     if not is_sound_signature(signature):
         return False
     try:

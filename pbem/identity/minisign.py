@@ -20,8 +20,6 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["COMMENT", "PUBLIC", "MinisignSignature", "beneath", "parse", "read"]
-
 COMMENT = "untrusted comment:"
 PUBLIC = re.compile(r"RW[A-Za-z0-9+/]{54}")
 _LINE = r"[A-Za-z0-9+/](?:\s*+[A-Za-z0-9+/]){%d}(?:\s*+=){%d}"
@@ -78,7 +76,7 @@ class MinisignSignature(msgspec.Struct, frozen=True):
         return self.key_id[::-1].hex().upper()
 
     def claims(self, key: Key) -> bool:
-        """Whether the signature names this key."""
+        """True if the signature names this key."""
         return base64.b64decode(key.public)[2:10] == self.key_id
 
     def covers(self, key: Key, message: bytes, _at: datetime | None) -> tuple[bytes, State] | None:

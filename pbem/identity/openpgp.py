@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pysequoia import Cert, Sig
     from pysequoia.packet import Packet
 
-__all__ = ["CLEAR", "MESSAGE", "SIGNATURE", "OpenpgpSignature", "canonical", "is_signature", "parse", "read"]
-
 CLEAR = "-----BEGIN PGP SIGNED MESSAGE-----"
 SIGNATURE = "-----BEGIN PGP SIGNATURE-----"
 MESSAGE = "-----BEGIN PGP MESSAGE-----"
@@ -46,6 +44,9 @@ _AHEAD = timedelta(minutes=30)  # more Sequoia does not let pass
 _SECRET = frozenset({5, 7})
 _OF_A_KEY = frozenset({2, 6, 10, 12, 13, 14, 17, 21})
 _VERSIONS = frozenset({4, 6})
+_BINARY, _TEXT = 0, 1  # types of signatures (RFC 9580 5.2.1)
+_DIGESTS = frozenset({8, 9, 10, 12, 14})  # SHA-256, SHA-384, SHA-512, SHA3-256 and SHA3-512 (RFC 9580 9.5)
+_ALGORITHMS = frozenset({1, 3, 19, 22, 27, 28})  # RSA, ECDSA, EdDSA, Ed25519 and Ed448 (RFC 9580 9.1)
 _HEADER = re.compile(r"\s*[A-Za-z-]{1,20}: ")
 _LONG = Phrase("This OpenPGP key is too long: `gpg --export-options export-minimal --export --armor` is enough.")
 _Value = TypeVar("_Value")
@@ -153,7 +154,7 @@ def _pile(data: bytes) -> list[Packet]:
 
 
 def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
-    """Whether the certificate and its signing key count at this time; None does not check expiry.
+    """The state of the certificate and its signing key at this time; None does not check expiry.
 
     A revocation counts from its receipt, whatever date it or the signature bears.
     """
@@ -184,7 +185,7 @@ def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
 
 
 def is_signature(data: bytes) -> bool:
-    """Whether bytes are a binary OpenPGP signature: packets of this kind alone."""
+    """True if bytes are a binary OpenPGP signature: packets of this kind alone."""
     try:
         tags = {tag for tag, _ in packets(data)}
     except ValueError:
@@ -201,7 +202,7 @@ class OpenpgpSignature(msgspec.Struct, frozen=True):
     is_text: bool
 
     def claims(self, key: Key) -> bool:
-        """Whether the signature names this key or a subkey of it."""
+        """True if the signature names this key or a subkey of it."""
         try:
             names = _names(key.public)
         except (_FailedError, ValueError):
@@ -240,7 +241,7 @@ class OpenpgpSignature(msgspec.Struct, frozen=True):
             raise BadSignature(DEMANDS)
 
     def revoked(self, key: Key) -> bool:
-        """Whether the pinned certificate is revoked: then no signature verifies at all."""
+        """True if the pinned certificate is revoked: then no signature verifies at all."""
         try:
             return _sequoia(lambda: _cert(key.public).is_revoked)
         except (_FailedError, ValueError):
@@ -283,40 +284,22 @@ def read(data: bytes | str) -> OpenpgpSignature:
 
 
 def _checked(sig: Sig, body: SignatureBody) -> OpenpgpSignature:
-    from pysequoia.packet import HashAlgorithm, PublicKeyAlgorithm, SignatureType
-
-    hashes = (
-        HashAlgorithm.SHA256,
-        HashAlgorithm.SHA384,
-        HashAlgorithm.SHA512,
-        HashAlgorithm.SHA3_256,
-        HashAlgorithm.SHA3_512,
-    )
-    algorithms = (
-        PublicKeyAlgorithm.RSAEncryptSign,
-        PublicKeyAlgorithm.RSASign,
-        PublicKeyAlgorithm.ECDSA,
-        PublicKeyAlgorithm.EdDSA,
-        PublicKeyAlgorithm.Ed25519,
-        PublicKeyAlgorithm.Ed448,
-    )
-    if sig.version not in _VERSIONS:
+    if body.version not in _VERSIONS:
         raise BadSignature(Phrase("This version of OpenPGP signatures is not accepted."))
-    if _sequoia(lambda: sig.hash_algorithm) not in hashes:
+    if body.digest not in _DIGESTS:
         raise BadSignature(
             Phrase(
                 "The OpenPGP signature is made over a weak digest such as SHA-1: put"
                 " `personal-digest-preferences SHA512` and `cert-digest-algo SHA512` into gpg.conf, and sign again."
             )
         )
-    if _sequoia(lambda: sig.key_algorithm) not in algorithms:
+    if body.algorithm not in _ALGORITHMS:
         raise BadSignature(Phrase("OpenPGP signatures are accepted from RSA, ECDSA and EdDSA keys."))
-    kind = _sequoia(lambda: sig.signature_type)
-    if kind not in (SignatureType.Binary, SignatureType.Text):
+    if body.kind not in {_BINARY, _TEXT}:
         raise BadSignature(Phrase("This OpenPGP signature does not sign a document."))
     issuer = sig.issuer_fingerprint or sig.issuer_key_id
     if not issuer:
         raise BadSignature(Phrase("The OpenPGP signature does not say which key made it."))
     if body.ed25519 is not None and not is_sound_signature(body.ed25519):
         raise _damaged()
-    return OpenpgpSignature(sig, body, issuer.lower(), kind == SignatureType.Text)
+    return OpenpgpSignature(sig, body, issuer.lower(), body.kind == _TEXT)

@@ -15,8 +15,6 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["DSA", "ELGAMAL", "RSA", "PublicKey", "SignatureBody", "Tag", "packets"]
-
 
 class Tag(IntEnum):
     """The kind of a packet (RFC 9580 5)."""
@@ -79,7 +77,7 @@ def _number(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 class PublicKey(msgspec.Struct, frozen=True):
-    """What a public key or subkey packet says."""
+    """The content of a public key or subkey packet."""
 
     version: int
     algorithm: int
@@ -87,7 +85,7 @@ class PublicKey(msgspec.Struct, frozen=True):
     exponent: int = 0
     """The two of an RSA key."""
     point: bytes | None = None
-    """Of an Ed25519 key."""
+    """The point of an Ed25519 key."""
 
     @classmethod
     def read(cls, body: bytes) -> PublicKey:
@@ -110,14 +108,19 @@ class PublicKey(msgspec.Struct, frozen=True):
 
 
 class SignatureBody(msgspec.Struct, frozen=True):
-    """What a signature packet says about itself."""
+    """The content of a signature packet, beside the signature itself."""
 
     created: datetime
     """The time at which it says it was made; the latest if it names several."""
     expires: bool
-    """Whether it says that it will expire."""
+    """True if it says that it will expire."""
     demands: bool
-    """Whether it demands that readers refuse it unless they understand all of it (RFC 9580 5.2.3.7)."""
+    """True if it demands that readers refuse it unless they understand all of it (RFC 9580 5.2.3.7)."""
+    version: int
+    kind: int
+    algorithm: int
+    digest: int
+    """The algorithm of its digest (RFC 9580 9.5)."""
     ed25519: bytes | None
     """R and S, where it was made by an Ed25519 key."""
 
@@ -144,11 +147,13 @@ class SignatureBody(msgspec.Struct, frozen=True):
                 latest[kind] = max(latest[kind], int.from_bytes(what[:4], "big"))
         demands = any(is_critical and kind not in _PLAIN for kind, is_critical, _ in said)
         created = datetime.fromtimestamp(latest[_CREATED], UTC)
-        return cls(created, latest[_EXPIRES] > 0, demands, _points(body, body[2], at))
+        version, kind, algorithm, digest = body[:4]
+        expires, points = latest[_EXPIRES] > 0, _points(body, algorithm, at)
+        return cls(created, expires, demands, version, kind, algorithm, digest, points)
 
 
 def _subpackets(area: bytes) -> Iterator[tuple[int, bool, bytes]]:
-    """What a signature says beside the text: the kind of each, whether it is critical, and its body."""
+    """The subpackets of a signature: the kind of each, whether it is critical, and its body."""
     at = 0
     while at < len(area):
         size, start = _length(area, at)  # never a partial one (RFC 9580 5.2.3.7)

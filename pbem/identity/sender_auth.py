@@ -1,4 +1,4 @@
-"""Who vouches for the From of a letter that bears no signature of a person: its domain, or our own mail server.
+"""Verification of the From of a letter without a person's signature: by its domain, or by our own mail server.
 
 This module combines the two, for the desk at receipt and for verification later; DKIM is in `dkim`, the server's
 word in `authres`. Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24.
@@ -20,28 +20,26 @@ if TYPE_CHECKING:
     from pbem.identity.dkim import DkimSignature
     from pbem.mail.message import Letter
 
-__all__ = ["Voucher", "vouch"]
-
 
 class Voucher(msgspec.Struct, frozen=True):
-    """The finding about a letter's From, and whose word it is."""
+    """The verification of a letter's From, and by whom."""
 
     verdict: Verdict
     """`valid` when From's domain vouches for the letter by a DKIM signature that we verified."""
     name: str = ""
-    """Where the DNS keeps the key of that signature."""
+    """The name in the DNS of the key of that signature."""
     record: str = ""
-    """What the DNS said of that key."""
+    """The DNS's record of that key."""
     until: int | None = None
-    """When that signature expires (RFC 6376 3.5, x=)."""
+    """The time at which that signature expires (RFC 6376 3.5, x=)."""
     wanted: tuple[str, ...] = ()
-    """Where it keeps the keys of all signatures that might count, as long as it was not asked for them."""
+    """The names in the DNS of the keys of all signatures that might count, unless it was asked for them."""
     told: str = ""
     """The Authentication-Results header in which our own server says that such a signature holds."""
     sent: bool = False
-    """Whether our own server says that the client may send for From's domain (SPF)."""
+    """True if our own server says that the client may send for From's domain (SPF)."""
     marks: tuple[str, ...] = ()
-    """By what the signatures that might count are known again, whatever is written around them."""
+    """The fingerprints of the signatures that might count, the same however their headers are folded."""
     addressed: tuple[str, ...] = ()
     """The headers with recipients to which nobody added one where the domain signs any, as some do not."""
 

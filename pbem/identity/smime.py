@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from asn1crypto import algos, cms, core
     from cryptography import x509
 
-__all__ = ["SmimeSignature", "parse", "read"]
-
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----([^-]*+)-----END CERTIFICATE-----")
 _CURVES = frozenset({"secp256r1", "secp384r1", "secp521r1"})
 _DIGESTS: dict[str, hashes.HashAlgorithm] = {
@@ -130,11 +128,11 @@ class SmimeSignature(msgspec.Struct, frozen=True):
     digest: str
     message_digest: bytes
     signed: bytes
-    """What is signed: the attributes, as octets."""
+    """The octets of the attributes, which are signed."""
     signature: bytes
 
     def claims(self, key: Key) -> bool:
-        """Whether the signature names this certificate."""
+        """True if the signature names this certificate."""
         from asn1crypto import x509 as asn1
         from cryptography.hazmat.primitives.serialization import Encoding
 

@@ -35,21 +35,6 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = [
-    "BEGIN",
-    "END",
-    "PrivateKey",
-    "SshSignature",
-    "UnusableKey",
-    "fingerprint",
-    "load",
-    "parse",
-    "public",
-    "read",
-    "sign",
-    "verify",
-]
-
 BEGIN = "-----BEGIN SSH SIGNATURE-----"
 END = "-----END SSH SIGNATURE-----"
 
@@ -93,7 +78,7 @@ class SshSignature(msgspec.Struct, frozen=True):
         return fingerprint(self.publickey)
 
     def claims(self, key: Key) -> bool:
-        """Whether the signature names this key."""
+        """True if the signature names this key."""
         return key.fingerprint == self.issuer
 
     def covers(self, key: Key, message: bytes, _at: datetime | None) -> tuple[bytes, State] | None:
@@ -260,7 +245,7 @@ def verify(signature: SshSignature, key: Key, message: bytes) -> bool:
 
 
 def _holds(key: PublicKey, signature: SshSignature, data: bytes) -> bool:
-    """Whether a key made a signature; raises InvalidSignature and ValueError if not, too."""
+    """True if a key made a signature; raises InvalidSignature and ValueError if not, too."""
     if isinstance(key, ed25519.Ed25519PublicKey):
         return holds(key.public_bytes_raw(), signature.signature, data)
     if isinstance(key, ec.EllipticCurvePublicKey):

@@ -1,4 +1,4 @@
-"""The common vocabulary of all signature formats: `Key`, `Verdict`, and what they need of a letter.
+"""The common vocabulary of all signature formats: `Key` and `Verdict`.
 
 Only plain values live here; judging is in `pbem/identity/__init__.py`, each format in its own module.
 Implements protocol.md, "Identity".
@@ -7,14 +7,14 @@ Implements protocol.md, "Identity".
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 Kind = Literal["valid", "none", "bad", "unknown key", "expired", "revoked", "refused"]
 """`valid`: a pinned key signed `Verdict.signed`. `none`: the letter bears no signature at all. `bad`: it does,
@@ -26,10 +26,10 @@ Format = Literal["ssh", "openpgp", "smime", "minisign", "ed25519", "dkim"]
 """`dkim` is never the format of a player's key: it is what a verdict at level `mailbox` says."""
 State = Literal["pinned", "expired", "revoked"]
 STATES: Mapping[State, Phrase] = {"expired": Phrase("expired"), "revoked": Phrase("revoked")}
-"""How a sentence calls the states in which a key does not count."""
+"""The words of a sentence for the states in which a key does not count."""
 
 AHEAD = timedelta(days=1)
-"""By so much a date may lie ahead of the receipt: clocks in the wrong zone."""
+"""The most time by which a date may lie ahead of the receipt: clocks in the wrong zone."""
 FUTURE = Phrase("The signature is dated in the future: set your device's clock, and sign again.")
 DEMANDS = Phrase("The signature has unknown conditions of its own: sign without them.")
 
@@ -58,7 +58,7 @@ class Key(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Who signed this letter, and which bytes; with any verdict but `valid`, nothing is signed."""
+    """The signer of a letter, and the signed bytes; with any verdict but `valid`, nothing is signed."""
 
     kind: Kind
     reason: Phrase
@@ -69,7 +69,7 @@ class Verdict(msgspec.Struct, frozen=True):
     signed: bytes = b""
     """Exactly the bytes that the signature covers; commands are read from these alone. Empty unless `valid`."""
     entity: bool = False
-    """Whether `signed` is a MIME entity with headers of its own, whose text is still to be decoded."""
+    """True if `signed` is a MIME entity with headers of its own, whose text is still to be decoded."""
     pasted: str = ""
     """What was signed, with its signature beneath, as a text that is judged alike in any letter; empty where it is
     no text, but a MIME entity, or has a signature that no text can hold."""
@@ -90,47 +90,3 @@ class BadSignature(Exception):
         super().__init__(reason)
         self.reason = reason
         self.kind = kind
-
-
-class SignedPart(Protocol):
-    """One MIME entity of a letter, decoded."""
-
-    @property
-    def content_type(self) -> str:
-        """Type and subtype in lower case, such as `text/plain`."""
-
-    @property
-    def filename(self) -> str | None:
-        """Name of the attachment; None for a body part."""
-
-    @property
-    def content(self) -> bytes:
-        """The bytes after the transfer encoding was undone."""
-
-    @property
-    def raw(self) -> bytes:
-        """The very bytes received, headers included."""
-
-    @property
-    def parameters(self) -> Mapping[str, str]:
-        """Those of Content-Type, by lower-case names."""
-
-    @property
-    def children(self) -> Sequence[SignedPart]:
-        """The parts of a container, in their order."""
-
-
-class Signable(Protocol):
-    """What signature formats need of a letter."""
-
-    @property
-    def text(self) -> str | None:
-        """The plain text body, decoded."""
-
-    @property
-    def parts(self) -> Sequence[SignedPart]:
-        """All leaves, in the order of the letter."""
-
-    @property
-    def root(self) -> SignedPart:
-        """The whole letter as the outermost entity."""

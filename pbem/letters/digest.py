@@ -25,25 +25,23 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Match
 
-__all__ = ["MOST", "can_wait", "joined", "next_digest", "pack", "together", "unpack"]
-
 MORNING: Final = time(7)
-"""When a digest goes, by the wall clock of its reader."""
+"""The time of a digest, by the wall clock of its reader."""
 
 MARGIN = timedelta(days=1)
-"""So long before a deadline the last digest must be there, for its letters to wait: else they go at once."""
+"""A letter waits for a digest only if that goes out so long before a deadline."""
 
 MOST = 12
-"""How many letters make one: hundreds of turns that ask nobody are more than anybody's mail program takes."""
+"""The most letters joined into one: hundreds of turns that ask nobody are too much for mail programs."""
 
 _MATCHES = 4
-"""How many matches the subject of a digest names."""
+"""The most matches that the subject of a digest names."""
 
 _RULE = "-" * 72
 """Above the proofs of a letter, as `proofs` of letters/parts.txt prints it."""
 _BETWEEN = "=" * 72
 _PROOF = re.compile("(?:<hr>)?<!-- proof -->\n")
-"""What stands before each of them in its HTML part."""
+"""The mark before each proof in the HTML part."""
 
 
 def next_digest(now: datetime, zone: str) -> datetime:
@@ -54,7 +52,7 @@ def next_digest(now: datetime, zone: str) -> datetime:
 
 
 def can_wait(kind: str, match: Match | None, seat: int, digest: datetime) -> bool:
-    """Whether a letter of this kind can wait for the digest: not if the seat must answer soon after."""
+    """True if a letter of this kind can wait for the digest: not if the seat must answer soon after."""
     spec = NOTICES.get(kind)
     if spec is None or not spec.can_wait:
         return False
@@ -116,7 +114,7 @@ def _each_once(proofs: Iterable[str]) -> list[str]:
 
 
 def _subject(outs: Sequence[OutgoingLetter], *, same: bool) -> str:
-    """What the letter is about."""
+    """The subject of joined letters."""
     # Where a game ended after very many turns, a letter may hold turns alone, and the next one the end.
     subjects = [out.subject for out in outs if out.named] or [out.subject for out in outs]
     if same:
@@ -143,7 +141,7 @@ def _preformatted(text: str) -> str:
 
 
 class _Kept(msgspec.Struct):
-    """What of a letter is kept until its digest goes."""
+    """The stored form of a letter that waits for its digest."""
 
     subject: str
     text: str

@@ -26,14 +26,12 @@ if TYPE_CHECKING:
     Enclosed = tuple[str, str, bytes | Callable[[], bytes]]
     """A file to be attached: its name, its media type, and its content, or what makes that."""
 
-__all__ = ["Composing", "Drawing", "Facts", "OutgoingLetter", "TemplateText"]
-
 Facts = dict[str, Any]
-"""What a template is told, by the names under which it knows it."""
+"""The facts of a template, by name."""
 
 
 _REPLIED = re.compile(r"\A\s*+(?:(?:re|aw|antw|sv)\s*+:\s*+)++", re.I)
-"""What mail programs write before the subject of an answer, in their language, each time anew."""
+"""The prefixes that mail programs add to the subject of an answer, in their language, each time anew."""
 
 
 class TemplateText(msgspec.Struct, frozen=True):
@@ -57,16 +55,16 @@ class Composing(msgspec.Struct, frozen=True):
     file_name: str
     content: Mapping[str, object]
     words: Mapping[str, TemplateText | str]
-    """What else is in it, yet to be put into words."""
+    """The rest of its content, yet to be put into words."""
     pages: str
     """The address at which the pages lie, "" where they are not served."""
     game: str
     enclose: bool
-    """Whether the letter brings the page itself."""
+    """True if the letter brings the page itself."""
     place: int
-    """Which of the files it is that are attached."""
+    """Its place among the attached files."""
     linked: Mapping[str, object] | None = None
-    """What a link carries, where that is less; none that has no room for it."""
+    """The content of a link, where that is less; None if a link has no room for any."""
 
 
 class OutgoingLetter(msgspec.Struct):
@@ -77,36 +75,36 @@ class OutgoingLetter(msgspec.Struct):
     text: TemplateText | str
     html: TemplateText | str | None = None
     drawing: Drawing | None = None
-    """What `html` shows as its picture."""
+    """The picture in `html`."""
     composing: Composing | None = None
-    """What it asks for; `composer` in `text` and `html` becomes the link to the page."""
+    """The answer that it asks for; `composer` in `text` and `html` becomes the link to the page."""
     pictures: list[Picture] = msgspec.field(default_factory=list)
     attachments: list[Enclosed] = msgspec.field(default_factory=list)
     parts: Sequence[OutgoingLetter] = ()
     """The letters that this one puts together; then their words are its own."""
     room: int | None = None
-    """How many octets its text and its attachments may have together; it says what is left out of it."""
+    """The most octets of its text and attachments together; it names those that are left out."""
     digest: bool = False
-    """Whether these waited for a digest."""
+    """True if these waited for a digest."""
     reply_to: str | None = None
     detail: str | None = None
     """The detail of `reply_to` where that is good for one letter."""
     place: Place | None = None
-    """Where the match stands that the letter is about: an answer to it is good for that place."""
+    """The position of its match: an answer to the letter is good only for that."""
     references: Sequence[str] = ()
     in_reply_to: str | None = None
     language: str | None = None
-    """Where it is not the reader's own choice: that of the letter that is answered."""
+    """The language of the letter that is answered; None for the reader's own choice."""
     watch: tuple[int, int, datetime] | None = None
     """The match and seat whose clock the letter set going, and when."""
     named: bool = True
-    """Whether the subject of a letter that puts this one together with others names it."""
+    """True if the subject of a letter that puts this one together with others names it."""
     mailing: MailingList | None = None
     """The list that it belongs to, where it comes without being asked for."""
     bulletin: list[JsonObject] = msgspec.field(default_factory=list)
-    """What it says for programs, beside its files: docs/attachments.md."""
+    """Its items for programs, beside its files: docs/attachments.md."""
     asks: bool = False
-    """Whether `reply_to` is good for the answer to a question of ours, and for nothing else."""
+    """True if `reply_to` is good for the answer to a question of ours, and for nothing else."""
 
     def answer(self, letter: Letter) -> None:
         """Let this be the answer to a letter, in its thread and under its subject."""

@@ -16,31 +16,29 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["NOTICES", "NoticeSpec"]
-
 
 class NoticeSpec(msgspec.Struct, frozen=True):
     """One row of the table of notices."""
 
     kind: str
     subject: Phrase | None = None
-    """What the letter is about; None where the desk that writes it says so."""
+    """The subject; None if the desk that writes the letter chooses it."""
     can_wait: bool = False
-    """Whether it can wait for the digest: offers lapse, keys are a matter of security, setups begin a game."""
+    """True if it can wait for the digest: offers lapse, keys are a matter of security, setups begin a game."""
     public: bool = False
-    """Whether observers hear of it."""
+    """True if observers hear of it."""
     leads: bool = False
-    """Whether it comes before all else that is told at one moment: the result, before the turn that brought it."""
+    """True if it comes before all else that is told at one moment: the result, before the turn that brought it."""
     says_why: bool = False
-    """Whether it comes even before the result, because it says what led to it."""
+    """True if it comes even before the result, because it says what led to it."""
     html: bool = False
-    """Whether it has an HTML part: it shows a position, or asks for one."""
+    """True if it has an HTML part: it shows a position, or asks for one."""
     unasked: bool = False
-    """Whether it only reminds of what was told before: it has a list of its own, which its reader may leave."""
+    """True if it only reminds of what was told before: it has a list of its own, which its reader may leave."""
     starts_clock: bool = False
-    """Whether it asks for something: as long as it is under way, the clock stands."""
+    """True if it asks for something: as long as it is under way, the clock stands."""
     moves_deadline: bool = False
-    """Whether it tells of another deadline for what was asked before."""
+    """True if it tells of another deadline for what was asked before."""
 
     @property
     def text(self) -> str:
@@ -49,7 +47,7 @@ class NoticeSpec(msgspec.Struct, frozen=True):
 
     @property
     def brings_deadline(self) -> bool:
-        """Whether the deadline comes with it as a calendar file."""
+        """True if the deadline comes with it as a calendar file."""
         return self.starts_clock or self.moves_deadline
 
 

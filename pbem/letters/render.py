@@ -14,9 +14,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes, pass_e
 from jinja2.ext import InternationalizationExtension
 from markupsafe import Markup, escape
 
-from pbem.boards import words
 from pbem.boards.html_tables import BoardTable
 from pbem.boards.text_boards import TextSetter, columns, numbered, starting
+from pbem.games import part_of
 from pbem.i18n import ENGLISH, catalogue, say, template_folder
 from pbem.phrase import Phrase
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from jinja2.parser import Parser
 
     from pbem.i18n import Catalogue
-
-__all__ = ["Templates"]
 
 
 class Templates:
@@ -85,11 +83,11 @@ def _environment(folders: tuple[Path, ...], language: str) -> Environment:
     text, table = TextSetter(in_words), BoardTable(in_words)
     setters = (
         *(columns, numbered, starting, text.wrap),
-        *(text.events, text.heading, text.joined, text.legend, text.lines, text.pieces, text.sentence, text.table),
+        *(text.heading, text.joined, text.legend, text.lines, text.pieces, text.sentence, text.table),
         *(table.bold, table.grids, table.key),
     )
     environment.filters |= {"say": in_words} | {setter.__name__: setter for setter in setters}
-    environment.globals |= {"words": words}
+    environment.globals |= {"words": partial(part_of, part="words")}
     return environment
 
 

@@ -12,10 +12,8 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["LONGEST", "about", "fitting", "joined"]
-
 LONGEST: Final = 69
-"""How many characters a subject of ours may have: lists of letters show no more."""
+"""The most characters of a subject of ours: lists of letters show no more."""
 
 _ABOUT: Final = Phrase("[pbem {match}] {title}, {subject}")
 _BRIEF: Final = Phrase("[pbem {match}] {subject}")

@@ -9,8 +9,6 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from pbem.games import Fault
 
-__all__ = ["escaped", "visible"]
-
 _PRINTED = bytes(range(0x20, 0x7F)) + b"\n"
 
 

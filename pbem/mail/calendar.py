@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from pbem.mail.compose import Attachment
 
-__all__ = ["appointment"]
-
 # METHOD: nobody is asked to answer (RFC 5546 3.2.1).
 _FILE = """\
 BEGIN:VCALENDAR

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from pbem.letters.render import Templates
 
-__all__ = ["BULLETIN", "RETURN", "Attachment", "Composer", "MailingList", "Picture"]
-
 LINE = 998  # octets in a line without its CRLF (RFC 5322 2.1.1)
 FOLD = 76  # where encoded headers are folded (RFC 2047 2)
 SUBJECT = 400  # characters; a longer one would not fit into a line when it has no blanks

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
     from pbem.mail.message import Letter
 
-__all__ = ["REPORT", "RETURN_PATH", "Bounce", "quoted_tokens", "read", "token"]
-
 RETURN_PATH = "b"
-"""What the sub-address of a return path begins with; the rest is the letter's token."""
+"""The beginning of a return path's sub-address; the rest is the letter's token."""
 
 REPORT = "multipart/report"
 
@@ -45,7 +43,7 @@ logging.getLogger("flufl.bounce").setLevel(logging.CRITICAL + 1)
 
 
 class Bounce(msgspec.Struct, frozen=True):
-    """What a letter to a return path says about our letter: how bad it is, and the status (RFC 3463), if any."""
+    """The report of a letter to a return path: how bad it is, and the status (RFC 3463), if any."""
 
     kind: Kind
     status: str = ""
@@ -71,7 +69,7 @@ def quoted_tokens(letter: Letter, envelope_sender: str) -> list[str]:
 
 
 def read(letter: Letter) -> Bounce:
-    """What a letter to a return path says; a vacation answer, for example, is unclear."""
+    """The report of a letter to a return path; a vacation answer, for example, is unclear."""
     statuses = [
         bounce
         for part in letter.parts

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     import dkim
 
-__all__ = ["BadDkimKey", "DkimSigner"]
-
 BITS = 1024  # RFC 8301 3.2: what is shorter is not believed by anybody
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["letters"]
-
 
 def letters(path: Path, most: int) -> Iterator[tuple[str, bytes]]:
     """Each letter of a file or folder, with the name of its place; raises OSError if it cannot be read.

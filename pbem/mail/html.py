@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["own_words"]
-
 MOST = 64 * 1024
 """Characters that are read: an answer stands above its quote. End tags that nothing began cost as many looks each as
 there are elements open."""
@@ -49,7 +47,7 @@ _PREFORMATTED = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)")
 
 
 def own_words(page: str) -> str:
-    """What the writer of an HTML letter wrote, in lines; each quote is a line with only `>`."""
+    """The lines that the writer of an HTML letter wrote; each quote is a line with only `>`."""
     from lxml import etree
 
     words = _Words()
@@ -67,7 +65,7 @@ class _Words:
         self._lines: list[str] = []
         self._line: list[str] = []
         self._left_out = 0
-        """How many elements are open of those that are left out, and in them."""
+        """The number of open elements that are left out, those inside them included."""
         self._preformatted: list[bool] = [False]
         self._over = False
 
@@ -139,7 +137,7 @@ class _Words:
         self._lines.append(">")
 
     def _end_line(self) -> None:
-        """What follows begins a line, unless it does."""
+        """End a line that has begun."""
         if "".join(self._line).strip(" "):
             self._new_line()
         self._line = []

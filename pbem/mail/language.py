@@ -10,8 +10,6 @@ from pbem.i18n import LANGUAGES
 if TYPE_CHECKING:
     from pbem.mail.message import Letter
 
-__all__ = ["asked_for"]
-
 _RANGE = re.compile(r"\s*([A-Za-z]{1,8})(?:-[A-Za-z0-9-]+)?\s*(?:;\s*q\s*=\s*([01](?:\.[0-9]{0,3})?)\s*)?")
 
 

@@ -26,10 +26,8 @@ from pbem.structured_header import without_comments
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Letter", "Part", "Unreadable", "automatic", "decoded", "mailboxes", "read", "received"]
-
 LINE_ENDS = "\n\v\f\x85\u2028\u2029"
-"""What the command language, too, takes for the end of a line; CR was brought to LF."""
+"""Ends of lines, for the command language, too; CR was brought to LF."""
 
 PARAMETERS = 2000  # octets of a header whose parameters are read: the email package's splitter is quadratic
 ADDRESS_BYTES = 254  # the longest address that fits into an SMTP path (RFC 5321 4.5.3.1.3)
@@ -88,7 +86,7 @@ class Part(msgspec.Struct, frozen=True):
 
     @property
     def is_multipart(self) -> bool:
-        """Whether this is a container, with or without parts in it."""
+        """True if this is a container, with or without parts in it."""
         return self.content_type.startswith("multipart/")
 
     @property
@@ -113,7 +111,7 @@ class Part(msgspec.Struct, frozen=True):
 
     @property
     def is_in_known_charset(self) -> bool:
-        """Whether the declared charset is one that we read as it says; none is UTF-8."""
+        """True if the declared charset is one that we read as it says; none is UTF-8."""
         charset = self.parameters.get("charset", "")
         return not charset or _codec(charset) is not None
 
@@ -214,7 +212,7 @@ def _hidden(letter: Letter, limits: Limits) -> Phrase | None:
 
 
 def automatic(letter: Letter, envelope_sender: str, *, address: str, server: str, hops: int = 50) -> tuple[str, ...]:
-    """Why a letter counts as automatic (RFC 3834 2), each reason in a word or two; empty for a person's letter."""
+    """The reasons why a letter counts as automatic (RFC 3834 2), in a word or two each; none for a person's."""
     reasons = {
         "own address": _is_own(letter.sender or "", address),
         "null sender": envelope_sender in {"", "<>"},
@@ -233,7 +231,7 @@ def automatic(letter: Letter, envelope_sender: str, *, address: str, server: str
 
 
 def _is_own(sender: str, address: str) -> bool:
-    """Whether a letter claims to come from the mailbox that received it, or from a sub-address of it."""
+    """True if a letter claims to come from the mailbox that received it, or from a sub-address of it."""
     local, _, domain = sender.lower().rpartition("@")
     mailbox, _, host = address.lower().rpartition("@")
     return domain == host and (local == mailbox or local.startswith((f"{mailbox}+", f"{mailbox}-")))
@@ -323,11 +321,12 @@ _FIRST_LINE = re.compile(rb"[!-9;-~]++[ \t]*+:|From ")  # as a header, or as in 
 _LAST_HEADER = re.compile(rb"\n(?![!-9;-~]++[ \t]*+:|[ \t])|\Z")
 _EMPTY_LINE = re.compile(rb"\r*+(?:\n|\Z)")
 _FIELD = re.compile(rb"^([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*)", re.MULTILINE)
+_FOLD = re.compile(rb"\r*+\n")
 _SPACED_FROM = re.compile(rb"^from[ \t]++:", re.MULTILINE | re.IGNORECASE)
 
 
 def _body_start(raw: bytes) -> int:
-    """Where the body begins: after the first empty line, or at the first line that cannot be a header."""
+    """The offset of the body: after the first empty line, or at the first line that cannot be a header."""
     last = _LAST_HEADER.search(raw) if _FIRST_LINE.match(raw) else None
     at = last.end() if last else 0
     empty = _EMPTY_LINE.match(raw, at)
@@ -337,11 +336,7 @@ def _body_start(raw: bytes) -> int:
 def _fields(head: bytes) -> Iterator[tuple[str, str]]:
     """The headers of a header block: lower-case name, unfolded value."""
     for name, value in _FIELD.findall(head):
-        yield name.decode("ascii").lower(), _unfolded(value).decode("utf-8", "replace").strip(" \t\r")
-
-
-def _unfolded(value: bytes) -> bytes:
-    return b"".join(line.rstrip(b"\r") for line in value.split(b"\n")) if b"\n" in value else value
+        yield name.decode("ascii").lower(), _FOLD.sub(b"", value).decode("utf-8", "replace").strip(" \t\r")
 
 
 def _part(raw: bytes) -> Part:
@@ -448,7 +443,7 @@ def _unword(text: str, encoding: str) -> bytes:
 
 
 _SOFT_BREAK = re.compile(rb"=[ \t]++(?=\r?\n|\Z)")
-"""With blanks that came on the way (RFC 2045 6.7): DKIM lets them come, and no line may break for them."""
+"""A soft line break behind which blanks came on the way (RFC 2045 6.7): DKIM allows them, and no line may break."""
 
 
 def _unencoded(body: bytes, encoding: str) -> bytes:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from pbem.mail.message import Part
 
-__all__ = ["doubt"]
-
 _KINDS = ("content-type", "content-transfer-encoding", "content-disposition")
 _ENCODINGS = frozenset({"", "7bit", "8bit", "binary", "quoted-printable", "base64"})
 _DISPOSITIONS = frozenset({"", "inline", "attachment"})  # RFC 2183 2.8: any other is an attachment, and shown by some
@@ -42,7 +40,7 @@ _BROKEN = re.compile(rb"=(?![0-9A-Fa-f]{2}|[ \t]*+(?:\r?\n|\Z))")
 
 
 def doubt(entity: Part) -> Phrase | None:
-    """Why programs may read a signed MIME entity in different ways, or None."""
+    """The reason why programs may read a signed MIME entity in different ways, or None."""
     causes = (cause for part in entity.walk() for cause in _causes(part))
     cause = next(causes, None)
     if cause is None:
@@ -107,7 +105,7 @@ def _is_cut_cleanly(part: Part) -> bool:
 
 
 def _asked(part: Part) -> Hashable:
-    """What a part of several that stand for each other asks for; None if it is no text that we can read."""
+    """The commands of one of several alternative parts; None if it is no text that we can read."""
     kinds = {"text/plain", "text/html"}
     shown = (leaf for leaf in part.walk() if leaf.content_type in kinds and leaf.disposition != "attachment")
     leaf = next(shown, None)

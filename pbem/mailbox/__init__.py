@@ -40,7 +40,7 @@ class Denied(MailboxUnreachable):
 
 
 class Handle(NamedTuple):
-    """Where a letter is: its folder, its name there, and what makes that name unique."""
+    """The place of a letter: its folder, its name there, and what makes that name unique."""
 
     folder: str
     name: str

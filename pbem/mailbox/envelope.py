@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["recipients", "sender"]
-
 HEAD = 64 * 1024  # octets that are searched for headers
 MOST = 50  # recipients that are given
 LINE = 8000  # octets of one header that are searched for addresses

@@ -18,6 +18,7 @@ import re
 import socket
 import ssl
 import threading
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import date, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -29,8 +30,6 @@ from pbem.mailbox import DONE, Denied, FetchedLetter, Handle, LeftAlone, Mailbox
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
-
-__all__ = ["Imap"]
 
 INBOX = "INBOX"
 JUNK = "\\Junk"  # RFC 6154
@@ -65,7 +64,7 @@ class _Client(imaplib.IMAP4):
         return super().read(size)
 
     def says_more(self) -> bool:
-        """Whether a line came together with the last one, which the socket does not show."""
+        """True if a line came together with the last one, which the socket does not show."""
         timeout = self.sock.gettimeout()
         self.sock.settimeout(0)
         try:
@@ -85,7 +84,7 @@ class _Client(imaplib.IMAP4):
 
 
 class _TlsClient(_Client, imaplib.IMAP4_SSL):
-    """The same by TLS from the beginning."""
+    """The same client by TLS from the beginning."""
 
 
 class _Box(imap_tools.MailBoxUnencrypted):
@@ -102,6 +101,7 @@ def _status(folder: str, box: imap_tools.BaseMailBox) -> dict[str, int]:
     return box.folder.status(folder, ["MESSAGES", "UIDNEXT", "UIDVALIDITY"])
 
 
+@dataclass(eq=False)
 class Imap:
     """The letters of an account, each fetched up to `most` octets and one more; a `Mailbox`.
 
@@ -109,37 +109,28 @@ class Imap:
     spam if the server does not.
     """
 
-    def __init__(  # noqa: PLR0913 - an account has as many properties
-        self,
-        host: str,
-        port: int,
-        tls: Tls,
-        user: str,
-        password: Callable[[], str],
-        *,
-        most: int,
-        xoauth2: bool = False,
-        spam: str = "",
-        timeout: float = 60.0,
-        tls_context: ssl.SSLContext | None = None,
-    ) -> None:
-        self._host, self._port, self._tls = host, port, tls
-        self._user, self._password, self._xoauth2 = user, password, xoauth2
-        self._most = most
-        self._spam = spam
-        self._timeout = timeout
-        self._tls_context = tls_context
-        self._box: imap_tools.BaseMailBox | None = None
-        self._folders: list[str] = []
-        self._done = ""
-        self._selected = ("", "")
-        self._since: date | None = None
-        self._first: dict[str, tuple[str, int]] = {}
-        """By folder, the UIDVALIDITY and the first UID of what is not left alone."""
-        self._stop = threading.Event()
+    host: str
+    port: int
+    tls: Tls
+    user: str
+    password: Callable[[], str]
+    _: KW_ONLY
+    most: int
+    xoauth2: bool = False
+    spam: str = ""
+    timeout: float = 60.0
+    tls_context: ssl.SSLContext | None = None
+    _box: imap_tools.BaseMailBox | None = field(default=None, init=False)
+    _folders: list[str] = field(default_factory=list, init=False)
+    _done: str = field(default="", init=False)
+    _selected: tuple[str, str] = field(default=("", ""), init=False)
+    _since: date | None = field(default=None, init=False)
+    _first: dict[str, tuple[str, int]] = field(default_factory=dict, init=False)
+    """The UIDVALIDITY and the first UID of what is not left alone, by folder."""
+    _stop: threading.Event = field(default_factory=threading.Event, init=False)
 
     def mark(self, now: datetime) -> LeftAlone:
-        """By folder, its UIDVALIDITY and UIDNEXT; and a day, for folders in which those do not help."""
+        """The mark: each folder's UIDVALIDITY and UIDNEXT, and a day for folders in which those do not help."""
         self._do(lambda box: box.client.noop())
         first, count = {}, 0
         for folder in self._folders:
@@ -265,7 +256,7 @@ class Imap:
             # address; of its words none is passed on.
             self._drop()
             said = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-            raise MailboxUnreachable(f"{self._host}:{self._port}: {said}") from error
+            raise MailboxUnreachable(f"{self.host}:{self.port}: {said}") from error
 
     def _drop(self) -> None:
         box, self._box = self._box, None
@@ -274,36 +265,36 @@ class Imap:
                 box.client.shutdown()
 
     def _open(self) -> None:
-        password = self._password()
+        password = self.password()
         box = self._connected()
         assert isinstance(box.client, _Client)
-        box.client.most = ANSWER + self._most
+        box.client.most = ANSWER + self.most
         self._box = box
         self._selected = ("", "")
         # LOGIN carries ASCII alone; RFC 4616 carries the rest.
-        login: Callable[..., object] = box.login if f"{self._user}{password}".isascii() else box.login_utf8
-        if self._xoauth2:
+        login: Callable[..., object] = box.login if f"{self.user}{password}".isascii() else box.login_utf8
+        if self.xoauth2:
             login = box.xoauth2
         try:
-            login(self._user, password, initial_folder=None)
+            login(self.user, password, initial_folder=None)
         except imaplib.IMAP4.abort:
             raise
         except (imaplib.IMAP4.error, imap_tools.MailboxLoginError) as error:
-            secret = "access token" if self._xoauth2 else "password"
-            raise Denied(f"{self._host} does not accept this user and {secret}") from error
+            secret = "access token" if self.xoauth2 else "password"
+            raise Denied(f"{self.host} does not accept this user and {secret}") from error
         # Many servers tell only those who logged in that they can MOVE.
         _, told = box.client.capability()
         box.client.capabilities = tuple(b" ".join(told).decode("ascii", "replace").upper().split())
         self._find_folders(box)
 
     def _connected(self) -> imap_tools.BaseMailBox:
-        if self._tls == "implicit":
-            context = self._tls_context or ssl.create_default_context()
-            return _TlsBox(self._host, self._port, self._timeout, ssl_context=context)
-        box = _Box(self._host, self._port, self._timeout)
-        if self._tls == "starttls":
+        if self.tls == "implicit":
+            context = self.tls_context or ssl.create_default_context()
+            return _TlsBox(self.host, self.port, self.timeout, ssl_context=context)
+        box = _Box(self.host, self.port, self.timeout)
+        if self.tls == "starttls":
             try:  # imap-tools has a class for this, which leaves the connection open when it fails
-                box.client.starttls(self._tls_context or ssl.create_default_context())
+                box.client.starttls(self.tls_context or ssl.create_default_context())
             except BaseException:
                 with contextlib.suppress(OSError):
                     box.client.shutdown()
@@ -319,7 +310,7 @@ class Imap:
             box.folder.create(self._done)
         spam = [folder.name for folder in there if JUNK in folder.flags]
         spam = spam or [folder.name for folder in there if folder.name.rpartition(folder.delim)[2].lower() in SPAM]
-        self._folders = [INBOX, *([self._spam] if self._spam else spam)]
+        self._folders = [INBOX, *([self.spam] if self.spam else spam)]
 
     @staticmethod
     def _namespace(box: imap_tools.BaseMailBox, delim: str) -> tuple[str, str]:
@@ -355,7 +346,7 @@ class Imap:
         """The octets of a letter; None if it is gone."""
         if self._select(box, handle.folder) != handle.validity:
             return None
-        _, told = box.client.uid("FETCH", handle.name, f"(BODY.PEEK[]<0.{self._most + 1}>)")
+        _, told = box.client.uid("FETCH", handle.name, f"(BODY.PEEK[]<0.{self.most + 1}>)")
         for part, after in itertools.pairwise([*told, b""]):
             # What a server says unasked may be of another letter. The UID stands before the octets, or after them.
             if isinstance(part, tuple) and handle.name.encode() in _UID.findall(

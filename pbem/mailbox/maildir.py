@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["Maildir", "put"]
-
 SPAM = (".Junk", ".Spam")
 PARTS = ("new", "cur", "tmp")
 NAME = 200  # octets of a name that are kept; file systems take 255

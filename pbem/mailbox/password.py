@@ -12,8 +12,6 @@ from pathlib import Path
 
 from pbem.mailbox import MailboxUnreachable
 
-__all__ = ["PasswordError", "password", "token"]
-
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 SECONDS = 30.0  # that a command may take, such as one that asks a key ring
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.state import not_played
-from pbem.match.step import again
+from pbem.match.step import again, misplaced
 from pbem.match.stored_orders import TakenUp, taken_up
 from pbem.match.submissions import receipted, refuse_secrets, submit, withdrawn
 from pbem.phrase import Phrase
@@ -23,12 +23,8 @@ if TYPE_CHECKING:
     from pbem.match.step import Step
     from pbem.requests import Clear, SignedForm, SubmitOrders
 
-__all__ = ["store", "take_up", "withdraw"]
-
-
 FARTHEST = 30
-"""So many turns ahead orders may be sent."""
-
+"""The maximum number of turns by which orders may be early."""
 
 _NOT_AGREED = Phrase("you agreed on `miss: {miss}`; default orders are only played with `miss: default`")
 
@@ -42,14 +38,12 @@ def store(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
     step.demand_key(signed)
     turn = form.turn or DEFAULT
     before = match.stored.get((seat, turn))
-    faults = step.misplaced(form, seat, before, in_advance=True, turn=turn)
+    faults = misplaced(match, form, seat, before, in_advance=True, turn=turn)
     if turn > match.turn + FARTHEST:
-        faults.append(
-            Fault("turn", f"turn {turn}", Phrase("that is more than {farthest} turns ahead", farthest=FARTHEST))
-        )
+        says = Phrase("that is more than {farthest} turns ahead", farthest=FARTHEST)
+        faults.append(Fault("turn", f"turn {turn}", says))
     if turn == DEFAULT and match.terms.miss != "default":
-        agreed = _NOT_AGREED.given(miss=match.terms.miss)
-        faults.append(Fault("default", None, agreed))
+        faults.append(Fault("default", None, _NOT_AGREED.given(miss=match.terms.miss)))
     if seat not in match.position.remaining:
         faults.append(Fault("orders", None, Phrase("you are out of this game, and have nothing to order")))
     faults.extend(match.rules.ahead(match.position, seat, turn, form.request.text))

@@ -5,6 +5,7 @@ Implements protocol.md, "A match", the clock.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pbem.grown import Grown
@@ -13,13 +14,11 @@ from pbem.match.seat_clock import Clock
 from pbem.match.state import PAUSE, UNREACHABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pbem.games import Options, State
     from pbem.match.sealed_game import Ending
     from pbem.match.step import Step
-
-__all__ = ["ask_for_orders", "ask_for_reveals", "ask_for_setups", "ask_for_steps", "banks", "start_clocks"]
 
 
 def ask_for_setups(step: Step, options: Options) -> None:
@@ -73,8 +72,7 @@ def ask_for_steps(step: Step, by: int | None = None) -> None:
         missed=match.missed & going.keys(),
         sealed_game=replace(game, printed=printed),
     )
-    start_clocks(step, [seat for seat in asked if seat not in going])
-    step.match = replace(step.match, clocks={**step.match.clocks, **going})
+    start_clocks(step, [seat for seat in asked if seat not in going], going)
 
 
 def ask_for_reveals(step: Step, ending: Ending) -> None:
@@ -95,7 +93,7 @@ def ask_for_reveals(step: Step, ending: Ending) -> None:
 
 
 def banks(step: Step) -> dict[int, int]:
-    """What is left in each bank once the request is over."""
+    """The rest of each bank once the request is over."""
     drawn = {
         seat: clock.left_in_bank(clock.answered or step.world.now)
         for seat, clock in step.match.clocks.items()
@@ -104,10 +102,10 @@ def banks(step: Step) -> dict[int, int]:
     return {**step.match.banks, **drawn}
 
 
-def start_clocks(step: Step, seats: Iterable[int]) -> None:
-    """Start the clocks of these seats now; all others stand still."""
+def start_clocks(step: Step, seats: Iterable[int], going: Mapping[int, Clock] = MappingProxyType({})) -> None:
+    """Start the clocks of these seats now, beside those that continue; no other seat has a clock then."""
     terms = step.match.terms
-    now, clocks = step.now, {}
+    now, clocks = step.now, dict(going)
     for seat in seats if terms.pace else ():
         calendar = step.world.calendar(step.match.name(seat))
         bank = step.match.banks.get(seat, terms.bank)

@@ -1,4 +1,4 @@
-"""Changed copies of frozen values, of either kind of class."""
+"""Changed copies of frozen values, of either kind of class, and of mappings by seat."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from _typeshed import DataclassInstance
 
+    T = TypeVar("T")
     Value = TypeVar("Value", bound=DataclassInstance | msgspec.Struct)
-
-__all__ = ["replace"]
 
 
 def replace(value: Value, /, **changes: object) -> Value:
@@ -20,3 +21,8 @@ def replace(value: Value, /, **changes: object) -> Value:
     if isinstance(value, msgspec.Struct):
         return msgspec.structs.replace(value, **changes)
     return dataclasses.replace(value, **changes)
+
+
+def without(seats: Mapping[int, T], seat: int) -> dict[int, T]:
+    """A mapping by seats without one of them."""
+    return {other: value for other, value in seats.items() if other != seat}

@@ -10,22 +10,33 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pbem.match.transcript import is_time
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from pbem.match.signed import Signed
     from pbem.match.state import Match
 
-__all__ = ["SALT", "Evidence", "NamedMailbox", "NotADocument", "Opening", "Receipt", "Withdrawal"]
-
-
 SALT = re.compile(r"[0-9a-f]{64}")
 """A salt: 256 random bits."""
+
+
+_OPTIONAL = frozenset({"evidence", "orders"})
+"""Lines that stand in some papers of a kind only."""
+
+_NUMBERS = frozenset({"game", "turn", "seat", "rev"})
+
+_VALUES = {
+    "by": "dkim|server",
+    "evidence": ".+",
+    "orders": "default",
+    "place": ".+",
+    "received": ".+",
+    "salt": SALT.pattern,
+}
+"""The values of lines that hold no number and not just any text."""
 
 
 class NotADocument(ValueError):
@@ -33,8 +44,69 @@ class NotADocument(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class _Paper:
+    """A kind of paper: a title, a line for each field in order, and in an opening the setup."""
+
+    TITLE: ClassVar[str]
+    """Kind and version."""
+
+    def text(self) -> str:
+        """The file whose SHA-256 stands in the transcript or in another paper."""
+        given = [(name, getattr(self, name)) for name in self._lines()]
+        lines = [f"{name} {value}\n" for name, value in given if value or name not in _OPTIONAL]
+        return "".join([f"pbem {self.TITLE}\n", *lines])
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The paper of this very text; raises `NotADocument`."""
+        return cls(**cls._values(text))
+
+    @classmethod
+    @cache
+    def _lines(cls) -> list[str]:
+        """The names of a paper's lines."""
+        return [each.name for each in fields(cls) if each.name != "setup"]
+
+    @classmethod
+    @cache
+    def _form(cls) -> re.Pattern[str]:
+        """The lines of a paper, and the setup of an opening, exactly as they are written.
+
+        Compiled when the first paper of its kind is read: few programs read all kinds.
+        """
+        lines = [f"pbem {cls.TITLE}\n"]
+        for name in cls._lines():
+            value = _VALUES.get(name, "0|[1-9][0-9]{0,8}" if name in _NUMBERS else ".*")
+            if cls is Opening and name == "rev":
+                value = "[1-9][0-9]{0,8}"
+            lines.append(f"(?:{name} (?P<{name}>{value})\n){'?' if name in _OPTIONAL else ''}")
+        if cls is Opening:
+            lines.append(r"setup\n(?P<setup>(?s:.*))\nend\n")
+        return re.compile("".join(lines))
+
+    @classmethod
+    @lru_cache(maxsize=16)  # a receipt is read when its turn is made again, and when it is reported
+    def _values(cls, text: str) -> dict[str, Any]:
+        """The values in the lines of a paper of this kind; raises `NotADocument`."""
+        found = cls._form().fullmatch(text)
+        if found is None:
+            raise NotADocument(f"not as a paper 'pbem {cls.TITLE.split()[0]}' is written")
+        values: dict[str, Any] = {
+            name: int(value) if name in _NUMBERS else value
+            for name, value in found.groupdict().items()
+            if value is not None
+        }
+        # That of evidence is judged with what else must hold.
+        if cls is not Evidence and "received" in values and not is_time(values["received"]):
+            raise NotADocument("received is no time")
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Opening(_Paper):
     """An opening opens a commitment: it has a setup, where it belongs, the letter that brought it, and a salt."""
+
+    TITLE = "opening 2"
 
     server: str
     match: str
@@ -46,7 +118,7 @@ class Opening:
     evidence: str = field(default="", kw_only=True)
     """SHA-256 of the evidence for the letter, where it came at level `mailbox`; else the line is not there."""
     received: str = field(kw_only=True)
-    """When the letter was received, UTC to the second."""
+    """The time of the letter's receipt, UTC to the second."""
     rev: int = field(kw_only=True)
     """The revision of the setup, at least 1."""
     salt: str
@@ -59,17 +131,12 @@ class Opening:
 
     def text(self) -> str:
         """The file whose SHA-256 is the commitment."""
-        return f"pbem opening 2\n{_head(self)}setup\n{self.setup}\nend\n"
-
-    @classmethod
-    def read(cls, text: str) -> Opening:
-        """The opening of this very text; raises `NotADocument`."""
-        return cls(**_values("opening", text))
+        return f"{_Paper.text(self)}setup\n{self.setup}\nend\n"
 
 
 @dataclass(frozen=True, slots=True)
-class _OfOrders:
-    """What a receipt and a withdrawal say: where the orders belong, the letter that brought them, and a salt."""
+class _OfOrders(_Paper):
+    """The lines of a receipt and a withdrawal: where the orders belong, the letter that brought them, and a salt."""
 
     server: str
     match: str
@@ -86,7 +153,7 @@ class _OfOrders:
     orders: str = field(default="", kw_only=True)
     """`default` where they are default orders, of turn 0 until they are played; else the line is not there."""
     received: str = field(kw_only=True)
-    """When the letter was received, UTC to the second."""
+    """The time of the letter's receipt, UTC to the second."""
     salt: str
 
     @classmethod
@@ -111,7 +178,7 @@ class _OfOrders:
 
     @property
     def by_default(self) -> bool:
-        """Whether they are orders for any missed turn."""
+        """True if they are orders for any missed turn."""
         return self.orders == "default"
 
 
@@ -119,34 +186,21 @@ class _OfOrders:
 class Receipt(_OfOrders):
     """A receipt represents orders until their turn is resolved."""
 
-    def text(self) -> str:
-        """The file whose SHA-256 stands in the transcript."""
-        return f"pbem receipt 2\n{_head(self)}"
-
-    @classmethod
-    @lru_cache(maxsize=16)  # asked for when a turn is made again, and when it is told of
-    def read(cls, text: str) -> Receipt:
-        """The receipt of this very text; raises `NotADocument`."""
-        return cls(**_values("receipt", text))
+    TITLE = "receipt 2"
 
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal(_OfOrders):
     """A withdrawal says that a setup (turn 0), orders or default orders were withdrawn, by which letter, and when."""
 
-    def text(self) -> str:
-        """The file whose SHA-256 stands in the transcript."""
-        return f"pbem withdrawal 1\n{_head(self)}"
-
-    @classmethod
-    def read(cls, text: str) -> Withdrawal:
-        """The withdrawal of this very text; raises `NotADocument`."""
-        return cls(**_values("withdrawal", text))
+    TITLE = "withdrawal 1"
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """Why a letter counts at level `mailbox`: who vouched for its From, and in which words."""
+class Evidence(_Paper):
+    """The evidence that lets a letter count at level `mailbox`: who verified its From, and in which words."""
+
+    TITLE = "evidence 2"
 
     server: str
     match: str
@@ -154,15 +208,15 @@ class Evidence:
     mail: str
     """SHA-256 of the letter."""
     received: str
-    """When, UTC to the second: by then the signature must not have expired."""
+    """UTC to the second: by then the signature must not have expired."""
     token: str
     """SHA-256 of the single-use reply token that the letter brought back."""
     place: str = field(kw_only=True)
-    """What the letter that brought the token was about, as `game 1 turn 5`."""
+    """The place that the letter with the token was about, as `game 1 turn 5`."""
     by: str
     """`dkim`: the letter's DKIM signature holds with this key record. `server`: our mail server said so."""
     name: str
-    """Where the DNS kept the key record, or the authserv-id of our mail server."""
+    """The DNS name of the key record, or the authserv-id of our mail server."""
     record: str
     """The TXT record as the DNS gave it, or the Authentication-Results header of the letter."""
 
@@ -171,22 +225,15 @@ class Evidence:
         """The value in a receipt that takes the place of a key's fingerprint."""
         return f"{self.by}:{self.name}"
 
-    def text(self) -> str:
-        """The file whose SHA-256 the opening, receipt or entry names."""
-        return f"pbem evidence 2\n{_head(self)}"
-
-    @classmethod
-    def read(cls, text: str) -> Evidence:
-        """The evidence of this very text; raises `NotADocument`."""
-        return cls(**_values("evidence", text))
-
 
 @dataclass(frozen=True, slots=True)
-class NamedMailbox:
+class NamedMailbox(_Paper):
     """The mailbox from which a seat's letters must come; the transcript holds only its hash, which may be shown.
 
     The salt prevents readers of the transcript who do not have this paper from trying addresses.
     """
+
+    TITLE = "mailbox 2"
 
     server: str
     match: str
@@ -195,87 +242,6 @@ class NamedMailbox:
     address: str
     """In lower case."""
     salt: str
-
-    def text(self) -> str:
-        """The file whose SHA-256 stands in the transcript."""
-        return f"pbem mailbox 2\n{_head(self)}"
-
-    @classmethod
-    def read(cls, text: str) -> NamedMailbox:
-        """The mailbox of this very text; raises `NotADocument`."""
-        return cls(**_values("mailbox", text))
-
-
-_Paper = Evidence | NamedMailbox | Opening | Receipt | Withdrawal
-
-_OPTIONAL = frozenset({"evidence", "orders"})
-"""Lines that stand in some papers of a kind only."""
-
-_NUMBERS = frozenset({"game", "turn", "seat", "rev"})
-
-_NAMES: Mapping[type[_Paper], tuple[str, ...]] = {
-    paper: tuple(each.name for each in fields(paper) if each.name != "setup")
-    for paper in (Evidence, NamedMailbox, Opening, Receipt, Withdrawal)
-}
-
-
-def _head(paper: _Paper) -> str:
-    given = [(name, getattr(paper, name)) for name in _NAMES[type(paper)]]
-    return "".join([f"{name} {value}\n" for name, value in given if value or name not in _OPTIONAL])
-
-
-def _form(kind: str, version: int, paper: type[_Paper]) -> str:
-    """The regular expression for the lines of a paper, and the setup of an opening, exactly as they are written."""
-    lines = [f"pbem {kind} {version}\n"]
-    for name in _NAMES[paper]:
-        value = _VALUES.get(name, "0|[1-9][0-9]{0,8}" if name in _NUMBERS else ".*")
-        if paper is Opening and name == "rev":
-            value = "[1-9][0-9]{0,8}"
-        lines.append(f"(?:{name} (?P<{name}>{value})\n){'?' if name in _OPTIONAL else ''}")
-    if paper is Opening:
-        lines.append(r"setup\n(?P<setup>(?s:.*))\nend\n")
-    return "".join(lines)
-
-
-_VALUES = {
-    "by": "dkim|server",
-    "evidence": ".+",
-    "orders": "default",
-    "place": ".+",
-    "received": ".+",
-    "salt": SALT.pattern,
-}
-"""The values of lines that hold no number and not just any text."""
-
-_FORMS: Mapping[str, Callable[[], Callable[[str], re.Match[str] | None]]] = {
-    "opening": lambda: re.compile(_form("opening", 2, Opening)).fullmatch,
-    "receipt": lambda: re.compile(_form("receipt", 2, Receipt)).fullmatch,
-    "withdrawal": lambda: re.compile(_form("withdrawal", 1, Withdrawal)).fullmatch,
-    "evidence": lambda: re.compile(_form("evidence", 2, Evidence)).fullmatch,
-    "mailbox": lambda: re.compile(_form("mailbox", 2, NamedMailbox)).fullmatch,
-}
-
-
-@cache
-def _fits(kind: str) -> Callable[[str], re.Match[str] | None]:
-    """The match of a kind of paper, compiled when its first one is read: few programs read all kinds."""
-    return _FORMS[kind]()
-
-
-def _values(kind: str, text: str) -> dict[str, Any]:
-    """The values in the lines of a paper of this kind; raises `NotADocument`."""
-    found = _fits(kind)(text)
-    if found is None:
-        raise NotADocument(f"not as a paper 'pbem {kind}' is written")
-    values: dict[str, Any] = {
-        name: int(value) if name in _NUMBERS else value
-        for name, value in found.groupdict().items()
-        if value is not None
-    }
-    # That of evidence is judged with what else must hold.
-    if kind != "evidence" and "received" in values and not is_time(values["received"]):
-        raise NotADocument("received is no time")
-    return values
 
 
 def salt_in(paper: bytes) -> str:

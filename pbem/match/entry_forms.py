@@ -12,37 +12,13 @@ from datetime import date
 
 from pbem.match.transcript import is_time
 
-__all__ = [
-    "Form",
-    "anything",
-    "boolean",
-    "by_seat",
-    "day",
-    "either",
-    "hash_",
-    "key",
-    "letter",
-    "list_of",
-    "mapping",
-    "nothing",
-    "number",
-    "one_of",
-    "player",
-    "said",
-    "seat_number",
-    "seats",
-    "text",
-    "time",
-    "whole",
-]
-
 Form = Callable[[object], bool]
-"""Whether a value of JSON has this form."""
+"""True if a value of JSON has this form."""
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _SEAT = re.compile(r"[1-9]")
 _LONGEST = 200_000
-"""So many characters a text in a body may have: the public key of an OpenPGP certificate is the longest."""
+"""The maximum length of a text in a body: the public key of an OpenPGP certificate is the longest."""
 
 
 def text(value: object) -> bool:
@@ -70,11 +46,6 @@ def boolean(value: object) -> bool:
     return isinstance(value, bool)
 
 
-def nothing(value: object) -> bool:
-    """Null."""
-    return value is None
-
-
 def anything(value: object) -> bool:
     """Any object: it is checked elsewhere."""
     return isinstance(value, dict)
@@ -98,8 +69,8 @@ def day(value: object) -> bool:
         return False
 
 
-def one_of(*values: str) -> Form:
-    """One of these texts."""
+def one_of(*values: str | None) -> Form:
+    """One of these texts, or null."""
     return lambda value: value in values
 
 

@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pbem.match.entry_forms import Form
     from pbem.match.remaking import Remaking
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
-
-__all__ = ["EntryType"]
-
-
-def _none(_entry: Entry) -> Iterator[tuple[str, str]]:
-    yield from ()
 
 
 class EntryType(msgspec.Struct, frozen=True):
@@ -29,21 +23,21 @@ class EntryType(msgspec.Struct, frozen=True):
 
     name: str
     form: Form
-    """Of its body."""
+    """The form of its body."""
     says: str | Callable[[Entry, Mapping[str, bytes]], str]
-    """What `pbem verify` says of one that it found true: words with parts of the body, or made with the papers."""
+    """The sentence of `pbem verify` about a true one: words with parts of the body, or made with the papers."""
     remake: Callable[[Remaking], Step] | None = None
     """The step that it tells of, made again; None for one that only follows from another one."""
-    papers: Callable[[Entry], Iterator[tuple[str, str]]] = _none
+    papers: Callable[[Entry], Iterable[tuple[str, str]]] = lambda _entry: ()
     """The papers of a running game that it names, each path with its hash."""
     between: bool = False
-    """Whether it may stand between the turns of a game."""
+    """True if it may stand between the turns of a game."""
     among: int = 2
-    """How many seats the game must have for that."""
+    """The least number of seats of a game in which it may."""
     letter: str = ""
-    """How the file of the player's letter is called on which it rests, before its number and seat."""
+    """The name of the file of its player's letter, before number and seat."""
     silent: bool = False
-    """Whether it says nothing to people that the one before it did not."""
+    """True if it says nothing to people that the one before it did not."""
 
     def sentence(self, entry: Entry, papers: Mapping[str, bytes]) -> str:
         """The sentence about an entry of this type that was found true."""

@@ -1,4 +1,4 @@
-"""Which keys the letters of a seat may be signed with: those pinned at the start, and every change since.
+"""The keys that may sign the letters of a seat: those pinned at the start, and every change since.
 
 Here live a change of keys as the transcript tells it, and which keys count after it. The desk decides beforehand
 who may change what; the reader of a bundle proves it afterwards from the letters. A revoked key still counts for
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.match.documents import NamedMailbox
 
-__all__ = ["HOW", "KeyChange", "Player"]
-
 HOW: Mapping[str, str] = {
     "old-key": "signed",
     "recovery-code": "recovery code",
     "mailbox": "mailbox, after notice and delay",
 }
-"""How a change was allowed: the word that the player's own form says, and what the transcript tells."""
+"""The proofs that allow a change: the word in the player's own form, and the transcript's."""
 
 _LETTERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "added": {"signed": ("old", "new")},
@@ -67,11 +65,11 @@ class Player:
         return (*self.keys, *(key for cited, key in self.former if cited == prev))
 
     def mailbox_at(self, prev: str) -> bool:
-        """Whether letters without a signature count if this head is the last one printed."""
+        """True if letters without a signature count if this head is the last one printed."""
         return bool(self.mailbox) and (not (self.keys or self.keyless) or self.keyless == prev)
 
     def counts(self, level: str, key: str, prev: str) -> bool:
-        """Whether a letter that came at this level, by this key, counts if this head is the last one printed."""
+        """True if a letter that came at this level, by this key, counts if this head is the last one printed."""
         if level == "mailbox":
             return self.mailbox_at(prev)
         return any(pinned["fingerprint"] == key for pinned in self.keys_at(prev))
@@ -102,7 +100,7 @@ class KeyChange:
 
     @staticmethod
     def path(seq: int, seat: int, who: str) -> str:
-        """Where a letter of the change is in the bundle."""
+        """The path of a letter of the change in the bundle."""
         return f"letters/keys-{seq}-seat-{seat}-{who}.eml"
 
     @classmethod

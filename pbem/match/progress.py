@@ -1,4 +1,4 @@
-"""What is due by now is done: reminders are sent, misses noted, games begun, turns resolved.
+"""The progress of a match: reminders are sent, misses noted, games begun, turns resolved as they become due.
 
 Implements protocol.md, "A match".
 """
@@ -19,8 +19,6 @@ from pbem.match.step import Notice
 
 if TYPE_CHECKING:
     from pbem.match.step import Step
-
-__all__ = ["advance", "tick"]
 
 
 def tick(step: Step) -> None:

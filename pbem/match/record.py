@@ -9,28 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
 
-from pbem.games import GAMES, Refused, Report, Rules, Setup, State, rules
+from pbem.games import GAMES, Refused, Report, Rules, State, rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from pbem.json_object import JsonObject
-
-__all__ = [
-    "Illegal",
-    "NotARecord",
-    "Record",
-    "RecordedResult",
-    "Replay",
-    "Turn",
-    "read",
-    "replay",
-    "toml_value",
-    "write",
-]
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -92,7 +80,7 @@ class Turn(NamedTuple):
 
 
 class RecordedResult(NamedTuple):
-    """What the record says about the end: winner (0 for a draw), scores in seat order, reason."""
+    """The result in a record: winner (0 for a draw), scores in seat order, reason."""
 
     winner: int
     scores: tuple[int, ...]
@@ -118,7 +106,7 @@ class Record(NamedTuple):
 
 
 class Outcome(TypedDict):
-    """How a game stands at the end of its record, as `pbem replay --json` prints it."""
+    """The state of a game at the end of its record, as `pbem replay --json` prints it."""
 
     over: bool
     winner: int | None
@@ -207,7 +195,7 @@ def _record(table: JsonObject) -> Record:
 
 
 def _lacks_text(record: Record) -> bool:
-    """Whether something else is in place of a setup or orders; only replay can tell which fault is first."""
+    """True if a setup or orders are no text; only replay knows which fault is first."""
     texts: list[object] = [setup for _, setup in record.seats]
     texts.extend(text for turn in record.turns for text in turn.orders.values())
     return not all(isinstance(text, str) for text in texts)
@@ -373,11 +361,6 @@ def replay(record: Record) -> Replay:
         raise
 
 
-def _refuse_long(turn: int, seat: int, text: str) -> None:
-    if len(text) > LONGEST:
-        raise Illegal(turn, seat, None, f"longer than any letter: {len(text):,} characters, {LONGEST:,} at most")
-
-
 class _Player:
     """A record being played."""
 
@@ -407,15 +390,9 @@ class _Player:
             options = self.rules.options(self.record.options, len(seats))
         except Refused as refused:
             raise _illegal(0, None, refused) from refused
-        setups: list[Setup] = []
-        for seat, (_, text) in enumerate(seats, start=1):
-            if not isinstance(text, str):
-                raise Illegal(0, seat, None, "the setup of this seat is missing, or no text")
-            _refuse_long(0, seat, text)
-            try:
-                setups.append(self.rules.setup(options, seat, text))
-            except Refused as refused:
-                raise _illegal(0, seat, refused) from refused
+        judge = partial(self.rules.setup, options)
+        texts = enumerate((text for _, text in seats), start=1)
+        setups = [_judged(judge, 0, seat, "setup of this seat is", text) for seat, text in texts]
         return self.rules.begin(options, setups)
 
     def leave(self, state: State, number: int) -> State:
@@ -432,38 +409,41 @@ class _Player:
         for seat in sorted({*state.due, *turn.orders}):
             if seat not in state.due:
                 raise Illegal(number, seat, None, "this seat has no orders in this turn")
-            if not isinstance(turn.orders.get(seat), str):
-                raise Illegal(number, seat, None, "the orders of this seat are missing, or no text")
-            _refuse_long(number, seat, turn.orders[seat])
-            try:
-                orders[seat] = self.rules.order(state, seat, turn.orders[seat])
-            except Refused as refused:
-                raise _illegal(number, seat, refused) from refused
+            judge = partial(self.rules.order, state)
+            orders[seat] = _judged(judge, number, seat, "orders of this seat are", turn.orders.get(seat))
         return self.rules.turn(state, orders)
 
     def result(self, state: State, last: int) -> Outcome:
         """The result, once the recorded one, if any, agrees."""
         found, recorded = state.result, self.record.result
-        if recorded is None or recorded.reason == "rules":
-            if recorded is not None and found is None:
-                raise Illegal(last, None, None, "the rules have not ended the game")
+        if recorded is not None and recorded.reason == "rules":
             if found is None:
-                return {"over": False, "winner": None, "scores": list(state.scores), "reason": None}
-            if recorded is not None and (recorded.winner, recorded.scores) != (found.winner, tuple(found.scores)):
+                raise Illegal(last, None, None, "the rules have not ended the game")
+            if (recorded.winner, recorded.scores) != (found.winner, tuple(found.scores)):
                 raise Illegal(last, None, None, f"the result is winner {found.winner}, scores {list(found.scores)}")
-            return {"over": True, "winner": found.winner, "scores": list(found.scores), "reason": found.reason}
-        if found is not None:
-            raise Illegal(last, None, None, "the rules had ended the game before")
-        if not 0 <= recorded.winner <= len(self.record.seats):
-            raise Illegal(last, None, None, "the winner is no seat of this game")
-        if recorded.scores != tuple(state.scores):
-            raise Illegal(last, None, None, f"the scores of the position are {list(state.scores)}")
-        return {
-            "over": True,
-            "winner": recorded.winner,
-            "scores": list(recorded.scores),
-            "reason": recorded.reason,
-        }
+        elif recorded is not None:
+            if found is not None:
+                raise Illegal(last, None, None, "the rules had ended the game before")
+            if not 0 <= recorded.winner <= len(self.record.seats):
+                raise Illegal(last, None, None, "the winner is no seat of this game")
+            if recorded.scores != tuple(state.scores):
+                raise Illegal(last, None, None, f"the scores of the position are {list(state.scores)}")
+        ended = found or recorded
+        if ended is None:
+            return {"over": False, "winner": None, "scores": list(state.scores), "reason": None}
+        return {"over": True, "winner": ended.winner, "scores": list(ended.scores), "reason": ended.reason}
+
+
+def _judged(judge: Callable[[int, str], T], turn: int, seat: int, what: str, text: object) -> T:
+    """A seat's setup or orders, as the rules judge them."""
+    if not isinstance(text, str):
+        raise Illegal(turn, seat, None, f"the {what} missing, or no text")
+    if len(text) > LONGEST:
+        raise Illegal(turn, seat, None, f"longer than any letter: {len(text):,} characters, {LONGEST:,} at most")
+    try:
+        return judge(seat, text)
+    except Refused as refused:
+        raise _illegal(turn, seat, refused) from refused
 
 
 def _illegal(turn: int, seat: int | None, refused: Refused) -> Illegal:

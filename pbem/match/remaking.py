@@ -1,4 +1,4 @@
-"""What an entry is remade from: the letters and papers that it names, found, checked, and given to its event again.
+"""The remaking of an entry: the letters and papers that it names are checked, and given to its event again.
 
 A `Remaking` is handed to the events, which know how each type of entry is made; `replay` is the loop above them. The
 `Source` of papers and letters differs by who reads: the store trusts its own rows (`pbem.desk.match_archive`), a
@@ -17,7 +17,7 @@ from pbem.match import traces
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox, Opening, Receipt, Withdrawal, salt_in
 from pbem.match.signed import Signed, here
-from pbem.match.step import Environment, Step
+from pbem.match.step import Environment, Step, misplaced
 from pbem.match.traces import SetAside, Trace
 from pbem.match.transcript import Entry, TranscriptError, sha256_hex, utc
 from pbem.requests import Clear, SignedForm
@@ -28,23 +28,21 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.match.pinned_keys import KeyChange, Player
-    from pbem.match.state import Match, MatchPlace
-    from pbem.requests import AnyForm, Requested
+    from pbem.match.state import Match
+    from pbem.requests import Requested
 
 Kind = TypeVar("Kind")
 Arguments = TypeVarTuple("Arguments")
 
-__all__ = ["Proving", "Remaking", "Sentence", "Source", "UnvouchedError", "of_letter", "of_sentence"]
-
 
 class Sentence(msgspec.Struct, frozen=True):
-    """What an entry that rests on a sentence says about the letter, which has no paper."""
+    """The facts about a letter with a sentence, which has no paper: its entry has them."""
 
     rev: int
 
 
 Proving = Opening | Receipt | Withdrawal | Sentence
-"""What names a letter: the papers of one that was sent before its entry, or the entry of a sentence."""
+"""The paper that names a letter sent before its entry, or the entry of a sentence."""
 
 
 class UnvouchedError(ValueError):
@@ -58,47 +56,33 @@ class Source(Protocol):
         """The file of this path in the bundle, or None when it is not there."""
 
     def said(
-        self,
-        match: Match,
-        wanted: SignedForm[Requested],
-        seat: int,
-        letter: bytes,
-        paper: Proving | None,
-        evidence: bytes,
-        received: str,
+        self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
         """The form in a letter, signed by that seat, that asks for what is wanted; raises ValueError.
 
         Of setups, orders and sections, which no entry holds, the request says only of what kind it is. Whatever
-        place is wanted, the form must name, or its reply address. `paper` is what names the letter; `evidence` stands
-        for the signature of a letter at level `mailbox`. `received` is when it is said to have come.
+        place is wanted, the form must name, or its reply address. `paper` is what names the letter.
         """
 
-    def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
+    def unused(self, match: Match, seat: int, signed: Signed, receipt: Receipt) -> None:
         """Raises ValueError unless the letter holds such orders, and they could not be played at this point."""
 
     def keys(self, match: Match, seat: int, change: KeyChange) -> None:
         """Raises ValueError if the letters do not prove this change of the seat's keys."""
 
 
-class _Past(Environment, frozen=True):
+class _Past(Environment, frozen=True, kw_only=True):
     """The environment as it was: salts, and what was set aside, are those in the papers."""
 
-    source: Source | None = None
-    asides: Callable[[Match, str], Sequence[tuple[int, SetAside]]] | None = None
+    remaking: Remaking
 
     def set_aside(self, match: Match, what: str) -> Sequence[tuple[int, SetAside]]:
-        assert self.asides is not None
-        return self.asides(match, what)
+        return self.remaking.set_aside(match, what)
 
     def salt(self, path: str = "") -> str:
-        assert self.source is not None
         if "-turn-0-" in path:  # default orders get the salt that counts with the turn for which they are played
             return _NO_SALT
-        content = self.source.paper(path)
-        if content is None:
-            return ""
-        return salt_in(content)
+        return salt_in(self.remaking.source.paper(path) or b"")
 
 
 class Remaking(msgspec.Struct):
@@ -114,7 +98,7 @@ class Remaking(msgspec.Struct):
     advance: Callable[[Step], None]
     """Does what is due once everything is in that the entry names; `progress` knows, which is above the events."""
     traces: dict[str, list[tuple[int, SetAside]]] = msgspec.field(default_factory=dict)
-    """What was found set aside, by the path of the trace that names it."""
+    """The papers set aside, by the path of the trace that names them."""
 
     def pinned(self, seat: int, player: Player) -> Player:
         """The player, with the paper that names the mailbox that the entry pins."""
@@ -143,7 +127,7 @@ class Remaking(msgspec.Struct):
                 raise self.untrue(path, f"withdrew the default orders that were played in turn {played.turn}")
 
     def set_aside(self, match: Match, what: str) -> list[tuple[int, SetAside]]:
-        """What was set aside up to an entry: each was withdrawn by a letter, or is illegal at this point."""
+        """The papers set aside up to an entry: each was withdrawn by a letter, or is illegal at this point."""
         path = f"traces/game-{match.game}-{what}.txt"
         if path not in self.traces:
             try:
@@ -163,9 +147,7 @@ class Remaking(msgspec.Struct):
 
     def aside(self, match: Match, where: str, expected: str, what: str) -> tuple[int, SetAside]:
         """One thing that was set aside: its letter proves it, and it belongs here."""
-        content = self.file(where)
-        if sha256_hex(content) != expected:
-            raise self.untrue(where, "is not what the trace names")
+        content = self.hashed(where, expected, "is not what the trace names")
         paper = self.read(where, traces.read, content)
         by_default = paper.by_default and what == "end"
         place = (match.server, match.id, match.game, 0 if by_default else match.turn)
@@ -173,15 +155,15 @@ class Remaking(msgspec.Struct):
             raise self.untrue(where, "does not belong here")
         found = SetAside(paper.text(), b"")
         letter = f"letters/{found.stem}.eml"
-        signed = self.named(letter, {"mail": paper.mail, "evidence": paper.evidence, "received": paper.received})
+        signed = self.sent(letter, paper)
         if paper.seat not in match.seats or paper.player != match.name(paper.seat):
             raise self.untrue(where, "does not belong here")
         if isinstance(paper, Withdrawal):
             self.was_not_played(where, paper)
-            self.in_place(match, letter, self.withdrawal(match, letter, signed, paper), paper)
+            self.was_withdrawn(match, letter, signed, paper)
         else:
             try:
-                self.source.unused(match, paper.seat, signed.raw, paper, signed.evidence)
+                self.source.unused(match, paper.seat, signed, paper)
             except ValueError as error:
                 raise self.unproved(letter, error) from error
         found = replace(found, letter=signed.raw, evidence=signed.evidence)
@@ -189,17 +171,12 @@ class Remaking(msgspec.Struct):
             raise self.untrue(where, "does not belong here")
         return paper.seat, found
 
-    def withdrawal(self, match: Match, path: str, signed: Signed, paper: Withdrawal) -> SignedForm[Clear]:
-        """What the letter of a withdrawal says."""
-        place: MatchPlace = {"turn": paper.turn} if match.phase == "playing" else {"game": match.game}
-        return self.form(SignedForm(Clear(match=match.id), rev=paper.rev, **place), paper.seat, path, signed, paper)
-
-    def in_place(self, match: Match, path: str, form: AnyForm, paper: Withdrawal) -> None:
-        """Whether a withdrawal names this place, and no other."""
-        playing = match.phase == "playing"
-        place: MatchPlace = {"turn": paper.turn} if playing else {"game": match.game}
-        step = replace(self.at_work(), match=match)
-        if faults := step.misplaced(form, paper.seat, None, in_advance=playing, **place):
+    def was_withdrawn(self, match: Match, path: str, signed: Signed, paper: Withdrawal) -> None:
+        """Check that the letter of a withdrawal says so, for this place and no other."""
+        place = match.place_of(paper.turn)
+        wanted = SignedForm(Clear(match=match.id), rev=paper.rev, **place)
+        form = self.form(wanted, paper.seat, path, signed, paper)
+        if faults := misplaced(match, form, paper.seat, None, in_advance=match.phase == "playing", **place):
             raise self.untrue(path, f"not said here: {Refused(*faults)}")
 
     def goes_on(self) -> None:
@@ -219,46 +196,31 @@ class Remaking(msgspec.Struct):
         wanted = here(self.match, seat, int(body["rev"]), request)
         return seat, self.form(wanted, seat, path, signed, Sentence(body["rev"])), signed
 
-    def named(self, path: str, body: JsonObject) -> Signed:
-        """The letter that an entry or a paper names."""
-        letter = self.file(path)
-        if sha256_hex(letter) != body["mail"]:
-            raise self.untrue(path, "is not the letter that the transcript names")
+    def named(self, path: str, body: JsonObject, by: str = "the transcript names") -> Signed:
+        """The letter that an entry names."""
+        letter = self.hashed(path, body["mail"], f"is not the letter that {by}")
         evidence = self.evidence(path, body.get("evidence", ""))
         received = str(body.get("received", ""))
-        self.on_time(path, received)
-        return Signed(letter, "mailbox" if evidence else "key", "", received, evidence)
-
-    def on_time(self, path: str, received: str) -> None:
-        """Check that no letter has an effect before it comes."""
         if utc(received) > utc(self.entry.time):
             raise self.untrue(path, "was received after its effect")
+        return Signed(letter, "mailbox" if evidence else "key", "", received, evidence)
+
+    def sent(self, path: str, paper: Opening | Receipt | Withdrawal) -> Signed:
+        """The letter that a paper names."""
+        body = {"mail": paper.mail, "evidence": paper.evidence, "received": paper.received}
+        return replace(self.named(path, body, "was received"), key="" if isinstance(paper, Opening) else paper.key)
 
     def at_work(self) -> Step:
         """A step at the moment of the entry, with the salts from its papers."""
-        body = self.entry.body
-        now = utc(self.entry.time)
-        world = _Past(
-            now,
-            bytes,
-            str(body.get("version")),
-            str(body.get("server_key")),
-            source=self.source,
-            asides=self.set_aside,
-        )
-        return Step(self.match, world)
+        now, body = utc(self.entry.time), self.entry.body
+        version, key = str(body.get("version")), str(body.get("server_key"))
+        return Step(self.match, _Past(now, bytes, version, key, remaking=self))
 
     def signed(
         self, wanted: SignedForm[Requested], seat: int, path: str, paper: Opening | Receipt
     ) -> tuple[SignedForm[Requested], Signed]:
         """The letter of a setup or orders, as its paper names it, and what it says."""
-        letter = self.file(path)
-        if sha256_hex(letter) != paper.mail:
-            raise self.untrue(path, "is not the letter that was received")
-        evidence = self.evidence(path, paper.evidence)
-        self.on_time(path, paper.received)
-        key = paper.key if isinstance(paper, Receipt) else ""
-        signed = Signed(letter, paper.level, key, paper.received, evidence)
+        signed = self.sent(path, paper)
         return self.form(replace(wanted, rev=paper.rev), seat, path, signed, paper), signed
 
     def evidence(self, path: str, expected: str) -> bytes:
@@ -266,9 +228,7 @@ class Remaking(msgspec.Struct):
         if not expected:
             return b""
         beside = _beside(path)
-        content = self.file(beside)
-        if sha256_hex(content) != expected:
-            raise self.untrue(beside, "is not the evidence that the transcript names")
+        content = self.hashed(beside, expected, "is not the evidence that the transcript names")
         self.read(beside, Evidence.read, content)
         return content
 
@@ -277,7 +237,7 @@ class Remaking(msgspec.Struct):
     ) -> SignedForm[Requested]:
         """The form in the letter of this path, signed by this seat, that asks for what is wanted."""
         try:
-            return self.source.said(self.match, wanted, seat, signed.raw, paper, signed.evidence, signed.received)
+            return self.source.said(self.match, wanted, seat, signed, paper)
         except ValueError as error:
             raise self.unproved(path, error) from error
 
@@ -297,6 +257,13 @@ class Remaking(msgspec.Struct):
         content = self.source.paper(path)
         if content is None:
             raise self.untrue(path, "is missing")
+        return content
+
+    def hashed(self, path: str, expected: str, fault: str) -> bytes:
+        """The file of this path, which must have this hash; otherwise the fault is its."""
+        content = self.file(path)
+        if sha256_hex(content) != expected:
+            raise self.untrue(path, fault)
         return content
 
     def read(self, path: str, reader: Callable[[str], Kind], content: bytes) -> Kind:
@@ -324,7 +291,7 @@ def of_sentence(
     request: Callable[[Match, JsonObject], Requested],
     event: Callable[[Step, int, SignedForm[Requested], Signed], object],
 ) -> Callable[[Remaking], Step]:
-    """How an entry is remade that rests on a sentence: the request of which it tells is applied again.
+    """Return the function that remakes an entry of a sentence: it applies the entry's request again.
 
     `what` is the name of its letter's file, before number and seat.
     """
@@ -344,7 +311,7 @@ def of_letter(
     wanted: Callable[[Match], SignedForm[Requested]],
     event: Callable[[Step, int, SignedForm[Requested], Signed], object],
 ) -> Callable[[Remaking], Step]:
-    """How an entry is remade whose letter alone has the words: whatever it asks for is applied again."""
+    """Return the function that remakes an entry without its letter's words: it applies the letter's request again."""
 
     def remake(remaking: Remaking) -> Step:
         seat = remaking.seat()

@@ -17,20 +17,6 @@ from pbem.match.transcript import sha256_hex
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "NOTHING",
-    "ORDERS",
-    "SETUP",
-    "PaperPlace",
-    "hashed",
-    "lines_of",
-    "orders_paper",
-    "paper",
-    "path",
-    "salt",
-    "setup_paper",
-]
-
 SETUP, ORDERS = "setup", "orders"
 """The papers that stay with their owner where the game does not open them before its end."""
 
@@ -39,7 +25,7 @@ NOTHING = "0" * 64
 
 
 class PaperPlace(msgspec.Struct, frozen=True):
-    """Where the papers of a player belong: server, match, game, seat and name."""
+    """The place of a player's papers: server, match, game, seat and name."""
 
     server: str
     match: str

@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from pbem.games import Result
     from pbem.games.sealed import SealedRules, Table
 
-__all__ = ["HONEST", "SILENT", "Ending", "Filed", "Revealed", "SealedPlay", "ToldGame", "Verdict"]
-
 HONEST, SILENT = "honest", "not revealed"
 
 Verdict = Mapping[int, str | Falsehood]
-"""Of each seat: `honest`, `not revealed`, or what it told falsely."""
+"""The verdict on each seat: `honest`, `not revealed`, or the falsehood that it told."""
 
 
 class Filed(msgspec.Struct, frozen=True):
@@ -42,11 +40,11 @@ class Filed(msgspec.Struct, frozen=True):
     paper: str
     """SHA-256 of the paper; of a commitment, of that to which it commits. Empty if it was not told."""
     path: str
-    """Where the paper lies in the bundle; empty for a commitment."""
+    """The path of the paper in the bundle; empty for a commitment."""
     mail: str
     """SHA-256 of the letter."""
     letter: str
-    """Where the letter lies in the bundle."""
+    """The path of the letter in the bundle."""
     prev: str
     """The head that the letter cites; empty if it was not told."""
     seq: int = 0
@@ -55,7 +53,7 @@ class Filed(msgspec.Struct, frozen=True):
 
 
 class Revealed(msgspec.Struct, frozen=True):
-    """What a seat revealed when the game was over: it opens all the seat's commitments."""
+    """A seat's reveal after the game: it opens all the seat's commitments."""
 
     setup: str
     orders: Mapping[int, str]
@@ -63,19 +61,19 @@ class Revealed(msgspec.Struct, frozen=True):
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How the game ended, by what everybody was told, and what follows."""
+    """The end of the game by what everybody was told, and what follows."""
 
     result: Result
     closes: tuple[int, str] | None = None
     """The winner of the match and the reason, where it closes with this game whatever was agreed on its length."""
     by: str = ""
-    """Why, as the letters say it."""
+    """The cause, as the letters say it."""
     resignation: str = ""
-    """Where the letter lies in the bundle by which a seat gave up the game, if one did."""
+    """The path of the letter by which a seat gave up the game, if one did."""
 
     @property
     def given_up(self) -> bool:
-        """Whether the loser resigned or was silent: then the loser has no way left to win."""
+        """True if the loser resigned or was silent: then the loser has no way left to win."""
         return self.result.reason in {"resignation", "forfeit"}
 
 
@@ -85,11 +83,11 @@ class ToldGame(msgspec.Struct, frozen=True):
     commitments: Mapping[int, str]
     """The hashes of the papers of the setups, by seat."""
     seals: Mapping[int, str]
-    """Where the letters lie in the bundle by which the seats committed to these."""
+    """The paths of the letters by which the seats committed to these."""
     steps: Grown[Filed] = msgspec.field(default_factory=Grown)
     """In the order of the transcript."""
     printed: Mapping[int, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    """Of each seat that owes something, the heads that letters printed since it does: a step may cite any of them."""
+    """The heads that letters printed since a seat owes something, by seat: a step may cite any of them."""
     ending: Ending | None = None
     reveals: Mapping[int, Revealed] = msgspec.field(default_factory=dict)
 
@@ -118,7 +116,7 @@ class SealedPlay(msgspec.Struct, frozen=True):
     server: str
     match: str
     number: int
-    """Which game of the match it is."""
+    """The number of the game in the match."""
     players: tuple[str, ...]
     terms: str
     """The hash of the agreed terms."""

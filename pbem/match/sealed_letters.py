@@ -34,7 +34,7 @@ from pbem.match.sealed_documents import (
 )
 from pbem.match.sealed_game import HONEST, SILENT, Filed, Revealed, SealedPlay
 from pbem.match.state import Submission
-from pbem.match.step import again
+from pbem.match.step import again, misplaced
 from pbem.match.submissions import answered
 from pbem.phrase import Phrase
 
@@ -47,20 +47,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.step import Step
     from pbem.requests import Reveal, Seal, Section, SignedForm, TakeSteps
-
-__all__ = [
-    "Taken",
-    "judge_lines",
-    "judge_reveal",
-    "judge_steps",
-    "place",
-    "receipt_path",
-    "refuse_paused",
-    "seal",
-    "under_way",
-    "verdict",
-    "write_step",
-]
 
 
 def place(match: Match, seat: int) -> PaperPlace:
@@ -81,7 +67,7 @@ def seal(step: Step, seat: int, form: SignedForm[Seal], signed: Signed) -> Submi
     match = step.match
     step.demand_key(signed)
     before = match.setups.get(seat)
-    faults = step.misplaced(form, seat, before, game=match.game)
+    faults = misplaced(match, form, seat, before, game=match.game)
     if match.phase != "setup" or match.sealed_rules is None:
         raise Refused(Fault("seal", None, Phrase("no commitment is due")))
     found = [section.words[0] for section in form.request.sections if section.name == "commitment"]
@@ -91,32 +77,12 @@ def seal(step: Step, seat: int, form: SignedForm[Seal], signed: Signed) -> Submi
         raise Refused(*faults)
     if same := again(before, form.rev, found[0]):
         return same
+    receipt = Receipt.of(match, seat, 0, form.rev, signed, step.world.salt(receipt_path(match.game, seat)))
     aside = before.aside if before else ()
-    submission = Submission(
-        form.rev or 1, found[0], _receipt(step, seat, form, signed).text(), signed.raw, aside=aside
-    )
+    submission = Submission(form.rev or 1, found[0], receipt.text(), signed.raw, aside=aside)
     step.match = replace(match, setups={**match.setups, seat: submission})
     answered(step, seat, signed)
     return submission
-
-
-def _receipt(step: Step, seat: int, form: SignedForm[Seal], signed: Signed) -> Receipt:
-    """What names the letter by which a seat commits to its setup."""
-    match = step.match
-    return Receipt(
-        match.server,
-        match.id,
-        match.game,
-        0,
-        seat,
-        match.name(seat),
-        form.rev or 1,
-        signed.level,
-        signed.key,
-        signed.hash,
-        step.world.salt(receipt_path(match.game, seat)),
-        received=signed.received,
-    )
 
 
 def refuse_paused(match: Match, what: str) -> None:
@@ -180,7 +146,7 @@ class _StepJudge:
         self.prev, self.mail, self.letter = prev, mail, letter
 
     def due(self) -> Phrase:
-        """What a letter of this seat should bring now."""
+        """The phrase for what is due from this seat."""
         owed = self.play.rules.owed(self.play.table, self.seat)
         if not owed:
             return Phrase("nothing is due from you: the match waits for another player")
@@ -286,7 +252,7 @@ class _StepJudge:
 
 
 def judge_reveal(match: Match, seat: int, form: SignedForm[Reveal]) -> tuple[Revealed, dict[str, str]]:
-    """What a seat reveals, and its papers by path: all its commitments in this game. Raises `Refused`."""
+    """A seat's reveal, and its papers by path: all its commitments in this game. Raises `Refused`."""
     assert match.sealed_game is not None
     found = {(section.name, *section.words): section.text for section in form.request.sections}
     seeds = [section.words[0] for section in form.request.sections if section.name == "seed"]
@@ -345,7 +311,7 @@ def named_orders(game: ToldGame, seat: int) -> Iterator[tuple[int, str]]:
 
 
 def _opened(write: Callable[[str], str], expected: str, texts: Iterator[str]) -> tuple[str, str] | None:
-    """Of several texts that a letter may mean, the one whose paper has this hash, and that paper."""
+    """The text whose paper has this hash, among those that a letter may mean, and that paper."""
     for text in texts:
         written = write(text)
         if hashed(written) == expected:
@@ -354,13 +320,13 @@ def _opened(write: Callable[[str], str], expected: str, texts: Iterator[str]) ->
 
 
 def _texts(text: str) -> Iterator[str]:
-    """What a text may have been before a mail program broke its lines."""
+    """The readings of a text whose lines a mail program may have broken."""
     yield text
     yield " ".join(text.split())
 
 
 def _setups(match: Match, seat: int, text: str) -> Iterator[str]:
-    """The same of a setup, whose lines the rules know if it is legal."""
+    """The readings of a setup: the rules know the lines of a legal one."""
     assert match.options is not None
     yield from _texts(text)
     try:

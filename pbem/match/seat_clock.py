@@ -8,6 +8,7 @@ weekends. Implements protocol.md, "A match", the clock.
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter
@@ -24,20 +25,6 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = [
-    "REMINDERS",
-    "VACATION",
-    "Calendar",
-    "Clock",
-    "Stop",
-    "days_of_year",
-    "on_a_day",
-    "on_the_wall",
-    "vacation_stop",
-    "written",
-    "zone_named",
-]
-
 DAY = 86400
 """Seconds of a day of the calendar."""
 
@@ -51,24 +38,12 @@ SLACK = timedelta(hours=3)
 """More than any change of a zone's clocks takes from the days between: see `floor`."""
 
 
-class Stop(msgspec.Struct, frozen=True):
+class Stop(msgspec.Struct, frozen=True, array_like=True):
     """A time in which a clock stands, and why; without an end, it stands until further notice."""
 
     began: datetime
     ended: datetime | None
     reason: str
-
-    def document(self) -> list[str | None]:
-        """The stop as it is stored."""
-        return [self.began.isoformat(), self.ended.isoformat() if self.ended else None, self.reason]
-
-    @classmethod
-    def read(cls, document: Iterable[str | None]) -> Stop:
-        """The stop of such a document."""
-        began, ended, reason = document
-        assert began is not None
-        assert reason is not None
-        return cls(datetime.fromisoformat(began), datetime.fromisoformat(ended) if ended else None, reason)
 
 
 class Calendar(msgspec.Struct, frozen=True):
@@ -97,12 +72,12 @@ class Clock(msgspec.Struct, frozen=True):
 
     @property
     def deadline(self) -> datetime | None:
-        """When the time is up; None while the clock stands without an end."""
+        """The end of the time; None while the clock stands without an end."""
         return self.after(self.since, self.time)
 
     @property
     def patience(self) -> datetime | None:
-        """When the grace after the deadline is over: neither vacations nor weekends lengthen it."""
+        """The end of the grace after the deadline: neither vacations nor weekends lengthen it."""
         deadline = self.deadline
         if deadline is None:
             return None
@@ -129,7 +104,7 @@ class Clock(msgspec.Struct, frozen=True):
         return replace(self, reminded=self.reminders_by(now))
 
     def reminders_by(self, now: datetime) -> int:
-        """How many reminders were dealt with by then, or no longer need to be sent."""
+        """The number of reminders that were sent by then, or no longer need to be."""
         return max(self.reminded, self._come(now))
 
     def _come(self, now: datetime) -> int:
@@ -144,7 +119,7 @@ class Clock(msgspec.Struct, frozen=True):
         return self.patience
 
     def run(self, until: datetime) -> int:
-        """How many seconds the clock has run until then."""
+        """The seconds that the clock has run until then."""
         total = timedelta()
         for began, ended in self._pieces(self.since):
             end = self._wall(until)
@@ -154,7 +129,7 @@ class Clock(msgspec.Struct, frozen=True):
         return int(total.total_seconds())
 
     def left_in_bank(self, until: datetime) -> int:
-        """What is left of the bank if the answer came in then."""
+        """The rest of the bank if the answer came in then."""
         drawn = max(0, self.run(until) - (self.time - self.bank))
         return max(0, self.bank - drawn)
 
@@ -193,26 +168,13 @@ class Clock(msgspec.Struct, frozen=True):
 
     def document(self) -> JsonObject:
         """The clock as it is stored: a JSON object."""
-        return {
-            "since": self.since.isoformat(),
-            "time": self.time,
-            "grace": self.grace,
-            "bank": self.bank,
-            "zone": self.zone,
-            "weekends": self.weekends,
-            "stops": [stop.document() for stop in self.stops],
-            "reminded": self.reminded,
-            "answered": self.answered.isoformat() if self.answered else None,
-        }
+        document: JsonObject = msgspec.to_builtins(self)
+        return document
 
     @classmethod
     def read(cls, document: JsonObject) -> Clock:
         """The clock of such an object."""
-        times = {
-            "since": datetime.fromisoformat(document["since"]),
-            "answered": datetime.fromisoformat(document["answered"]) if document["answered"] else None,
-        }
-        return cls(**{**document, **times, "stops": tuple(map(Stop.read, document["stops"]))})
+        return msgspec.convert(document, cls)
 
     def floor(self, start: datetime, seconds: int) -> datetime | None:
         """The earliest moment at which this many seconds can be over in any zone, if the zone is not known."""
@@ -223,7 +185,7 @@ class Clock(msgspec.Struct, frozen=True):
 
     @lru_cache(maxsize=4096)  # noqa: B019 - a clock is a value: what it keeps alive is a few hundred octets
     def after(self, start: datetime, seconds: int) -> datetime | None:
-        """When the clock, started then, has run this many seconds."""
+        """The moment at which the clock, started then, has run this many seconds."""
         left = timedelta(seconds=seconds)
         for began, ended in self._pieces(start):
             if ended is None or began + left <= ended:
@@ -311,10 +273,9 @@ def vacation_stop(first: date, last: date, zone: str, now: datetime) -> Stop:
 
 
 def days_of_year(vacations: Iterable[tuple[date, date]]) -> dict[int, int]:
-    """How many different days of each year these vacations take, first and last days included."""
+    """The number of different days that these vacations take of each year, first and last days included."""
     days = {first + timedelta(days=day) for first, last in vacations for day in range((last - first).days + 1)}
-    years = [day.year for day in days]
-    return {year: years.count(year) for year in sorted(set(years))}
+    return dict(sorted(Counter(day.year for day in days).items()))
 
 
 @lru_cache

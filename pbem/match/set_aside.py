@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.step import Step
 
-__all__ = ["file_trace"]
-
 
 def file_trace(step: Step, what: str, game: int) -> dict[str, str]:
     """File what was set aside up to the next entry with the papers of this game; returns how the entry names it."""
@@ -37,7 +35,7 @@ def file_trace(step: Step, what: str, game: int) -> dict[str, str]:
 
 
 def _set_aside(match: Match, *, at_end: bool) -> list[tuple[int, SetAside]]:
-    """What was set aside for what is due, by seat; at the end of the game, default orders, too."""
+    """The papers set aside for what is due, by seat; at the end of the game, default orders, too."""
     submissions = match.setups if match.phase == "setup" else match.orders
     found = [(seat, aside) for seat, sent in sorted(submissions.items()) for aside in sent.aside]
     for seat in match.seats if at_end and match.phase == "playing" else ():

@@ -1,4 +1,4 @@
-"""What a player signed: the letter that brought a form, and the place that a form names.
+"""Signed letters: the letter that brought a form, and the place that a form names.
 
 Implements protocol.md, "Commands" and "Identity".
 """
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.requests import Requested
 
-__all__ = ["Signed", "at_reply_address", "here"]
-
 
 class Signed(msgspec.Struct, frozen=True):
     """The signed letter that brought a form: its raw bytes, its level and the fingerprint of its key.
@@ -30,7 +28,7 @@ class Signed(msgspec.Struct, frozen=True):
     level: str
     key: str
     received: str
-    """When it was received, UTC to the second, as papers write it."""
+    """The time of its receipt, UTC to the second, as papers write it."""
     evidence: bytes = b""
     pasted: str = ""
     """The signed text with its signature beneath, where both are text: what other players can check themselves."""

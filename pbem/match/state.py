@@ -33,26 +33,6 @@ if TYPE_CHECKING:
     from pbem.match.traces import SetAside
     from pbem.match.turns import Played, Reports
 
-__all__ = [
-    "AGREEING",
-    "BUNDLE",
-    "BUNDLES",
-    "PAUSE",
-    "PHASES",
-    "RESTORED",
-    "RUNNING",
-    "SEALED_BUNDLE",
-    "UNREACHABLE",
-    "Ended",
-    "Match",
-    "Nomination",
-    "Submission",
-    "not_played",
-    "only_one_without",
-    "seated",
-    "standing",
-]
-
 BUNDLE = 2
 """The version of the bundles of refereed matches that begin now."""
 
@@ -77,7 +57,7 @@ _NOT_PLAYED = {
     "withdrawn": Phrase("the proposal of the match was withdrawn"),
     "closed": Phrase("the match is over"),
 }
-"""Why nothing is asked in a match that is not running."""
+"""The reasons why a match that is not running asks for nothing."""
 
 _SETUPS = Phrase("no turn is being played: setups are due")
 
@@ -90,14 +70,14 @@ PHASES: Mapping[str, Phrase] = {
     "declined": Phrase("declined"),
     "withdrawn": Phrase("withdrawn"),
 }
-"""How a sentence calls each phase."""
+"""The name of each phase in a sentence."""
 
 PAUSE = "pause"
 RESTORED = "restored from a backup"
-"""Why all clocks of a match stand while it is paused."""
+"""The reasons for which all clocks of a match stand."""
 
 UNREACHABLE = "unreachable"
-"""Why a seat's clock stands while letters do not reach its player."""
+"""The reason for which a seat's clock stands while letters do not reach its player."""
 
 
 class MatchPlace(TypedDict, total=False):
@@ -119,7 +99,7 @@ class Submission:
     standing: bool = True
     evidence: bytes = field(default=b"", repr=False)
     aside: tuple[SetAside, ...] = ()
-    """What was sent for the same before and was set aside; what a higher revision replaced is not among it."""
+    """Earlier submissions for the same that were set aside, without those that a higher revision replaced."""
 
     @property
     def level(self) -> str:
@@ -128,18 +108,18 @@ class Submission:
 
     @property
     def octets(self) -> int:
-        """How long its letters are together, with those that were set aside."""
+        """The length of its letters together, with those that were set aside."""
         return len(self.letter) + sum(len(aside.letter) for aside in self.aside)
 
     @property
     def received(self) -> list[str]:
-        """When its letter came, and those of what was set aside before, by their papers."""
+        """The times of receipt of its letter and of those set aside before, by their papers."""
         papers = (self.paper, *(aside.paper for aside in self.aside))
         return [paper.partition("\nreceived ")[2].partition("\n")[0] for paper in papers]
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How one game of the match ended."""
+    """The end of one game of the match."""
 
     winner: int
     scores: tuple[int, ...]
@@ -148,7 +128,7 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class Nomination(msgspec.Struct, frozen=True):
-    """Who is to take a seat, by name, and the seats that agree."""
+    """The nominee for a seat, by name, and the seats that agree."""
 
     name: str
     willing: frozenset[int]
@@ -172,18 +152,18 @@ class Match(msgspec.Struct, frozen=True):
     stored: Mapping[tuple[int, int], Submission] = msgspec.field(default_factory=dict)
     """By seat and turn: orders for later turns, and default orders at `DEFAULT`; not judged yet."""
     position: State | None = None
-    """Of a sealed game the table: what everybody was told."""
+    """The position; in a sealed game the table, which everybody was told."""
     sealed_game: ToldGame | None = None
     """Since all seats committed to their setups, in a sealed match."""
     turns: Grown[Played] = msgspec.field(default_factory=Grown)
-    """Those of this game."""
+    """The turns of this game."""
     left: Mapping[int, int] = msgspec.field(default_factory=dict)
     """The seats that resigned this game while the others played on, each with the turn that was due."""
     games: Grown[Ended] = msgspec.field(default_factory=Grown)
     previous: str | None = None
     resolve_at: datetime | None = None
     clocks: Mapping[int, Clock] = msgspec.field(default_factory=dict)
-    """Of the seats that are asked, whether their answer is in or not: one seat cannot learn that from another's."""
+    """The clocks of all seats that were asked, answered or not: none shows whether an answer is in."""
     banks: Mapping[int, int] = msgspec.field(default_factory=dict)
     """Seconds left in the banks of the seats that have drawn on theirs."""
     missed: frozenset[int] = frozenset()
@@ -191,27 +171,31 @@ class Match(msgspec.Struct, frozen=True):
     too_late: Mapping[int, datetime] = msgspec.field(default_factory=dict)
     """From when on letters came too late for what each seat last missed, whoever has it since."""
     silent: Mapping[int, int] = msgspec.field(default_factory=dict)
-    """How often in a row a seat missed what it was asked for."""
+    """The number of consecutive misses, by seat."""
     offers: Mapping[str, frozenset[int]] = msgspec.field(default_factory=dict)
-    """Who wants what must be agreed on, such as a draw: offers that stand."""
+    """The seats that offer what must be agreed on, such as a draw."""
     unreachable: Mapping[int, datetime] = msgspec.field(default_factory=dict)
     """The seats whose players no letter reaches, and since when the transcript says so."""
     nominated: Mapping[int, Nomination] = msgspec.field(default_factory=dict)
-    """Who is to take a seat, by seat."""
+    """The nominees, by seat."""
     paused: str = ""
-    """Why the match stands still, if it does: the operator's reason, or a restored backup."""
+    """The reason of a pause, if there is one: the operator's, or a restored backup."""
     outcome: JsonObject | None = None
     bundle: int = BUNDLE
     """The version of its bundles, see `BUNDLES`."""
     time: str = ""
-    """That of the last entry: times never run backwards."""
+    """The time of the last entry: times never run backwards."""
     said: Mapping[tuple[int, str], int] = msgspec.field(default_factory=dict)
     """The last revision of each sentence that a seat has said since the last letters: none is obeyed twice."""
 
     @property
     def place(self) -> MatchPlace:
         """The present place for a sentence, apart from the head: the turn, or the game to begin."""
-        return {"turn": self.turn} if self.phase == "playing" else {"game": self.game}
+        return self.place_of(self.turn)
+
+    def place_of(self, turn: int) -> MatchPlace:
+        """The place of a submission for this turn, or for the game to begin."""
+        return {"turn": turn} if self.phase == "playing" else {"game": self.game}
 
     @property
     def rules(self) -> Rules:
@@ -231,11 +215,11 @@ class Match(msgspec.Struct, frozen=True):
 
     @property
     def revealing(self) -> bool:
-        """Whether the game is over by what was told, and the match waits for reveals."""
+        """True if the game is over by what was told, and the match waits for reveals."""
         return self.phase == "playing" and self.sealed_game is not None and self.sealed_game.ending is not None
 
     def owes(self, seat: int) -> tuple[str, ...]:
-        """What is due from this seat in a sealed match: `seal`, the steps in order, or `reveal`; none otherwise."""
+        """The steps due from this seat in a sealed match: `seal`, the game's steps in order, or `reveal`."""
         if self.sealed_rules is None or not self.asked(seat):
             return ()
         if self.phase == "setup":
@@ -276,7 +260,7 @@ class Match(msgspec.Struct, frozen=True):
         return self.names.index(player) + 1 if player in self.names else None
 
     def asked(self, seat: int) -> bool:
-        """Whether the match still waits for something from this seat."""
+        """True if the match still waits for something from this seat."""
         if self.phase == "setup":
             return not standing(self.setups, seat)
         if self.revealing:
@@ -287,7 +271,7 @@ class Match(msgspec.Struct, frozen=True):
         return False
 
     def silent_by_now(self, seat: int) -> bool:
-        """Whether the match no longer waits for this seat: it missed its time, and the terms say what follows."""
+        """True if the match no longer waits for this seat: it missed its time, and the terms say what follows."""
         if self.terms.miss == "default":
             return seat in self.missed and stored_orders.default(self, seat) is not None
         return seat in self.missed and self.terms.miss != "wait"
@@ -303,7 +287,7 @@ class Match(msgspec.Struct, frozen=True):
         return min((time for time in (*times, self.resolve_at) if time is not None), default=None)
 
     def printed(self, head: str) -> bool:
-        """Whether letters of this game printed this head: orders in advance may cite an earlier one than `prev`."""
+        """True if letters of this game printed this head: orders in advance may cite an earlier one than `prev`."""
         return head == self.prev or any(turn.prev == head for turn in reversed(self.turns))
 
     def shown(self, seat: int | None) -> Sequence[Told]:
@@ -347,7 +331,7 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class _Shown(Sequence[Told]):
-    """What a seat may read of each turn; reports are cut only when read, because a view begins with the latest."""
+    """The reports of each turn as a seat may read them: cut only when read, because a view begins with the latest."""
 
     def __init__(self, match: Match, seat: int | None) -> None:
         self._match = match
@@ -364,16 +348,14 @@ class _Shown(Sequence[Told]):
 
     def __getitem__(self, at: int | slice) -> Told | list[Told]:
         if isinstance(at, slice):
-            return [self._told(turn) for turn in self._match.turns[at]]
-        return self._told(self._match.turns[at])
-
-    def _told(self, turn: Played) -> Told:
-        assert turn.reports is not None, "what this turn told is no longer here"
-        return self._match.show(self._seat, turn.reports)
+            return [self[turn] for turn in range(*at.indices(len(self)))]
+        reports = self._match.turns[at].reports
+        assert reports is not None, "what this turn told is no longer here"
+        return self._match.show(self._seat, reports)
 
 
 def not_played(match: Match) -> Phrase:
-    """Why there is no turn of this match to say anything about."""
+    """The reason why no turn of this match is being played."""
     return _NOT_PLAYED.get(match.phase, _SETUPS)
 
 

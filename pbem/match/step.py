@@ -30,11 +30,9 @@ if TYPE_CHECKING:
     from pbem.match.traces import SetAside
     from pbem.requests import AnyForm
 
-__all__ = ["Document", "Environment", "Notice", "Step", "again"]
-
 
 class Environment(msgspec.Struct, frozen=True):
-    """What is handed in: the time, random bytes from the operating system, and the server's identity."""
+    """The environment of a step: the time, random bytes from the operating system, and the server's identity."""
 
     now: datetime
     random: Callable[[int], bytes]
@@ -57,7 +55,7 @@ class Environment(msgspec.Struct, frozen=True):
         return self.random(32).hex()
 
     def set_aside(self, _match: Match, _what: str) -> Sequence[tuple[int, SetAside]] | None:
-        """What was set aside by then, by seat, if a trace of it exists already."""
+        """The papers set aside by then, by seat, if a trace of them exists already."""
         return None
 
 
@@ -92,14 +90,13 @@ class Step(msgspec.Struct):
     papers: list[Document] = msgspec.field(default_factory=list)
     notices: list[Notice] = msgspec.field(default_factory=list)
     submitted: list[tuple[int, int, int, Submission]] = msgspec.field(default_factory=list)
-    """What came to stand by itself, without a letter: game, turn and seat, and the submission."""
+    """Submissions that count without a new letter: game, turn and seat, and the submission."""
 
     def demand_key(self, signed: Signed) -> None:
         """Refuse a letter at level `mailbox` if the terms demand keys."""
         if signed.level == "mailbox" and self.match.terms.keys == "demanded":
-            raise Refused(
-                Fault("keys", None, Phrase("this match demands a signature by a key; `help signing` says how"))
-            )
+            says = Phrase("this match demands a signature by a key; `help signing` says how")
+            raise Refused(Fault("keys", None, says))
 
     def file_letter(self, name: str, letter: bytes, evidence: bytes, game: int, seat: int | None) -> None:
         """Keep a player's letter and, if it is not signed, the evidence that vouches for it."""
@@ -114,7 +111,7 @@ class Step(msgspec.Struct):
             self.papers.append(Document(path, player.named.text().encode(), 0, seat))
 
     def named(self, signed: Signed) -> JsonObject:
-        """How an entry names the letter that it rests on."""
+        """The parts of an entry's body that name its letter."""
         named: JsonObject = {"mail": signed.hash}
         if signed.evidence:
             named |= {"level": "mailbox", "evidence": signed.evidence_hash}
@@ -129,7 +126,7 @@ class Step(msgspec.Struct):
         match = self.match
         self.demand_key(signed)
         before = 0 if player else match.said.get((seat, what), 0)
-        faults = self.misplaced(form, seat, None, player=player, **match.place)
+        faults = misplaced(match, form, seat, None, player=player, **match.place)
         if form.rev is not None and form.rev <= before:
             faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before)))
         if faults:
@@ -138,44 +135,6 @@ class Step(msgspec.Struct):
         self.file_letter(f"{what}-{match.seq + 1}-seat-{seat}", signed.raw, signed.evidence, game, seat)
         self.match = replace(match, said={**match.said, (seat, what): form.rev or 1})
         return self.named(signed) | {"rev": form.rev}
-
-    def misplaced(
-        self,
-        form: AnyForm,
-        seat: int,
-        before: Submission | None,
-        *,
-        again: bool = True,
-        in_advance: bool = False,
-        player: str = "",
-        **place: Unpack[MatchPlace],
-    ) -> list[Fault]:
-        """The faults of the form itself: another place, or an older revision than before.
-
-        `again` allows the current revision, `in_advance` any head that letters of this game printed.
-        """
-        match = self.match
-        player = player or match.name(seat)
-        wanted: dict[str, object] = {"server": match.server, "player": player, "prev": match.prev, **place}
-        beside: dict[str, object] = {"game": match.game} if "turn" in place else {}
-        if match.phase == "setup":
-            beside = {"turn": match.turn}
-        faults = [
-            Fault(key, f"{key} {given}", _wrong(key, given, value))
-            for key, value in beside.items()
-            if (given := getattr(form, key)) not in {None, value}
-        ]
-        for key, value in wanted.items():
-            given = getattr(form, key)
-            if given is None:
-                faults.append(Fault(key, None, Phrase("the line `{key} {value}` is missing", key=key, value=value)))
-            elif given != value and not (key == "prev" and in_advance and match.printed(given)):
-                faults.append(Fault(key, f"{key} {given}", _wrong(key, given, value)))
-        if form.rev is None:
-            faults.append(Fault("rev", None, Phrase("the line with the revision, such as `rev 1`, is missing")))
-        elif before and (form.rev < before.rev or (form.rev == before.rev and not again)):
-            faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before.rev)))
-        return faults
 
     def append_entry(self, kind: str, body: JsonObject) -> Entry:
         """Append the next entry to the transcript: it is no earlier than the one before, nor than any waiting letter.
@@ -201,7 +160,49 @@ class Step(msgspec.Struct):
 
     def notify(self, kind: str, **facts: object) -> None:
         """Tell every seat."""
-        self.notices.extend(Notice(kind, seat, self.match, facts) for seat in self.match.seats)
+        self.notify_others(0, kind, **facts)
+
+    def notify_others(self, but: int, kind: str, /, **facts: object) -> None:
+        """Tell every seat but this one."""
+        self.notices.extend(Notice(kind, seat, self.match, facts) for seat in self.match.seats if seat != but)
+
+
+def misplaced(
+    match: Match,
+    form: AnyForm,
+    seat: int,
+    before: Submission | None,
+    *,
+    again: bool = True,
+    in_advance: bool = False,
+    player: str = "",
+    **place: Unpack[MatchPlace],
+) -> list[Fault]:
+    """The faults of a form's place and revision: another place, or an older revision than before.
+
+    `again` allows the current revision, `in_advance` any head that letters of this game printed.
+    """
+    player = player or match.name(seat)
+    wanted: dict[str, object] = {"server": match.server, "player": player, "prev": match.prev, **place}
+    beside: dict[str, object] = {"game": match.game} if "turn" in place else {}
+    if match.phase == "setup":
+        beside = {"turn": match.turn}
+    faults = [
+        Fault(key, f"{key} {given}", _wrong(key, given, value))
+        for key, value in beside.items()
+        if (given := getattr(form, key)) not in {None, value}
+    ]
+    for key, value in wanted.items():
+        given = getattr(form, key)
+        if given is None:
+            faults.append(Fault(key, None, Phrase("the line `{key} {value}` is missing", key=key, value=value)))
+        elif given != value and not (key == "prev" and in_advance and match.printed(given)):
+            faults.append(Fault(key, f"{key} {given}", _wrong(key, given, value)))
+    if form.rev is None:
+        faults.append(Fault("rev", None, Phrase("the line with the revision, such as `rev 1`, is missing")))
+    elif before and (form.rev < before.rev or (form.rev == before.rev and not again)):
+        faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before.rev)))
+    return faults
 
 
 def again(before: Submission | None, rev: int | None, text: str, *, final: bool = False) -> Submission | None:
@@ -210,13 +211,8 @@ def again(before: Submission | None, rev: int | None, text: str, *, final: bool 
         return None
     if before.standing and before.text == text and before.final == final:
         return before
-    raise Refused(
-        Fault(
-            "rev",
-            f"rev {rev}",
-            Phrase("rev {rev} was used before with other content; use a higher one", rev=before.rev),
-        )
-    )
+    says = Phrase("rev {rev} was used before with other content; use a higher one", rev=before.rev)
+    raise Refused(Fault("rev", f"rev {rev}", says))
 
 
 def _wrong(key: str, given: object, value: object) -> Phrase:
@@ -227,7 +223,7 @@ def _wrong(key: str, given: object, value: object) -> Phrase:
 
 
 def _received(match: Match, body: JsonObject) -> Iterator[str]:
-    """When the waiting letters came, and those by which a match is agreed."""
+    """The times of receipt of the waiting letters, and of those by which a match is agreed."""
     for submission in (*match.setups.values(), *match.orders.values(), *match.stored.values()):
         yield from submission.received
     for letter in body.get("letters", {}).values() if "terms" in body else ():

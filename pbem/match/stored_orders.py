@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from pbem.games import Orders
     from pbem.match.state import Match, Submission
 
-__all__ = ["TakenUp", "default", "drop", "faults_of_default", "judge", "taken_up"]
-
 
 class TakenUp(msgspec.Struct, frozen=True):
-    """What became of orders in advance when their turn came: they count, or are unused because of these faults."""
+    """The fate of orders in advance when their turn came: they count, or are unused because of these faults."""
 
     submission: Submission
     faults: tuple[Fault, ...] = ()
@@ -48,7 +46,7 @@ def judge(match: Match, seat: int, submission: Submission) -> Orders:
 
 
 def taken_up(match: Match, seat: int, stored: Submission) -> TakenUp:
-    """What becomes of stored orders now: they count, in canonical form, or are unused."""
+    """The fate of stored orders now: they count, in canonical form, or are unused."""
     try:
         return TakenUp(replace(stored, text=judge(match, seat, stored).text))
     except Refused as refused:
@@ -66,7 +64,7 @@ def default(match: Match, seat: int) -> Submission | None:
 
 
 def faults_of_default(match: Match, seat: int) -> tuple[Fault, ...]:
-    """Why the default orders that a seat has stored cannot be played now."""
+    """The faults of a seat's default orders in the present position."""
     stored = match.stored.get((seat, DEFAULT))
     return taken_up(match, seat, stored).faults if stored and stored.standing and match.phase == "playing" else ()
 

@@ -13,7 +13,7 @@ from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal
 from pbem.match.state import RUNNING, Submission, not_played, standing
-from pbem.match.step import again
+from pbem.match.step import again, misplaced
 from pbem.match.traces import SetAside
 from pbem.phrase import Phrase
 
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.match.signed import Signed
-    from pbem.match.state import Match, MatchPlace
+    from pbem.match.state import Match
     from pbem.match.step import Step
     from pbem.requests import AnyForm, Clear, SignedForm, SubmitOrders, SubmitSetup
-
-__all__ = ["answered", "clear", "order", "receipted", "refuse_secrets", "setup", "submit", "withdrawn"]
 
 
 def setup(step: Step, seat: int, form: SignedForm[SubmitSetup], signed: Signed) -> Submission:
@@ -34,7 +32,7 @@ def setup(step: Step, seat: int, form: SignedForm[SubmitSetup], signed: Signed) 
     refuse_secrets(match, "setup")
     step.demand_key(signed)
     before = match.setups.get(seat)
-    faults = step.misplaced(form, seat, before, game=match.game)
+    faults = misplaced(match, form, seat, before, game=match.game)
     if match.phase != "setup" or match.options is None:
         raise Refused(Fault("setup", None, Phrase("no setup is due")))
     try:
@@ -80,7 +78,7 @@ def order(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
         raise Refused(Fault("orders", None, not_played(match)))
     step.demand_key(signed)
     before = match.orders.get(seat)
-    faults = step.misplaced(form, seat, before, in_advance=True, turn=match.turn)
+    faults = misplaced(match, form, seat, before, in_advance=True, turn=match.turn)
     if match.position.due.get(seat, 0) is not None:
         raise Refused(Fault("orders", None, Phrase("you have nothing to order in turn {turn}", turn=match.turn)))
     try:
@@ -151,8 +149,7 @@ def withdrawn(step: Step, seat: int, turn: int, form: AnyForm, signed: Signed, b
     match = step.match
     step.demand_key(signed)
     playing = match.phase == "playing"
-    place: MatchPlace = {"turn": turn} if playing else {"game": match.game}
-    if faults := step.misplaced(form, seat, before, again=False, in_advance=playing, **place):
+    if faults := misplaced(match, form, seat, before, again=False, in_advance=playing, **match.place_of(turn)):
         raise Refused(*faults)
     paper = Withdrawal.of(match, seat, turn, form.rev, signed, step.world.salt())
     aside = SetAside(paper.text(), signed.raw, signed.evidence)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = ["OPTIONS", "Terms", "duration"]
-
 KINDS = ("single", "scored", "continued")
 VICTORIES = ("sum of scores", "last game")
 MISSES = ("wait", "pass", "forfeit", "default")
@@ -71,10 +69,22 @@ _TIMES = {
     (True, False): Phrase("{key} is a time such as 10m, 2h or 1d, at least {least}h and at most {most}d"),
     (True, True): Phrase("{key} is a time such as 10m, 2h or 1d, at least {least}h and at most {most}d, or none"),
 }
-"""What is said of a time that is none, by whether there is a least one, and whether `none` will do."""
+"""The faults of a malformed time, by whether there is a least one, and whether `none` will do."""
 
 _SEALED_SEATS = 2
-"""Where more play, one may leave the others in the middle of what they tell each other."""
+"""With more players, one could leave the others in the middle of what they tell each other."""
+
+_CHOICES = {
+    "kind": KINDS,
+    "victory": VICTORIES,
+    "privacy": PRIVACIES,
+    "miss": MISSES,
+    "weekends": WEEKENDS,
+    "keys": KEYS,
+    "unreachable": UNREACHABLE,
+    "sealed": SEALED,
+}
+"""The options that are one of several words, of which the first is the default."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _LONGEST_SETTLING = 7 * 86400
@@ -87,7 +97,7 @@ _LONGEST_BANK = 366 * 86400
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What was agreed: the game and its options, kind and length of the match, players in seat order."""
+    """The agreed terms: the game and its options, kind and length of the match, players in seat order."""
 
     game: str
     edition: int
@@ -107,20 +117,20 @@ class Terms:
     bank: int = 0
     keys: str = KEYS[0]
     sealed: bool = False
-    """Whether nothing secret is sent before the game is over: the players answer for their own sides."""
+    """True if nothing secret is sent before the game is over: the players answer for their own sides."""
     unreachable: str = UNREACHABLE[1]
-    """Whether a player whose letters bounce loses as by silence; without deadlines nobody does."""
+    """True if a player whose letters bounce loses as by silence; without deadlines nobody does."""
     _hashes: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The hashes of these terms by server and match: each letter of a match states its own a few times."""
 
     @property
     def settling(self) -> timedelta:
-        """How long a turn waits after the last orders came in, unless all said `final`."""
+        """The wait after the last orders of a turn came in, unless all said `final`."""
         return timedelta(seconds=self.settle)
 
     @property
     def claimable(self) -> bool:
-        """Whether a match keeps waiting for a player who missed the time, until the others claim it."""
+        """True if a match keeps waiting for a player who missed the time, until the others claim it."""
         return self.miss in {"wait", "default"}
 
     def first_options(self) -> Options:
@@ -190,93 +200,68 @@ class _Proposal:
         self.settle = settle
         self.faults: list[Fault] = []
 
+    def refuse(self, what: str, token: str | None, says: Phrase) -> None:
+        self.faults.append(Fault(what, token, says))
+
     def judge(self) -> Terms:
         if len(self.players) not in self.rules.seats:
             wanted = either(self.rules.seats)
-            self.faults.append(
-                Fault(
-                    "new",
-                    None,
-                    Phrase("{title} is for {numbers} players, you included", title=self.rules.title, numbers=wanted),
-                )
-            )
+            says = Phrase("{title} is for {numbers} players, you included", title=self.rules.title, numbers=wanted)
+            self.refuse("new", None, says)
         if len(set(self.players)) != len(self.players):
-            self.faults.append(Fault("new", None, Phrase("the same player twice")))
-        kind = self.choice("kind", KINDS)
+            self.refuse("new", None, Phrase("the same player twice"))
+        chosen = {key: self.choice(key, words) for key, words in _CHOICES.items()}
+        kind = chosen["kind"]
         games = self.number("games")
         target = self.number("target")
         if kind == "single" and (target or games not in (None, 1)):
-            self.faults.append(
-                Fault("games", None, Phrase("a single game has neither a number of games nor a target"))
-            )
-        terms = {
+            self.refuse("games", None, Phrase("a single game has neither a number of games nor a target"))
+        terms: dict[str, object] = {
             "game": self.rules.name,
             "edition": self.number("rules") or self.rules.editions[-1],
-            "kind": kind,
+            **chosen,
             "games": 1 if kind == "single" else games,
             "target": target,
-            "victory": self.choice("victory", VICTORIES),
             "settle": self.time("settle", int(self.settle.total_seconds()), (0, _LONGEST_SETTLING)),
             "pace": self.time("pace", _PACE, _PACES, none=True),
             "grace": self.time("grace", _GRACE, (0, _LONGEST_GRACE)),
-            "miss": self.choice("miss", MISSES),
-            "weekends": self.choice("weekends", WEEKENDS),
             "bank": self.time("bank", 0, (0, _LONGEST_BANK)),
-            "keys": self.choice("keys", KEYS),
-            "privacy": self.choice("privacy", PRIVACIES),
-            "sealed": self.choice("sealed", SEALED) == SEALED[1],
-            "unreachable": self.choice("unreachable", UNREACHABLE),
+            "sealed": chosen["sealed"] == SEALED[1],
         }
-        if not terms["pace"]:
-            terms["unreachable"] = self.without_deadlines()
+        if not terms["pace"]:  # nobody loses by the clock, and so nobody by being out of reach
+            if "unreachable" in self.lines and chosen["unreachable"] == UNREACHABLE[0]:
+                says = Phrase("without deadlines nobody loses by silence: unreachable is {word}", word=UNREACHABLE[1])
+                self.refuse("unreachable", UNREACHABLE[0], says)
+            terms["unreachable"] = UNREACHABLE[1]
         if terms["sealed"]:
             terms |= self.sealed()
         if terms["miss"] == "pass" and not self.rules.empty_orders:
-            self.faults.append(
-                Fault(
-                    "miss",
-                    "pass",
-                    Phrase("{title} has no empty order: wait, forfeit or default", title=self.rules.title),
-                )
-            )
+            says = Phrase("{title} has no empty order: wait, forfeit or default", title=self.rules.title)
+            self.refuse("miss", "pass", says)
         if terms["edition"] not in self.rules.editions:
-            self.faults.append(Fault("rules", str(terms["edition"]), Phrase("no such edition of the rulings")))
+            self.refuse("rules", str(terms["edition"]), Phrase("no such edition of the rulings"))
         options = self.game_options({key: text for key, text in self.lines.items() if key not in OPTIONS})
         if self.faults:
             raise Refused(*self.faults)
         return Terms(**terms, options=options, players=self.players)  # type: ignore[arg-type]  # by name, above
 
     def sealed(self) -> dict[str, object]:
-        """What sealed play implies: nobody can answer for another player, nor change an answer."""
+        """The terms that sealed play implies: nobody can answer for another player, nor change an answer."""
         wanted = {"keys": KEYS[1:], "miss": ("wait", "forfeit"), "settle": ("0",)}
-        self.faults += [
-            Fault(
-                key,
-                self.lines[key],
-                Phrase("in a sealed match, {key} is {words}", key=key, words=either(words)),
-            )
-            for key, words in wanted.items()
-            if key in self.lines and " ".join(self.lines[key].lower().split()) not in words
-        ]
+        for key, words in wanted.items():
+            if key in self.lines and " ".join(self.lines[key].lower().split()) not in words:
+                says = Phrase("in a sealed match, {key} is {words}", key=key, words=either(words))
+                self.refuse(key, self.lines[key], says)
         if sealed_rules(self.rules.name) is None:
-            title = self.rules.title
-            self.faults.append(Fault("sealed", "yes", Phrase("{title} cannot be played sealed", title=title)))
+            self.refuse("sealed", "yes", Phrase("{title} cannot be played sealed", title=self.rules.title))
         if len(self.players) > _SEALED_SEATS:
-            says = Phrase("a sealed match is for {number} players", number=_SEALED_SEATS)
-            self.faults.append(Fault("sealed", "yes", says))
+            self.refuse("sealed", "yes", Phrase("a sealed match is for {number} players", number=_SEALED_SEATS))
         return {"keys": KEYS[1], "settle": 0}
-
-    def without_deadlines(self) -> str:
-        """Nobody loses by the clock, and so nobody by being out of reach."""
-        if "unreachable" in self.lines and self.choice("unreachable", UNREACHABLE) == UNREACHABLE[0]:
-            says = Phrase("without deadlines nobody loses by silence: unreachable is {word}", word=UNREACHABLE[1])
-            self.faults.append(Fault("unreachable", UNREACHABLE[0], says))
-        return UNREACHABLE[1]
 
     def choice(self, key: str, words: tuple[str, ...]) -> str:
         text = " ".join(self.lines.get(key, words[0]).lower().split())
         if text not in words:
-            self.faults.append(Fault(key, text, Phrase("{key} is one of: {words}", key=key, words=", ".join(words))))
+            self.refuse(key, text, Phrase("{key} is one of: {words}", key=key, words=", ".join(words)))
         return text
 
     def number(self, key: str) -> int | None:
@@ -284,7 +269,7 @@ class _Proposal:
         if text is None:
             return None
         if not re.fullmatch(r"[1-9][0-9]{0,3}", text):
-            self.faults.append(Fault(key, text, Phrase("{key} is a number from 1 to 9999", key=key)))
+            self.refuse(key, text, Phrase("{key} is a number from 1 to 9999", key=key))
             return None
         return int(text)
 
@@ -298,7 +283,7 @@ class _Proposal:
         least, most = bounds
         if seconds is None or not least <= seconds <= most:
             says = _TIMES[bool(least), none].given(key=key, least=least // 3600, most=most // 86400)
-            self.faults.append(Fault(key, text, says))
+            self.refuse(key, text, says)
             return default
         return seconds
 
@@ -340,11 +325,9 @@ def duration(text: str) -> int | None:
 
 def _written(seconds: int) -> str:
     """A time as `duration` reads it, in the largest unit that is exact."""
-    return (
-        "0"
-        if not seconds
-        else next(f"{seconds // size}{unit}" for unit, size in reversed(_UNITS.items()) if seconds % size == 0)
-    )
+    if not seconds:
+        return "0"
+    return next(f"{seconds // size}{unit}" for unit, size in reversed(_UNITS.items()) if seconds % size == 0)
 
 
 def _plain(value: object) -> object:

@@ -21,12 +21,10 @@ from pbem.match.transcript import sha256_hex
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["SetAside", "Trace", "read", "stem"]
-
-_HEAD = re.compile(
+_FORM = re.compile(
     r"pbem trace 1\nserver (\S+)\nmatch (\S+)\ngame ([0-9]{1,9})\nturn ([0-9]{1,9})\nsalt ([0-9a-f]{64})\n"
+    r"((?:[0-9a-f]{64}  (?:receipts|withdrawals)/[a-z0-9-]+\.txt\n)*)"
 )
-_LINE = re.compile(r"([0-9a-f]{64})  ((?:receipts|withdrawals)/[a-z0-9-]+\.txt)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +87,11 @@ class Trace(msgspec.Struct, frozen=True):
     @classmethod
     def read(cls, text: str) -> Trace:
         """The trace of this very text; raises `NotADocument`."""
-        head = _HEAD.match(text)
-        if head is None:
+        found = _FORM.fullmatch(text)
+        if found is None:
             raise NotADocument("not 'pbem trace 1'")
-        named = {}
-        for line in text[head.end() :].splitlines():
-            found = _LINE.fullmatch(line)
-            if found is None:
-                raise NotADocument("not the list of a trace")
-            named[found[2]] = found[1]
-        trace = cls(head[1], head[2], int(head[3]), int(head[4]), head[5], named)
-        if trace.text() != text:
+        named = {path: sha256 for sha256, path in (line.split("  ") for line in found[6].splitlines())}
+        trace = cls(found[1], found[2], int(found[3]), int(found[4]), found[5], named)
+        if trace.text() != text:  # neither sorted nor each once
             raise NotADocument("not as a trace is written")
         return trace

@@ -19,37 +19,10 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = [
-    "BEFORE",
-    "BrokenChain",
-    "Entry",
-    "TranscriptError",
-    "announcement",
-    "canonical",
-    "dumped",
-    "follow",
-    "is_time",
-    "sha256_hex",
-    "statement",
-    "utc",
-    "voucher",
-    "written",
-]
-
 BEFORE = "0" * 64
 """The head before the first entry."""
 
 _TAG = b"pbem entry 1\n"
-_FIELDS = ("seq", "prev", "time", "type", "body")
-
-
-class BrokenChain(Exception):
-    """The entry with this number does not follow from the one before it."""
-
-    def __init__(self, seq: int, reason: str) -> None:
-        super().__init__(f"entry {seq}: {reason}")
-        self.seq = seq
-        self.reason = reason
 
 
 class TranscriptError(Exception):
@@ -60,6 +33,10 @@ class TranscriptError(Exception):
         self.seq = seq
         self.path = path
         self.reason = reason
+
+
+class BrokenChain(TranscriptError):
+    """An entry does not follow from the one before it."""
 
 
 class Entry(msgspec.Struct, frozen=True, dict=True):  # in its dictionary it remembers its head
@@ -73,7 +50,7 @@ class Entry(msgspec.Struct, frozen=True, dict=True):  # in its dictionary it rem
 
     def canonical(self) -> bytes:
         """The bytes that are hashed: see `canonical`."""
-        return canonical({name: getattr(self, name) for name in _FIELDS})
+        return canonical(msgspec.structs.asdict(self))
 
     @cached_property
     def head(self) -> str:
@@ -84,11 +61,12 @@ class Entry(msgspec.Struct, frozen=True, dict=True):  # in its dictionary it rem
     def read(cls, line: bytes) -> Entry:
         """The entry of these canonical bytes; raises ValueError if they are anything else."""
         found = _DECODER.decode(line.decode("ascii"))
-        if not isinstance(found, dict) or sorted(found) != sorted(_FIELDS):
+        if not isinstance(found, dict) or sorted(found) != sorted(cls.__struct_fields__):
             raise ValueError("not an entry")
         entry = cls(**found)
         texts = (entry.prev, entry.time, entry.type)
-        if type(entry.seq) is not int or not isinstance(entry.body, dict) or not all(map(_is_text, texts)):
+        is_text = all(isinstance(text, str) and text.isascii() for text in texts)
+        if type(entry.seq) is not int or not isinstance(entry.body, dict) or not is_text:
             raise ValueError("not an entry")
         try:
             # Other kinds did not come so far; and in a line of ASCII only an escape makes a key of anything else.
@@ -103,10 +81,6 @@ class Entry(msgspec.Struct, frozen=True, dict=True):  # in its dictionary it rem
 
 def _head(content: bytes) -> str:
     return hashlib.sha256(_TAG + content).hexdigest()
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value.isascii()
 
 
 def _no_number(text: str) -> None:
@@ -169,7 +143,7 @@ def utc(text: str) -> datetime:
 
 
 def is_time(text: str) -> bool:
-    """Whether this is a time as entries and papers write it."""
+    """True if this is a time as entries and papers write it."""
     try:
         return written(datetime.fromisoformat(text)) == text
     except (ValueError, OverflowError):
@@ -201,8 +175,8 @@ def follow(entries: Iterable[Entry]) -> str:
     head = BEFORE
     for number, entry in enumerate(entries, start=1):
         if entry.seq != number:
-            raise BrokenChain(number, f"has the number {entry.seq}")
+            raise BrokenChain(number, None, f"has the number {entry.seq}")
         if entry.prev != head:
-            raise BrokenChain(number, "does not name the head before it")
+            raise BrokenChain(number, None, "does not name the head before it")
         head = entry.head
     return head

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pbem.match.remaking import Source
     from pbem.match.step import Notice, Step
 
-__all__ = ["begin", "replay_transcript"]
-
 
 def begin(first: Entry) -> Match:
     """The match in a transcript's first entry, before it was agreed; raises `TranscriptError`."""
@@ -49,11 +47,11 @@ def replay_transcript(
     *,
     until: int | None = None,
     passed: Callable[[Entry], None] | None = None,
-    told: Callable[[Notice], None] | None = None,
+    told: Callable[[Sequence[Notice]], None] | None = None,
 ) -> Match:
     """The match after these entries, or the first `until` of them; `passed` is called for each that was found true.
 
-    `told` is called with everything that the players had to be told.
+    `told` is called with the notices of each step.
 
     Raises `TranscriptError` at the first that does not follow.
     """
@@ -70,8 +68,7 @@ def replay_transcript(
                 passed(made)
             at += 1
         if told:
-            for notice in step.notices:
-                told(notice)
+            told(step.notices)
         match = step.match
     return match
 

@@ -14,8 +14,6 @@ from pbem.games import Report, Told
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Played", "Reports"]
-
 
 class Reports(tuple[Report, ...]):
     """The reports of one turn; what each reader may read of them is computed once."""

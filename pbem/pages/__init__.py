@@ -64,7 +64,7 @@ _COMPOSING = (
     "steps.js",
     "resignation.js",
 )
-"""What composers of all games have in common, each a noun; `_WORKING` work the page."""
+"""The common scripts of all composers, each a noun; `_WORKING` work the page."""
 
 _WORKING = ("sealing.js", "composer.js", "registration.js")
 

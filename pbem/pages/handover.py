@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from pbem.pages import page
 
-__all__ = ["handover"]
-
 
 def handover(title: str, frame: str) -> str:
     """The page, whose frame shows the composer at this place, such as `composer#...`."""

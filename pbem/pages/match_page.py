@@ -21,8 +21,6 @@ from pbem.proof.bundle import Bundle
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Witnessed", "checking", "replay", "revealed"]
-
 _OF_A_GAME = re.compile(r"[a-z]+/game-([0-9]+)[-.]")
 _OF_AN_ENTRY = re.compile(r"[a-z]+/[a-z]+-([0-9]+)-seat-")
 _AT_ONCE = "letters/keys-"
@@ -31,7 +29,7 @@ _OF_THE_AGREEMENT = re.compile(r"[a-z]+/agreed-seat-")
 
 
 class Witnessed(NamedTuple):
-    """What of a match others saw in its server's log (docs/witnesses.md)."""
+    """A match as witnesses saw it in its server's log (docs/witnesses.md)."""
 
     logged: Sequence[tuple[int, str]] = ()
     """Entries by their numbers, with the proof that the log has them."""

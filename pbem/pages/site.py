@@ -27,15 +27,13 @@ if TYPE_CHECKING:
 
     from pbem.proof.bundle import Bundle
 
-__all__ = ["Finished", "Published", "composer_folder", "composers", "index", "pages", "publish"]
-
 _LIST = "published.json"
 """The files that the last publishing left, each with its SHA-256."""
 _OURS = re.compile(r"(?:[a-z-]+|m[1-9][0-9]*)(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.html")
 
 
 class Published(msgspec.Struct):
-    """What publishing did to a folder."""
+    """The changes that publishing made to a folder."""
 
     written: list[str] = msgspec.field(default_factory=list)
     kept: list[str] = msgspec.field(default_factory=list)
@@ -51,7 +49,7 @@ class Finished(msgspec.Struct, frozen=True):
     forms: Mapping[str, str]
     """The signed forms of letters that hold nothing else, by the letters' names."""
     press: Sequence[Mapping[str, object]]
-    """What players wrote to all: `game`, `turn`, `by` and `text` of each message."""
+    """The players' messages to all: `game`, `turn`, `by` and `text` of each."""
     logged: Sequence[tuple[int, str]] = ()
     """An entry with the proof that witnesses saw it in the server's log, where there is one."""
 

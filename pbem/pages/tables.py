@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.games import facts_of
+from pbem.games import part_of
 from pbem.games.sealed import sealed_rules
 from pbem.i18n import ENGLISH, catalogue, say, template_folder
 from pbem.json_object import DEPTH
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     Table = Mapping[str, object]
-
-__all__ = ["script"]
 
 
 def script(name: str, language: str = ENGLISH) -> str | None:
@@ -61,7 +59,7 @@ def _forms() -> Table:
 
 
 def _facts(game: str) -> Table:
-    facts = {"name": game, **facts_of(game)}
+    facts = {"name": game, **part_of(game, "facts").FACTS}
     if sealed := sealed_rules(game):
         papers = {step: {**paper._asdict(), "values": paper.values} for step, paper in sealed.papers.items()}
         opens = next(step for step, paper in sealed.papers.items() if paper.ordered)

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import msgspec
 import tomli_w
 
 from pbem.config.toml_file import converted, read_as
 from pbem.durable import replace
-from pbem.player.correspondence.party import Party
+from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Account", "BadAccount", "Places", "places", "split"]
+
+_Settings = TypeVar("_Settings", bound=msgspec.Struct)
 
 _NAME = r"[a-z][a-z0-9_-]{0,31}"
 _SERVER = r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
@@ -34,7 +35,7 @@ _Address = Annotated[
 ]
 
 
-class BadAccount(Exception):
+class BadAccount(PlayerTrouble):
     """An account does not exist, or its file is faulty; the text says what to do."""
 
 
@@ -46,15 +47,15 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     server: Annotated[str, msgspec.Meta(pattern=f"^{_SERVER}$", description="a host name in lower case")]
     """The server's name, which everything that is signed names."""
     server_address: _Address
-    """Where the server reads letters, such as pbem@play.example."""
+    """The address at which the server reads letters, such as pbem@play.example."""
     address: _Address
     """The player's own mail address."""
     key: str
     """The file of the SSH key: a private one, or the public one of a key that an agent holds; "" is no key."""
     mail_in: str
-    """Where letters come, as a URL: `maildir:PATH`, `mbox:PATH`, `imaps://USER@HOST`, `lmtp://HOST:PORT`."""
+    """The mailbox as a URL: `maildir:PATH`, `mbox:PATH`, `imaps://USER@HOST`, `lmtp://HOST:PORT`."""
     mail_out: str
-    """How letters go: `smtps://USER@HOST`, `submission://USER@HOST` (STARTTLS), `smtp://HOST:PORT`,
+    """The way out as a URL: `smtps://USER@HOST`, `submission://USER@HOST` (STARTTLS), `smtp://HOST:PORT`,
     `sendmail:COMMAND`, or `drafts:FOLDER` for one's own mail program."""
     password_file: str = ""
     """A file with the password of the mailbox and of the submission, which nobody else may read (0600)."""
@@ -67,7 +68,7 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for url in (self.mail_in, self.mail_out):
             if "@" in url and ":" in url.partition("//")[2].rpartition("@")[0]:
                 raise BadAccount(
-                    "A password does not belong into a URL: name a --password-file, --password-command or"
+                    "A password does not belong in a URL: give a --password-file, --password-command or"
                     " --token-command."
                 )
         if sum(map(bool, (self.password_file, self.password_command, self.token_command))) > 1:
@@ -78,35 +79,44 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """NAME@SERVER."""
         return f"{self.name}@{self.server}"
 
-    @property
-    def party(self) -> Party:
-        """Who writes to whom."""
-        return Party(self.name, self.address, self.server, self.server_address)
+
+def read_settings(kind: type[_Settings], path: Path) -> _Settings:
+    """The values of a player's file; raises `BadAccount` with all of its faults."""
+    try:
+        return read_as(kind, path)
+    except OSError as error:
+        raise BadAccount(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise BadAccount(f"{path}: {error}") from error
 
 
-class Places:
+def beside(path: Path, name: str) -> str:
+    """The absolute path of a file that the file at this path names."""
+    return str(path.absolute().parent / Path(name).expanduser())
+
+
+class Places(NamedTuple):
     """The folders of accounts and their memories."""
 
-    def __init__(self, config: Path, state: Path) -> None:
-        self._config = config
-        self._state = state
+    config: Path
+    state: Path
 
     @property
     def accounts(self) -> list[str]:
         """NAME@SERVER of all accounts."""
-        return sorted(path.stem for path in self._config.glob("*@*.toml"))
+        return sorted(path.stem for path in self.config.glob("*@*.toml"))
 
     def file(self, account: str) -> Path:
         """The file of an account."""
-        return self._config / f"{account}.toml"
+        return self.config / f"{account}.toml"
 
     def memory(self, account: str) -> Path:
         """The file of an account's memory."""
-        return self._state / f"{account}.sqlite"
+        return self.state / f"{account}.sqlite"
 
     def secrets(self, account: str) -> Path:
         """The folder of an account's secrets of sealed matches."""
-        return self._state / f"{account}.secrets"
+        return self.state / f"{account}.secrets"
 
     def load(self, account: str = "") -> Account:
         """The account of this name, or the only one; raises `BadAccount`."""
@@ -120,15 +130,10 @@ class Places:
                 )
             account = known[0]
         path = self.file(account)
-        try:
-            found = read_as(Account, path)
-        except OSError as error:
-            raise BadAccount(f"{path}: {error.strerror}") from error
-        except ValueError as error:
-            raise BadAccount(f"{path}: {error}") from error
-        if found.id != account:
-            raise BadAccount(f"{path} is the file of another account, {found.id}")
-        return found
+        loaded = read_settings(Account, path)
+        if loaded.id != account:
+            raise BadAccount(f"{path} is the file of another account, {loaded.id}")
+        return loaded
 
     def save(self, account: Account) -> Path:
         """Replace the file of an account, readable only by its owner: all of it, or nothing; raises `BadAccount`."""

@@ -1,4 +1,4 @@
-"""What an agent holds against others in a sealed match, and what its owner took back.
+"""The accusations of an agent in sealed matches, and those that its owner took back.
 
 A *contradiction* accuses the server: nothing more is sent in the match. A text that another player signed and that
 cannot be read (`Unread`) accuses nobody: nothing is sent automatically, and the owner decides. Whatever the owner
@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
     from pbem.player.memory import Memory
 
-__all__ = ["Accusations"]
-
 
 class Accusations:
-    """What is held in the matches of one account."""
+    """The accusations in the matches of one account."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -61,7 +59,7 @@ class Accusations:
         self._memory.forget(f"unread {match}")
 
     def what(self, match: str) -> str:
-        """What is held in a match; raises `Impossible` if it is nothing."""
+        """The accusation or doubt held in a match; raises `Impossible` if there is none."""
         if (accused := self.accused(match)) is not None:
             return accused
         if (unread := self.unread(match)) is not None:

@@ -1,4 +1,4 @@
-"""How a program proves that it saw nothing but its letters: it commits to a seed, and opens it at the end.
+"""The proof that a program saw nothing but its letters: it commits to a seed, and opens it at the end.
 
 Its setups and orders are a function of level, seed and letters. When it agrees to a match, the letter that it signs
 commits to level and seed in two lines of comment; the seed is opened when the match is closed. Anybody who has the
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -26,21 +27,20 @@ from pbem.proof.compare.finding import Finding
 from pbem.proof.signed_letters import signed_agreement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pbem.games import Options
-    from pbem.games.sealed import SealedRules
     from pbem.match.state import Match
+    from pbem.match.step import Notice
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
     from pbem.proof.verification import Proved
 
-__all__ = ["OCTETS", "PROGRAM", "Commitment", "Plan", "comment", "replayed", "seeds"]
 
 PROGRAM: Final = version("pbem")
-"""What plays. Its strategies have editions of their own: another version plays alike, unless they differ."""
+"""The version that plays. Strategies have editions of their own: versions with the same edition play alike."""
 OCTETS: Final = 16
-"""Of a seed: nobody finds it by trying, and in hex it fits a line of mail, however it is quoted."""
+"""Length of a seed: too long to guess, and in hex it fits a line of mail, however it is quoted."""
 
 _COMMITTED = re.compile(
     r"^# played by pbem (\S{1,40}?)(?:, edition ([1-9]\d{0,4}))?; commitment:\n# ([0-9a-f]{64})$", re.MULTILINE
@@ -55,17 +55,12 @@ class Commitment(NamedTuple):
 
     program: str
     edition: int
-    """Of its strategy; 0 where it was committed to before editions were named, which is the first."""
+    """The edition of its strategy; 0: a commitment from before editions were named, which is the first."""
     hash: str
-
-    @property
-    def said(self) -> str:
-        """The words in a letter that say which program plays."""
-        return f"pbem {self.program}" + (f", edition {self.edition}" if self.edition else "")
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Who plays a match, at which level, by which chance: all that moves depend on, apart from the letters."""
+    """The player, level and seed of a match: everything that moves depend on except the letters."""
 
     server: str
     player: str
@@ -91,7 +86,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def elsewhere(self) -> str | None:
-        """Which pbem plays its edition, in words, if this one does not."""
+        """A sentence that names the pbem that plays its edition; None if this one does."""
         played, here = self.edition or 1, edition(self.game)
         if self.edition is None or played == here:
             return None
@@ -115,7 +110,8 @@ class Plan(msgspec.Struct, frozen=True):
 
 def comment(commitment: Commitment) -> str:
     """The comment with the commitment in a signed letter, which commands ignore."""
-    return f"# played by {commitment.said}; commitment:\n# {commitment.hash}\n"
+    edition = f", edition {commitment.edition}" if commitment.edition else ""
+    return f"# played by pbem {commitment.program}{edition}; commitment:\n# {commitment.hash}\n"
 
 
 def seeds(text: str) -> list[bytes]:
@@ -128,27 +124,28 @@ def replayed(proved: Proved, opened: Sequence[bytes]) -> Iterator[Finding]:
 
     `agrees`: it saw only its letters. `contradicts`: it saw more. `open`: that cannot be decided.
     """
-    assert proved.bundle is not None
-    assert proved.match is not None
-    found, match = proved.bundle, proved.match
+    bundle, match = proved.bundle, proved.match
+    assert bundle is not None
+    assert match is not None
     committed = 0
     for seat in match.seats:
-        promised = _COMMITTED.findall(signed_agreement(found, seat))
+        promised = _COMMITTED.findall(signed_agreement(bundle, seat))
         committed += bool(promised)
         if len(promised) > 1:
             yield Finding("contradicts", f"seat {seat}", "its letter commits to more than one seed", 1)
         elif promised:
             program, named, hashed = promised[0]
-            yield _seat(proved, seat, Commitment(program, int(named or 0), hashed), opened)
+            yield _judged(bundle, match, proved.told, seat, Commitment(program, int(named or 0), hashed), opened)
     if not committed:
         yield Finding("contradicts", "opponent", "nobody here committed to a seed when agreeing", 1)
 
 
-def _seat(proved: Proved, seat: int, promised: Commitment, opened: Sequence[bytes]) -> Finding:
-    assert proved.bundle is not None
-    assert proved.match is not None
-    match, what = proved.match, f"seat {seat}"
-    player = str(proved.bundle.entries[0].body["players"][str(seat)]["name"])
+def _judged(
+    bundle: Bundle, match: Match, told: Sequence[Notice], seat: int, promised: Commitment, opened: Sequence[bytes]
+) -> Finding:
+    """Play a seat again by its commitment."""
+    what = f"seat {seat}"
+    player = str(bundle.entries[0].body["players"][str(seat)]["name"])
     plans = (
         Plan(match.server, player, match.terms.game, level, seed, promised.program, promised.edition)
         for seed in opened
@@ -158,7 +155,7 @@ def _seat(proved: Proved, seat: int, promised: Commitment, opened: Sequence[byte
     if plan is None:
         return Finding("contradicts", what, f"no seed given here opens the commitment of {player}", 1)
     moves = 0
-    for seq, where, played, again in _Seat(proved, seat, plan):
+    for seq, where, played, again in _PlayedSeat(bundle, match, told, seat, plan).moves():
         if again is None:
             return Finding("contradicts", what, f"{where}: {player} is a program, and these are not its own", seq)
         if played != again:
@@ -167,7 +164,7 @@ def _seat(proved: Proved, seat: int, promised: Commitment, opened: Sequence[byte
                 return Finding("open", what, f"{said}. But {plan.elsewhere}", seq)
             return Finding("contradicts", what, said, seq)
         moves += 1
-    for entry in proved.bundle.entries:
+    for entry in bundle.entries:
         if entry.type == "verdict" and entry.body["verdicts"][str(seat)] == "not revealed":
             return Finding("open", what, f"game {entry.body['game']}: {player} revealed nothing of it", entry.seq)
     if not moves:
@@ -176,15 +173,12 @@ def _seat(proved: Proved, seat: int, promised: Commitment, opened: Sequence[byte
     return Finding("agrees", what, f"{player} played blind, at level {plan.level}: {many} follow from its seed")
 
 
-def _judged(judge: SealedRules, own: object, text: str) -> str:
+def _canonical(judge: Callable[[str], str], text: str) -> str:
+    """A text as the rules write it, or as it is if they refuse it."""
     try:
-        return judge.order(own, text)
+        return judge(text)
     except Refused:
         return text
-
-
-def _judges(entry: Entry, game: int) -> bool:
-    return entry.type == "verdict" and entry.body["game"] == game
 
 
 def _line(text: str) -> str:
@@ -192,89 +186,74 @@ def _line(text: str) -> str:
     return f"“{'; '.join(text.splitlines())[:200]}”"
 
 
-class _Seat(msgspec.Struct, frozen=True):
-    """What a seat sent, in order, each with what its plan gives: entry, place, sent, given (None: nothing)."""
+class _PlayedSeat(msgspec.Struct, frozen=True):
+    """One seat of a bundle, and the plan that is to give its moves again."""
 
-    proved: Proved
+    bundle: Bundle
+    match: Match
+    told: Sequence[Notice]
     seat: int
     plan: Plan
 
-    def __iter__(self) -> Iterator[tuple[int, str, str, str | None]]:
-        assert self.proved.bundle is not None
-        found = self.proved.bundle
+    def moves(self) -> Iterator[tuple[int, str, str, str | None]]:
+        """The moves in order: entry, place, text sent, and the text that the plan gives (None: none)."""
         before = {
             (notice.match.game, notice.match.turn): notice.match
-            for notice in reversed(self.proved.told)  # the game's last notice is about the turn that ended it
+            for notice in reversed(self.told)  # the game's last notice is about the turn that ended it
             if notice.seat == self.seat and notice.kind in {"begin", "turn"}
         }
-        for entry in found.entries:
+        for entry in self.bundle.entries:
             game = int(entry.body.get("game", 0))
             record_path = f"records/game-{game}.pbem.toml"
             if entry.type == "substituted" and entry.body.get("seat") == self.seat:
                 return  # from here on somebody else plays
             if entry.type == "sealed":  # whose own secrets are revealed though there may be no record
-                if (setup := self._revealed(found, game, SETUP)) is not None:
+                if (setup := self._revealed(game, SETUP)) is not None:
                     yield entry.seq, f"game {game}, setup", setup, self._setup(entry)
-                    yield from self._sealed_orders(entry.seq, game, setup, found)
+                    yield from self._sealed_orders(entry.seq, game, setup)
                 continue
-            if record_path not in found.papers:
+            if record_path not in self.bundle.papers:
                 continue
-            record = read(found.papers[record_path].decode())
+            record = read(self.bundle.papers[record_path].decode())
             if entry.type == "commitments":
                 yield entry.seq, f"game {game}, setup", record.seats[self.seat - 1][1], self._setup(entry)
             elif entry.type == "turn" and str(self.seat) in entry.body.get("orders", ()):
                 turn = entry.body["turn"]
                 played = record.turns[turn - 1].orders[self.seat]
                 by_default = self.seat in entry.body.get("default", ())
-                again = None if by_default else self._orders(before[game, turn], found)
+                again = None if by_default else self._orders(before[game, turn])
                 yield entry.seq, f"game {game}, turn {turn}", played, again
 
     def _setup(self, entry: Entry) -> str | None:
-        assert self.proved.match is not None
-        options = self._options(self.proved.match, entry.body)
+        judge = rules(self.plan.game)
+        options = judge.options(entry.body["options"], len(self.match.terms.players))
         try:
-            return self._canonical_setup(options, self.plan.setup(entry.body["game"], options, self.seat))
+            text = self.plan.setup(entry.body["game"], options, self.seat)
         except ValueError:  # it finds none, and would not have accepted
             return None
+        return _canonical(lambda text: judge.setup(options, self.seat, text).text, text)
 
-    def _canonical_setup(self, options: Options, text: str) -> str:
-        try:
-            return rules(self.plan.game).setup(options, self.seat, text).text
-        except Refused:
-            return text
-
-    def _options(self, match: Match, body: Mapping[str, object]) -> Options:
-        changed = body["options"]
-        assert isinstance(changed, dict)
-        return rules(self.plan.game).options(changed, len(match.terms.players))
-
-    def _revealed(self, found: Bundle, game: int, name: str, turn: int = 0) -> str | None:
-        """What the seat committed to in a sealed game, once its paper is in the bundle."""
-        assert self.proved.match is not None
-        place = PaperPlace(self.plan.server, self.proved.match.id, game, self.seat, self.plan.player)
-        content = found.papers.get(path(name, place, turn))
+    def _revealed(self, game: int, name: str, turn: int = 0) -> str | None:
+        """A setup or orders to which the seat committed in a sealed game, once the paper is in the bundle."""
+        place = PaperPlace(self.plan.server, self.match.id, game, self.seat, self.plan.player)
+        content = self.bundle.papers.get(path(name, place, turn))
         return None if content is None else lines_of(content.decode(), name)
 
-    def _sealed_orders(
-        self, seq: int, game: int, setup: str, found: Bundle
-    ) -> Iterator[tuple[int, str, str, str | None]]:
-        """The orders of a sealed game, each with what its plan gives for what had been told when it was bound.
+    def _sealed_orders(self, seq: int, game: int, setup: str) -> Iterator[tuple[int, str, str, str | None]]:
+        """The orders of a sealed game, each with those of the plan from what was public when the seat was bound.
 
         Up to the first step that was false: what came after it does not follow from the seat's own secrets.
         """
-        match = self.proved.match
-        assert match is not None
         judge, seat = sealed_rules(self.plan.game), self.seat
-        known = [
-            notice.match for notice in self.proved.told if notice.match.game == game and notice.match.sealed_game
-        ]
+        known = [notice.match for notice in self.told if notice.match.game == game and notice.match.sealed_game]
         if judge is None or not known or known[-1].sealed_game is None or known[-1].options is None:
             return
         options, steps = known[-1].options, known[-1].sealed_game.told()
-        played = {
-            step.turn: text for step in steps if (text := self._revealed(found, game, ORDERS, step.turn)) is not None
-        }
-        verdicts = [entry.body["verdicts"][str(seat)] for entry in found.entries if _judges(entry, game)]
+        played = {step.turn: text for step in steps if (text := self._revealed(game, ORDERS, step.turn)) is not None}
+        bodies = [
+            entry.body for entry in self.bundle.entries if entry.type == "verdict" and entry.body["game"] == game
+        ]
+        verdicts = [body["verdicts"][str(seat)] for body in bodies]
         false = verdicts[0]["false"] if verdicts and isinstance(verdicts[0], dict) else None
         table, given = judge.begin(options), dict[int, str]()
         for step in steps:
@@ -284,7 +263,7 @@ class _Seat(msgspec.Struct, frozen=True):
                 if judge.asks(own, table):
                     view, told = json.loads(canonical([judge.own_view(own, table), list(table.played)]))
                     text = self.plan.orders(game, turn, Position(options, seat, view, told))
-                    yield seq, f"game {game}, turn {turn}", played[turn], _judged(judge, own, text)
+                    yield seq, f"game {game}, turn {turn}", played[turn], _canonical(partial(judge.order, own), text)
                     given[turn] = played[turn]
                 elif step.step == COMMIT or judge.papers[step.step].ordered:
                     given[turn] = played[turn]  # there was nothing to choose
@@ -292,16 +271,14 @@ class _Seat(msgspec.Struct, frozen=True):
                 return
             table = judge.enter(table, step.seat, step.step, step.lines)
 
-    def _orders(self, match: Match, found: Bundle) -> str:
-        assert match.options is not None
-        assert match.position is not None
+    def _orders(self, match: Match) -> str:
+        options, state = match.options, match.position
+        assert options is not None
+        assert state is not None
         turns = [
-            json.loads(found.papers[f"reports/game-{match.game}-turn-{turn}-seat-{self.seat}.json"])["reports"]
+            json.loads(self.bundle.papers[f"reports/game-{match.game}-turn-{turn}-seat-{self.seat}.json"])["reports"]
             for turn in range(1, match.turn)
         ]
         view = json.loads(canonical(match.view(self.seat)))  # as it was attached
-        text = self.plan.orders(match.game, match.turn, Position(match.options, self.seat, view, turns))
-        try:
-            return rules(self.plan.game).order(match.position, self.seat, text).text
-        except Refused:
-            return text
+        text = self.plan.orders(match.game, match.turn, Position(options, self.seat, view, turns))
+        return _canonical(lambda text: rules(self.plan.game).order(state, self.seat, text).text, text)

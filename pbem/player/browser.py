@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import json
 import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from concurrent.futures import Future, InvalidStateError
+from http.server import HTTPServer
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.connections import LimitedThreads
+from pbem.player.http_handler import QuietHandler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Handed", "Port"]
 
 _MOST = 100_000  # octets of an answer
 _SECONDS = 30
+_HEADERS = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "SAMEORIGIN",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 
 
 class Handed(NamedTuple):
@@ -29,23 +37,18 @@ class Handed(NamedTuple):
     final: bool
 
 
-class _BrowserHandler(BaseHTTPRequestHandler):
+class _BrowserHandler(QuietHandler):
+    server: Port
     timeout = _SECONDS
-    server_version = "pbem"
-    sys_version = ""
 
-    def do_GET(self) -> None:
-        port = self._port()
-        content = port.pages.get(self.path) if self._is_ours(port) else None
-        if content is None:
-            self._answer(404)
-            return
-        self._answer(200, content.encode())
+    def do_GET(self) -> None:  # noqa: N802 - as http.server names it
+        content = self.server.pages.get(self.path) if self._is_ours() else None
+        self._answer(404 if content is None else 200, (content or "").encode())
 
-    def do_POST(self) -> None:
-        port = self._port()
+    def do_POST(self) -> None:  # noqa: N802 - as http.server names it
+        port = self.server
         length = self.headers.get("Content-Length", "")
-        if not self._is_ours(port) or self.path != port.path or self.headers.get("Origin") != port.origin:
+        if not self._is_ours() or self.path != port.path or self.headers.get("Origin") != port.origin:
             self._answer(403)
         elif not length.isdecimal() or int(length) > _MOST:
             self._answer(413)
@@ -54,27 +57,12 @@ class _BrowserHandler(BaseHTTPRequestHandler):
         else:
             self._answer(204 if port.take(handed) else 410)
 
-    def _port(self) -> Port:
-        assert isinstance(self.server, Port)
-        return self.server
-
-    def _is_ours(self, port: Port) -> bool:
-        """Whether the browser addressed this machine by number: another name may be anybody's."""
-        return self.headers.get("Host") == port.origin.removeprefix("http://")
+    def _is_ours(self) -> bool:
+        """True if the browser addressed this machine by number: another name may be anybody's."""
+        return self.headers.get("Host") == self.server.origin.removeprefix("http://")
 
     def _answer(self, status: int, content: bytes = b"") -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("Cache-Control", "no-store")
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header("X-Frame-Options", "SAMEORIGIN")
-        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the library names it
-        """Nothing is logged: the address holds the token."""
+        self.answer(status, content, _HEADERS)
 
 
 def _read(content: bytes) -> Handed | None:
@@ -95,9 +83,7 @@ class Port(LimitedThreads, HTTPServer):
         self.path = f"/{random(16).hex()}/"
         self.origin = f"http://127.0.0.1:{self.server_address[1]}"
         self.pages: dict[str, str] = {}
-        self._handed: Handed | None = None
-        self._came = threading.Event()
-        self._lock = threading.Lock()
+        self._handed: Future[Handed] = Future()
         self._thread = threading.Thread(target=self.serve_forever, name="browser", daemon=True)
 
     @property
@@ -112,17 +98,18 @@ class Port(LimitedThreads, HTTPServer):
 
     def take(self, handed: Handed) -> bool:
         """Accept what is handed over; only the first time counts."""
-        with self._lock:
-            if self._handed is not None:
-                return False
-            self._handed = handed
-        self._came.set()
+        try:
+            self._handed.set_result(handed)
+        except InvalidStateError:
+            return False
         return True
 
     def wait(self, seconds: float) -> Handed | None:
-        """What was handed over, after this many seconds at the latest."""
-        self._came.wait(seconds)
-        return self._handed
+        """The orders that were handed over, or None after this many seconds."""
+        try:
+            return self._handed.result(seconds)
+        except TimeoutError:
+            return None
 
     def stop(self) -> None:
         """Close the port."""

@@ -8,27 +8,25 @@ a witness".
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing, contextmanager
-from email.message import EmailMessage
-from email.policy import SMTP
-from email.utils import format_datetime
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pbem.config.toml_file import converted, read_as
+from pbem.config.toml_file import converted
 from pbem.config.values import Listen
 from pbem.config.witnessing import Correspondent
 from pbem.identity import ssh
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex
-from pbem.player.account_file import Account, BadAccount
-from pbem.player.memory import SentForm
+from pbem.player.account_file import Account, BadAccount, beside, read_settings
+from pbem.player.correspondence.outgoing import composed
+from pbem.player.memory import SentForm, transaction
 from pbem.player.server_letter import LIMITS
 from pbem.tlog.checkpoint import CosignRequest
-from pbem.tlog.cosigning import REPEATED, Answer, Known, answer, answer_text
+from pbem.tlog.cosigning import REPEATED, Answer, answer, answer_text
 from pbem.tlog.note import NotANote, Note
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
 
     from pbem.mail.message import Letter
 
-__all__ = ["Witness", "WitnessSettings", "load"]
 
 _NAME = r"^[^\s+]{1,253}$"
 
@@ -55,7 +52,7 @@ class WitnessSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Empty if it is asked only by HTTP."""
     mail_out: str = ""
     listen: str = ""
-    """Where it is asked by HTTP: host:port."""
+    """The host:port at which it listens for requests by HTTP."""
     key: str = "witness_ed25519"
     memory: str = "witness.sqlite"
     password_file: str = ""
@@ -64,42 +61,30 @@ class WitnessSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def account(self) -> Account:
-        """How its letters come and go."""
+        """The mailbox and submission of its letters, as an account."""
+        mail = self.address, self.address, self.key, self.mail_in, self.mail_out
         return Account(
-            "witness",
-            "witness.invalid",
-            self.address,
-            self.address,
-            self.key,
-            self.mail_in,
-            self.mail_out,
-            self.password_file,
-            self.password_command,
-            self.token_command,
+            "witness", "witness.invalid", *mail, self.password_file, self.password_command, self.token_command
         )
 
 
 def load(path: Path) -> WitnessSettings:
     """The settings of a file; raises `BadAccount` with what is wrong."""
+    settings = read_settings(WitnessSettings, path)
     try:
-        found = read_as(WitnessSettings, path)
-        if not found.mail_in and not found.listen:
+        if not settings.mail_in and not settings.listen:
             raise ValueError("how is it asked? Give address, mail_in and mail_out, or listen, or all of them")
-        if found.mail_in:
-            converted(Account, msgspec.structs.asdict(found.account))
-        if Listen.parse(found.listen).path or found.listen == "systemd":
-            raise ValueError(f"listen: {found.listen}: write host:port")
-        for log in found.logs:
-            if (one := Correspondent.parse(log)).key.kind != LOG or one.by_http:
-                raise ValueError(f"{log}: not the key of a log")
-    except OSError as error:
-        raise BadAccount(f"{path}: {error.strerror}") from error
+        if settings.mail_in:
+            converted(Account, msgspec.structs.asdict(settings.account))
+        if Listen.parse(settings.listen).path or settings.listen == "systemd":
+            raise ValueError(f"listen: {settings.listen}: write host:port")
+        for text in settings.logs:
+            log = Correspondent.parse(text)
+            if log.key.kind != LOG or log.by_http:
+                raise ValueError(f"{text}: not the key of a log")
     except ValueError as error:
         raise BadAccount(f"{path}: {error}") from error
-    here = path.absolute().parent
-    return msgspec.structs.replace(
-        found, key=str(here / Path(found.key).expanduser()), memory=str(here / Path(found.memory).expanduser())
-    )
+    return msgspec.structs.replace(settings, key=beside(path, settings.key), memory=beside(path, settings.memory))
 
 
 class Witness:
@@ -130,52 +115,47 @@ class Witness:
         self._database.close()
 
     def has_seen(self, handle: str) -> bool:
-        """Whether a letter was seen before."""
+        """True if a letter was seen before."""
         return self._row("SELECT 1 FROM seen WHERE handle = ?", handle) is not None
 
     def receive(self, raw: bytes, handle: str, now: datetime) -> str:
         """Take in a letter; returns the outcome in a few words. An answer, if any, is then ready to be sent."""
-        request, letter = _request(raw)
-        with self._deciding():
-            said = self._judge(request, letter, now) if request is not None and letter is not None else ""
+        try:
+            letter = read(raw, LIMITS)
+            request = CosignRequest.read((letter.text or "").strip() + "\n")
+        except (Unreadable, NotANote):
+            request = None
+        with transaction(self._database):
+            said = "" if request is None else self._judge(request, letter, now)
             self._database.execute("INSERT INTO seen VALUES (?) ON CONFLICT DO NOTHING", (handle,))
         return said
 
-    @contextmanager
-    def _deciding(self) -> Iterator[None]:
-        """A transaction; a second one at the same time waits."""
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._database.execute("COMMIT")
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
-
     def knows(self, origin: str) -> bool:
-        """Whether it witnesses a log of this name."""
+        """True if it witnesses a log of this name."""
         return any(log.key.name == origin for log in self._logs)
 
     def answer(self, request: CosignRequest, now: datetime) -> Answer:
         """The answer to a request that did not come by mail; what must be remembered is on disk when this returns."""
-        with self._deciding():
+        with transaction(self._database):
             return self._answer(request, now)[0]
 
     def _answer(self, request: CosignRequest, now: datetime) -> tuple[Answer, str]:
         """The answer, and its text with the notes that convict the log; part of the caller's transaction."""
         origin = request.note.text.partition("\n")[0]
         row = self._row("SELECT note FROM logs WHERE origin = ?", origin)
-        known = Known(Note.read(row[0])) if row else None
+        known = Note.read(row[0]) if row else None
         keys = [log.key for log in self._logs]
         made = answer(request, keys, known, self._settings.name, self._key, int(now.timestamp()))
         if made.outcome == "cosigned":
             self._database.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (origin, str(made.note)))
-        text = answer_text(made, origin, str(known.note) if known else "")
+        text = answer_text(made, origin, str(known) if known else "")
         if made.outcome in {"forked", "unproved"}:  # both notes: the one known now will be forgotten
-            self._database.execute(
-                "INSERT INTO refused (time, said) VALUES (?, ?) ON CONFLICT DO NOTHING", (now.isoformat(), text)
-            )
+            self._note_refusal(now, text)
         return made, text
+
+    def _note_refusal(self, now: datetime, text: str) -> None:
+        query = "INSERT INTO refused (time, said) VALUES (?, ?) ON CONFLICT DO NOTHING"
+        self._database.execute(query, (now.isoformat(), text))
 
     def _judge(self, request: CosignRequest, letter: Letter, now: datetime) -> str:
         origin = request.note.text.partition("\n")[0]
@@ -196,7 +176,7 @@ class Witness:
         return said
 
     def _repeated(self, origin: str, now: datetime) -> int:
-        """How many requests about a log brought nothing new today, this one included."""
+        """The number of requests about a log that brought nothing new today, this one included."""
         day = now.date().isoformat()
         self._database.execute("DELETE FROM repeated WHERE day <> ?", (day,))
         self._database.execute(
@@ -207,16 +187,12 @@ class Witness:
         return int(row[0]) if row else 0
 
     def _reply(self, log: Correspondent, subject: str, text: str, letter: Letter, now: datetime) -> bytes:
-        out = EmailMessage(policy=SMTP)
-        out["From"] = self._settings.address
-        out["To"] = log.address
-        out["Subject"] = subject
-        out["Date"] = format_datetime(now)
         name = sha256_hex(f"{letter.message_id}\n{text}".encode())[:32]
-        out["Message-ID"] = f"<{name}@{self._settings.address.rpartition('@')[2]}>"
-        out["Auto-Submitted"] = "auto-replied"
-        out.set_content(text, cte="base64")
-        return out.as_bytes()
+        message_id = f"<{name}@{self._settings.address.rpartition('@')[2]}>"
+        reply = composed(self._settings.address, log.address, subject, message_id, now)
+        reply["Auto-Submitted"] = "auto-replied"
+        reply.set_content(text, cte="base64")
+        return reply.as_bytes()
 
     def unsent(self) -> Iterator[SentForm]:
         """The answers that are ready to be sent."""
@@ -231,15 +207,12 @@ class Witness:
 
     def forget(self, origin: str, now: datetime) -> str | None:
         """Have a log begin anew; returns the note that was remembered, which stays among the refusals, or None."""
-        with self._deciding():
+        with transaction(self._database):
             row = self._row("SELECT note FROM logs WHERE origin = ?", origin)
             if row is None:
                 return None
             self._database.execute("DELETE FROM logs WHERE origin = ?", (origin,))
-            self._database.execute(
-                "INSERT INTO refused (time, said) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                (now.isoformat(), f"forgotten {origin}\n\n{row[0]}"),
-            )
+            self._note_refusal(now, f"forgotten {origin}\n\n{row[0]}")
         return row[0]
 
     def refused(self) -> list[tuple[str, str]]:
@@ -254,15 +227,6 @@ class Witness:
         with closing(self._database.execute(query, values)) as rows:
             found: tuple[str, ...] | None = rows.fetchone()
         return found
-
-
-def _request(raw: bytes) -> tuple[CosignRequest | None, Letter | None]:
-    """The request in a letter, if it is one."""
-    try:
-        letter = read(raw, LIMITS)
-        return CosignRequest.read((letter.text or "").strip() + "\n"), letter
-    except (Unreadable, NotANote):
-        return None, None
 
 
 _TABLES = """

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.player.mail_in import MailSource
     from pbem.player.memory import SentForm
 
-__all__ = ["fetch", "flush"]
-
 
 def fetch(correspondence: Correspondence, source: MailSource, clock: Callable[[], datetime]) -> Iterator[Event]:
     """Take in all letters that are there, and report the outcome of each. Raises `NoMail`."""

@@ -1,4 +1,4 @@
-"""What a player signs: the texts of forms and sentences, each with its place, as the server's letters print them.
+"""The texts that a player signs: forms and sentences, each with its place, as the server's letters print them.
 
 Pure. Before anybody signs a form, it is read again as the server reads it, so that no text that was filled
 in can end it, or begin another command. Implements protocol.md, "Identity" (the signed forms).
@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import parse
+from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Unfit", "block", "checked", "confirm", "registration", "sentence"]
 
-
-class Unfit(ValueError):
+class Unfit(PlayerTrouble):
     """The values make no valid form; the text says why."""
 
 
@@ -31,11 +30,6 @@ def block(head: str, place: Mapping[str, object], text: str, *, final: bool = Fa
 def sentence(words: str, place: Mapping[str, object], comment: str = "") -> str:
     """A sentence with its place, and lines of comment after it."""
     return block(words, place, "") if place else checked(f"{words}\n{comment}")
-
-
-def confirm(name: str, server: str, challenge: str) -> str:
-    """The form by which a key proves itself."""
-    return sentence(f"confirm {name}", {"server": server, "challenge": challenge})
 
 
 def registration(name: str, public_key: str, secret: str) -> str:

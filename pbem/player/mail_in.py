@@ -1,4 +1,4 @@
-"""Where a player's letters arrive: a Maildir, an mbox file, a mailbox at a provider, or a port of this machine.
+"""The sources of a player's letters: a Maildir, an mbox file, a mailbox at a provider, or a port of this machine.
 
 This module finds letters, as octets, each with a handle; nothing is parsed. The caller remembers which handles it has
 seen: a mailbox that people read, too, is left as it is. Implements mailbox.md for players.
@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pbem.connections import LimitedThreads
@@ -21,6 +21,7 @@ from pbem.mailbox import MailboxUnreachable
 from pbem.mailbox.password import password, token
 from pbem.match.transcript import sha256_hex
 from pbem.networks import is_of_this_machine
+from pbem.player import PlayerTrouble
 from pbem.player.server_letter import LIMITS
 
 if TYPE_CHECKING:
@@ -30,12 +31,11 @@ if TYPE_CHECKING:
     from pbem.mailbox.imap import Tls
     from pbem.player.account_file import Account
 
-__all__ = ["FoundLetter", "MailSource", "NoMail", "source"]
 
 _MOST = LIMITS.message_bytes
 
 
-class NoMail(Exception):
+class NoMail(PlayerTrouble):
     """Letters cannot be fetched now; the text says why, without a password."""
 
 
@@ -46,11 +46,12 @@ class FoundLetter(NamedTuple):
     handle: str
 
 
-class MailSource(Protocol):
-    """The letters of one account."""
+class MailSource:
+    """The letters of one account; a source may leave them where they are, and hold nothing open."""
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[FoundLetter]:
         """The letters there, except those whose handle was seen. Raises `NoMail`."""
+        raise NotImplementedError
 
     def done(self, found: FoundLetter) -> None:
         """A letter from the server was taken in: its octets are on the disk."""
@@ -59,7 +60,7 @@ class MailSource(Protocol):
         """Release the source."""
 
 
-class OwnMaildir:
+class OwnMaildir(MailSource):
     """A Maildir; its contents stay as they are, so that a mail program may show them, too."""
 
     def __init__(self, path: Path) -> None:
@@ -68,7 +69,7 @@ class OwnMaildir:
         """Handles that were seen, so that a look costs no question for each letter that ever came."""
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[FoundLetter]:
-        """Those in `new` and `cur`, oldest first; a mail program changes a name only after its colon."""
+        """The letters in `new` and `cur`, oldest first; a mail program changes a name only after its colon."""
         try:
             if not (self._path / "new").is_dir():
                 raise NoMail(
@@ -91,14 +92,8 @@ class OwnMaildir:
         except OSError as error:
             raise NoMail(f"{error.filename or self._path}: {error.strerror}") from error
 
-    def done(self, found: FoundLetter) -> None:
-        """Nothing: it stays where it is."""
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
-
-class Mbox:
+class Mbox(MailSource):
     """An mbox file, which is read again whenever it has changed."""
 
     def __init__(self, path: Path) -> None:
@@ -120,14 +115,8 @@ class Mbox:
         except (OSError, mailbox.Error) as error:
             raise NoMail(f"{self._path}: {error}") from error
 
-    def done(self, found: FoundLetter) -> None:
-        """Nothing: it stays where it is."""
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
-
-class Provider:
+class Provider(MailSource):
     """A mailbox that is read by IMAP; letters of the server are moved to its folder `pbem/done`."""
 
     def __init__(self, mailbox_: Mailbox) -> None:
@@ -135,7 +124,7 @@ class Provider:
         self._handles: dict[str, Handle] = {}
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[FoundLetter]:
-        """Those in the inbox and in the folder of spam."""
+        """The letters in the inbox and in the folder of spam."""
         try:
             for raw, handle in self._mailbox.letters(lambda handle: seen(_name(handle))):
                 self._handles[_name(handle)] = handle
@@ -208,7 +197,7 @@ class _Delivery(socketserver.StreamRequestHandler):
         return None
 
 
-class LmtpListener(LimitedThreads):
+class LmtpListener(MailSource, LimitedThreads):
     """A port of this machine at which the player's mail server delivers letters; 250 is sent once one is taken in."""
 
     allow_reuse_address = True
@@ -231,15 +220,12 @@ class LmtpListener(LimitedThreads):
         return taken.wait(self.PATIENCE)
 
     def letters(self, seen: Callable[[str], bool]) -> Iterator[FoundLetter]:
-        """What was delivered since; a letter counts as taken in when the next one is requested."""
+        """The letters delivered since the last call; one counts as taken in when the next one is requested."""
         del seen
         while self._came:
             raw, taken = self._came.popleft()
             yield FoundLetter(raw, f"lmtp {sha256_hex(raw)}")
             taken.set()
-
-    def done(self, found: FoundLetter) -> None:
-        """Do nothing: the letter is not stored anywhere."""
 
     def close(self) -> None:
         """Close the port."""

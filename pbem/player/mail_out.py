@@ -1,4 +1,4 @@
-"""How a player's letters are sent: by submission, by `sendmail`, or as a draft for the player's mail program.
+"""Sending a player's letters: by submission, by `sendmail`, or as a draft for the player's mail program.
 
 The bytes were fixed before, and are sent as they are. Nothing here decides whether to send them. Implements RFC 6409
 (submission) and RFC 8314 (implicit TLS), as a client.
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pbem.player.account_file import Account
     from pbem.player.memory import SentForm
 
-__all__ = ["NotSent", "send"]
 
 _SECONDS = 60.0
 _SENDMAIL = "/usr/sbin/sendmail"

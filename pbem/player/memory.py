@@ -1,4 +1,4 @@
-"""What a player's side remembers: letters read, how matches stand, what was signed and sent.
+"""The memory of a player's side: letters read, the states of matches, forms signed and sent.
 
 It is one SQLite file that only the player may read. What is written is on the disk when a transaction
 ends: a form is kept before it leaves, with the exact bytes of its letter, so that it leaves once, or again unchanged.
@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from email import message_from_bytes
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from pbem.durable import make_folder
+from pbem.player import PlayerTrouble
 from pbem.player.standing import MatchStanding
 
 if TYPE_CHECKING:
@@ -28,10 +29,9 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
 
-__all__ = ["Alarm", "AnswerPlace", "BadMemory", "Memory", "SentForm", "may_repeat"]
 
 _EDITION = 1
-"""Of the tables; 0 is that of files from before it was written down, which is the same."""
+"""The edition of the tables; 0 stands for files from before editions were recorded, with the same tables."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -63,7 +63,7 @@ CREATE TABLE IF NOT EXISTS sent (
 """
 
 
-class BadMemory(Exception):
+class BadMemory(PlayerTrouble):
     """The file cannot be used; the text says why."""
 
 
@@ -95,7 +95,7 @@ _REST, _LONGEST_REST = timedelta(hours=1), timedelta(days=1)
 
 
 def may_repeat(refused: Sequence[SentForm], now: datetime) -> bool:
-    """Whether letters were refused so long ago that the same may be sent again, in a new one.
+    """True if letters were refused so long ago that the same may be sent again, in a new one.
 
     A server whose clock is wrong refuses what is right, by its date; later it takes it. One hour, then two, four, and
     so on pass in between, a day at most: also if our own clock was wrong.
@@ -105,7 +105,7 @@ def may_repeat(refused: Sequence[SentForm], now: datetime) -> bool:
 
 
 class AnswerPlace(NamedTuple):
-    """Where a letter from the server is answered: the address, its Message-ID, and its match, if any."""
+    """The reply address of a letter from the server, with its Message-ID, and its match, if any."""
 
     message_id: str
     address: str
@@ -125,6 +125,18 @@ class Alarm(NamedTuple):
 _SENT = "id, message_id, command, match, place, rev, form, raw, to_address, state, faults"
 
 
+@contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """A transaction, which others wait for: all or nothing."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        database.rollback()  # on a full disk it may have ended by itself
+        raise
+
+
 class Memory:
     """The memory of one account; with `path` None it is not kept, for tests and trials.
 
@@ -140,15 +152,12 @@ class Memory:
             raise BadMemory(f"{path}: {error}") from error
         try:
             self._open()
-        except sqlite3.Error as error:
-            self.close()
-            raise BadMemory(f"{path}: {error}") from error
-        except BadMemory as error:
+        except (BadMemory, sqlite3.Error) as error:
             self.close()
             raise BadMemory(f"{path}: {error}") from error
 
     def _open(self) -> None:
-        (edition,) = self._database.execute("PRAGMA user_version").fetchone()
+        edition = self._value("PRAGMA user_version")
         if edition > _EDITION:
             raise BadMemory("a later pbem wrote it, which may know what this one would do twice: use that one")
         # A form must be on the disk before it leaves, and a letter before its mailbox is told that it was read.
@@ -162,26 +171,21 @@ class Memory:
         """Close the file."""
         self._database.close()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """A transaction: all or nothing; it is on the disk afterwards."""
-        if self._database.in_transaction:
-            yield
-            return
-        self._database.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._database.execute("COMMIT")
-        except BaseException:
-            self._database.rollback()  # on a full disk it may have ended by itself
-            raise
+        return nullcontext() if self._database.in_transaction else transaction(self._database)
+
+    def _value(self, query: str, *values: object) -> Any:
+        """The first value of the first row; None if there is no row."""
+        row = self._database.execute(query, values).fetchone()
+        return row[0] if row else None
 
     # Facts about the account.
 
     def fact(self, name: str) -> str | None:
         """The fact of this name, such as the server's key."""
-        row = self._database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return str(row[0]) if row else None
+        value: str | None = self._value("SELECT value FROM facts WHERE name = ?", name)
+        return value
 
     def know(self, name: str, value: str) -> None:
         """Remember a fact by a name."""
@@ -194,16 +198,16 @@ class Memory:
     # Letters.
 
     def has_seen(self, handle: str) -> bool:
-        """Whether the letter at this place was looked at."""
-        return self._database.execute("SELECT 1 FROM seen WHERE handle = ?", (handle,)).fetchone() is not None
+        """True if the letter at this place was looked at."""
+        return self._value("SELECT 1 FROM seen WHERE handle = ?", handle) is not None
 
     def see(self, handle: str) -> None:
         """Remember that the letter at this place was looked at."""
         self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (handle,))
 
     def has_read(self, sha256: str) -> bool:
-        """Whether a letter of these bytes was taken in."""
-        return self._database.execute("SELECT 1 FROM letters WHERE sha256 = ?", (sha256,)).fetchone() is not None
+        """True if a letter of these bytes was taken in."""
+        return self._value("SELECT 1 FROM letters WHERE sha256 = ?", sha256) is not None
 
     def keep(self, sha256: str, came: str, subject: str, text: str, raw: bytes) -> int:
         """Keep a letter from the server; returns its number."""
@@ -223,44 +227,45 @@ class Memory:
     def text(self, match: str) -> tuple[str, str] | None:
         """Subject and text of the last letter about a match."""
         query = "SELECT subject, text FROM letters JOIN about ON letter = id WHERE match = ? ORDER BY id DESC LIMIT 1"
-        row = self._database.execute(query, (match,)).fetchone()
-        return (str(row[0]), str(row[1])) if row else None
+        row: tuple[str, str] | None = self._database.execute(query, (match,)).fetchone()
+        return row
 
     def last_text(self) -> str:
         """The text of the last letter that was taken in."""
-        row = self._database.execute("SELECT text FROM letters ORDER BY id DESC LIMIT 1").fetchone()
-        return str(row[0]) if row else ""
+        return self._value("SELECT text FROM letters ORDER BY id DESC LIMIT 1") or ""
 
     # Matches.
 
-    def standing(self, match: str) -> tuple[str, MatchStanding] | None:
-        """How a match stands, by the newest bulletin, and the time of that."""
-        row = self._database.execute("SELECT time, standing FROM matches WHERE id = ?", (match,)).fetchone()
-        return (str(row[0]), msgspec.json.decode(row[1], type=MatchStanding)) if row else None
+    def standing(self, match: str) -> MatchStanding | None:
+        """The state of a match, by the newest bulletin."""
+        standing = self._value("SELECT standing FROM matches WHERE id = ?", match)
+        return msgspec.json.decode(standing, type=MatchStanding) if standing else None
+
+    def standing_time(self, match: str) -> str:
+        """The time of that bulletin; empty if there is none."""
+        return self._value("SELECT time FROM matches WHERE id = ?", match) or ""
 
     def standings(self) -> list[MatchStanding]:
-        """How all matches stand, by their numbers."""
+        """The states of all matches, by their numbers."""
         rows = self._database.execute("SELECT standing FROM matches ORDER BY length(id), id")
         return [msgspec.json.decode(standing, type=MatchStanding) for (standing,) in rows]
 
     def stand(self, time: str, standing: MatchStanding) -> None:
-        """Record how a match stands now."""
+        """Record the state of a match, and the time of the bulletin."""
         row = (standing.match, time, msgspec.json.encode(standing).decode())
         self._database.execute("INSERT OR REPLACE INTO matches VALUES (?, ?, ?)", row)
 
     def paper(self, match: str, game: int, turn: int, kind: str) -> JsonObject | None:
         """A JSON file that a letter brought: a requested setup, a position, or the reports of a turn."""
         query = "SELECT content FROM papers WHERE match = ? AND game = ? AND turn = ? AND kind = ?"
-        row = self._database.execute(query, (match, game, turn, kind)).fetchone()
-        found: JsonObject | None = json.loads(row[0]) if row else None
-        return found
+        paper: JsonObject | None = json.loads(self._value(query, match, game, turn, kind) or "null")
+        return paper
 
     def latest(self, match: str, kind: str) -> JsonObject | None:
         """The file of this kind about the latest turn."""
         query = "SELECT content FROM papers WHERE match = ? AND kind = ? ORDER BY game DESC, turn DESC LIMIT 1"
-        row = self._database.execute(query, (match, kind)).fetchone()
-        found: JsonObject | None = json.loads(row[0]) if row else None
-        return found
+        paper: JsonObject | None = json.loads(self._value(query, match, kind) or "null")
+        return paper
 
     def put(self, place: tuple[str, int, int, str], seq: int, content: JsonObject) -> None:
         """Keep such a file, unless one from a later letter is kept."""
@@ -272,23 +277,23 @@ class Memory:
 
     def head(self, match: str, seq: int) -> str | None:
         """The head after this entry, as the first letter showed it."""
-        row = self._database.execute("SELECT head FROM heads WHERE match = ? AND seq = ?", (match, seq)).fetchone()
-        return str(row[0]) if row else None
+        head: str | None = self._value("SELECT head FROM heads WHERE match = ? AND seq = ?", match, seq)
+        return head
 
     def heads(self, match: str) -> dict[int, str]:
         """The heads that letters showed, by their entries."""
         rows = self._database.execute("SELECT seq, head FROM heads WHERE match = ? ORDER BY seq", (match,))
-        return {int(seq): str(head) for seq, head in rows}
+        return dict(rows)
 
     def put_head(self, match: str, seq: int, head: str, signature: str, letter: int) -> None:
         """Remember a signed head."""
         row = (match, seq, head, signature, letter)
         self._database.execute("INSERT OR IGNORE INTO heads VALUES (?, ?, ?, ?, ?)", row)
 
-    def bundle(self, match: str) -> tuple[str, bytes] | None:
-        """The latest bundle of a match, with its file's name."""
-        row = self._database.execute("SELECT name, content FROM bundles WHERE match = ?", (match,)).fetchone()
-        return (str(row[0]), row[1]) if row else None
+    def bundle(self, match: str) -> bytes | None:
+        """The latest bundle of a match."""
+        content: bytes | None = self._value("SELECT content FROM bundles WHERE match = ?", match)
+        return content
 
     def put_bundle(self, match: str, name: str, seq: int, content: bytes) -> None:
         """Keep a bundle, unless a later one is kept."""
@@ -299,11 +304,9 @@ class Memory:
         self._database.execute(query, (match, name, seq, content))
 
     def signed_text(self, match: str, name: str) -> bytes | None:
-        """What somebody else signed in a match, from a letter's file of this name."""
-        row = self._database.execute(
-            "SELECT content FROM texts WHERE match = ? AND name = ?", (match, name)
-        ).fetchone()
-        return row[0] if row else None
+        """A text signed by somebody else in a match, from a letter's file of this name."""
+        content: bytes | None = self._value("SELECT content FROM texts WHERE match = ? AND name = ?", match, name)
+        return content
 
     def put_signed_text(self, match: str, name: str, content: bytes) -> None:
         """Keep what somebody else signed."""
@@ -376,8 +379,8 @@ class Memory:
         return [SentForm(*row) for row in self._database.execute(query, states)]
 
     def count(self) -> int:
-        """How many letters were prepared."""
-        return int(self._database.execute("SELECT count(*) FROM sent").fetchone()[0])
+        """The number of letters prepared."""
+        return int(self._value("SELECT count(*) FROM sent"))
 
 
 def _make(path: Path) -> None:

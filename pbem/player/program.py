@@ -8,12 +8,14 @@ Implements docs/opponent.md.
 
 from __future__ import annotations
 
+import json
 import logging
+import traceback
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pbem.games import Result, rules
-from pbem.match.terms import Terms
+from pbem.match.terms import Terms, duration
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.forms import Unfit
@@ -25,17 +27,15 @@ if TYPE_CHECKING:
 
     from pbem.games import Options
     from pbem.player.correspondence.event import Event
-    from pbem.player.memory import SentForm
     from pbem.player.program_config import ProgramSettings
     from pbem.player.sealed_agent import Agent
     from pbem.player.standing import MatchStanding
 
-__all__ = ["Program", "ProgramWords"]
 
 log = logging.getLogger(__name__)
 
 _LOOKS = timedelta(hours=1)
-"""How often it looks at the open list."""
+"""The time between two requests for the open list."""
 
 _GAMES = 20
 """For how many games of a match it looks for setups before it agrees."""
@@ -61,7 +61,7 @@ class Program:
         self, agent: Agent, settings: ProgramSettings, random: Callable[[int], bytes], words: ProgramWords
     ) -> None:
         self.agent = agent
-        """What answers in sealed matches, and asks for the rest."""
+        """The agent that answers in sealed matches, and asks for setups and orders."""
         letters = self.letters = agent.letters
         self.memory = letters.memory
         self.settings = settings
@@ -72,7 +72,7 @@ class Program:
         self._key = "", ""
         """The public key and its fingerprint."""
         self._due: dict[tuple[str, str], datetime] = {}
-        """When it was first seen that something is due at a place of a match."""
+        """By match and place, the time at which a decision became due."""
 
     def begin(self, public: str, fingerprint: str, now: datetime) -> None:
         """Begin: register if need be, and look at everything. Letters that bounced are sent once more."""
@@ -122,7 +122,8 @@ class Program:
             except Exception as error:
                 # One match must not stop the others; it is looked at again with its next letter. The error's own
                 # words are not logged: they may quote orders.
-                log.error("%s: cannot go on: %s at %s", match, type(error).__name__, _where(error))
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                log.error("%s: cannot go on: %s at %s:%s", match, type(error).__name__, place.filename, place.lineno)
                 waits = False
             if not waits:
                 self._waiting.discard(match)
@@ -143,7 +144,9 @@ class Program:
     def _look_around(self, now: datetime) -> None:
         """Ask for the open list, now and then."""
         looked = self.memory.fact("looked")
-        if self.settings.play.joins_after is None or (looked and abs(now - datetime.fromisoformat(looked)) < _LOOKS):
+        if duration(self.settings.play.joins) is None or (
+            looked and abs(now - datetime.fromisoformat(looked)) < _LOOKS
+        ):
             return
         with self.memory.transaction():
             self.memory.know("looked", now.isoformat())
@@ -151,8 +154,8 @@ class Program:
 
     def _join(self, now: datetime) -> None:
         """Take the last free seat of a match that waited long, one match at a time: people come first."""
-        after, name = self.settings.play.joins_after, self.letters.party.name
-        for item in reversed(self.letters.matches.open_list):  # the oldest first
+        after, name = duration(self.settings.play.joins), self.letters.account.name
+        for item in reversed(json.loads(self.memory.fact("open") or "[]")):  # the oldest first
             match, others = item["match"], self.letters.matches.standings
             try:
                 terms = Terms.read(item["agreement"])
@@ -161,7 +164,7 @@ class Program:
             except (KeyError, TypeError, ValueError):
                 continue  # it has more free seats, or cannot be read
             people = {player for player in terms.players if not player.startswith("?")}
-            unfit = item.get("programs") or name in people or self._sent("join", match)
+            unfit = item.get("programs") or name in people or self.memory.prepared("join", match)
             if after is None or waited < after or unfit or any(self.settings.faults(terms, seat, people, others)):
                 continue
             self.letters.tell(f"join {match}", now, match=match)
@@ -184,13 +187,13 @@ class Program:
     def _answer(self, standing: MatchStanding, now: datetime) -> bool:
         """Accept or decline a proposal; returns whether an acceptance was refused, to be said again later."""
         match = standing.match
-        if self._sent("decline", match):
+        if self.memory.prepared("decline", match):
             return False
         terms = self.letters.matches.terms(match)
         others = [one for one in self.letters.matches.standings if one.match != match]
         people = {name for name in standing.players if name != standing.player}
         reasons = list(self.settings.faults(terms, standing.seat, people, others))
-        if not reasons and not self._sent("accept", match) and not self._has_setups(standing, terms):
+        if not reasons and not self.memory.prepared("accept", match) and not self._has_setups(standing, terms):
             reasons.append("setup")
         if reasons:
             with self.memory.transaction():
@@ -199,7 +202,7 @@ class Program:
                 self.letters.tell(f"decline {match}", now, match=match)
             log.info("%s: declined: %s", match, ", ".join(reasons))
             return False
-        accepted = self._sent("accept", match)
+        accepted = self.memory.prepared("accept", match)
         if not accepted or (accepted[-1].state == "refused" and may_repeat(accepted, now)):
             with self.memory.transaction():
                 plan = self._planned(standing)
@@ -241,8 +244,10 @@ class Program:
             return None
         level, seed, *promised = fact.split()
         named, program = promised or ("0", PROGRAM)  # before editions were named
-        party = self.letters.party
-        return Plan(party.server, party.name, standing.rules, int(level), bytes.fromhex(seed), program, int(named))
+        account = self.letters.account
+        return Plan(
+            account.server, account.name, standing.rules, int(level), bytes.fromhex(seed), program, int(named)
+        )
 
     # Playing.
 
@@ -255,77 +260,53 @@ class Program:
         if plan.elsewhere:
             log.error("%s: it cannot be played as promised: %s", match, plan.elsewhere)
             return False
-        if not self._sent("press", match):
+        if not self.memory.prepared("press", match):
             text = self._words("greeting", level=plan.level, commitment=plan.commitment.hash)
             self.letters.tell(f"press {match}", now, match=match, text=text)
-        if standing.sealed:
-            return self._play_sealed(standing, plan, now)
         place = f"game {standing.game} turn {standing.turn}"
-        wanted = standing.phase == "playing" and (standing.asked or standing.offers)
-        position = self._position(standing) if wanted else None
+        asked = self.agent.asks(match) if standing.sealed else standing.asked
+        position = self._position(standing) if asked or standing.offers else None
         wish = strategy(plan.game).wish(plan.level, position) if position is not None else None
         self._answer_offers(standing, wish, now)
-        if not standing.asked:
-            return self._claim(standing, place, now)
+        if not asked:
+            return not standing.owes and self._claim(standing, place, now)
         if self.letters.matches.pending(match) is not None:
             return False
-        if self._was_refused(standing, now):
+        if self._was_refused(standing, now) or self._early(standing, place, now):
             return True
-        if self._early(standing, place, now):
-            return True
-        if standing.phase == "setup":
-            options = self._options(standing)
-            self.letters.set_up(match, plan.setup(standing.game, options, standing.seat), now)
-        elif position is None:
-            log.warning("%s: letters of earlier turns are missing before %s", match, place)
-            return False
-        elif wish == "resign":
-            self._say(match, f"resign {match} game {standing.game}", now)
-            return False
-        else:
-            self._offer(standing, wish, now)
-            text = plan.orders(standing.game, standing.turn, position)
-            self.letters.order(match, text, now, final=True)
-        self._due.pop((match, place), None)
-        log.info("%s: %s: answered", match, place)
+        if self._move(standing, plan, position, wish, now):
+            self._due.pop((match, place), None)
+            log.info("%s: %s: answered", match, place)
         return False
 
-    def _play_sealed(self, standing: MatchStanding, plan: Plan, now: datetime) -> bool:
-        """The same in a sealed match, where the agent does everything but setups and orders."""
-        match, game = standing.match, standing.game
-        place = f"game {game} turn {standing.turn}"
-        position = self._sealed_position(standing)
-        wish = strategy(plan.game).wish(plan.level, position) if position is not None else None
-        self._answer_offers(standing, wish, now)
-        if not self.agent.asks(match):
-            return not standing.owes and self._claim(standing, place, now)
-        if self._early(standing, place, now):
-            return True
+    def _move(
+        self, standing: MatchStanding, plan: Plan, position: Position | None, wish: str | None, now: datetime
+    ) -> bool:
+        """Give what a match asks for; returns False if letters are missing.
+
+        In sealed matches the agent does everything but setups and orders.
+        """
+        match, game, player = standing.match, standing.game, self.agent if standing.sealed else self.letters
         if "reveal" in standing.owes:
             self.agent.reveal(match, now)  # nobody is here whom it could ask whether that is so
         elif standing.phase == "setup":
-            self.agent.set_up(match, plan.setup(game, self._options(standing), standing.seat), now)
+            player.set_up(match, plan.setup(game, self._options(standing), standing.seat), now)
+        elif position is None:
+            log.warning("%s: letters of turns before turn %s are missing", match, standing.turn)
+            return False
         elif wish == "resign":
             self._say(match, f"resign {match} game {game}", now)
-        elif position is not None:
+        elif standing.sealed:
             self._offer(standing, wish, now)
-            turn = self.agent.shown(match).turn
-            self.agent.order(match, plan.orders(game, turn, position), now)
-        self._due.pop((match, place), None)
-        log.info("%s: %s: answered", match, place)
-        return False
-
-    def _sealed_position(self, standing: MatchStanding) -> Position | None:
-        """The position of a sealed game in which orders or an answer to an offer are due."""
-        wanted = standing.phase == "playing" and (self.agent.asks(standing.match) or standing.offers)
-        if not wanted or "reveal" in standing.owes:
-            return None
-        shown = self.agent.shown(standing.match)
-        return Position(shown.options, standing.seat, shown.view, shown.reports)
+            self.agent.order(match, plan.orders(game, self.agent.shown(match).turn, position), now)
+        else:
+            self._offer(standing, wish, now)
+            self.letters.order(match, plan.orders(game, standing.turn, position), now, final=True)
+        return True
 
     def _claim(self, standing: MatchStanding, place: str, now: datetime) -> bool:
         """Claim a silent player's game, if the terms allow it and time enough has passed; whether it still waits."""
-        after, match = self.settings.play.claims_after, standing.match
+        after, match = duration(self.settings.play.claims), standing.match
         if after is None or not standing.claim:
             return False
         fact = f"claims {match} {place}"
@@ -339,17 +320,17 @@ class Program:
         return False
 
     def _early(self, standing: MatchStanding, place: str, now: datetime) -> bool:
-        """Whether it is too early to answer: the delay is not over, and no deadline is near."""
+        """True if it is too early to answer: the delay is not over, and no deadline is near."""
         # A clock that is set back must not make the delay longer.
         since = self._due[standing.match, place] = min(self._due.get((standing.match, place), now), now)
-        end = since + timedelta(seconds=self.settings.play.waits)
+        end = since + timedelta(seconds=duration(self.settings.play.delay) or 0)
         if standing.deadline:
             left = datetime.fromisoformat(standing.deadline) - since
             end = min(end, since + left / 2)
         return now < end
 
     def _was_refused(self, standing: MatchStanding, now: datetime) -> bool:
-        """Whether what we would send was refused in the present state, or too often, and not long ago."""
+        """True if the same was refused in the present state, or too often, and not long ago."""
         command = "setup" if standing.phase == "setup" else "orders"
         turn = f" turn {standing.turn}" if command == "orders" else ""
         refused = self.memory.sent(command, standing.match, f"game {standing.game}{turn}")
@@ -363,8 +344,13 @@ class Program:
         return rules(standing.rules).options(asked["options"], len(standing.players))
 
     def _position(self, standing: MatchStanding) -> Position | None:
-        """The position of the turn that is due, from letters; None if one is missing."""
+        """The position of the turn that is due; None if there is none, or a letter is missing."""
         match, game = standing.match, standing.game
+        if standing.phase != "playing" or "reveal" in standing.owes:
+            return None
+        if standing.sealed:
+            shown = self.agent.shown(match)
+            return Position(shown.options, standing.seat, shown.view, shown.reports)
         found = self.memory.paper(match, game, standing.turn, "position")
         turns = [self.memory.paper(match, game, turn, "reports") for turn in range(1, standing.turn)]
         told = [paper["reports"] for paper in turns if paper is not None]
@@ -396,15 +382,11 @@ class Program:
     def _open(self, standing: MatchStanding, now: datetime) -> None:
         """Open the seed, once: by now it reveals nothing that is still secret."""
         plan, match = self._plan(standing), standing.match
-        if plan is None or any(plan.seed.hex() in sent.form for sent in self._sent("press", match)):
+        if plan is None or any(plan.seed.hex() in sent.form for sent in self.memory.prepared("press", match)):
             return
         text = self._words("opening", match=match, level=plan.level, seed=plan.seed.hex())
         self.letters.tell(f"press {match}", now, match=match, text=text)
         log.info("%s: closed; its seed is opened", match)
-
-    def _sent(self, command: str, match: str) -> list[SentForm]:
-        """The prepared letters of this kind about a match."""
-        return self.memory.prepared(command, match)
 
     def _log(self, event: Event) -> None:
         match event.kind:
@@ -418,12 +400,4 @@ class Program:
             case "forged" | "contradiction" | "unread":
                 log.error("%s: %r: %s", event.kind, event.subject, event.said)
             case "account":
-                log.info("registered as %s", self.letters.party.name)
-
-
-def _where(error: BaseException) -> str:
-    """The line at which an error arose."""
-    found = error.__traceback__
-    while found is not None and found.tb_next is not None:
-        found = found.tb_next
-    return f"{found.tb_frame.f_code.co_filename}:{found.tb_lineno}" if found is not None else "?"
+                log.info("registered as %s", self.letters.account.name)

@@ -6,28 +6,26 @@ docs/opponent.md, "Configuration"; config/opponent.example.toml documents every 
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from pbem.config.toml_file import read_as
 from pbem.match.terms import duration
-from pbem.player.account_file import Account, BadAccount
+from pbem.player.account_file import Account, beside, read_settings
 from pbem.player.blind import OCTETS
 from pbem.player.opponent import STRATEGIES, strategy
 from pbem.player.opponent.chance import Chance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence, Set
+    from pathlib import Path
 
     from pbem.match.terms import Terms
     from pbem.player.standing import MatchStanding
 
-__all__ = ["GameLimits", "PlayerLimits", "ProgramSettings", "Reason", "load"]
 
 Reason = Literal["game", "options", "pace", "person", "all", "setup"]
-"""Why a proposal is declined: the template player/decline.txt has the sentence."""
+"""A reason to decline a proposal; the template player/decline.txt has its sentence."""
 
 _RUNNING = frozenset({"setup", "playing"})
 _AGREED = ("proposed", True)
@@ -35,29 +33,29 @@ _TRIAL = bytes(OCTETS)
 
 
 class GameLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How one game is played."""
+    """The level of one game, and its accepted options."""
 
     level: Annotated[int, msgspec.Meta(ge=1, le=3)] = 2
     options: Literal["any", "standard"] = "any"
-    """Whether the game's own options may differ from the default."""
+    """`standard`: the game's own options must be the defaults."""
 
 
 class PlayerLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which matches the program accepts, and how soon it answers."""
+    """The matches that the program accepts, and its delay."""
 
     matches: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 200
-    """At once."""
+    """The maximum number of matches at the same time."""
     matches_each: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 2
-    """At once with one person."""
+    """The same with one person."""
     pace: tuple[str, str] = ("1h", "90d")
     """The least and the most time for a turn; the most may be `none`: matches without deadlines are accepted, too."""
     delay: str = "0"
-    """How long setups and orders wait before they are sent; less where a deadline is near."""
+    """The delay before setups and orders are sent; less if a deadline is near."""
 
     joins: str = "1d"
-    """How long a match waits on the open list until it takes the last free seat there; `off`: it joins none."""
+    """The time on the open list after which it takes the last free seat of a match; `off`: it joins none."""
     claims: str = "7d"
-    """How long it waits, once it may, until it claims the game of who is silent; `off`: it claims none."""
+    """The time from when it may claim a silent player's game until it does; `off`: it claims none."""
 
     def __post_init__(self) -> None:
         allowed = [self.pace[0], self.delay, *(self.pace[1:] if self.pace[1] != "none" else ())]
@@ -65,23 +63,8 @@ class PlayerLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if duration(text) is None:
                 raise ValueError(f"{text} is no time: write 10m, 2h or 1d")
 
-    @property
-    def waits(self) -> int:
-        """The delay in seconds."""
-        return duration(self.delay) or 0
-
-    @property
-    def joins_after(self) -> int | None:
-        """In seconds; None if it joins nothing."""
-        return duration(self.joins)
-
-    @property
-    def claims_after(self) -> int | None:
-        """In seconds; None if it claims nothing."""
-        return duration(self.claims)
-
     def allows(self, pace: int) -> bool:
-        """Whether this pace in seconds is within the limits; 0 means no deadlines."""
+        """True if this pace in seconds is within the limits; 0 means no deadlines."""
         least, most = duration(self.pace[0]) or 0, duration(self.pace[1])
         return least <= pace <= most if pace and most is not None else most is None or bool(pace)
 
@@ -91,13 +74,13 @@ class ProgramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     account: Account
     memory: str = "opponent.sqlite"
-    """What it remembers, beside the file; nobody else may read it."""
+    """The file of its memory, relative to this one; nobody else may read it."""
     server_key: Annotated[
         str, msgspec.Meta(pattern="^([0-9a-f]{64})?$", description="a key of 64 hex digits in lower case")
     ] = ""
     """The server's key, if it is known; else that of its first answer is kept."""
     language: Literal["en", "de"] = "en"
-    """Of what it says to players."""
+    """The language of its messages to players."""
     play: PlayerLimits = PlayerLimits()
     games: dict[str, GameLimits] = {}
 
@@ -113,7 +96,7 @@ class ProgramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def faults(
         self, terms: Terms, seat: int, people: Set[str | None], others: Sequence[MatchStanding]
     ) -> Iterator[Reason]:
-        """Why a proposal of a seat against these people is beyond the limits, given these matches of ours."""
+        """The reasons why a proposed seat against these people is beyond the limits, beside these matches of ours."""
         game = self.games.get(terms.game)
         if game is None:
             yield "game"
@@ -136,12 +119,6 @@ class ProgramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def load(path: Path) -> ProgramSettings:
     """The settings of a file; raises `BadAccount` with all known faults."""
-    try:
-        found = read_as(ProgramSettings, path)
-    except OSError as error:
-        raise BadAccount(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise BadAccount(f"{path}: {error}") from error
-    here = path.absolute().parent
-    account = msgspec.structs.replace(found.account, key=str(here / Path(found.account.key).expanduser()))
-    return msgspec.structs.replace(found, account=account, memory=str(here / Path(found.memory).expanduser()))
+    settings = read_settings(ProgramSettings, path)
+    account = msgspec.structs.replace(settings.account, key=beside(path, settings.account.key))
+    return msgspec.structs.replace(settings, account=account, memory=beside(path, settings.memory))

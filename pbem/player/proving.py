@@ -13,12 +13,10 @@ from pbem.proof.prove import prove as proof
 if TYPE_CHECKING:
     from pbem.player.memory import Memory
 
-__all__ = ["prove"]
-
 
 def prove(memory: Memory, match: str) -> Proof | None:
     """Verify the latest bundle of a match, by the known server key; None if none has come."""
     found = memory.bundle(match)
     if found is None:
         return None
-    return proof(found[1], memory.fact("server_key"), memory.letters(match), match)
+    return proof(found, memory.fact("server_key"), memory.letters(match), match)

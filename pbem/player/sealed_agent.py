@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from pbem.player.secret_vault import SecretVault
     from pbem.player.standing import MatchStanding
 
-__all__ = ["POINTS", "Agent", "ShownGame"]
 
 log = logging.getLogger(__name__)
 
@@ -62,11 +61,11 @@ class ShownGame(msgspec.Struct, frozen=True):
     options: Options
     turn: int
     asked: bool
-    """Whether orders are to be given."""
+    """True if orders are due."""
     view: Mapping[str, Any]
     """JSON, as a refereed game's position is attached."""
     reports: Sequence[Sequence[Report]]
-    """Of each turn."""
+    """The reports of each turn."""
 
 
 class Agent:
@@ -89,9 +88,9 @@ class Agent:
         self._random = random
         self._at = failpoint
         self._games: dict[str, tuple[JsonObject, SealedSide]] = {}
-        """By match the file that told of its game last, and what that says."""
+        """By match, the latest file about its game, and the game read from it."""
         self._passed: dict[str, SealedSide] = {}
-        """By match what was checked last, and held."""
+        """By match, the last game that passed all checks."""
 
     # The six words.
 
@@ -188,16 +187,15 @@ class Agent:
             raise Impossible(f"The letter that brings game {standing.game} of {standing.match} has not come.")
         known = self._games.get(standing.match)
         if known is None or known[0] != position:
-            known = self._games[standing.match] = position, SealedSide.of(standing, self._server, position)
+            known = self._games[standing.match] = (
+                position,
+                SealedSide.of(standing, self.letters.account.server, position),
+            )
         return known[1]
-
-    @property
-    def _server(self) -> str:
-        return self.letters.party.server
 
     def _place(self, standing: MatchStanding) -> PaperPlace:
         """The place of our papers in the current game."""
-        return PaperPlace(self._server, standing.match, standing.game, standing.seat, standing.player)
+        return PaperPlace(self.letters.account.server, standing.match, standing.game, standing.seat, standing.player)
 
     def _asked(self, standing: MatchStanding) -> SealedState:
         """The data of the letter that asks for the setup."""
@@ -220,7 +218,7 @@ class Agent:
         return ShownGame(game.options, table.turn, asked, view, reports)
 
     def asks(self, match: str) -> bool:
-        """Whether its player has something to decide: a setup, orders, or whether to go on."""
+        """True if its player has something to decide: a setup, orders, or whether to go on."""
         standing = self.letters.matches.standing(match)
         try:
             if self.held.accused(match) or not standing.owes:
@@ -318,7 +316,7 @@ class Agent:
             return self._step(standing, game, found, now)
 
     def _asking(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> OrdersAsked:
-        """What has to be decided; orders that are in no letter yet may be decided again. Raises `Impossible`."""
+        """The decision that is due; orders that are in no letter yet may be decided again. Raises `Impossible`."""
         match = standing.match
         sent = self._alive("step", match, _place(game))
         if sent is not None:
@@ -357,7 +355,7 @@ class Agent:
         return self.letters.reveal(match, place, game.reveal(self._demanded(standing, game)), now)
 
     def _is_over(self, standing: MatchStanding) -> bool:
-        """Whether the game has ended by what was told and checked, or by a resignation signed here or by the other.
+        """True if the game has ended by checked steps, or by a resignation signed here or by the other player.
 
         Anything else is the server's word alone, and a server in league with the opponent would like to see the
         secrets.
@@ -416,8 +414,8 @@ class Agent:
     def _demand_unaccused(self, match: str) -> None:
         if (said := self.held.accused(match)) is not None:
             raise Impossible(
-                f"Nothing more is told in {match}, for what came of it cannot be: {said}."
-                f" If you know better: `pbem play take-back {match}`"
+                f"Nothing more is sent in {match}, because the server's statements cannot all be true: {said}."
+                f" To go on anyway: `pbem play take-back {match}`"
             )
 
     # Secrets.

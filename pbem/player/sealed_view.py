@@ -30,17 +30,6 @@ if TYPE_CHECKING:
     from pbem.player.secret_vault import Secrets
     from pbem.player.standing import MatchStanding
 
-__all__ = [
-    "Changed",
-    "Contradiction",
-    "NextLetter",
-    "OrdersAsked",
-    "SealedSide",
-    "SealedState",
-    "ToldStep",
-    "commitment",
-    "refusal",
-]
 
 _OPEN = "open"
 """The step that brings the paper which `commit` named."""
@@ -54,11 +43,11 @@ _Seat = Annotated[str, msgspec.Meta(pattern=r"\A[12]\Z")]
 
 
 class Contradiction(Exception):
-    """What was told is impossible, whoever told it; the text says why."""
+    """The server's statements cannot all be true; the text says why."""
 
 
 class Changed(Contradiction):
-    """What was told differs from what was told before."""
+    """The server's statement differs from an earlier one."""
 
 
 class ToldStep(msgspec.Struct, frozen=True):
@@ -71,7 +60,7 @@ class ToldStep(msgspec.Struct, frozen=True):
     seq: _Number
     head: _Hash
     values: dict[str, _Hash] | None = None
-    """Those of its paper's head that its letter said."""
+    """The values of its paper's head that were in its letter."""
     paper: _Hash | None = None
     mail: _Hash | None = None
     letter: _Line | None = None
@@ -83,7 +72,7 @@ class ToldStep(msgspec.Struct, frozen=True):
 
 
 class SealedState(msgspec.Struct, frozen=True):
-    """What a letter's file says about a sealed game, in addition to its position or its setup."""
+    """The sealed part of a position's or a setup's file."""
 
     owes: list[str]
     """The steps that the reader owes."""
@@ -91,9 +80,9 @@ class SealedState(msgspec.Struct, frozen=True):
     """Hash of the agreed terms, which the paper of a setup names."""
     note: Annotated[str, msgspec.Meta(max_length=8192)] | None = None
     keys: dict[str, list[_Key]] = {}
-    """By seat the public keys that its letters may be signed with."""
+    """The public keys of each seat that may sign its letters."""
     seals: dict[_Seat, _Line] = {}
-    """By seat the file of the letter by which it committed to its setup, as long as letters bring that."""
+    """By seat, the file of the letter that committed to its setup, as long as letters bring it."""
     commitments: dict[str, _Hash] = {}
     steps: list[ToldStep] = []
     resigned: _Line | None = None
@@ -114,7 +103,7 @@ class NextLetter(msgspec.Struct, frozen=True):
     sections: tuple[Section, ...]
     secrets: Secrets
     turn: int
-    """That of its first step."""
+    """The turn of the first step."""
     ordered: int
     """The turn whose orders are in it; 0 if none are."""
 
@@ -169,7 +158,7 @@ class SealedSide(msgspec.Struct, frozen=True):
 
     @property
     def table(self) -> Table:
-        """What everybody was told."""
+        """The public facts of the game."""
         return self.play.table
 
     @property
@@ -187,7 +176,7 @@ class SealedSide(msgspec.Struct, frozen=True):
         return commitment(self.told.terms, secrets)
 
     def agrees(self, secrets: Secrets) -> bool:
-        """Whether these are the committed secrets, and rebuild everything that was sent with them."""
+        """True if these are the committed secrets, and rebuild everything that was sent with them."""
         game, seat, turn = self.play.game, self.place.seat, self.table.turn
         if self.commitment(secrets) != game.commitments[seat]:
             return False
@@ -293,7 +282,7 @@ def commitment(terms: str, secrets: Secrets) -> str:
 
 
 def refusal(where: str, refused: Refused) -> Contradiction:
-    """What is told, or was signed, as a server and a verifier judge it."""
+    """The refusal of a step by the rules as a contradiction."""
     said = "; ".join(str(fault.message) for fault in refused.faults)
     return Contradiction(f"{where}: it would be refused: {said}")
 

@@ -26,14 +26,12 @@ from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 from pbem.durable import make_folder, replace
 from pbem.match.sealed_documents import PaperPlace, salt
 from pbem.match.transcript import canonical
+from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pbem.json_object import JsonObject
-
-__all__ = ["BadNote", "BadSecrets", "Code", "SecretVault", "Secrets", "understood"]
 
 _SEED: Final = 32
 _NOTE: Final = 4096
@@ -51,16 +49,16 @@ _Hash = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 _Turn = Annotated[str, msgspec.Meta(pattern=r"\A[1-9][0-9]{0,5}\Z")]
 
 
-class BadNote(Exception):
+class BadNote(PlayerTrouble):
     """A note cannot be opened; the text says why."""
 
 
-class BadSecrets(Exception):
+class BadSecrets(PlayerTrouble):
     """The file of a game's secrets cannot be used; the text says why."""
 
 
 class Secrets(msgspec.Struct, frozen=True):
-    """What only one player knows about one game."""
+    """The secrets of one player in one game."""
 
     server: str
     match: str
@@ -72,9 +70,9 @@ class Secrets(msgspec.Struct, frozen=True):
     setup: str
     """Canonical."""
     orders: dict[_Turn, str] = {}
-    """By turn, canonical."""
+    """The canonical orders, by turn."""
     after: dict[_Turn, _Hash] = {}
-    """By turn the head after which our paper was made that we committed to; it is told when we open that."""
+    """By turn, the head that our committed paper follows; it is revealed when we open the paper."""
     pbem: str = _TITLE
 
     def salt(self, turn: int, what: str) -> str:
@@ -109,10 +107,6 @@ class Secrets(msgspec.Struct, frozen=True):
         """The orders, by turn."""
         return {int(turn): text for turn, text in sorted(self.orders.items(), key=lambda item: int(item[0]))}
 
-    def document(self) -> JsonObject:
-        """The secrets as they are kept."""
-        return msgspec.structs.asdict(self)
-
     @classmethod
     def read(cls, content: bytes) -> Secrets:
         """The secrets as they were kept; raises ValueError."""
@@ -142,7 +136,7 @@ class Code:
     def note(self, secrets: Secrets) -> str | None:
         """The note to self, in base64; None if there is too much to note."""
         plain = zlib.compressobj(9, wbits=-15)
-        content = _padded(plain.compress(canonical(secrets.document())) + plain.flush())
+        content = _padded(plain.compress(canonical(msgspec.structs.asdict(secrets))) + plain.flush())
         salt, nonce = self._random(_SALT), self._random(_NONCE)
         sealed = salt + nonce + AESGCM(self._key(salt)).encrypt(nonce, content, _bound(secrets.place))
         return base64.b64encode(sealed).decode() if len(sealed) <= _NOTE else None
@@ -235,7 +229,7 @@ class SecretVault:
         """
         path = self._path(secrets.match, secrets.game)
         try:
-            replace(path, canonical(secrets.document()) + b"\n")
+            replace(path, canonical(msgspec.structs.asdict(secrets)) + b"\n")
         except OSError as error:
             raise BadSecrets(f"{path}: {error.strerror}") from error
 

@@ -7,16 +7,15 @@ of that is believed is said in `correspondence.belief`. Implements docs/attachme
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
 from pbem.config.limits import Limits
 from pbem.identity import ed25519_points
-from pbem.json_object import DEPTH, depth
+from pbem.json_object import DEPTH, JsonObject, depth
 from pbem.mail.compose import BULLETIN
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import announcement, canonical, is_time, sha256_hex
@@ -24,19 +23,15 @@ from pbem.match.transcript import announcement, canonical, is_time, sha256_hex
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.json_object import JsonObject
     from pbem.mail.message import Letter
 
-__all__ = ["LIMITS", "HeardBulletin", "NotGenuine", "hear", "opened"]
 
 LIMITS: Final = Limits(
     message_bytes=64 << 20, message_lines=1_000_000, headers=500, header_bytes=256 << 10, parts=200
 )
 """Wider than a server's, for bundles are large; what is beyond is no letter of a server's."""
 
-_MOST_ITEMS = 500
-_KEY = re.compile("[0-9a-f]{64}")
-_WORD = re.compile("[!-~]{1,320}")
+_Word = Annotated[str, msgspec.Meta(pattern=r"\A[!-~]{1,320}\Z")]
 _SIGNATURE = re.compile("[0-9a-f]{128}")
 
 
@@ -44,16 +39,24 @@ class NotGenuine(Exception):
     """The letter is not the server's own, or not as the server wrote it; the text says why."""
 
 
-class HeardBulletin(msgspec.Struct, frozen=True):
-    """What a letter from the server says for programs."""
+class _Bulletin(msgspec.Struct, frozen=True):
+    """The form of a bulletin; `files` are the hashes of attached files, by name."""
 
-    key: str
-    server: str
-    to: str
+    key: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+    server: _Word
+    to: _Word
     time: str
-    items: tuple[JsonObject, ...]
-    files: Mapping[str, JsonObject]
-    """The attached JSON files, by their names."""
+    items: Annotated[tuple[JsonObject, ...], msgspec.Meta(max_length=500)]
+    files: JsonObject
+
+    def __post_init__(self) -> None:
+        if not is_time(self.time):
+            raise ValueError("its time is none")
+
+
+class HeardBulletin(_Bulletin, frozen=True):
+    """The contents of a letter from the server that programs read; `files` are the attached JSON files, by name."""
+
     texts: Mapping[str, bytes] = msgspec.field(default_factory=dict)
     """The attached text files, by their names: what others signed in sealed matches."""
     bundles: Mapping[str, bytes] = msgspec.field(default_factory=dict)
@@ -69,7 +72,7 @@ def opened(raw: bytes) -> Letter:
 
 
 def hear(letter: Letter) -> HeardBulletin | None:
-    """What a letter says for programs, signed by the key that it names; None if it has no bulletin.
+    """Read the part of a letter for programs, signed by the key that it names; None if it has no bulletin.
 
     Whose key that is, and whether the letter is for this player, is not checked here. Raises `NotGenuine`.
     """
@@ -80,40 +83,27 @@ def hear(letter: Letter) -> HeardBulletin | None:
         raise NotGenuine("it has two bulletins")
     document = _document(packed[0])
     signature = document.pop("signature", None)
-    key, server, to, time = (document.get(name) for name in ("key", "server", "to", "time"))
-    items, files = document.get("items"), document.get("files")
-    if not (isinstance(key, str) and _KEY.fullmatch(key)):
-        raise NotGenuine("its bulletin has not the form of one")
-    if not all(isinstance(name, str) and _WORD.fullmatch(name) for name in (server, to)):
-        raise NotGenuine("its bulletin has not the form of one")
-    assert isinstance(server, str)
-    assert isinstance(to, str)
+    try:
+        said = msgspec.convert(document, _Bulletin)
+    except msgspec.ValidationError as error:
+        raise NotGenuine("its bulletin has not the form of one") from error
     if not (isinstance(signature, str) and _SIGNATURE.fullmatch(signature)):
         raise NotGenuine("its bulletin is not signed")
-    said = announcement(server, sha256_hex(canonical(document)))
-    if not ed25519_points.holds(bytes.fromhex(key), bytes.fromhex(signature), said):
+    statement = announcement(said.server, sha256_hex(canonical(document)))
+    if not ed25519_points.holds(bytes.fromhex(said.key), bytes.fromhex(signature), statement):
         raise NotGenuine("the signature of its bulletin does not hold")
-    if not (isinstance(time, str) and is_time(time) and isinstance(items, list) and isinstance(files, dict)):
-        raise NotGenuine("its bulletin has not the form of one")
-    if len(items) > _MOST_ITEMS or not all(isinstance(item, dict) for item in items):
-        raise NotGenuine("its bulletin has not the form of one")
-    found, texts = _files(letter, files)
-    return HeardBulletin(key, server, to, time, tuple(items), found, texts, _bundles(letter))
+    files, texts = _files(letter, said.files)
+    return HeardBulletin(said.key, said.server, said.to, said.time, said.items, files, texts, _bundles(letter))
 
 
 def _document(packed: str) -> JsonObject:
     try:
-        found = _loaded(base64.b64decode("".join(packed.split()), validate=True))
-        same = isinstance(found, dict) and found.get("pbem") == "bulletin 1"
-    except (binascii.Error, ValueError) as error:
-        raise NotGenuine("its bulletin is damaged") from error
-    if not same:
-        raise NotGenuine("its bulletin is of another kind")
-    document: JsonObject = found
-    try:
+        document: JsonObject = _loaded(base64.b64decode("".join(packed.split()), validate=True))
         canonical(document)
     except (TypeError, ValueError) as error:
         raise NotGenuine("its bulletin is damaged") from error
+    if not isinstance(document, dict) or document.get("pbem") != "bulletin 1":
+        raise NotGenuine("its bulletin is of another kind")
     return document
 
 

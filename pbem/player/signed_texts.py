@@ -1,4 +1,4 @@
-"""What others signed in a sealed game, judged in the place of what the server told about it.
+"""Others' signed texts in a sealed game, judged in the place of the server's account of them.
 
 A server in league with one player could show the other a commitment that nobody signed, and exchange it later. So the
 signed text itself comes with the letters. It is read as a server reads it at receipt, and judged by the same function
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
     from pbem.player.sealed_view import SealedSide
     from pbem.requests import Requested, SignedForm
 
-__all__ = ["Unread", "check_resigned", "check_seal", "check_steps", "unproved"]
-
 
 class Unread(Impossible):
-    """What another player signed cannot be read; the text says what, and why, and `content` is what was signed."""
+    """A text signed by another player cannot be read; the message says which and why, `content` is the text."""
 
     def __init__(self, why: str, content: bytes) -> None:
         super().__init__(why)
@@ -40,7 +38,7 @@ class Unread(Impossible):
 
 
 def unproved(game: SealedSide, proved: int) -> Iterator[tuple[int, int]]:
-    """Where the letters of others begin, and how many steps each has; without the first `proved` steps.
+    """The first step of each letter of others, and its number of steps; without the first `proved` steps.
 
     They are counted as they are told, because the server could choose the numbers freely.
     """

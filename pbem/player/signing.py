@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from pbem.durable import make_folder, replace, write
 from pbem.identity import BadKey, ssh
+from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,13 +23,12 @@ if TYPE_CHECKING:
 
     from pbem.identity.ssh import PrivateKey
 
-__all__ = ["CannotSign", "SigningKey", "make", "read"]
 
 _TRIES = 3
 _SECONDS = 120.0  # that a person may take over a device, or a passphrase
 
 
-class CannotSign(Exception):
+class CannotSign(PlayerTrouble):
     """The key cannot be used; the text says why, and what the player can do."""
 
 
@@ -67,20 +67,20 @@ class SigningKey(msgspec.Struct):
             data = self.path.read_bytes()
             return ssh.load(data)
         except OSError as error:
-            raise CannotSign(f"{self.path}: {error.strerror}") from error
+            raise CannotSign(f"{self.path}: {error.strerror}. --key names another key.") from error
         except TypeError:
-            pass  # it is encrypted
+            prompt = f"Passphrase of {self.path}"
         except ssh.UnusableKey:
             return None
         except ValueError as error:
             raise CannotSign(f"{self.path}: {error}") from error
         for _ in range(_TRIES):
             try:
-                return ssh.load(data, self._passphrase(f"Passphrase of {self.path}"))
+                return ssh.load(data, self._passphrase(prompt))
             except ssh.UnusableKey:
                 return None
             except ValueError:
-                continue
+                prompt = f"Wrong passphrase. Passphrase of {self.path}"
         raise CannotSign("The key stays locked.")
 
 

@@ -1,4 +1,4 @@
-"""How a match stands, by a bulletin's item about it: an item of another form is not believed, whoever signed it.
+"""The state of a match, by a bulletin's item: an item of another form is not believed, whoever signed it.
 
 These values go into forms that the player signs, into addresses, and onto the terminal: no text may hold more
 than its line. Pure. Implements docs/attachments.md, "`about`: `match`".
@@ -16,7 +16,6 @@ from pbem.match.transcript import is_time
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
 
-__all__ = ["OVER", "MatchStanding"]
 
 OVER = frozenset({"closed", "declined", "withdrawn"})
 """The phases after which nothing comes."""
@@ -53,13 +52,13 @@ class ClosedMatch(msgspec.Struct, frozen=True):
 
 
 class SealedOwes(msgspec.Struct, frozen=True):
-    """By seat the steps that are due in a sealed match."""
+    """The steps that are due in a sealed match, by seat."""
 
     owes: dict[_Word, list[_Word]]
 
 
 class MatchStanding(msgspec.Struct, frozen=True):
-    """How a match stood for this player's seat when the server wrote a letter."""
+    """The state of a match for this player's seat when the server wrote a letter."""
 
     match: Annotated[str, msgspec.Meta(pattern=r"\Am[1-9][0-9]{0,8}\Z")]
     rules: _Word

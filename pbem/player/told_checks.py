@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pbem.player.secret_vault import Secrets
     from pbem.player.standing import MatchStanding
 
-__all__ = ["check_agreed", "check_own", "check_told", "check_unrevealed", "forget_told", "has_resigned"]
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +36,7 @@ def check_agreed(letters: Correspondence, standing: MatchStanding, terms: str) -
     agreed = letters.matches.agreed(standing.match)
     if agreed is None:
         return  # it was proposed from here, or agreed to elsewhere
-    hashed = agreed.hash(letters.party.server, standing.match)
+    hashed = agreed.hash(letters.account.server, standing.match)
     if terms != hashed or agreed.players[standing.seat - 1] != standing.player:
         raise Contradiction("the server asks for a setup under other terms, or at another seat, than were agreed on")
 
@@ -69,7 +68,7 @@ def check_told(memory: Memory, held: Accusations, game: SealedSide) -> None:
 
 def _check_keys(memory: Memory, game: SealedSide) -> None:
     """Check that the others' keys are those that were told first: new keys may be somebody else's."""
-    fact = _keys(game.place.match)
+    fact = f"keys {game.place.match}"
     known: dict[str, list[str]] = json.loads(memory.fact(fact) or "{}")
     for seat, keys in game.told.keys.items():
         if not known.setdefault(seat, keys) or not keys:
@@ -82,11 +81,8 @@ def _check_keys(memory: Memory, game: SealedSide) -> None:
 
 def _check_begun(memory: Memory, game: SealedSide) -> None:
     """Check that all letters tell the same terms, commitments and options."""
-    told = game.told
-    begun, fact = (
-        sha256_hex(canonical([told.terms, told.commitments, dict(game.options.changed)])),
-        _named("begun", game.place.match, game.place.game),
-    )
+    begun = sha256_hex(canonical([game.told.terms, game.told.commitments, dict(game.options.changed)]))
+    fact = _named("begun", game.place.match, game.place.game)
     before = memory.fact(fact)
     if before is None:
         memory.know(fact, begun)
@@ -176,13 +172,8 @@ def _heads(memory: Memory, game: SealedSide) -> dict[int, str]:
 
 def forget_told(memory: Memory, match: str, game: int) -> None:
     """Forget what was told before: what is told next is what later letters are checked against."""
-    for fact in (_keys(match), *(_named(what, match, game) for what in ("begun", "steps", "cited"))):
+    for fact in (f"keys {match}", *(_named(what, match, game) for what in ("begun", "steps", "cited"))):
         memory.forget(fact)
-
-
-def _keys(match: str) -> str:
-    """The name of the fact that holds the keys of a match."""
-    return f"keys {match}"
 
 
 def _named(fact: str, match: str, game: int) -> str:

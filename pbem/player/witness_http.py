@@ -11,13 +11,14 @@ import sqlite3
 import sys
 import threading
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from typing import TYPE_CHECKING
 
 from pbem.config.values import Listen
 from pbem.connections import LimitedThreads
 from pbem.player.account_file import BadAccount
 from pbem.player.checkpoint_witness import Witness, WitnessSettings
+from pbem.player.http_handler import QuietHandler
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import NotANote
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from pbem.connections import Asked
 
-__all__ = ["WitnessListener"]
 
 PATIENCE = 5.0  # seconds without an octet
 MOST = 16 * 1024  # octets of a request: one with the longest proof has less
@@ -80,11 +80,11 @@ class WitnessListener(LimitedThreads, HTTPServer):
             self._said(f"a request failed: {error}")
 
 
-class _WitnessHandler(BaseHTTPRequestHandler):
+class _WitnessHandler(QuietHandler):
     server: WitnessListener
     timeout = PATIENCE
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802 - as http.server names it
         length = self.headers.get("Content-Length") or ""
         if self.path.rpartition("/")[2] != "add-checkpoint":
             self._say(404, "text/plain", "")
@@ -102,16 +102,4 @@ class _WitnessHandler(BaseHTTPRequestHandler):
                 raise
 
     def _say(self, status: int, kind: str, text: str) -> None:
-        body = text.encode()
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def version_string(self) -> str:
-        """The name of the software, without a version."""
-        return "pbem"
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing: who asked is nobody's business."""
+        self.answer(status, text.encode(), {"Content-Type": kind})

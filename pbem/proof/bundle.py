@@ -24,36 +24,34 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["LIMITS", "BeyondLimits", "Bundle", "BundleLimits", "NotABundle", "load", "read", "write"]
-
 
 class BundleLimits(msgspec.Struct, frozen=True):
     """The most that is read of a bundle, and of the letters that are compared with it."""
 
     octets: int = 1 << 30
-    """Of the file: of two who pad each letter of a thousand turns to the post office's limit, and as much again."""
+    """The file: twice what two need who pad each letter of a thousand turns to the post office's limit."""
     members: int = 65_535
     """As many as a ZIP file counts without an extension: a match of two needs seven a turn."""
     member_octets: int = 64 << 20
-    """Of the transcript and the heads."""
+    """The transcript, and the heads."""
     record_octets: int = 16 << 20
-    """Of a record; a game of a thousand turns has less than one mebibyte."""
+    """A record; a game of a thousand turns has less than one mebibyte."""
     paper_octets: int = 1 << 20
-    """Of any other paper."""
+    """Any other paper."""
     letter_octets: int = 256 << 10
-    """Of a letter of the bundle, as the post office takes it."""
+    """A letter of the bundle, as the post office takes it."""
     entries: int = 20_000
     entry_octets: int = 1 << 20
     values: int = 300_000
     """Commas and opening brackets in the transcript: each may become an object that outweighs its text by far."""
     keys: int = 40
-    """That count of one player at once; the desk takes ten, and those revoked since the last report count for it."""
+    """Keys of one player at once; the desk takes ten, and those revoked since the last report count, too."""
     letters: int = 100_000
-    """Held against a bundle at once."""
+    """Letters compared with a bundle at once."""
     kept_octets: int = 64 << 20
-    """Of such a letter: it may bring a bundle."""
+    """One such letter: it may bring a bundle."""
     all_kept_octets: int = 4 << 30
-    """Of all these letters together."""
+    """All these letters together."""
 
 
 LIMITS: Final = BundleLimits()
@@ -104,7 +102,7 @@ def write(bundle: Bundle) -> bytes:
 
 
 def _commitments(bundle: Bundle) -> str:
-    """What `sha256sum -c` reads: each commitment with the path of its opening, if that is in the bundle."""
+    """The list for `sha256sum -c`: each commitment with the path of its opening, if that is in the bundle."""
     listed: dict[str, str] = {}
     for entry in bundle.entries:
         body = entry.body

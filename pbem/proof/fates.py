@@ -16,7 +16,8 @@ import msgspec
 
 from pbem.match import traces
 from pbem.match.documents import Opening, Receipt, Withdrawal
-from pbem.match.transcript import sha256_hex
+from pbem.match.transcript import sha256_hex, utc
+from pbem.proof.compare.index import first_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,17 +25,15 @@ if TYPE_CHECKING:
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
 
-__all__ = ["Fate", "Fates"]
-
 SET_BACK = timedelta(days=1)
-"""So far a server's clock may have been set back between two letters, as their own dates may be wrong."""
+"""The most by which a server's clock may have been set back between two letters: their own dates may be as wrong."""
 
 Sent = Opening | Receipt | Withdrawal
 Kind = TypeVar("Kind")
 
 
 class Fate(msgspec.Struct, frozen=True):
-    """What became of something: `agrees` if the bundle accounts for it, `dropped` if it does not."""
+    """The fate of a submission: `agrees` if the bundle accounts for it, `dropped` if it does not."""
 
     standing: Literal["agrees", "later", "open", "dropped"]
     what: str
@@ -51,7 +50,7 @@ class _Miss(NamedTuple):
     resolved: Entry | None
     """The entry of the turn."""
     resigned: bool
-    """Whether the seat left the game to the others in between."""
+    """True if the seat left the game to the others in between."""
     stood: Receipt | None
     """The orders that were played; of games that are not revealed, nobody can tell."""
 
@@ -71,18 +70,16 @@ class Fates:
         entries = found.entries
         # Of a sealed game the receipts are open at once: there is nothing in them to keep secret.
         self._revealed = {entry.body["game"] for entry in entries if entry.type in {"revealed", "sealed"}}
-        about = [entry for entry in entries if entry.type in {"commitments", "sealed", "turn", "ended"}]
-        self._places = {(e.type, e.body["game"], e.body.get("turn")): e for e in reversed(about)}
-        """The first entry of each type for each game, and for each turn."""
+        self._places = first_entries(entries)
         self._grace = timedelta(seconds=int(entries[0].body["terms"]["grace"]))
         self._resigned: dict[int, list[int]] = {}
-        """By seat the entries by which it resigned."""
+        """The entries by which a seat resigned, by seat."""
         for entry in entries:
             if entry.type == "resigned":
                 self._resigned.setdefault(entry.body["seat"], []).append(entry.seq)
         begun = {entry.body["game"]: entry.seq for entry in reversed(entries) if entry.type == "sealed"}
         self._missed: dict[tuple[int, int], dict[int, list[_Miss]]] = {}
-        """By game and seat the misses of each turn: letters may bring any number of receipts.
+        """The misses of each turn, by game and seat: letters may bring any number of receipts.
 
         Of a sealed game, those before the setups were committed to: what is due later is neither setup nor orders.
         """
@@ -91,15 +88,16 @@ class Fates:
                 turns = self._missed.setdefault((entry.body["game"], entry.body["seat"]), {})
                 turns.setdefault(entry.body["turn"], []).append(self._miss(entry))
         self._changes = [entry for entry in entries if entry.type == "substituted"]
-        """Of those who sit there."""
+        """The changes of players."""
 
     def of(self, paper: Sent, sha256: str) -> Fate:
         """The fate of what this paper, of this hash, acknowledges."""
         what = _what(paper)
         given_up = self._given_up(paper)
+        missed = None if isinstance(paper, Withdrawal) else self._missed_in_time(paper)
         if isinstance(paper, Receipt) and paper.by_default and not paper.turn and sha256 not in self._hashes:
             return self._of_default_orders(paper, what, given_up)
-        if given_up and (missed := self._missed_before(paper, given_up)):
+        if given_up and missed and missed.seq < given_up:
             reason = _missed_although_in(missed)
             return Fate("open", what, f"{reason}; what was withdrawn and then given up leaves no trace", missed.seq)
         if given_up:
@@ -110,7 +108,7 @@ class Fates:
             )
         if isinstance(paper, Withdrawal):
             return self._of_withdrawal(paper, what)
-        if missed := self._missed_in_time(paper):
+        if missed:
             return Fate("dropped", what, _missed_although_in(missed), missed.seq)
         return self._of_answer(paper, what, sha256)
 
@@ -146,14 +144,14 @@ class Fates:
             return Fate("agrees", what, f"it ended before with entry {ended.seq}", ended.seq)
         if later := self._set_aside(paper):
             return Fate("agrees", what, _done(later), ended.seq)
-        if _moment(paper.received) > _moment(cause.time):
+        if utc(paper.received) > utc(cause.time):
             return Fate("agrees", what, f"came after entry {cause.seq}", cause.seq)
         reason = f"was in, and neither replaced nor withdrawn: entry {cause.seq} ends it for the silence of this seat"
         return Fate("dropped", what, reason, cause.seq)
 
     def _of_default_orders(self, paper: Receipt, what: str, given_up: int | None) -> Fate:
         """Default orders: each turn that was missed after they came must account for them."""
-        received, withdrawn = _moment(paper.received), self._withdrawn(paper)
+        received, withdrawn = utc(paper.received), self._withdrawn(paper)
         for miss in chain.from_iterable(self._missed.get((paper.game, paper.seat), {}).values()):
             missed, entry, stood = miss.entry, miss.resolved, miss.stood
             if (given_up and (entry is None or entry.seq > given_up)) or miss.resigned:
@@ -197,19 +195,14 @@ class Fates:
         misses = self._missed.get((paper.game, paper.seat), {}).get(turn, ())
         if not misses:
             return None
-        received, withdrawn = _moment(paper.received), self._withdrawn(paper)
+        received, withdrawn = utc(paper.received), self._withdrawn(paper)
         for miss in misses:
             if self._in_time(received, miss) and not (withdrawn and withdrawn <= miss.time):
                 return miss.entry
         return None
 
-    def _missed_before(self, paper: Sent, given_up: int) -> Entry | None:
-        """The miss of what this answers, before its player gave up the seat, although this had come by then."""
-        missed = None if isinstance(paper, Withdrawal) else self._missed_in_time(paper)
-        return missed if missed and missed.seq < given_up else None
-
     def _in_time(self, received: datetime, miss: _Miss) -> bool:
-        """Whether it had come when the missed time was over, however late the miss was entered.
+        """True if it had come when the missed time was over, however late the miss was entered.
 
         If a zone's clocks were changed, grace may be over a little sooner; and nothing that came after the miss
         had come in time.
@@ -221,16 +214,16 @@ class Fates:
         resolved = self._turn(game, turn)
         resigned = resolved and any(entry.seq < seq < resolved.seq for seq in self._resigned.get(seat, ()))
         stood = self._read(Receipt.read, f"receipts/game-{game}-turn-{turn}-seat-{seat}.txt") if resolved else None
-        return _Miss(entry, _moment(entry.body["deadline"]), _moment(entry.time), resolved, bool(resigned), stood)
+        return _Miss(entry, utc(entry.body["deadline"]), utc(entry.time), resolved, bool(resigned), stood)
 
     def _withdrawn(self, paper: Opening | Receipt) -> datetime | None:
-        """When it had first been set aside; for games that are not revealed, nobody can tell."""
+        """The time at which it was first set aside; for games that are not revealed, nobody knows it."""
         if paper.game not in self._revealed and self._end(paper) is None:
             return datetime.min.replace(tzinfo=UTC)
-        return min((_moment(one.received) for one in self._set_aside(paper)), default=None)
+        return min((utc(one.received) for one in self._set_aside(paper)), default=None)
 
     def _set_aside(self, paper: Opening | Receipt) -> list[Receipt | Withdrawal]:
-        """What was set aside for the same, later and with a higher revision: withdrawn, or illegal orders.
+        """The later papers of a higher revision set aside for the same: withdrawals, or illegal orders.
 
         Later by the server's clock, which may have been set back in between.
         """
@@ -239,7 +232,7 @@ class Fates:
         return [
             one
             for one in self._aside.get((paper.game, paper.seat, turn, by_default), ())
-            if one.rev > paper.rev and _moment(paper.received) - _moment(one.received) <= SET_BACK
+            if one.rev > paper.rev and utc(paper.received) - utc(one.received) <= SET_BACK
         ]
 
     def _resolved(self, paper: Sent) -> Entry | None:
@@ -273,7 +266,7 @@ class Fates:
             return None
 
     def _for_silence(self, cause: Entry) -> bool:
-        """Whether the cause ended it because seats were silent, and not because no letter reached them."""
+        """True if the cause ended it because seats were silent, and not because no letter reached them."""
         if cause.type != "claimed":
             return cause.type == "forfeited"
         claimable = self.found.entries[0].body["terms"]["miss"] in {"wait", "default"}
@@ -287,12 +280,10 @@ class Fates:
                 silent.add(entry.body["seat"])
             elif entry.type in {"commitments", "sealed", "turn", "revealed"}:
                 silent.clear()
-            elif entry.type == "step":
+            elif entry.type in {"step", "substituted"}:
                 silent.discard(entry.body["seat"])
             elif entry.type == "extended":
                 silent.difference_update(entry.body["to"])
-            elif entry.type == "substituted":
-                silent.discard(entry.body["seat"])
         return silent
 
     def _given_up(self, paper: Sent) -> int | None:
@@ -307,7 +298,7 @@ class Fates:
         left = None
         for change in self._changes:
             if change.seq < until and change.body["seat"] == paper.seat:
-                if name == paper.player and _moment(change.time) >= _moment(paper.received):
+                if name == paper.player and utc(change.time) >= utc(paper.received):
                     return change.seq
                 name, left = change.body["player"]["name"], change.seq
         return left if name != paper.player else None
@@ -333,7 +324,3 @@ def _done(later: list[Receipt | Withdrawal]) -> str:
     last = max(later, key=lambda one: one.rev)
     done = "withdrawn by" if isinstance(last, Withdrawal) else "replaced by orders that were not legal, in"
     return f"{done} rev {last.rev}"
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)

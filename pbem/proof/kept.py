@@ -1,4 +1,4 @@
-"""What a letter that a player kept tells about matches: heads, papers, commitments, and the files that it brought.
+"""The facts in a kept letter about matches: heads, papers, commitments, and attached files.
 
 Shapes alone: `pbem.proof.kept_letters` finds all of it in letters, and `pbem.proof.compare` judges it. Implements
 protocol.md, "Transcript".
@@ -12,8 +12,6 @@ import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-__all__ = ["Attached", "Kept", "Logged", "SignedHead", "SignedPaper"]
 
 
 class SignedHead(msgspec.Struct, frozen=True):
@@ -54,7 +52,7 @@ class Attached(msgspec.Struct, frozen=True):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What one kept letter tells about matches."""
+    """The facts in one kept letter about matches."""
 
     source: str
     message_id: str | None
@@ -78,6 +76,6 @@ class Kept(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     """The signed notes in its text, such as the two with which a witness says that a log forked."""
     quoted: frozenset[SignedHead | SignedPaper] = frozenset()
-    """What stands in quotes alone, where anybody may have written it: unless it is signed, it says nothing."""
+    """Heads and papers found only in quotes, where anybody may have written them: unsigned, they prove nothing."""
     unread: str = ""
-    """Why nothing of it was read, if so."""
+    """The reason why the letter could not be read, if so."""

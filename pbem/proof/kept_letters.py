@@ -1,4 +1,4 @@
-"""What a letter that a player kept tells about a match: the heads, papers and commitments that the server sent in it.
+"""The facts in a kept letter about a match: the heads, papers and commitments that the server sent in it.
 
 The counterpart of `letters/parts.txt`: what `head` and `paper` print there is read here, in every language that has
 a catalogue, after years in mailboxes, quoted, forwarded, wrapped and saved again. Nothing is judged here; see
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from pbem.i18n import Catalogue
     from pbem.mail.message import Part
-
-__all__ = ["kept"]
 
 LIMITS: Final = Limits(
     message_bytes=bundle.LIMITS.kept_octets,
@@ -65,12 +63,12 @@ _NOTE = re.compile(
 )
 """The checkpoint of a log (docs/witnesses.md), whoever carries it."""
 _FOREIGN = re.compile(r"^[ \t>|]*: .*$", re.MULTILINE)
-"""What a player wrote to others, as the letter that brings it marks each line: none of the server's words."""
+"""The lines of press, as the letter that brings it marks them: a player's words, not the server's."""
 _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
 
 
 class _KeptWords:
-    """How letters in one language word the sought facts: the messages of the templates, read backwards."""
+    """The patterns of the facts in letters of one language: the messages of the templates, read backwards."""
 
     def __init__(self, known: Catalogue) -> None:
         head_begins = _reading(
@@ -114,7 +112,7 @@ def _languages() -> tuple[_KeptWords, ...]:
 
 
 def kept(source: str, raw: bytes) -> Kept:
-    """What the letter tells; `source` names its place."""
+    """The facts in a letter; `source` names its place."""
     try:
         letter = read(raw, LIMITS)
     except Unreadable as error:
@@ -125,11 +123,10 @@ def kept(source: str, raw: bytes) -> Kept:
     own = "\n".join(_QUOTE.sub(lambda _: "\0", text) for text in texts)  # what is quoted is nobody's own word
     unquoted = "\n".join(line for line in own.split("\n") if "\0" not in line)
     everything = "\n".join(_QUOTE.sub("", text) for text in texts)
-    heads, papers = tuple(_heads(everything)), tuple(_papers(everything))
     # Most people read the page: what is signed there counts as well, and all else is in the text.
     page = "\n".join(pages)
-    heads += tuple(dict.fromkeys(head for head in _heads(page) if head not in heads))
-    papers += tuple(dict.fromkeys(paper for paper in _papers(page) if paper not in papers))
+    heads = tuple(dict.fromkeys([*_heads(everything), *_heads(page)]))
+    papers = tuple(dict.fromkeys([*_papers(everything), *_papers(page)]))
     spoken: set[SignedHead | SignedPaper] = {*_heads(unquoted), *_papers(unquoted)}
     begun = sum(len(begins.findall(unquoted)) for words in _languages() for begins in words.begins)
     read_well = sum(len(whole.findall(unquoted)) for words in _languages() for whole in (words.head, words.paper))
@@ -161,7 +158,7 @@ def _servers(letter: Letter) -> set[str]:
 
 
 class _Found(msgspec.Struct):
-    """What is in a letter, and in those that it forwards."""
+    """The contents of a letter, and of those that it forwards."""
 
     texts: list[str] = msgspec.field(default_factory=list)
     pages: list[str] = msgspec.field(default_factory=list)
@@ -169,7 +166,7 @@ class _Found(msgspec.Struct):
     attachments: list[Attached] = msgspec.field(default_factory=list)
     servers: set[str] = msgspec.field(default_factory=set)
     programs: list[SignedHead | Logged] = msgspec.field(default_factory=list)
-    """What bulletins say."""
+    """The contents of bulletins."""
 
 
 def _take_apart(letter: Letter, found: _Found, depth: int) -> None:
@@ -254,7 +251,7 @@ def _papers(text: str) -> Iterator[SignedPaper]:
 
 
 def _in_order(text: str, patterns: Sequence[re.Pattern[str]]) -> list[re.Match[str]]:
-    """What any of these finds, in the order of the text."""
+    """The matches of all these patterns, in the order of the text."""
     return sorted((match for pattern in patterns for match in pattern.finditer(text)), key=re.Match.start)
 
 

@@ -1,4 +1,4 @@
-"""What the letters of a key change say: read the same way when they come and when a bundle is verified.
+"""The letters of a key change, read the same way when they come and when a bundle is verified.
 
 The signature of an old key must cover the new key itself, or its fingerprint; the new key signs a form that names
 the player, the server, its own fingerprint and by which proof it comes. No store, no effect. Implements protocol.md,
@@ -28,13 +28,11 @@ if TYPE_CHECKING:
     from pbem.match.pinned_keys import KeyChange, Player
     from pbem.requests import AnyForm, Recover, Register
 
-__all__ = ["Spoken", "asked", "files", "named", "says", "unfit"]
-
 _KEY_FILES = (".pub", ".asc", ".pem", ".crt", ".cer", ".gpg", ".pgp")
 _KEY_TYPES = frozenset({"application/pgp-keys", "application/x-x509-user-cert"})
 
 _SHORTEST = 6
-"""How many characters of a fingerprint must be given at least, not counting its `SHA256:`."""
+"""The least number of characters of a fingerprint, not counting its `SHA256:`."""
 
 _FORMS = re.compile(r"\b(orders|setup|preview)\s+m[0-9]", re.I)
 _QUOTES = re.compile(r"^[^\S\n]*>|<blockquote", re.I | re.M)
@@ -107,7 +105,7 @@ class Spoken(msgspec.Struct, frozen=True):
 
 
 def says(spoken: Spoken, who: str, change: KeyChange, player: Player, server: str) -> bool:
-    """Whether a letter says what a change of the player's keys requires: "old" asks for it, "new" confirms it.
+    """True if a letter says what a change of the player's keys requires: "old" asks for it, "new" confirms it.
 
     A revocation must name its place: nothing else of that change is signed.
     """
@@ -132,7 +130,7 @@ def _says(form: AnyForm, spoken: Spoken, who: str, change: KeyChange, player: Pl
 
 
 def unfit(letter: Letter) -> Phrase | None:
-    """Why a letter may not be shown to others, if so: it goes to opponents as proof of a new key."""
+    """The reason why a letter may not be shown to others, if any: it goes to opponents as proof of a new key."""
     text = "\n".join([letter.subject, letter.text or "", *map(_text, letter.parts)])
     if masked(text) != text:
         return Phrase("it holds what looks like a recovery code")
@@ -144,7 +142,7 @@ def unfit(letter: Letter) -> Phrase | None:
 
 
 def _text(part: Part) -> str:
-    """What people can read in a part; the bytes of a signature may look like anything by chance."""
+    """The readable text of a part; the bytes of a signature may look like anything by chance."""
     try:
         return part.content.decode()
     except UnicodeDecodeError:

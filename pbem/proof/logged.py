@@ -1,4 +1,4 @@
-"""What many letters show of a match in its server's log, brought down to what is worth showing.
+"""The proofs in many letters that a match is in its server's log, reduced to those worth showing.
 
 Letters are anybody's: what proves nothing must not take the place of what does. The page that shows it verifies all
 of it again. Implements docs/witnesses.md.
@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
     from pbem.proof.kept import Logged
 
-__all__ = ["latest"]
-
 
 def latest(found: Iterable[Logged], bundle: Bundle, witnesses: Sequence[VerifierKey] = ()) -> list[tuple[int, str]]:
-    """Of each witness the proof of the latest entry that it saw, and of that the earliest, by entries.
+    """The earliest proof of the latest entry that each witness saw, by entries.
 
     Of the witnesses that are named here, a cosignature must hold. Beside those proofs comes that of the latest entry
     that does not lead to the bundle's: it may show that the end was cut off. Raises KeyError, TypeError and

@@ -7,28 +7,25 @@ letter and its evidence alone. Implements protocol.md, "Identity", level `mailbo
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pbem.match.transcript import sha256_hex
+from pbem.match.transcript import is_time, sha256_hex, utc
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pbem.mail.message import Letter
     from pbem.match.documents import Evidence
     from pbem.match.state import Match
 
-__all__ = ["place", "shown_tokens", "vouched"]
-
 _TOKEN = re.compile(r"\.([a-z2-7]{20})@")
 
 _SEARCHED = 20_000
-"""How many characters of a text are searched for a quoted address."""
-
-_TIME = "%Y-%m-%dT%H:%M:%SZ"
+"""The number of characters of a text that are searched for a quoted address."""
 
 
 def place(game: int, turn: int) -> str:
-    """How evidence writes the place of the letter that brought a token (turn 0: the setup, or the agreement)."""
+    """The place of the letter that brought a token, as evidence writes it (turn 0: the setup, or the agreement)."""
     return f"game {game} turn {turn}"
 
 
@@ -48,11 +45,11 @@ def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -
         return "the letter does not show the reply address that the evidence names"
     if match.seq and not _was_here(evidence.place, match, waited=waited):
         return f"the letter that it answers was about {evidence.place}"
-    received = _moment(evidence.received)
     if evidence.mail != sha256_hex(letter.raw):
         return "the evidence is about another letter"
-    if received is None:
+    if not is_time(evidence.received):
         return "the evidence does not say when the letter was received"
+    received = utc(evidence.received)
     if evidence.by == "dkim":
         return _signed(letter, evidence, received)
     from pbem.identity.sender_auth import vouch
@@ -63,7 +60,7 @@ def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -
 
 
 def _signed(letter: Letter, evidence: Evidence, received: datetime) -> str:
-    """Why no DKIM signature holds with the kept record of its key; other signatures have no part in it."""
+    """The reason why no DKIM signature holds with the kept record of its key, whatever other signatures do."""
     from pbem.identity import dkim
 
     found, verdict = dkim.signatures(letter)
@@ -77,15 +74,8 @@ def _signed(letter: Letter, evidence: Evidence, received: datetime) -> str:
     return verdict.reason
 
 
-def _moment(text: str) -> datetime | None:
-    try:
-        return datetime.strptime(text, _TIME).replace(tzinfo=UTC)
-    except ValueError:
-        return None
-
-
 def _was_here(written: str, match: Match, *, waited: bool) -> bool:
-    """Whether an answer to a letter about that place can count here."""
+    """True if an answer to a letter about that place can count here."""
     found = re.fullmatch(r"game ([0-9]{1,9}) turn ([0-9]{1,9})", written)
     if found is None or int(found[1]) != match.game:
         return False

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pbem.proof.compare.finding import NamedLetter
     from pbem.verifier_key import VerifierKey
 
-__all__ = ["Proof", "against", "prove"]
-
 
 class Proof(msgspec.Struct, frozen=True):
     """The result of verifying a bundle and comparing it with kept letters."""
@@ -36,7 +34,7 @@ class Proof(msgspec.Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether the bundle holds, and no letter contradicts it."""
+        """True if the bundle holds, and no letter contradicts it."""
         return self.checks[-1].holds and not self.accusing
 
     @property

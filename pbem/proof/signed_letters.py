@@ -1,4 +1,4 @@
-"""What a signed letter said: from raw bytes to the form that a match understands, at the desk and at verification.
+"""Signed letters: from raw bytes to the form that a match understands, at the desk and at verification.
 
 This module joins rooms that may not know each other: reading (mail), signatures (identity) and the life of a match.
 No store, no effect. Implements protocol.md, "Identity".
@@ -26,7 +26,7 @@ from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal
 from pbem.match.remaking import Sentence, UnvouchedError
 from pbem.match.signed import at_reply_address
-from pbem.match.step import Environment, Step
+from pbem.match.step import misplaced
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
@@ -55,21 +55,10 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.match.pinned_keys import KeyChange
     from pbem.match.remaking import Proving
-    from pbem.match.state import Match, MatchPlace
+    from pbem.match.signed import Signed
+    from pbem.match.state import Match
     from pbem.proof.bundle import Bundle
     from pbem.requests import AnyForm, InMatch, Requested
-
-__all__ = [
-    "VOCABULARY",
-    "Heard",
-    "Letters",
-    "heard",
-    "misdated",
-    "said",
-    "shown",
-    "signed_agreement",
-    "words",
-]
 
 VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
 """The words by which a signed form is found in a letter."""
@@ -78,7 +67,7 @@ _SHOWN: Final = Limits(message_bytes=64 << 20, message_lines=1_000_000)
 """Wider than a server's: as UTF-8, what it took may have three times as many octets."""
 
 _UNCLEAR = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
-"""What some programs take for the end of a line or of the text, and others for nothing, or for a blank."""
+"""Characters that some programs take for the end of a line or of the text, and others for nothing, or for a blank."""
 
 
 class Letters:
@@ -86,38 +75,31 @@ class Letters:
 
     def __init__(self, papers: Mapping[str, bytes]) -> None:
         self.papers = papers
+        self.used: set[str] = set()
+        """The papers that were read: a bundle holds no others."""
         self._effects: set[tuple[object, ...]] = set()
-        """What each letter has brought about so far."""
+        """The effects of each letter so far."""
         self._tokens: dict[str, tuple[bytes, str, str]] = {}
         """The letter that each reply address let count, what that was about, and when it came."""
 
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle."""
-        try:
-            return self.papers[path]
-        except KeyError:
-            return None
+        self.used.add(path)
+        return self.papers.get(path)
 
     def said(
-        self,
-        match: Match,
-        wanted: SignedForm[Requested],
-        seat: int,
-        letter: bytes,
-        paper: Proving | None,
-        evidence: bytes,
-        received: str,
+        self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
         """The form in a letter that asks for what is wanted, after checking that it is the player's.
 
         Raises ValueError if it is not.
         """
         waited = not isinstance(paper, Sentence | None)
-        reading = self._read(match, seat, letter, paper, evidence, waited=waited)
-        self._judge_once(match, (wanted.request, wanted.turn), seat, letter, paper, evidence, received)
+        reading = self._read(match, seat, signed, paper, waited=waited)
+        self._judge_once(match, (wanted.request, wanted.turn), seat, signed, paper)
         if len(reading) > 1 and commands.row_of(wanted.request).alone:
             raise ValueError(f"holds more than its `{commands.row_of(wanted.request).name}`")
-        found = _that_ask(reading, match, wanted, seat, evidence)
+        found = _that_ask(reading, match, wanted, seat, signed.evidence)
         if not found:
             raise ValueError(f"holds no `{_called(wanted)}` for this place")
         if _withdraws(reading, match, wanted, seat):
@@ -125,48 +107,41 @@ class Letters:
         return next((form for form in found if _stood(form, match, seat, paper)), found[-1])
 
     def _judge_once(
-        self,
-        match: Match,
-        what: tuple[object, ...],
-        seat: int,
-        letter: bytes,
-        paper: Proving | None,
-        evidence: bytes,
-        received: str,
+        self, match: Match, what: tuple[object, ...], seat: int, signed: Signed, paper: Proving | None
     ) -> None:
         """Check that no letter has one effect twice, no reply address serves two letters, and dates are possible."""
-        if fault := misdated(_opened(letter), datetime.fromisoformat(received)):
+        if fault := misdated(_opened(signed.raw), datetime.fromisoformat(signed.received)):
             raise ValueError(str(fault))
         turn = match.turn if match.phase == "playing" else 0
         rev = paper.rev if isinstance(paper, Withdrawal | Sentence) else 0
-        effect = (letter, *what, seat, match.game, turn, rev)
+        effect = (signed.raw, *what, seat, match.game, turn, rev)
         if effect in self._effects:
             raise ValueError("this letter had this effect before")
         self._effects.add(effect)
-        if evidence:
-            vouching = Evidence.read(evidence.decode())
-            if vouching.received != received:
+        if signed.evidence:
+            vouching = Evidence.read(signed.evidence.decode())
+            if vouching.received != signed.received:
                 raise ValueError("its evidence names another time")
-            use = (letter, vouching.place, received)
+            use = (signed.raw, vouching.place, signed.received)
             before = self._tokens.setdefault(vouching.token, use)
             if before[0] != use[0]:
                 raise ValueError("its reply address let another letter count before")
             if before != use:
                 raise UnvouchedError("names another place or time than where this letter counted before")
 
-    def unused(self, match: Match, seat: int, letter: bytes, receipt: Receipt, evidence: bytes) -> None:
+    def unused(self, match: Match, seat: int, signed: Signed, receipt: Receipt) -> None:
         """Check that orders sent in advance, or by a player who resigned, could not be played; raises ValueError."""
         turn = DEFAULT if receipt.by_default else match.turn
         wanted = SignedForm(SubmitOrders(match=match.id), rev=receipt.rev, turn=turn)
-        reading = self._read(match, seat, letter, receipt, evidence, waited=True, former=True)
+        reading = self._read(match, seat, signed, receipt, waited=True, former=True)
         if receipt.player != match.name(seat):
             raise ValueError(f"its receipt names {receipt.player}")
-        self._judge_once(match, ("unused", turn), seat, letter, receipt, evidence, receipt.received)
+        self._judge_once(match, ("unused", turn), seat, signed, receipt)
         if _withdraws(reading, match, wanted, seat):
             raise ValueError(f"holds `{_called(wanted)}` and its own `clear`")
         if not receipt.by_default and match.left.get(seat) != match.turn:
-            reading = [command for command in reading if _in_advance(command.form, match, evidence)]
-        found = _that_ask(reading, match, wanted, seat, evidence)
+            reading = [command for command in reading if _in_advance(command.form, match, signed.evidence)]
+        found = _that_ask(reading, match, wanted, seat, signed.evidence)
         found = [form for form in found if _storable(form, match, seat)]
         if not found:
             raise ValueError(f"holds no `{_called(wanted)}` for this place that could be stored")
@@ -185,9 +160,8 @@ class Letters:
         self,
         match: Match,
         seat: int,
-        letter: bytes,
+        signed: Signed,
         paper: Proving | None,
-        evidence: bytes,
         *,
         waited: bool,
         former: bool = False,
@@ -198,23 +172,21 @@ class Letters:
         `former` keys count if the question is why something no longer counts.
         """
         player = match.players[seat - 1]
-        if evidence:
-            level, (key, text) = "mailbox", self._vouched(match, seat, letter, evidence, waited=waited, former=former)
+        if signed.evidence:
+            level, (key, text) = "mailbox", self._vouched(match, seat, signed, waited=waited, former=former)
         else:
             keys = player.keys_at(match.prev) if waited else player.keys
             if former:
                 keys = (*player.keys, *(key for _, key in player.former))
-            level, (key, text) = "key", self._signed(match, seat, letter, keys)
+            level, (key, text) = "key", self._signed(match, seat, signed.raw, keys)
         if isinstance(paper, Receipt | Withdrawal) and (paper.level, paper.key) != (level, key):
             raise ValueError("the receipt names another level or key")
         return commands.parse(text).commands
 
     @staticmethod
-    def _vouched(
-        match: Match, seat: int, letter: bytes, content: bytes, *, waited: bool, former: bool
-    ) -> tuple[str, str]:
+    def _vouched(match: Match, seat: int, signed: Signed, *, waited: bool, former: bool) -> tuple[str, str]:
         """The basis of a letter at level `mailbox`, and its text; it counts only for a player without a key."""
-        player, vouching = match.players[seat - 1], Evidence.read(content.decode())
+        player, vouching = match.players[seat - 1], Evidence.read(signed.evidence.decode())
         if match.terms.keys == "demanded":
             raise ValueError("is not signed, and this match demands a signature by a key")
         if not (player.mailbox and (former or player.mailbox_at(match.prev))):
@@ -224,7 +196,7 @@ class Letters:
         if match.seq and vouching.match != match.id:  # a proposal answers a letter of no match
             raise ValueError("the evidence belongs to another match")
         try:
-            found = _opened(letter)
+            found = _opened(signed.raw)
         except Unreadable as error:
             raise ValueError(f"cannot be read: {error}") from error
         sender = (found.sender or "").lower()
@@ -238,9 +210,7 @@ class Letters:
     def _signed(match: Match, seat: int, letter: bytes, keys: Iterable[Mapping[str, str]]) -> tuple[str, str]:
         """The key that signed a letter, and the signed text."""
         try:
-            # Expiry was judged at receipt; a bundle is verified at any time after, and does not say when that was.
-            verdict = identity.judge(_opened(letter), _all_listed(keys), match.server, words=VOCABULARY)
-            text = said(verdict) if verdict.kind == "valid" else ""
+            verdict, text = _by_keys(letter, keys, match.server)
         except Unreadable as error:
             raise ValueError(f"cannot be read: {error}") from error
         if verdict.kind != "valid":
@@ -251,22 +221,19 @@ class Letters:
         """Check that the letters of a key change prove it; raises ValueError."""
         player = match.players[seat - 1]
         for who, raw in change.letters.items():
-            keys = _all_listed(player.keys if who == "old" else change.added)
             try:
-                letter = read(raw)
-                verdict = identity.judge(letter, keys, match.server, words=VOCABULARY)
-                found = commands.parse(said(verdict)).commands if verdict.kind == "valid" else []
+                verdict, text = _by_keys(raw, player.keys if who == "old" else change.added, match.server)
             except Unreadable as error:
                 raise ValueError(f"the {who} key's letter cannot be read: {error}") from error
             if verdict.kind != "valid":
                 raise ValueError(f"the signature of {player.name}'s {who} key does not hold: {verdict.reason}")
-            spoken = key_changes.Spoken(letter, verdict, found)
+            spoken = key_changes.Spoken(_opened(raw), verdict, commands.parse(text).commands)
             if not key_changes.says(spoken, who, change, player, match.server):
                 raise ValueError(f"the letter signed by the {who} key does not say so")
 
 
 _IN_ITS_WORDS = (SubmitSetup, SubmitOrders, Sections)
-"""What no entry holds: what such a request says, its letter alone has."""
+"""The requests whose words no entry holds, only their letter."""
 
 
 def _that_ask(
@@ -288,7 +255,7 @@ def _that_ask(
 
 
 def _is_wanted(form: AnyForm, wanted: AnyForm) -> bool:
-    """Whether a form asks for what is wanted, and names each part of its place."""
+    """True if a form asks for what is wanted, and names each part of its place."""
     asked = form.request
     if isinstance(asked, _IN_ITS_WORDS):
         same = type(asked) is type(wanted.request) and asked.match == cast("InMatch", wanted.request).match
@@ -304,7 +271,7 @@ _PLACE = ("server", "player", "prev", "rev", "game", "turn")
 
 
 def _called(wanted: AnyForm) -> str:
-    """How a fault calls what is wanted: by its command, and what this says."""
+    """The command and words by which a fault names the wanted request."""
     request = wanted.request
     if isinstance(request, Accept):
         return "agreed"
@@ -322,7 +289,7 @@ def _called(wanted: AnyForm) -> str:
 
 
 def _withdraws(reading: Sequence[AnyCommand], match: Match, wanted: AnyForm, seat: int) -> bool:
-    """Whether a letter that brings a setup or orders withdraws them, too."""
+    """True if a letter that brings a setup or orders withdraws them, too."""
     if not isinstance(wanted.request, SubmitSetup | SubmitOrders):
         return False
     cleared = SignedForm(Clear(match=match.id), game=wanted.game, turn=wanted.turn)
@@ -332,16 +299,15 @@ def _withdraws(reading: Sequence[AnyCommand], match: Match, wanted: AnyForm, sea
 
 
 def _stood(form: AnyForm, match: Match, seat: int, paper: Proving | None) -> bool:
-    """Whether the desk accepted this form in a letter that holds several: the refused ones count for nothing.
+    """True if the desk accepted this form in a letter that holds several: the refused ones count for nothing.
 
     Of forms with one revision, the desk accepts the first legal one; an opening itself says which setup it was.
     """
     if isinstance(paper, Sentence):
-        return not _at(match).misplaced(form, seat, None, **match.place)
+        return not misplaced(match, form, seat, None, **match.place)
     if isinstance(paper, Withdrawal):
-        playing = match.phase == "playing"
-        place: MatchPlace = {"turn": paper.turn} if playing else {"game": match.game}
-        return not _at(match).misplaced(form, seat, None, in_advance=playing, **place)
+        in_advance = match.phase == "playing"
+        return not misplaced(match, form, seat, None, in_advance=in_advance, **match.place_of(paper.turn))
     if not isinstance(form.request, SubmitSetup | SubmitOrders):
         return True
     if (form.server, form.player) != (match.server, match.name(seat)) or form.prev is None:
@@ -361,7 +327,7 @@ def _stood(form: AnyForm, match: Match, seat: int, paper: Proving | None) -> boo
 
 
 def _in_advance(form: AnyForm, match: Match, evidence: bytes) -> bool:
-    """Whether a form came before its turn was due, by the head that it cites and the letter that it answers."""
+    """True if a form came before its turn was due, by the head that it cites and the letter that it answers."""
     if evidence and Evidence.read(evidence.decode()).place == place_of(match.game, match.turn):
         return False
     if form.prev is None:
@@ -370,18 +336,13 @@ def _in_advance(form: AnyForm, match: Match, evidence: bytes) -> bool:
 
 
 def _storable(form: SignedForm[SubmitOrders], match: Match, seat: int) -> bool:
-    """Whether the desk could have stored a form for the turn that is due now, or as default orders."""
+    """True if the desk could have stored a form for the turn that is due now, or as default orders."""
     if form.turn == DEFAULT and match.terms.miss != "default":
         return False
-    if _at(match).misplaced(form, seat, None, in_advance=True, turn=form.turn):
+    if misplaced(match, form, seat, None, in_advance=True, turn=form.turn):
         return False
     assert match.position is not None
     return not match.rules.ahead(match.position, seat, form.turn or DEFAULT, form.request.text)
-
-
-def _at(match: Match) -> Step:
-    """A step of this match in which nothing happens, to judge where a form belongs."""
-    return Step(match, Environment(datetime.min.replace(tzinfo=UTC), bytes, "", ""))
 
 
 EARLY, LATE = timedelta(days=1), timedelta(days=10)
@@ -390,7 +351,7 @@ tried for five days, and written before."""
 
 
 def misdated(letter: Letter, received: datetime) -> Phrase | None:
-    """Why a letter's date cannot be true, given the time of its receipt; an unreadable date is ignored."""
+    """The fault of a date that cannot be true at the time of receipt; an unreadable date is ignored."""
     dates = letter.values("date")
     if len(dates) != 1:
         return None
@@ -423,13 +384,13 @@ class Heard(msgspec.Struct, frozen=True):
 
     verdict: Verdict
     text: str
-    """What commands are read from."""
+    """The text from which commands are read."""
     words: str = ""
     """SHA-256 of what was signed, whatever its dress; empty where nothing is."""
 
 
 def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = read) -> Heard:
-    """What a judged letter says; its verdict is `refused` if other programs might read the signed bytes differently.
+    """A judged letter as it counts; the verdict is `refused` if programs might read the signed bytes differently.
 
     Only for receipt: letters accepted before are verified by the verdict.
     """
@@ -448,7 +409,7 @@ def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = re
 
 
 def shown(content: bytes, keys: Iterable[str], server: str) -> Heard:
-    """What a signed text says to the players who are shown it, each key of its signer as public text.
+    """A signed text as the players who are shown it read it, with its signer's keys as public text.
 
     The server at receipt and the others' programs call this alike, over the same octets: no letter counts that the
     others would read differently. Raises `BadKey`.
@@ -466,14 +427,17 @@ def shown(content: bytes, keys: Iterable[str], server: str) -> Heard:
 
 
 def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
-    """Why the signed bytes are not the same text for everybody, if so."""
+    """The reason why programs may read the signed bytes differently, if there is one."""
     # A text signature of OpenPGP holds whether lines end in CR or LF (RFC 9580 5.2.1.2), in the headers, too.
     around = verdict.signed.decode("latin-1")
     text: str | None = ""
-    if entity is None:
-        text = _strictly(verdict.signed)
-    elif entity.plain is not None:
-        text = entity.plain.unaltered
+    try:
+        if entity is None:
+            text = verdict.signed.decode()
+        elif entity.plain is not None:
+            text = entity.plain.unaltered
+    except UnicodeDecodeError:
+        text = None
     if text is None:
         return Phrase("The signed text is not in the character set that its letter declares: send it as UTF-8.")
     odd = _UNCLEAR.search(text) or re.search(r"\r(?!\n)|\0", around)
@@ -484,13 +448,6 @@ def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
         " it again.",
         name=f"U+{ord(odd[0]):04X}",
     )
-
-
-def _strictly(data: bytes) -> str | None:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def words(text: str, files: Iterable[bytes] = ()) -> str:
@@ -510,15 +467,23 @@ def _parsed(public: str) -> Key:
 
 
 def signed_agreement(found: Bundle, seat: int) -> str:
-    """What the key of a seat signed when it agreed, in a bundle that holds; nothing at level `mailbox`."""
+    """The text that a seat signed when it agreed, in a bundle that holds; nothing at level `mailbox`."""
     keys = found.entries[0].body["players"][str(seat)]["keys"]
     letter = found.papers[f"letters/agreed-seat-{seat}.eml"]
     server = str(found.entries[0].body["server"])
     try:
-        verdict = identity.judge(_opened(letter), _all_listed(keys), server, words=VOCABULARY)
-        return said(verdict) if verdict.kind == "valid" else ""
+        return _by_keys(letter, keys, server)[1]
     except (Unreadable, ValueError):
         return ""
+
+
+def _by_keys(raw: bytes, keys: Iterable[Mapping[str, str]], server: str) -> tuple[Verdict, str]:
+    """The verdict on a letter by one player's listed keys, and the signed text; raises `Unreadable` and ValueError.
+
+    Expiry was judged at receipt; a bundle is verified at any time after, and does not say when that was.
+    """
+    verdict = identity.judge(_opened(raw), _all_listed(keys), server, words=VOCABULARY)
+    return verdict, said(verdict) if verdict.kind == "valid" else ""
 
 
 def _all_listed(keys: Iterable[Mapping[str, str]]) -> list[Key]:
@@ -538,7 +503,7 @@ def _listed(key: Mapping[str, str]) -> Key:
 
 
 def _agrees(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
-    """Whether a form accepts the terms by their hash, which stands for the place, or proposes exactly these."""
+    """True if a form accepts the terms by their hash, which stands for the place, or proposes exactly these."""
     asked = form.request
     if isinstance(asked, Accept):
         return asked == Accept(match=match.id, hash=match.rules_hash)

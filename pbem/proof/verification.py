@@ -1,13 +1,14 @@
 """The proof: checks a bundle from its first byte to its last, without a server and without a network.
 
 It checks the chain, the server's signatures, every letter's signature and every commitment, and makes every entry
-again from the letters and the rules. The reading of letters is handed in: what a letter says, and whether that is
-what its entry tells, is decided in `signed_letters`. Implements protocol.md, "Transcript".
+again from the letters and the rules. What a letter says, and whether that is what its entry tells, is decided in
+`signed_letters`. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from itertools import count
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,10 +24,10 @@ from pbem.proof import bundle
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.match.remaking import Source
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.proof.bundle import Bundle
+    from pbem.proof.signed_letters import Letters
 
 __all__ = ["Check", "Ordered", "Proved", "verify"]
 
@@ -40,30 +41,23 @@ class Check(msgspec.Struct, frozen=True):
     seq: int | None = None
     path: str | None = None
     orders: tuple[Ordered, ...] = ()
-    """Of an entry `turn`: who gave the orders, and how that is known."""
+    """The orders of an entry `turn`: who gave them, and how that is known."""
 
 
 class Proved(msgspec.Struct):
-    """What a bundle proved, for later use: filled while its checks are made."""
+    """The results of a verification, for later use: filled while its checks are made."""
 
     bundle: Bundle | None = None
     match: Match | None = None
     """The match after all entries that are open."""
     told: list[Notice] = msgspec.field(default_factory=list)
     telling: bool = True
-    """Whether `told` is wanted: it holds the match as it was after each turn."""
+    """True if `told` is wanted: it holds the match as it was after each turn."""
     server_key: str | None = None
 
 
-class SourceMaker(Protocol):
-    """A function that makes the source for the letters of a bundle."""
-
-    def __call__(self, papers: Mapping[str, bytes]) -> Source:
-        """The source over these papers."""
-
-
 def verify(
-    content: bytes, reader: SourceMaker, server_key: str | None = None, proved: Proved | None = None
+    content: bytes, reader: type[Letters], server_key: str | None = None, proved: Proved | None = None
 ) -> Iterator[Check]:
     """Check a bundle; yields each check, and none after the first that fails.
 
@@ -81,7 +75,7 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
-def _checks(content: bytes, reader: SourceMaker, server_key: str | None, proved: Proved) -> Iterator[Check]:
+def _checks(content: bytes, reader: type[Letters], server_key: str | None, proved: Proved) -> Iterator[Check]:
     try:
         found = bundle.read(content)
         proved.bundle = found
@@ -133,9 +127,8 @@ def _signatures(found: Bundle, match: Match, server_key: str | None) -> str:
     return f"each head signed by {match.server} with {key} ({known})"
 
 
-def _walk(found: Bundle, reader: SourceMaker, proved: Proved) -> Iterator[Check]:
-    watched = _Watched(found.papers)
-    source = reader(watched)
+def _walk(found: Bundle, reader: type[Letters], proved: Proved) -> Iterator[Check]:
+    source = reader(found.papers)
     until = _revealed(found)
     checks: list[Check] = []
     try:
@@ -144,13 +137,13 @@ def _walk(found: Bundle, reader: SourceMaker, proved: Proved) -> Iterator[Check]
             source,
             until=until,
             passed=lambda entry: checks.append(_passed(entry, found.papers)),
-            told=proved.told.append if proved.telling else None,
+            told=proved.told.extend if proved.telling else None,
         )
     except TranscriptError:
         yield from checks
         raise
     yield from checks
-    rest = found.papers.keys() - watched.keys()
+    rest = found.papers.keys() - source.used
     if until < len(found.entries):
         _begins(match, found.entries[until])
         yield _unrevealed(found, until, rest)
@@ -160,20 +153,8 @@ def _walk(found: Bundle, reader: SourceMaker, proved: Proved) -> Iterator[Check]
     yield Check(True, "result", _result(match))
 
 
-class _Watched(dict[str, bytes]):
-    """The papers of a bundle, recording which were read: no paper may be in it that no entry names."""
-
-    def __init__(self, papers: Mapping[str, bytes]) -> None:
-        super().__init__()
-        self._papers = papers
-
-    def __missing__(self, path: str) -> bytes:
-        content = self[path] = self._papers[path]
-        return content
-
-
 def _revealed(found: Bundle) -> int:
-    """How many entries can be checked in full: up to the game that has begun and is not revealed yet.
+    """The number of entries that can be checked in full: up to the game that has begun and is not revealed yet.
 
     In a sealed match, all: its bundles hold the papers of a game that runs.
     """
@@ -198,19 +179,15 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     game = found.entries[until].body.get("game")
     seats = len(found.entries[0].body["terms"]["players"])
     named = dict(_named(found.entries[until]))
+    turns = count(1)
     for entry in found.entries[until + 1 :]:
-        if entry.type == "keys":
-            named.update(_named(entry))
-    following = [entry for entry in found.entries[until + 1 :] if not _between(entry, seats)]
-    for turn, entry in enumerate(following, start=1):
-        if (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, turn):
+        if _between(entry, seats):
+            named.update(_named_letter(entry))
+        elif (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, next(turns)):
             raise TranscriptError(
                 entry.seq, None, f"`{entry.type}` does not follow here: game {game} is not revealed"
             )
         named.update(_named(entry))
-    for entry in found.entries[until + 1 :]:
-        if _between(entry, seats):
-            named.update(_named_letter(entry))
     for path in sorted(rest & named.keys()):
         if path.startswith(("openings/", "receipts/")) and sha256_hex(found.papers[path]) == named[path]:
             try:
@@ -232,9 +209,9 @@ def _named(entry: Entry) -> Sequence[tuple[str, str]]:
 
 
 def _between(entry: Entry, seats: int) -> bool:
-    """Whether an entry may occur between the turns of an unrevealed game of this many players."""
-    kind = events.TYPES.get(entry.type)
-    return kind is not None and kind.between and seats >= kind.among
+    """True if an entry may occur between the turns of an unrevealed game of this many players."""
+    kind = events.TYPES[entry.type]
+    return kind.between and seats >= kind.among
 
 
 def _named_letter(entry: Entry) -> Iterator[tuple[str, str]]:

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Mapping
 
-__all__ = ["ComplaintListener", "Complaints"]
-
-PAUSE = 60.0  # seconds in which a kind of complaint is told once
-KINDS = 100  # of so many it is known when they were told last
+PAUSE = 60.0  # seconds in which a kind of complaint is logged once
+KINDS = 100  # of so many it is known when they were logged last
 
 _WORDS = re.compile(r"[A-Za-z .,'-]{0,60}")
 
@@ -32,8 +30,8 @@ class Complaints:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._told: dict[tuple[str, str, str], tuple[float, int]] = {}
-        """When a kind was told, and how often it was met since."""
+        self._logged: dict[tuple[str, str, str], tuple[float, int]] = {}
+        """The time at which a kind was last logged, and how often it was met since."""
 
     def __call__(self, _loop: asyncio.AbstractEventLoop, context: Mapping[str, object]) -> None:
         """A complaint of the event loop."""
@@ -46,13 +44,13 @@ class Complaints:
         words = found[0].strip() if found else ""
         trouble = errno.errorcode.get(error.errno or 0, "") if isinstance(error, OSError) else ""
         kind = (who, words, trouble or type(error).__name__)
-        told, more = self._told.get(kind, (-PAUSE, 0))
-        if self._clock() - told < PAUSE:
-            self._told[kind] = (told, more + 1)
+        logged, more = self._logged.get(kind, (-PAUSE, 0))
+        if self._clock() - logged < PAUSE:
+            self._logged[kind] = (logged, more + 1)
             return
-        if len(self._told) >= KINDS:
-            self._told.clear()
-        self._told[kind] = (self._clock(), 0)
+        if len(self._logged) >= KINDS:
+            self._logged.clear()
+        self._logged[kind] = (self._clock(), 0)
         facts: dict[str, object] = {"trouble": trouble} if trouble else {}
         if more:
             facts["more"] = more

@@ -11,8 +11,6 @@ from pbem.mail.dkim_signing import DkimSigner
 if TYPE_CHECKING:
     from pbem.config.server import Config
 
-__all__ = ["open_composer"]
-
 
 def open_composer(config: Config, generation: int) -> Composer:
     """The composer of a server whose store is of this generation; raises `BadDkimKey`."""

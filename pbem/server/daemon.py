@@ -17,9 +17,10 @@ import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
 
 import structlog
 
@@ -45,6 +46,7 @@ from pbem.smtp.dns import Asker, txt
 from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.intake import Intake, IntakePlace
 from pbem.smtp.storing import Refusal
+from pbem.smtp.waiting import is_set_within
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
@@ -75,8 +77,6 @@ if TYPE_CHECKING:
     from pbem.store.inbox import Envelope
     from pbem.store.own_keys import OwnKeys
 
-__all__ = ["Daemon", "StartError", "write_ready"]
-
 QUICK = 0.005  # seconds: a commit that takes no longer may keep the event loop
 TOGETHER = 64  # letters in one commit: so long nobody waits for the others' sealing
 TOO_MANY_TODAY = "450 4.7.1 too many letters from your network, come again tomorrow"
@@ -90,7 +90,7 @@ Arguments = TypeVarTuple("Arguments")
 
 
 class _Running(Protocol):
-    """What runs in a task of its own until it is stopped."""
+    """A part of the server that runs in a task of its own until it is stopped."""
 
     async def work(self) -> None:
         """Run until `stop`."""
@@ -103,45 +103,30 @@ class StartError(Exception):
     """The server cannot start; the message says why, for the operator."""
 
 
+@dataclass(eq=False)
 class Daemon:
     """One running server. Raises `StartError` from `run`; time, randomness and the desk are handed in."""
 
-    def __init__(  # noqa: PLR0913 - the outside world, handed in piece by piece
-        self,
-        config: Config,
-        *,
-        now: Callable[[], datetime] = now,
-        random: Callable[[int], bytes] = os.urandom,
-        desk: OpenDesk = open_desk,
-        place: OpenPlace = OwnProcess,
-        reader: Callable[[Limits], Reader] = Worker,
-        transport: Transport | None = None,
-        resolve: Resolve | None = None,
-        house: Callable[[str], Sequence[str]] = command,
-        ready: Callable[[Sequence[IntakePlace]], None] = lambda _: None,
-        environment: Mapping[str, str] = os.environ,
-        points: Failpoints = passing,
-        roles: frozenset[Role] = ALL,
-        disk: Disk = THIS_DISK,
-        longest_wait: float = LONGEST_WAIT,
-    ) -> None:
-        self._config = config
-        self._now = now
-        self._random = random
-        self._name = "" if isinstance(config.store, Path) else f"{random(8).hex()}."
-        """By what this server is known among those that share its store."""
-        self._roles = roles
-        self._supplies = Supplies(config, now, random, desk, reader, points, self._name, disk, longest_wait)
-        self._open_place = place
-        self._open_reader = reader
-        self._transport = transport
-        self._resolve = resolve or txt()
-        self._house_command = house
-        self._ready = ready
-        self._environment = environment
-        self._points = points
-        self._disk = disk
-        self._longest_wait = longest_wait
+    config: Config
+    _: KW_ONLY
+    now: Callable[[], datetime] = now
+    random: Callable[[int], bytes] = os.urandom
+    desk: OpenDesk = open_desk
+    place: OpenPlace = OwnProcess
+    reader: Callable[[Limits], Reader] = Worker
+    transport: Transport | None = None
+    resolve: Resolve = field(default_factory=txt)
+    house: Callable[[str], Sequence[str]] = command
+    ready: Callable[[Sequence[IntakePlace]], None] = lambda _: None
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    points: Failpoints = passing
+    roles: frozenset[Role] = ALL
+    disk: Disk = THIS_DISK
+    longest_wait: float = LONGEST_WAIT
+
+    def __post_init__(self) -> None:
+        self._name = "" if isinstance(self.config.store, Path) else f"{self.random(8).hex()}."
+        """This server's name among those sharing the store."""
         self._quick = False
         self._lock: Lock | None = None
         self._stop = asyncio.Event()
@@ -149,7 +134,7 @@ class Daemon:
         self._admission_thread = ThreadPoolExecutor(1, "admission")
         self._in_doubt = Shares(*IN_DOUBT)
         self._desk: DeskPlace | None = None
-        """Where this server's desk works, if it has one."""
+        """The place of this server's desk, if it has one."""
         self._others: list[asyncio.Event] = []
 
     async def run(self) -> None:
@@ -175,8 +160,8 @@ class Daemon:
             self._desk.wake()
 
     async def _serve(self, stack: AsyncExitStack) -> None:
-        config = self._config
-        if self._roles != ALL and not self._name:
+        config = self.config
+        if self.roles != ALL and not self._name:
             raise StartError(f"{config.store} is a file and has one server, which does everything: leave --roles out")
         known = is_there(config.store)
         if not known:
@@ -191,14 +176,25 @@ class Daemon:
         places = await self._listen(intake)
         metrics = await self._give_figures(places, stack)
         self._flood = Flood(asyncio.get_running_loop().time)
-        if Role.DESK in self._roles:
-            self._desk = self._open_place(self._supplies, self._wake_others)
+        if Role.DESK in self.roles:
+            supplies = Supplies(
+                config,
+                self.now,
+                self.random,
+                self.desk,
+                self.reader,
+                self.points,
+                self._name,
+                self.disk,
+                self.longest_wait,
+            )
+            self._desk = self.place(supplies, self._wake_others)
             stack.push_async_callback(self._desk.close)
         keys = self._open_store(stack, new=not known)
         outbox = Outbox(self._post_base, keys.vault, self._name)
         if self._name:
             # A connection of its own: nobody is to be held dead because letters wait for a lock.
-            self._life_base = stack.enter_context(Database(config.store, disk=self._disk))
+            self._life_base = stack.enter_context(Database(config.store, disk=self.disk))
             self._owners = Owners(self._life_base)
             stack.callback(self._leave)
             self._renew()
@@ -209,22 +205,22 @@ class Daemon:
         from pbem.desk.admission import DeskAdmission
 
         # The examiner of letters beyond a network's limit, on a separate connection.
-        examiner = DeskAdmission(config, self._door_base, keys.vault, self._open_reader)
+        examiner = DeskAdmission(config, self._door_base, keys.vault, self.reader)
         self._admission = stack.enter_context(closing(examiner))
         # Entered last, left first: what still runs in a thread ends before its connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._admission_thread.shutdown)
         if self._desk is not None:
             await self._desk.open(self._lock.files if self._lock else [])
-        means = Means(self._now, self._post, self.wake, self._longest_wait)
+        means = Means(self.now, self._post, self.wake, self.longest_wait)
         deliverer = Deliverer(
             outbox,
-            self._transport or _transport(config, secret),
+            self.transport or _transport(config, secret),
             config.delivery,
             means,
             address=config.mail_address,
             delimiter=config.delimiter if config.return_paths else None,
-            points=self._points,
+            points=self.points,
         )
         await intake.open()
         if metrics:
@@ -237,7 +233,7 @@ class Daemon:
         end = clock() + LAST_MOMENTS
         while True:
             try:
-                return Lock(store, self._disk)
+                return Lock(store, self.disk)
             except OrphanedError:
                 if clock() > end:
                     raise
@@ -245,7 +241,7 @@ class Daemon:
 
     def _begin(self) -> None:
         """Check that a new server can begin here, and that this is not a server whose store is missing."""
-        config = self._config
+        config = self.config
         for path in (config.store_key, config.signing_key):
             if path.exists():
                 raise StartError(
@@ -259,7 +255,7 @@ class Daemon:
 
     def _open_store(self, stack: AsyncExitStack, *, new: bool) -> OwnKeys:
         """Open the store with its keys; if there is none, make it and keys for it."""
-        config = self._config
+        config = self.config
         files = (config.store_key, config.signing_key)
         found: list[OwnKeys] = []
 
@@ -267,31 +263,31 @@ class Daemon:
             if not new and database.engine.version == 0 and any(path.exists() for path in files):
                 raise StartError(f'{config.store} is empty, and was not: see docs/operating.md, "The store is lost"')
             if own_keys.begun(database):
-                found.append(own_keys.load(*files, self._random))
+                found.append(own_keys.load(*files, self.random))
                 own_keys.check(database, found[0])
                 own_keys.check_name(database, config.server)
                 database.engine.check_high_water()
 
         if new and isinstance(config.store, Path):
-            self._lock = stack.enter_context(Lock(config.store, self._disk))
-        disk = self._disk
-        first = Database(config.store, points=self._points, disk=disk, approve=approve)
+            self._lock = stack.enter_context(Lock(config.store, self.disk))
+        disk = self.disk
+        first = Database(config.store, points=self.points, disk=disk, approve=approve)
         self._post_base = stack.enter_context(first)
         if not first.engine.settle_log():
             log.warning("the store's log stays as it is: somebody reads the store")
         if new and self._lock:
             self._lock.cover()
-        keys = found[0] if found else own_keys.make(*files, self._random, disk)
+        keys = found[0] if found else own_keys.make(*files, self.random, disk)
         own_keys.note(first, keys)
         # The intake's own connection: a commit may be made on the event loop, while the post works in its thread.
-        doorstep = stack.enter_context(Database(config.store, points=self._points, disk=disk))
+        doorstep = stack.enter_context(Database(config.store, points=self.points, disk=disk))
         doorstep.engine.leave_log()  # somebody waits for it
         self._inbox = Inbox(doorstep, keys.vault)
-        self._door_base = stack.enter_context(Database(config.store, points=self._points, disk=disk))
+        self._door_base = stack.enter_context(Database(config.store, points=self.points, disk=disk))
         return keys
 
     async def _work(
-        self, deliverer: Deliverer, askers: Mapping[str, Asking], intake: Intake, places: Sequence[IntakePlace]
+        self, deliverer: Deliverer, askers: Mapping[str, Asking[Any]], intake: Intake, places: Sequence[IntakePlace]
     ) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -311,8 +307,8 @@ class Daemon:
             tasks += [asyncio.create_task(one.work(), name=name) for name, one in {**bringers, **workers}.items()]
             if self._name:
                 tasks.append(asyncio.create_task(self._share(), name="share"))
-            self._ready(places)
-            systemd.notify(self._environment, "READY=1")
+            self.ready(places)
+            systemd.notify(self.environment, "READY=1")
             log.info("ready", **{place.protocol: _described(place) for place in places})
             stopped = asyncio.create_task(self._stop.wait(), name="stop")
             tasks.append(asyncio.create_task(self._watch(), name="watch"))
@@ -320,7 +316,7 @@ class Daemon:
             stopped.cancel()
             log.info("stopping")
             with contextlib.suppress(OSError):  # there may be no descriptor to say it by; it stops all the same
-                systemd.notify(self._environment, "STOPPING=1")
+                systemd.notify(self.environment, "STOPPING=1")
         finally:
             self.stop()
             for bringer in bringers.values():
@@ -337,29 +333,28 @@ class Daemon:
         log.info("stopped")
 
     def _bringers(self, intake: Intake) -> dict[str, _Running]:
-        """What brings letters beside the listeners, by its name: the mailbox and the house, if there are any."""
+        """The sources of letters beside the listeners, by name: the mailbox and the house, if there are any."""
         found: dict[str, _Running | None] = {
-            "mailbox": self._fetcher(intake) if self._config.mailbox and Role.INTAKE in self._roles else None,
+            "mailbox": self._fetcher(intake) if self.config.mailbox and Role.INTAKE in self.roles else None,
             "house": self._house(),
         }
         return {name: one for name, one in found.items() if one is not None}
 
-    def _workers(self, deliverer: Deliverer, askers: Mapping[str, Asking]) -> dict[str, _Running]:
+    def _workers(self, deliverer: Deliverer, askers: Mapping[str, Asking[Any]]) -> dict[str, _Running]:
         """The desk, and what sends and asks, as far as this server has these roles, by their names."""
         desk: dict[str, _Running] = {"desk": self._desk} if self._desk is not None else {}
-        return desk | ({"delivery": deliverer, **askers} if Role.POST in self._roles else {})
+        return desk | ({"delivery": deliverer, **askers} if Role.POST in self.roles else {})
 
     async def _watch(self) -> None:
         """Look from time to time, and at the end, where the store is, and how far it has come."""
         while (in_place := self._post_base.engine.in_place()) and not self._stop.is_set():
             await self._note_high_water()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), self._longest_wait)
+            await is_set_within(self._stop, self.longest_wait)
         if in_place:
             await self._note_high_water()
         else:
             raise StartError(
-                f"{self._config.store}, or the log beside it, was moved, exchanged or deleted while the server ran:"
+                f"{self.config.store}, or the log beside it, was moved, exchanged or deleted while the server ran:"
                 ' bring it back as it was. See docs/operating.md, "The store is lost"'
             )
 
@@ -372,10 +367,10 @@ class Daemon:
 
     async def _listen(self, intake: Intake) -> list[IntakePlace]:
         places: list[IntakePlace] = []
-        if Role.INTAKE not in self._roles:
+        if Role.INTAKE not in self.roles:
             return places
-        handed = systemd.sockets(self._environment)
-        for protocol, listener in (("smtp", self._config.smtp), ("lmtp", self._config.lmtp)):
+        handed = systemd.sockets(self.environment)
+        for protocol, listener in (("smtp", self.config.smtp), ("lmtp", self.config.lmtp)):
             if listener.listen.systemd and not handed[protocol]:
                 raise StartError(f"systemd handed over no socket with FileDescriptorName={protocol}")
             if listener.listen:
@@ -383,18 +378,18 @@ class Daemon:
                     places += await intake.listen(protocol, listener, handed[protocol])
                 except OSError as error:
                     raise StartError(f"cannot listen at {listener.listen}: {error.strerror or error}") from error
-        if not places and not self._config.mailbox:
+        if not places and not self.config.mailbox:
             raise StartError("no way in: smtp.listen, lmtp.listen and the mailbox are all empty")
         return places
 
     async def _give_figures(self, places: list[IntakePlace], stack: AsyncExitStack) -> Metrics | None:
         """Listen for whoever wants the figures, if the operator wants that; they are given once all is open."""
-        place = self._config.metrics.listen
+        place = self.config.metrics.listen
         if not place:
             return None
         from pbem.server.metrics import Metrics
 
-        metrics = Metrics(self._figures, self._now)
+        metrics = Metrics(self._figures, self.now)
         stack.callback(metrics.close)
         try:
             places.append(IntakePlace("metrics", host=place.host, port=await metrics.listen(place.host, place.port)))
@@ -409,11 +404,8 @@ class Daemon:
 
     async def _share(self) -> None:
         """Keep reporting that this server lives; look for what others left, and for what came in elsewhere."""
-        while not self._stop.is_set():
-            with contextlib.suppress(TimeoutError):
-                wait = RENEW * (0.75 + self._random(1)[0] / 512)  # not all servers at once
-                await asyncio.wait_for(self._stop.wait(), wait)
-                return
+        # Not all servers at once.
+        while not await is_set_within(self._stop, RENEW * (0.75 + self.random(1)[0] / 512)):
             try:
                 given_back = await asyncio.to_thread(self._renew)
             except StoreError as error:
@@ -426,9 +418,9 @@ class Daemon:
 
     def _renew(self) -> int:
         """Report that this server lives; returns how many letters of dead servers are to be sent again."""
-        now = self._life_base.engine.time(self._now())
+        now = self._life_base.engine.time(self.now())
         with self._life_base.transaction():
-            self._owners.renew(self._name, self._roles, now)
+            self._owners.renew(self._name, self.roles, now)
             return self._owners.release(now)
 
     def _leave(self) -> None:
@@ -441,7 +433,7 @@ class Daemon:
         return Figures(await self._post(survey, self._post_base), self._desk.deaths if self._desk else 0)
 
     def _intake(self) -> Intake:
-        config = self._config
+        config = self.config
         keep: GroupCommit[tuple[Envelope, bytes], bool] = GroupCommit(
             self._keep, TOGETHER, lambda: bool(intake.admission.writing)
         )
@@ -456,14 +448,14 @@ class Daemon:
             accept,
             limits=config.limits,
             delimiter=config.delimiter,
-            reference=lambda: self._random(6).hex(),
-            points=self._points,
+            reference=lambda: self.random(6).hex(),
+            points=self.points,
         )
         return intake
 
     def _fetcher(self, intake: Intake) -> Fetcher:
         """The fetcher of the mailbox's letters, which are kept like all others."""
-        config = self._config
+        config = self.config
 
         async def keep(raw: bytes) -> None:
             await self._keep([(envelope(raw, intake.recipients.knows, config.mail_address), raw)])
@@ -471,8 +463,8 @@ class Daemon:
         async def mark(given: str | None) -> str | None:
             return await self._post(self._mark, f"mailbox {config.mailbox.account(config.mail_address)}", given)
 
-        keeping = Keeping(keep, mark, self._now)
-        return Fetcher(open_mailbox(config), keeping, config.mailbox.poll.total_seconds(), points=self._points)
+        keeping = Keeping(keep, mark, self.now)
+        return Fetcher(open_mailbox(config), keeping, config.mailbox.poll.total_seconds(), points=self.points)
 
     def _mark(self, name: str, given: str | None) -> str | None:
         """Keep a mark under this name, unless another server sharing the store was first; returns the one kept."""
@@ -483,13 +475,13 @@ class Daemon:
 
     def _house(self) -> HouseProgram | None:
         """The program that plays here, if this server starts it."""
-        file = self._config.house.config
-        return HouseProgram(self._house_command(file), Path(file).parent, self._environment) if file else None
+        file = self.config.house.config
+        return HouseProgram(self.house(file), Path(file).parent, self.environment) if file else None
 
-    def _askers(self, means: Means) -> dict[str, Asking]:
-        """Who asks others, by what they ask: the DNS, and those witnesses that are asked by HTTP, if any are."""
-        urls = {one.key.name: one.address for one in self._config.witness.cosigners if one.by_http}
-        askers: dict[str, Asking] = {"dns": Asker(Lookups(self._post_base), self._resolve, means)}
+    def _askers(self, means: Means) -> dict[str, Asking[Any]]:
+        """The askers by what they ask: the DNS, and those witnesses that are asked by HTTP, if any are."""
+        urls = {one.key.name: one.address for one in self.config.witness.cosigners if one.by_http}
+        askers: dict[str, Asking[Any]] = {"dns": Asker(Lookups(self._post_base), self.resolve, means)}
         if urls:
             askers["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means)
         return askers
@@ -500,18 +492,18 @@ class Daemon:
             self.stop()
             raise StoreError("the store is not where it was opened")
         room = self._post_base.engine.room()
-        if room is not None and room < self._config.limits.reserve_bytes:
+        if room is not None and room < self.config.limits.reserve_bytes:
             raise FullError("the room that is left is for the letters that are here")
-        a_day = self._config.limits.letters_per_day
+        a_day = self.config.limits.letters_per_day
         clock = asyncio.get_running_loop().time
         began = clock()
         try:
             # To hand a commit to a thread and back costs more than a quick disk's fsync.
             if not self._quick:
                 raise BusyError
-            rows = self._inbox.put_all(letters, self._now, a_day, wait=False)
+            rows = self._inbox.put_all(letters, self.now, a_day, wait=False)
         except BusyError:
-            rows = await self._post(self._inbox.put_all, letters, self._now, a_day)
+            rows = await self._post(self._inbox.put_all, letters, self.now, a_day)
         self._quick = not self._name and clock() - began < QUICK  # a network may be slow at any moment
         self._came(len(letters))
         return [row is not None for row in rows]
@@ -529,12 +521,12 @@ class Daemon:
         """
         try:
             async with self._in_doubt.of(envelope.network):
-                known = await self._at_door(self._admission.knows, envelope, raw, self._now())
+                known = await self._at_door(self._admission.knows, envelope, raw, self.now())
         except Crowded as error:
             raise Refusal(TOO_MANY_TODAY) from error
         if not known:
             raise Refusal(TOO_MANY_TODAY)
-        await self._post(self._inbox.put, envelope, raw, self._now())
+        await self._post(self._inbox.put, envelope, raw, self.now())
         self._came(1)
 
     async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from pbem.server.desk_opening import Supplies
     from pbem.server.desk_work import Work
 
-__all__ = ["main", "received", "serve"]
-
 NICE = 10  # who brings letters waits for the intake, and nobody for the desk
 
 

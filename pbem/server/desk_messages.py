@@ -6,8 +6,6 @@ is said after `FAILED` is for the operator.
 
 from __future__ import annotations
 
-__all__ = ["ASKED", "EASE", "FAILED", "FILES", "HERE", "READY", "STOP", "WAKE", "WORKED"]
-
 # From the desk.
 READY = b"!"
 WORKED = b"."

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     OpenDesk = Callable[["Supplies", Database, OwnKeys, Composer, Reader], DeskLike]
     """Makes the desk of a server, on its own connection to the store."""
 
-__all__ = ["Supplies", "now", "open_desk", "opened"]
-
 
 def open_desk(supplies: Supplies, database: Database, keys: OwnKeys, composer: Composer, reader: Reader) -> DeskLike:
     """The real desk, on its own connection to the store."""
@@ -58,7 +56,7 @@ def now() -> datetime:
 
 @dataclass(frozen=True)
 class Supplies:
-    """What a desk needs to be opened, anywhere. Keys are read there from their files, and are never passed on."""
+    """The supplies of a desk, anywhere. Keys are read there from their files, and are never passed on."""
 
     config: Config
     now: Callable[[], datetime] = now

@@ -12,11 +12,9 @@ if TYPE_CHECKING:
     OpenPlace = Callable[[Supplies, Callable[[], None]], "DeskPlace"]
     """Makes a place in which the desk is not open yet; the second is called after the desk wrote something."""
 
-__all__ = ["DeskPlace"]
-
 
 class DeskPlace(Protocol):
-    """Where the desk works, as the daemon sees it."""
+    """The place of the desk, as the daemon sees it."""
 
     deaths: int
     """The number of its processes that ended without being asked to."""

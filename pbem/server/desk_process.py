@@ -13,20 +13,20 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
 from pbem.server.desk_messages import ASKED, EASE, FILES, READY, STOP, WAKE, WORKED
+from pbem.smtp.waiting import is_set_within
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pbem.server.desk_opening import Supplies
-
-__all__ = ["DeskError", "OwnProcess", "Process", "started"]
 
 PATIENCE = 20.0  # seconds for a desk to finish its leased letters when the server stops
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk and the next one
@@ -64,21 +64,18 @@ def started(line: socket.socket) -> Process:
     )
 
 
+@dataclass(eq=False)
 class OwnProcess:
     """A desk in a separate process, which is started when this is made, and replaced if it dies."""
 
-    def __init__(
-        self,
-        supplies: Supplies,
-        worked: Callable[[], None],
-        start: Callable[[socket.socket], Process] = started,
-    ) -> None:
+    supplies: Supplies
+    worked: Callable[[], None]
+    start: Callable[[socket.socket], Process] = started
+
+    def __post_init__(self) -> None:
         self.deaths = 0
-        self._supplies = supplies
-        self._worked = worked
-        self._start = start
         self._silent = 0
-        """How often it was asked whether it is there since it last said anything."""
+        """The number of checks since it last said anything."""
         self._stopping = asyncio.Event()
         self._said: asyncio.StreamReader | None = None
         self._to_say: asyncio.StreamWriter | None = None
@@ -90,7 +87,7 @@ class OwnProcess:
             self._line, theirs = socket.socketpair()
             unless_started.callback(self._line.close)
             with theirs:
-                self._process: Process | None = self._start(theirs)
+                self._process: Process | None = self.start(theirs)
             unless_started.pop_all()
 
     async def open(self, lock: Sequence[int]) -> None:
@@ -99,7 +96,7 @@ class OwnProcess:
         with _starting(), contextlib.suppress(ConnectionError):  # what it said before it ended is read below
             socket.send_fds(self._line, [FILES], lock)
             with Connection(os.dup(self._line.fileno())) as supplies:
-                supplies.send(self._supplies)
+                supplies.send(self.supplies)
         self._said, self._to_say = await asyncio.open_unix_connection(sock=self._line)
         if self._stopping.is_set():  # since it was begun, when there was no way to say so
             self._to_say.write(STOP)
@@ -118,7 +115,7 @@ class OwnProcess:
                 while said := await self._read(4096):
                     self._silent = 0
                     if WORKED in said:
-                        self._worked()
+                        self.worked()
                 watch.cancel()
                 status = await self._bury()
                 if self._stopping.is_set():
@@ -127,9 +124,8 @@ class OwnProcess:
                 log.error("desk ended", status=status)
                 if asyncio.get_running_loop().time() - began > LONGEST_PAUSE:
                     pause = FIRST_PAUSE
-                self._worked()  # it may have died before it said so
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), pause)
+                self.worked()  # it may have died before it said so
+            if await is_set_within(self._stopping, pause):
                 return
             pause = min(pause * 2, LONGEST_PAUSE)
             try:

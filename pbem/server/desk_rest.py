@@ -1,4 +1,4 @@
-"""When a desk rests, and for how long: while letters pour in, and when it finds nothing to do.
+"""The rests of a desk: while letters pour in, and when it finds nothing to do.
 
 SMTP clients wait for the intake, and nobody for the desk: while letters pour in, it rests after each of them for much
 longer than it worked. `Flood` recognises that in the daemon, and `desk_work` carries the rests out.
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from pbem.server.desk_opening import Supplies
 
-__all__ = ["LONGEST_WAIT", "Flood", "Rest"]
-
 LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
 EASED = 0.12  # seconds for which a desk leaves the machine to letters that pour in; it hears again if they go on
 RESTED = 9  # times as long as it worked a desk rests meanwhile, so that it takes a tenth of a processor
@@ -26,7 +24,7 @@ LONGEST_REST = 1.0  # seconds; heavy letters in a flood delay nobody's answer by
 
 STRETCH = 0.1
 MANY = 25
-"""So many letters in so many seconds are a flood."""
+"""The number of letters in this many seconds that are a flood."""
 
 
 class Flood:

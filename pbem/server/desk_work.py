@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pbem.server.desk_opening import Supplies
     from pbem.store.database import Database
 
-__all__ = ["DeskLike", "Work"]
-
 TROUBLE_WAIT = 5.0  # seconds before the desk tries again after the store had trouble
 STANDBY = 0.5  # seconds between two looks whether the server that decides is gone
 LETTERS_PER_TICK = 16  # so that a full inbox stops neither the clock nor the answers
@@ -50,7 +48,7 @@ class Work:
         self._database = database
         self._supplies = supplies
         self._worked = worked
-        self._told = database.engine.changes
+        self._reported = database.engine.changes
         self._woken = supplies.event()
         self._stopping = supplies.event()
         self._rest = Rest(supplies)
@@ -74,18 +72,18 @@ class Work:
             self._woken.clear()
             wait = 0.0
             try:
-                wait = self._some()
+                wait = self._handle_batch()
             except StoreError as error:
                 log.error("store out of reach", trouble=type(error).__name__)
                 wait = TROUBLE_WAIT
             except Exception:
                 log.exception("desk trouble")
                 wait = TROUBLE_WAIT
-            self._tell()
+            self._report()
             if wait and not self._stopping.is_set():
                 self._woken.wait(wait)
 
-    def _some(self) -> float:
+    def _handle_batch(self) -> float:
         """Handle some letters, and look at the clock after the last; returns the seconds until there is more work."""
         if not self._desk.may_decide():
             self._stopping.wait(STANDBY)
@@ -95,7 +93,7 @@ class Work:
             began = self._supplies.clock()
             if not (handled := self._desk.handle_next(self._supplies.now())):
                 break
-            self._tell()
+            self._report()
             since_tick += handled
             self._rest.after_work(self._supplies.clock() - began, self._stopping)
             if self._stopping.is_set():
@@ -103,8 +101,8 @@ class Work:
         following = self._desk.tick(self._supplies.now())
         return 0.0 if handled else self._rest.until(following)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         """Report that there may be something to send."""
-        if self._told != (changes := self._database.engine.changes):
-            self._told = changes
+        if self._reported != (changes := self._database.engine.changes):
+            self._reported = changes
             self._worked()

@@ -1,4 +1,4 @@
-"""What can be found wrong with a server from outside, without changing anything: one finding per line.
+"""Faults of a server that can be found from outside, without changing anything: one finding per line.
 
 Here live the checks of `pbem check-config` (the surroundings of the configuration) and `pbem doctor` (the store,
 every transcript, the clock, the queues, and a letter that makes a round trip). Other modules make the findings;
@@ -55,33 +55,20 @@ if TYPE_CHECKING:
     from pbem.store.own_keys import OwnKeys
     from pbem.store.vault import Vault
 
-__all__ = [
-    "Diagnosis",
-    "clock",
-    "examined",
-    "growth",
-    "keys",
-    "mail_loop",
-    "queues",
-    "store",
-    "surroundings",
-    "transcripts",
-]
-
 RUNNING = frozenset({"setup", "playing", "ended"})
 
 STEP = timedelta(minutes=2)
-"""How far the clock may seem to go back: other machines' times are not in the store, only ours."""
+"""The most that the clock may seem to go back: other machines' times are not in the store, only ours."""
 
 STUCK = timedelta(minutes=10)
-"""How long a letter may wait at the desk, or a turn that is due, while the daemon runs."""
+"""The longest that a letter may wait at the desk, or a turn that is due, while the daemon runs."""
 
 WEEK = timedelta(days=7)
 FAULTS = 20
-"""How many damaged rows are told of."""
+"""The most damaged rows that are reported."""
 
 SLOW = timedelta(days=1)
-"""How long a letter may wait for the smarthost before the operator should know."""
+"""The longest that a letter may wait for the smarthost before the operator should know."""
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
@@ -207,7 +194,7 @@ def _dkim(config: Config) -> Diagnosis:
 
 
 def _tried(what: str, call: Callable[[], object], well: str, of: str = "") -> Diagnosis:
-    """What is well if a call succeeds; `of` is what the operating system's error is about."""
+    """The finding about a call: well if it succeeds; `of` is the subject of the operating system's error."""
     try:
         call()
     except (BadDkimKey, KeyFileError, PasswordError) as error:
@@ -345,15 +332,12 @@ def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Diagnosi
 def undone(database: Database, now: datetime) -> list[str]:
     """Which roles none of the servers on a store has, and what that means."""
     done = roles_at_work(database, now)
-    return (
-        []
-        if done is None
-        else [f"no server has the role {role}: {UNDONE[role]}" for role in Role if role not in done]
-    )
+    missing = [role for role in Role if done is not None and role not in done]
+    return [f"no server has the role {role}: {UNDONE[role]}" for role in missing]
 
 
 def works(daemon: int | list[str] | None, left: Sequence[int]) -> str:
-    """Who works on a store, in words; see `at_work` and `left_behind`."""
+    """The daemons at work on a store, in words; see `at_work` and `left_behind`."""
     if left:
         return f"does not run, and has left behind what still holds the store: process {', '.join(map(str, left))}"
     if isinstance(daemon, list):

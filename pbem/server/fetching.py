@@ -14,6 +14,7 @@ import asyncio
 import threading
 import time
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
     from pbem.config.server import Config
     from pbem.mailbox import Handle, Mailbox
-
-__all__ = ["Fetcher", "Keeping", "envelope", "open_mailbox"]
 
 FIRST_RETRY, LONGEST_RETRY = 1.0, 300.0  # seconds until a mailbox that could not be used is tried again
 DENIED_RETRY = 60.0  # providers lock an account out whose password was wrong too often
@@ -85,14 +84,16 @@ class Keeping(msgspec.Struct, frozen=True):
     now: Callable[[], datetime]
 
 
+@dataclass(eq=False)
 class Fetcher:
     """Reads a mailbox in a thread of its own until `stop`; hands each letter to be kept."""
 
-    def __init__(self, mailbox: Mailbox, keeping: Keeping, poll: float, *, points: Failpoints = passing) -> None:
-        self._mailbox = mailbox
-        self._keeping = keeping
-        self._poll = poll
-        self._points = points
+    mailbox: Mailbox
+    keeping: Keeping
+    poll: float
+    points: Failpoints = passing
+
+    def __post_init__(self) -> None:
         self._passed_over: dict[Handle, float] = {}
         """Letters that are not asked for, and until when."""
         self._stopped = threading.Event()
@@ -110,12 +111,12 @@ class Fetcher:
         """Begin to stop."""
         if not self._stopped.is_set():
             self._stopped.set()
-            self._mailbox.interrupt()
+            self.mailbox.interrupt()
             if self._fetching is not None:
                 self._loop.call_later(GOODBYE, self._fetching.cancel)
 
     def _run(self) -> None:
-        with closing(self._mailbox):
+        with closing(self.mailbox):
             self._fetch_all()
 
     def _fetch_all(self) -> None:
@@ -128,14 +129,14 @@ class Fetcher:
                     self._stopped.wait(REST)
                 if self._stopped.is_set():
                     return
-                self._mailbox.wait(self._poll)
+                self.mailbox.wait(self.poll)
                 retry = FIRST_RETRY
             except MailboxUnreachable as error:
                 if self._stopped.is_set():
                     return
                 wait = max(retry, DENIED_RETRY) if isinstance(error, Denied) else retry
                 log.warning("mailbox out of reach", trouble=str(error), again=wait)
-                self._mailbox.close()
+                self.mailbox.close()
                 self._stopped.wait(wait)
                 retry = min(retry * 2, LONGEST_RETRY)
 
@@ -148,16 +149,16 @@ class Fetcher:
         self._passed_over = {handle: until for handle, until in self._passed_over.items() if until > now}
         came, moves = False, True
         try:
-            for found in self._mailbox.letters(self._passed_over.__contains__):
+            for found in self.mailbox.letters(self._passed_over.__contains__):
                 came = True
-                self._points("letter fetched")
+                self.points("letter fetched")
                 if not self._kept(found.raw):
                     raise MailboxUnreachable("a letter could not be kept")
-                self._points("letter kept")
+                self.points("letter kept")
                 # Providers say that they moved a letter, and show it again.
                 self._passed_over[found.handle] = time.monotonic() + KEPT
                 moves = moves and self._moved(found.handle)
-                self._points("letter moved")
+                self.points("letter moved")
                 if self._stopped.is_set():
                     break
         except Withheld as error:
@@ -168,7 +169,7 @@ class Fetcher:
     def _moved(self, handle: Handle) -> bool:
         """Move a letter that was kept; if that fails, it stays, and keeps back no other."""
         try:
-            self._mailbox.done(handle)
+            self.mailbox.done(handle)
         except MailboxUnreachable as error:
             if not self._stopped.is_set():
                 log.warning("letter not moved", trouble=str(error), again=KEPT)
@@ -178,23 +179,23 @@ class Fetcher:
     def _begin(self) -> bool:
         """Leave alone what was there at the first look; raises `MailboxUnreachable` if that cannot be recorded."""
         try:
-            mark = self._in_loop(self._keeping.mark, None)
+            mark = self._in_loop(self.keeping.mark, None)
             if mark is None:
-                there = self._mailbox.mark(self._keeping.now())
-                mark = self._in_loop(self._keeping.mark, there.mark) or there.mark
+                there = self.mailbox.mark(self.keeping.now())
+                mark = self._in_loop(self.keeping.mark, there.mark) or there.mark
                 log.info("what lay in the mailbox before is left alone", letters=there.letters)
         except MailboxUnreachable:
             raise
         except Exception as error:
             log.error("mark not kept", trouble=type(error).__name__)
             raise MailboxUnreachable("what is left alone could not be kept") from error
-        self._mailbox.leave(mark)
+        self.mailbox.leave(mark)
         return True
 
     def _kept(self, raw: bytes) -> bool:
-        """Whether a letter is on disk."""
+        """Store a letter; return whether it is on disk."""
         try:
-            self._in_loop(self._keeping.letter, raw)
+            self._in_loop(self.keeping.letter, raw)
         except Exception as error:
             log.error("letter not kept", trouble=type(error).__name__)
             return False

@@ -17,8 +17,6 @@ from pbem.smtp.delivery import Permanent, Temporary
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Filing"]
-
 
 class Filing:
     """A `Transport` into the Maildirs below a folder."""

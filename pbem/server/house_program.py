@@ -14,21 +14,22 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import structlog
+
+from pbem.smtp.waiting import is_set_within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["HouseProgram", "command", "end_with_the_server"]
-
 FIRST, LONGEST = 1.0, 300.0  # seconds until it is started again: at first, and after many deaths
 WELL = 60.0  # seconds of life after which a death is a first one
 LAST_MOMENTS = 5.0  # seconds that it has to end when it is asked to
 KEPT = ("HOME", "PATH")
-"""What it is told of the server's environment, where secrets may be."""
+"""The variables that it gets of the server's environment, where secrets may be."""
 
 _RUN = (
     "from pbem.server.house_program import end_with_the_server; end_with_the_server();"
@@ -58,22 +59,20 @@ def end_with_the_server() -> None:
     threading.Thread(target=wait, name="server", daemon=True).start()
 
 
+@dataclass(eq=False)
 class HouseProgram:
     """A process that is started again when it dies, after a pause that grows while it keeps dying."""
 
-    def __init__(
-        self, words: Sequence[str], folder: Path, environment: Mapping[str, str], first: float = FIRST
-    ) -> None:
-        self.deaths = 0
-        self._words = words
-        self._folder = folder
-        self._environment = {name: environment[name] for name in KEPT if name in environment} | {"LC_ALL": "C.UTF-8"}
-        self._first = first
-        self._stopping = asyncio.Event()
+    words: Sequence[str]
+    folder: Path
+    environment: Mapping[str, str]
+    first: float = FIRST
+    deaths: int = field(default=0, init=False)
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     async def work(self) -> None:
         """Keep it running until `stop`."""
-        pause = self._first
+        pause = self.first
         while not self._stopping.is_set():
             began = time.monotonic()
             status = await self._live()
@@ -81,11 +80,10 @@ class HouseProgram:
                 return
             lived = time.monotonic() - began
             if lived >= WELL:
-                pause = self._first
+                pause = self.first
             self.deaths += 1
             log.warning("house died", status=status, lived=round(lived), again_in=pause)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), pause)
+            await is_set_within(self._stopping, pause)
             pause = min(2 * pause, LONGEST)
 
     def stop(self) -> None:
@@ -96,11 +94,11 @@ class HouseProgram:
         """Let it run until it ends or must be stopped; returns its status, or why it could not start."""
         try:
             process = await asyncio.create_subprocess_exec(
-                *self._words,
+                *self.words,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.DEVNULL,
-                env=self._environment,
-                cwd=self._folder,
+                env={name: value for name, value in self.environment.items() if name in KEPT} | {"LC_ALL": "C.UTF-8"},
+                cwd=self.folder,
                 start_new_session=True,  # Ctrl-C is for the server, which then ends it
             )
         except OSError as error:

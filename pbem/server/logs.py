@@ -19,8 +19,6 @@ from pbem.server.complaints import ComplaintListener, Complaints
 if TYPE_CHECKING:
     from pbem.config.server import LogConfig
 
-__all__ = ["configure_logs"]
-
 
 def configure_logs(config: LogConfig) -> None:
     """Send structured logs to standard error, one line each, with no word of any letter in them."""

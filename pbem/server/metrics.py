@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from pbem.store.operator import Survey
 
-__all__ = ["Figures", "Metrics", "gauges"]
-
 PATIENCE = 5.0  # seconds for one request and its answer
 POLL = 0.05  # seconds until the listener notices that it is to end
 
@@ -42,7 +40,7 @@ class Figures(NamedTuple):
 
     survey: Survey
     desk_deaths: int
-    """How many processes of the desk died since the server was started."""
+    """The number of the desk's processes that died since the server was started."""
 
 
 def gauges(figures: Figures, now: datetime) -> Iterator[GaugeMetricFamily]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["ALL", "UNDONE", "Role", "named"]
-
 
 class Role(StrEnum):
     """A part of a server's work."""
@@ -29,7 +27,7 @@ UNDONE = {
     Role.DESK: "letters wait, none is handled, and no deadline is seen to",
     Role.POST: "no letter is sent",
 }
-"""What happens where no server has a role."""
+"""The result if no server has a role."""
 
 
 def named(text: str) -> frozenset[Role]:

@@ -35,8 +35,6 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Worker"]
-
 START = 60.0  # seconds until a new worker counts as stuck: a loaded machine takes its time
 LENGTH = 4  # octets of a frame's length
 AHEAD = 64 * 1024  # octets of requests that may wait in a worker's socket
@@ -144,7 +142,7 @@ class Worker:
                 self._asked.lost()
 
     def found(self) -> list[Findings | ReaderError]:
-        """What the worker found; it already has the next letter while it reads one. Raises `ReaderError`."""
+        """The worker's findings; it already has the next letter while it reads one. Raises `ReaderError`."""
         batch, self._asked = self._asked, _Batch([])
         self._complete(batch)
         return batch.replies
@@ -154,7 +152,8 @@ class Worker:
         self._end("")
 
     def _start(self) -> None:
-        command = [sys.executable, "-I", "-m", __name__, _plain(self._limits)]
+        limits = msgspec.json.encode(self._limits, enc_hook=Duration.total_seconds)
+        command = [sys.executable, "-I", "-m", __name__, limits.decode()]
         with contextlib.ExitStack() as unless_started:
             try:
                 ours, theirs = socket.socketpair()
@@ -261,20 +260,9 @@ class Worker:
         return ReaderError(f"the reader {what}")
 
 
-def _plain(limits: Limits) -> str:
-    """The limits as JSON for a worker's command line, durations in seconds."""
-    values = {name: getattr(limits, name) for name in limits.__struct_fields__}
-    plain = {name: value.total_seconds() if isinstance(value, Duration) else value for name, value in values.items()}
-    return msgspec.json.encode(plain).decode()
-
-
-def _limits(text: str) -> Limits:
-    return msgspec.convert(msgspec.json.decode(text), Limits, dec_hook=lambda _, value: Duration(seconds=value))
-
-
 def work() -> None:
     """A worker's whole life: frames in, frames out, until the daemon hangs up."""
-    limits = _limits(sys.argv[1])
+    limits = msgspec.json.decode(sys.argv[1], type=Limits, dec_hook=lambda _, value: Duration(seconds=value))
     _confine(limits.reading_bytes)
     decoder = msgspec.msgpack.Decoder(Question)
     with socket.socket(fileno=0) as daemon, daemon.makefile("rb") as incoming:

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-__all__ = ["Crowded", "Shares"]
-
 
 class Crowded(Exception):
     """Too many: come again later."""

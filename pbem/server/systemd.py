@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["notify", "sockets"]
-
 FIRST = 3  # SD_LISTEN_FDS_START
 
 

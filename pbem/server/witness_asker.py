@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pbem.smtp.delivery import Means
     from pbem.store.witness_requests import WitnessRequest, WitnessRequests
 
-__all__ = ["Post", "WitnessAsker", "WitnessUnreachable", "posted"]
-
 if TYPE_CHECKING:
     Post = Callable[[str, bytes], Awaitable[tuple[int, bytes]]]
     """Posts a body to a URL, and returns the status and the answer's body. Raises `WitnessUnreachable`."""
@@ -102,7 +100,7 @@ async def posted(url: str, body: bytes) -> tuple[int, bytes]:
         call.cut()
 
 
-class WitnessAsker(Asking):
+class WitnessAsker(Asking["WitnessRequest"]):
     """The task that asks what is due, keeps the answers, and wakes the desk; `urls` has the witnesses' by name."""
 
     def __init__(self, requests: WitnessRequests, urls: Mapping[str, str], means: Means, post: Post = posted) -> None:
@@ -112,18 +110,17 @@ class WitnessAsker(Asking):
         self._post = post
 
     async def _round(self) -> float:
-        """Make all requests that are due; returns the seconds until there may be more."""
-        following = await self._run(self._requests.next_due)
-        if following is None or following > self._now():
-            return self._until(following)
-        due = await self._run(self._requests.due, self._now(), self._now() + LEASE)
-        await self._ask_all(self._ask(asked) for asked in due)
-        return 0.0
+        following, now = await self._means.run(self._requests.next_due), self._means.now()
+        if following is not None and following <= now:
+            for request in await self._means.run(self._requests.due, now, now + LEASE):
+                self._begin(request)
+            following = await self._means.run(self._requests.next_due)
+        return self._until(following)
 
     async def _ask(self, asked: WitnessRequest) -> None:
         url = self._urls.get(asked.witness)
         if url is None:  # no witness of ours any more
-            await self._run(self._requests.settle, asked, 0, "")
+            await self._means.run(self._requests.settle, asked, 0, "")
             return
         try:
             status, content = await self._post(url, asked.request.encode())
@@ -132,10 +129,10 @@ class WitnessAsker(Asking):
         except WitnessUnreachable as error:
             log.warning("witness out of reach", witness=asked.witness, tries=asked.tries, trouble=str(error))
             wait = min(FIRST_RETRY * 2 ** min(asked.tries - 1, 6), LONGEST_RETRY)
-            await self._run(self._requests.postpone, asked, self._now() + wait)
+            await self._means.run(self._requests.postpone, asked, self._means.now() + wait)
             return
-        await self._run(self._requests.settle, asked, status, _plain(content))
-        self._settled()
+        await self._means.run(self._requests.settle, asked, status, _plain(content))
+        self._means.settled()
 
 
 def _plain(content: bytes) -> str:

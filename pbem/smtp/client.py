@@ -15,8 +15,6 @@ from typing import cast
 
 import aiosmtplib
 
-__all__ = ["RefusedBySmtp", "SmtpClient"]
-
 REPLY = 32 * 1024  # octets of one reply, all its lines; RFC 5321 4.5.3.1.5 knows 512 a line
 ROOM = 4096  # octets that are read at once
 GOODBYE = 5.0  # seconds that the server has to answer QUIT
@@ -37,13 +35,13 @@ class SmtpClient:
         self._replies = _Replies()
         self._pipelining = False
         self.letters = 0
-        """How many letters it carried, or tried to."""
+        """The number of letters that it carried, or tried to."""
         self.begun = False
-        """Whether the server heard of the last of them, that is, took its MAIL."""
+        """True if the server took the MAIL of the last of them, and so heard of it."""
 
     @property
     def open(self) -> bool:
-        """Whether the connection can still be used."""
+        """True if the connection can still be used."""
         return self._client.is_connected
 
     async def begin(self) -> None:
@@ -91,7 +89,7 @@ class SmtpClient:
         return text
 
     async def reset(self) -> bool:
-        """Whether it is ready for the next letter after one that was refused."""
+        """Forget a refused letter; return whether the connection is ready for the next."""
         with contextlib.suppress(aiosmtplib.SMTPException, OSError):
             self._write(b"RSET\r\n")
             code, _ = await self._reply()

@@ -1,4 +1,4 @@
-"""Who is let in, who makes room for others, and who is told 421 for it: connections are counted by their clients.
+"""Admission of connections, counted by their clients: who is let in, who makes room, and who is answered 421.
 
 Sessions are seen from outside here: who they are, how long they have been silent, and how they are ended. Implements
 reliability.md, "Limits", and case 33.
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pbem.config.limits import Limits
     from pbem.smtp.session import Session
-
-__all__ = ["OTHERS_WAIT", "TOO_MANY", "Admission", "AdmissionProtocol"]
 
 LOG_EVERY = 10.0  # seconds between lines in the log about connections that are too many
 
@@ -43,7 +41,7 @@ class Admission:
         self._log_again = 0.0
 
     def admits(self, address: str) -> bool:
-        """Whether there is room for one more connection from there; a silent one may be closed for it."""
+        """True if there is room for one more connection from there; a silent one may be closed for it."""
         # Whoever comes through a Unix socket is our own mail server, and has no address.
         if address and self._has_all(address):
             return False

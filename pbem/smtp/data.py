@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from pbem.config.limits import Limits
 
-__all__ = ["CHUNK", "Data", "read_data"]
-
 CHUNK = 64 * 1024
 DRAIN = 128  # times the message limit: how much of an oversized message is still read before hanging up
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 
@@ -24,6 +25,7 @@ from pbem.failpoints import Failpoints, passing
 from pbem.mail.compose import ADDRESS
 from pbem.mail.delivery_status import RETURN_PATH
 from pbem.smtp.client import RefusedBySmtp, SmtpClient
+from pbem.smtp.waiting import is_set_within
 from pbem.store.errors import StoreError
 from pbem.store.outbox import Sent
 
@@ -35,19 +37,6 @@ if TYPE_CHECKING:
     from pbem.config.mail import Delivery as Schedule
     from pbem.config.mail import SmarthostConfig
     from pbem.store.outbox import Outbox, OutboxRow
-
-__all__ = [
-    "LONGEST_WAIT",
-    "TROUBLE_WAIT",
-    "Deliverer",
-    "Means",
-    "Permanent",
-    "Run",
-    "Smarthost",
-    "Temporary",
-    "Transport",
-    "retry_time",
-]
 
 REPLY = 500  # characters of a reply that are kept
 LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
@@ -73,7 +62,7 @@ class Run(Protocol):
 
 
 class Means(msgspec.Struct, frozen=True):
-    """What who asks or sends is handed: the time, how the store is called, and what is called on answers."""
+    """The means of a task that asks or sends: the time, the calls to the store, and a call on answers."""
 
     now: Callable[[], datetime]
     run: Run
@@ -103,27 +92,19 @@ class _Ended(Exception):
     """A kept connection no longer takes letters."""
 
 
+@dataclass(eq=False)
 class Smarthost:
     """The mail server that takes our letters; a connection carries one letter after the other.
 
     `token` returns an access token (XOAUTH2) instead of the password, for each connection; it may raise OSError.
     """
 
-    def __init__(
-        self,
-        config: SmarthostConfig,
-        *,
-        server: str,
-        password: str = "",
-        token: Callable[[], Awaitable[str]] | None = None,
-        tls_context: ssl.SSLContext | None = None,
-    ) -> None:
-        self._config = config
-        self._server = server
-        self._password = password
-        self._token = token
-        self._tls_context = tls_context
-        self._idle: list[SmtpClient] = []
+    config: SmarthostConfig
+    server: str
+    password: str = ""
+    token: Callable[[], Awaitable[str]] | None = None
+    tls_context: ssl.SSLContext | None = None
+    _idle: list[SmtpClient] = field(default_factory=list, init=False)
 
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
         """Send one letter and return the reply; raises `Permanent` or `Temporary`."""
@@ -134,15 +115,15 @@ class Smarthost:
         try:
             if kept is not None:
                 with contextlib.suppress(_Ended):
-                    return _clean(await self._carry(kept, sender, recipient, raw))
-            line = SmtpClient(self._client(), self._config.timeout.total_seconds())
-            return _clean(await self._carry(line, sender, recipient, raw))
+                    return _printable(await self._carry(kept, sender, recipient, raw))
+            line = SmtpClient(self._client(), self.config.timeout.total_seconds())
+            return _printable(await self._carry(line, sender, recipient, raw))
         except aiosmtplib.SMTPResponseException as error:
             raise _judged(error) from None
         except (aiosmtplib.SMTPException, OSError) as error:
             # Nobody knows whether the letter arrived when the connection broke after the final dot:
             # the same bytes and Message-ID go out again, and the receiver can tell.
-            raise Temporary(_clean(f"{type(error).__name__}: {error}")) from None
+            raise Temporary(_printable(f"{type(error).__name__}: {error}")) from None
 
     async def rest(self) -> None:
         """Say goodbye on all connections that are not in use."""
@@ -174,57 +155,47 @@ class Smarthost:
         return reply
 
     def _client(self) -> aiosmtplib.SMTP:
-        config = self._config
+        config = self.config
         return aiosmtplib.SMTP(
             hostname=config.host,
             port=config.port,
             username=config.user or None,
-            password=self._password if config.user and self._token is None else None,
-            oauth_token_generator=self._token,
-            local_hostname=self._server,
+            password=self.password if config.user and self.token is None else None,
+            oauth_token_generator=self.token,
+            local_hostname=self.server,
             timeout=config.timeout.total_seconds(),
             use_tls=config.tls == "implicit",
             start_tls=config.tls == "starttls",  # True: no sending without it
-            tls_context=self._tls_context if config.tls != "none" else None,
+            tls_context=self.tls_context if config.tls != "none" else None,
         )
 
 
+@dataclass(eq=False)
 class Deliverer:
     """The task that empties the outbox; `wake` is set when new letters were put into it."""
 
-    def __init__(
-        self,
-        outbox: Outbox,
-        transport: Transport,
-        schedule: Schedule,
-        means: Means,
-        *,
-        address: str,
-        delimiter: str | None,
-        points: Failpoints = passing,
-    ) -> None:
+    outbox: Outbox
+    transport: Transport
+    schedule: Schedule
+    means: Means
+    _: KW_ONLY
+    address: str
+    delimiter: str | None
+    points: Failpoints = passing
+
+    def __post_init__(self) -> None:
         self.wake = asyncio.Event()
-        self._outbox = outbox
-        self._transport = transport
-        self._schedule = schedule
-        self._local, _, self._domain = address.rpartition("@")
-        self._delimiter = delimiter
-        self._now = means.now
-        self._run = means.run
-        self._settled = means.settled
-        self._points = points
-        self._longest_wait = means.longest_wait
-        self._ahead = LETTERS_AHEAD * schedule.concurrency
-        self._in_hand: deque[OutboxRow] = deque()
-        self._fates: list[tuple[OutboxRow, Sent]] = []
-        """What came of letters, not yet on disk."""
-        self._since = 0.0
-        """When the oldest of them came about, by the event loop's clock."""
+        self._ahead = LETTERS_AHEAD * self.schedule.concurrency
+        self._leased: deque[OutboxRow] = deque()
+        self._outcomes: list[tuple[OutboxRow, Sent]] = []
+        """The outcomes of letters, not yet on disk."""
+        self._oldest_outcome = 0.0
+        """The time of the oldest of them, by the event loop's clock."""
         self._senders: set[asyncio.Task[None]] = set()
         self._under_way: set[int] = set()
         """The letters that the senders have."""
         self._in_doubt = False
-        """Whether the store may have given letters that never came here."""
+        """True if the store may have given letters that never came here."""
         self._stopping = False
 
     async def work(self) -> None:
@@ -232,25 +203,18 @@ class Deliverer:
         while not self._stopping:
             self.wake.clear()
             try:
-                wait = self._leisure() or await self._exchange()
+                wait = self._idle_time() or await self._exchange()
             except StoreError as error:
                 log.error("outbox out of reach", trouble=type(error).__name__)
                 wait = TROUBLE_WAIT
             except Exception:
                 log.exception("outbox trouble")
                 wait = TROUBLE_WAIT
-            if not await self._woken(min(wait, KEPT)) and wait > KEPT:
+            if not await is_set_within(self.wake, min(wait, KEPT)) and wait > KEPT:
                 if not self._senders:
-                    await self._transport.rest()
-                await self._woken(wait - KEPT)
+                    await self.transport.rest()
+                await is_set_within(self.wake, wait - KEPT)
         await self._finish()
-
-    async def _woken(self, seconds: float) -> bool:
-        """Wait for so long at the most; whether there is something to do."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                return await self.wake.wait()
-        return False
 
     def stop(self) -> None:
         """Begin no further letter, and let `work` come to its end."""
@@ -259,58 +223,61 @@ class Deliverer:
 
     def envelope_sender(self, row: OutboxRow) -> str:
         """The sender to which a bounce comes back (VERP): nobody can guess it, and it shows no number."""
-        if self._delimiter is None:
-            return f"{self._local}@{self._domain}"
-        return f"{self._local}{self._delimiter}{RETURN_PATH}{row.token}@{self._domain}"
+        if self.delimiter is None:
+            return self.address
+        local, _, domain = self.address.rpartition("@")
+        return f"{local}{self.delimiter}{RETURN_PATH}{row.token}@{domain}"
 
-    def _leisure(self) -> float:
-        """How long the store need not be called; 0 if it is time now.
+    def _idle_time(self) -> float:
+        """The seconds for which the store need not be called; 0 if it is time now.
 
         Half of the letters in hand are enough to go on, while the outcome of the other half is recorded at once.
         But if letters take long, each outcome is put on disk soon: until then, a crash would send the letter again.
         """
-        if len(self._in_hand) <= self._ahead // 2:
-            return 0.0 if self._fates or not self._in_hand else self._longest_wait
-        if not self._fates:
-            return self._longest_wait
-        return max(self._since + SOON - asyncio.get_running_loop().time(), 0.0)
+        if len(self._leased) <= self._ahead // 2:
+            return 0.0 if self._outcomes or not self._leased else self.means.longest_wait
+        if not self._outcomes:
+            return self.means.longest_wait
+        return max(self._oldest_outcome + SOON - asyncio.get_running_loop().time(), 0.0)
 
     async def _exchange(self) -> float:
         """Put outcomes on disk, and lease more letters in the same call; returns how long to wait for more."""
-        fates, self._fates = self._fates, []
-        full = self._stopping or len(self._in_hand) > self._ahead // 2
-        room = 0 if full else self._ahead - len(self._in_hand)
+        outcomes, self._outcomes = self._outcomes, []
+        full = self._stopping or len(self._leased) > self._ahead // 2
+        room = 0 if full else self._ahead - len(self._leased)
         try:
-            if room and self._schedule.per_day:
-                ours = len(fates) + len(self._in_hand) + len(self._senders)
-                now = self._now()
-                today = await self._run(self._outbox.delivered_between, now - DAY, now)
-                room = max(min(room, self._schedule.per_day - today - ours), 0)
+            if room and self.schedule.per_day:
+                ours = len(outcomes) + len(self._leased) + len(self._senders)
+                now = self.means.now()
+                today = await self.means.run(self.outbox.delivered_between, now - DAY, now)
+                room = max(min(room, self.schedule.per_day - today - ours), 0)
             if self._in_doubt:
-                known = [row.id for row in self._in_hand] + [row.id for row, _ in fates]
-                await self._run(self._outbox.give_back_others, {*known, *self._under_way})
+                known = [row.id for row in self._leased] + [row.id for row, _ in outcomes]
+                await self.means.run(self.outbox.give_back_others, {*known, *self._under_way})
             self._in_doubt = True
-            leased = await self._run(self._outbox.exchange, [sent for _, sent in fates], self._now(), room)
+            leased = await self.means.run(
+                self.outbox.exchange, [sent for _, sent in outcomes], self.means.now(), room
+            )
         except BaseException:
-            self._fates = fates + self._fates
+            self._outcomes = outcomes + self._outcomes
             raise
         self._in_doubt = False
-        for row, sent in fates:
-            self._noted(row, sent)
+        for row, sent in outcomes:
+            self._recorded(row, sent)
         for number in leased.sealed:
             log.error("letter cannot be opened", outbox=number)
         if leased.rows:
-            self._points("sending leased")
-            self._in_hand.extend(leased.rows)
+            self.points("sending leased")
+            self._leased.extend(leased.rows)
         self._send()
-        if self._in_hand or leased.due is None or (not room and not full):
-            return self._longest_wait
-        return min(max((leased.due - self._now()).total_seconds(), 0.0), self._longest_wait)
+        if self._leased or leased.due is None or (not room and not full):
+            return self.means.longest_wait
+        return min(max((leased.due - self.means.now()).total_seconds(), 0.0), self.means.longest_wait)
 
     def _send(self) -> None:
         """Have as many letters under way as allowed."""
-        while self._free() and len(self._senders) < self._schedule.concurrency:
-            sender = asyncio.create_task(self._sender(self._in_hand.popleft()))
+        while self._may_start() and len(self._senders) < self.schedule.concurrency:
+            sender = asyncio.create_task(self._sender(self._leased.popleft()))
             self._senders.add(sender)
             sender.add_done_callback(self._ended)
 
@@ -322,23 +289,23 @@ class Deliverer:
                 sent = await self._deliver(row)
             except Exception:
                 log.exception("sending broke", outbox=row.id)
-                sent = self._again(row, "internal error")
+                sent = self._retried(row, "internal error")
             finally:
                 self._under_way.discard(row.id)
             self._note(row, sent)
-            if not self._free():
+            if not self._may_start():
                 return
-            row = self._in_hand.popleft()
+            row = self._leased.popleft()
 
-    def _free(self) -> bool:
-        """Whether a letter in hand may be started; not while too many wait for the disk."""
-        return bool(self._in_hand) and not self._stopping and len(self._fates) < self._ahead
+    def _may_start(self) -> bool:
+        """True if a letter in hand may be started; not while too many wait for the disk."""
+        return bool(self._leased) and not self._stopping and len(self._outcomes) < self._ahead
 
     def _note(self, row: OutboxRow, sent: Sent) -> None:
-        self._fates.append((row, sent))
-        if len(self._fates) == 1:
-            self._since = asyncio.get_running_loop().time()
-        if len(self._fates) == 1 or not self._leisure():
+        self._outcomes.append((row, sent))
+        if len(self._outcomes) == 1:
+            self._oldest_outcome = asyncio.get_running_loop().time()
+        if len(self._outcomes) == 1 or not self._idle_time():
             self.wake.set()
 
     def _ended(self, sender: asyncio.Task[None]) -> None:
@@ -349,34 +316,34 @@ class Deliverer:
 
     async def _deliver(self, row: OutboxRow) -> Sent:
         """Try one leased letter once."""
-        self._points("sending begun")
+        self.points("sending begun")
         try:
-            reply = await self._transport.send(self.envelope_sender(row), row.recipient, row.raw)
+            reply = await self.transport.send(self.envelope_sender(row), row.recipient, row.raw)
         except Temporary as trouble:
-            return self._again(row, str(trouble))
+            return self._retried(row, str(trouble))
         except Permanent as refusal:
-            return Sent(row.id, str(refusal), self._now(), "failed")
-        self._points("smarthost said 250")
-        return Sent(row.id, reply, self._now(), "delivered")
+            return Sent(row.id, str(refusal), self.means.now(), "failed")
+        self.points("smarthost said 250")
+        return Sent(row.id, reply, self.means.now(), "delivered")
 
-    def _again(self, row: OutboxRow, reply: str) -> Sent:
-        now = self._now()
-        retry = retry_time(self._schedule, row.created, row.attempts, now)
+    def _retried(self, row: OutboxRow, reply: str) -> Sent:
+        now = self.means.now()
+        retry = retry_time(self.schedule, row.created, row.attempts, now)
         if retry is None:
             return Sent(row.id, f"{reply} (given up after {row.attempts} attempts)", now, "failed")
         return Sent(row.id, reply, now, "waiting", retry)
 
-    def _noted(self, row: OutboxRow, sent: Sent) -> None:
+    def _recorded(self, row: OutboxRow, sent: Sent) -> None:
         """The outcome of a letter is on disk."""
         if sent.state == "delivered":
-            self._points("sending settled")
+            self.points("sending settled")
             log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)
         elif sent.retry is not None:
-            code, retry = _code(sent.reply), sent.retry.isoformat()
+            code, retry = _reply_code(sent.reply), sent.retry.isoformat()
             log.warning("letter waits", outbox=row.id, attempts=row.attempts, code=code, retry=retry)
         else:
-            log.error("letter given up", outbox=row.id, attempts=row.attempts, code=_code(sent.reply))
-            self._settled()
+            log.error("letter given up", outbox=row.id, attempts=row.attempts, code=_reply_code(sent.reply))
+            self.means.settled()
 
     async def _finish(self) -> None:
         """Let letters under way finish, and leave nothing in hand."""
@@ -391,23 +358,23 @@ class Deliverer:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
         await self._leave()  # what came of the last ones while others were noted
-        await self._transport.rest()
+        await self.transport.rest()
 
     async def _leave(self) -> None:
         """Record outcomes until there are no more, and give back what is in hand."""
         try:
-            while self._fates:
+            while self._outcomes:
                 await self._exchange()
-            if self._in_hand:
-                await self._run(self._outbox.give_back, [row.id for row in self._in_hand])
-                self._in_hand.clear()
+            if self._leased:
+                await self.means.run(self.outbox.give_back, [row.id for row in self._leased])
+                self._leased.clear()
         except Exception:
             # What is leased waits again at the next start.
             log.exception("outbox trouble")
 
 
 def retry_time(schedule: Schedule, created: datetime, attempts: int, now: datetime) -> datetime | None:
-    """When to try again after this number of attempts; None to give the letter up.
+    """The time of the next retry after this number of attempts; None to give the letter up.
 
     It is given up after so many attempts as that takes: a clock that was set ahead, or an outage, makes it older at
     once, and it has not been tried for it. The letter of a clock that was ahead has no other age.
@@ -425,17 +392,17 @@ def retry_time(schedule: Schedule, created: datetime, attempts: int, now: dateti
 
 def _judged(error: aiosmtplib.SMTPResponseException) -> Permanent | Temporary:
     """Permanent only if a 5xx was about this letter: to MAIL, RCPT, DATA, or the final dot."""
-    text = _clean(f"{error.code} {error.message}")
+    text = _printable(f"{error.code} {error.message}")
     if isinstance(error, RefusedBySmtp) and 500 <= error.code < 600 and error.code not in AUTHENTICATION:
         return Permanent(text)
     return Temporary(text)
 
 
-def _code(reply: str) -> str:
+def _reply_code(reply: str) -> str:
     """A reply's first word, for the log: the rest may name the recipient, and stays in the store."""
     return reply.partition(" ")[0].rstrip(":")
 
 
-def _clean(reply: str) -> str:
+def _printable(reply: str) -> str:
     """A stranger's words, made fit for a log line and for the operator's letter."""
     return "".join(character if character.isprintable() else " " for character in reply)[:REPLY]

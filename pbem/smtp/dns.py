@@ -8,16 +8,13 @@ waits on the network.
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.smtp.delivery import TROUBLE_WAIT
 from pbem.smtp.rounds import Asking
-from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
 
     from pbem.smtp.delivery import Means
     from pbem.store.lookups import Lookup, Lookups
-
-__all__ = ["Asker", "DnsUnreachable", "Resolve", "txt"]
 
 if TYPE_CHECKING:
     Resolve = Callable[[str], Awaitable[str]]
@@ -75,65 +70,35 @@ def txt(resolver: dns.asyncresolver.Resolver | None = None) -> Resolve:
     return resolve
 
 
-class Asker(Asking):
+class Asker(Asking["Lookup"]):
     """The task that makes the queries that are due, settles them, and wakes the desk.
 
-    A name server that does not answer keeps no other waiting: whatever ends makes room for another query. Those for
-    letters from players' addresses come first.
+    Those for letters from players' addresses come first.
     """
 
     def __init__(self, lookups: Lookups, resolve: Resolve, means: Means) -> None:
         super().__init__(means)
         self._lookups = lookups
         self._resolve = resolve
-        self._under_way: dict[tuple[int, str], tuple[Lookup, asyncio.Task[None]]] = {}
-
-    def stop(self) -> None:
-        """Begin to stop; queries under way are made again after the next start."""
-        super().stop()
-        for _, task in self._under_way.values():
-            task.cancel()
-
-    async def work(self) -> None:
-        """Ask until stopped."""
-        await super().work()
-        await asyncio.gather(*(task for _, task in self._under_way.values()), return_exceptions=True)
 
     async def _round(self) -> float:
-        """Begin the queries that are due and have room; returns the seconds until there may be more.
-
-        The end of a query wakes us.
-        """
-        now = self._now()
+        now = self._means.now()
         for of_players, most in ((True, AT_ONCE), (False, OTHERS)):
-            due = await self._run(partial(self._lookups.due, now, IN_SIGHT, of_players=of_players))
+            due = await self._means.run(partial(self._lookups.due, now, IN_SIGHT, of_players=of_players))
             for lookup in due:
                 if not self._stopping and self._has_room(lookup, most):
-                    place = (lookup.inbox, lookup.name)
-                    self._under_way[place] = lookup, asyncio.create_task(self._settle(lookup))
-        return self._until(await self._run(self._lookups.next_due, now))
+                    self._begin(lookup)
+        return self._until(await self._means.run(self._lookups.next_due, now))
 
     def _has_room(self, lookup: Lookup, most: int) -> bool:
-        """Whether a query is not under way yet, and may be, beside those of its sender, and of its kind."""
-        under_way = [one for one, _ in self._under_way.values()]
+        """Return whether a query is not under way yet, and may be, beside those of its sender, and of its kind."""
+        under_way = list(self._under_way)
         return (
-            (lookup.inbox, lookup.name) not in self._under_way
+            all((one.inbox, one.name) != (lookup.inbox, lookup.name) for one in under_way)
             and len(under_way) < AT_ONCE
             and sum(one.of_player == lookup.of_player for one in under_way) < most
             and sum(one.sender == lookup.sender for one in under_way) < EACH
         )
-
-    async def _settle(self, lookup: Lookup) -> None:
-        """Make a query, and then room for another."""
-        try:
-            await self._ask(lookup)
-            self._settled()
-        except StoreError as error:
-            log.error("store out of reach", trouble=type(error).__name__)
-            await asyncio.sleep(TROUBLE_WAIT)
-        finally:
-            del self._under_way[lookup.inbox, lookup.name]
-            self.wake.set()
 
     async def _ask(self, lookup: Lookup) -> None:
         record: str | None = None
@@ -142,9 +107,10 @@ class Asker(Asking):
         except DnsUnreachable as error:
             log.warning("name server out of reach", tries=lookup.tries, trouble=str(error))
             if lookup.tries > 1:
-                await self._run(self._lookups.postpone, lookup, self._now() + _pause(lookup.tries))
+                await self._means.run(self._lookups.postpone, lookup, self._means.now() + _pause(lookup.tries))
                 return
-        await self._run(self._lookups.settle, lookup, record, self._now())
+        await self._means.run(self._lookups.settle, lookup, record, self._means.now())
+        self._means.settled()
 
 
 def _pause(tries: int) -> timedelta:

@@ -8,13 +8,13 @@ reliability.md, promise 1, at little cost.
 from __future__ import annotations
 
 import asyncio
-import contextlib
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from pbem.smtp.waiting import is_set_within
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
-
-__all__ = ["GroupCommit"]
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -23,24 +23,19 @@ MOMENT = 0.002
 """Seconds that the first one waits for others; an fsync takes about as long."""
 
 
+@dataclass(eq=False)
 class GroupCommit(Generic[Item, Outcome]):
     """Carries out items in batches of `most`; `carry_out` returns their outcomes in order, or raises for all of them.
 
     An outcome that is an exception is raised in its waiting caller. `more` says whether others are about to come.
     """
 
-    def __init__(
-        self,
-        carry_out: Callable[[list[Item]], Awaitable[Sequence[Outcome | Exception]]],
-        most: int,
-        more: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self._carry_out = carry_out
-        self._most = most
-        self._more = more
-        self._enough = asyncio.Event()
-        self._waiting: list[tuple[Item, asyncio.Future[Outcome]]] = []
-        self._work: asyncio.Task[None] | None = None
+    carry_out: Callable[[list[Item]], Awaitable[Sequence[Outcome | Exception]]]
+    most: int
+    more: Callable[[], bool]
+    _enough: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _waiting: list[tuple[Item, asyncio.Future[Outcome]]] = field(default_factory=list, init=False)
+    _work: asyncio.Task[None] | None = field(default=None, init=False)
 
     def __call__(self, item: Item) -> asyncio.Future[Outcome]:
         """Carry out an item, together with others; the future is done when the item is."""
@@ -53,18 +48,16 @@ class GroupCommit(Generic[Item, Outcome]):
         return done
 
     def _worth_waiting(self) -> bool:
-        return len(self._waiting) < self._most and self._more()
+        return len(self._waiting) < self.most and self.more()
 
     async def _work_off(self) -> None:
         while self._waiting:
             if self._worth_waiting():
                 self._enough.clear()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(MOMENT):
-                        await self._enough.wait()
-            batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+                await is_set_within(self._enough, MOMENT)
+            batch, self._waiting = self._waiting[: self.most], self._waiting[self.most :]
             try:
-                outcomes = await self._carry_out([item for item, _ in batch])
+                outcomes = await self.carry_out([item for item, _ in batch])
             except Exception as error:
                 outcomes = [error] * len(batch)
             for (_, done), outcome in zip(batch, outcomes, strict=True):

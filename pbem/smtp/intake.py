@@ -32,14 +32,12 @@ if TYPE_CHECKING:
     from pbem.config.mail import ListenerConfig
     from pbem.smtp.storing import Accept
 
-__all__ = ["Intake", "IntakePlace"]
-
 WAITING = 1024  # connections that may wait to be looked at: many that come at once must not keep one out
 OURS = 0o660  # a Unix socket is for us and for the mail server, which is in our group
 
 
 class IntakePlace(msgspec.Struct, frozen=True):
-    """Where a listener really listens: host and the port that was bound, or the path of a Unix socket."""
+    """The place at which a listener listens: host and the port that was bound, or the path of a Unix socket."""
 
     protocol: str
     host: str = ""

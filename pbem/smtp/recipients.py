@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pbem.store.inbox import ROLES
 
-__all__ = ["Recipients"]
-
 
 class Recipients:
     """The addresses of one server, and how many of them one letter may have."""
@@ -22,7 +20,7 @@ class Recipients:
         return f"{self._local}@{self._domain}"
 
     def knows(self, recipient: str) -> bool:
-        """Whether letters for this address are accepted: the mailbox, its sub-addresses, postmaster and abuse."""
+        """True if letters for this address are accepted: the mailbox, its sub-addresses, postmaster and abuse."""
         local, _, domain = recipient.lower().rpartition("@")
         if domain not in {self._domain, self._server}:
             return False

@@ -1,51 +1,48 @@
 """A task that asks others whatever is due, in rounds, and keeps their answers.
 
-Here lives what all askers share: when they ask again, what wakes them, how they stop. Each asker decides what to ask,
-and what an answer means. Calls to the store go through `run`, because they may wait for the disk; time is
-handed in.
+Here lives what all askers share: the questions under way, when they ask again, what wakes them, how they stop.
+Each asker decides what to ask, and what an answer means. Calls to the store go through `run`, because they may wait
+for the disk; time is handed in.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import structlog
 
 from pbem.smtp.delivery import TROUBLE_WAIT
+from pbem.smtp.waiting import is_set_within
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
     from datetime import datetime
 
     from pbem.smtp.delivery import Means
 
-__all__ = ["Asking"]
-
 log = structlog.get_logger()
 
+Question = TypeVar("Question")
 
-class Asking(ABC):
-    """Asks whatever is due until it is stopped; `wake` is set when there is more."""
+
+class Asking(ABC, Generic[Question]):
+    """Asks whatever is due until it is stopped; `wake` is set when there is more.
+
+    A question that nobody answers keeps no other waiting: the end of each wakes us, and makes room for another.
+    """
 
     def __init__(self, means: Means) -> None:
-        self._now = means.now
-        self._run = means.run
-        self._settled = means.settled
-        self._longest_wait = means.longest_wait
+        self._means = means
         self._stopping = False
-        self._asking: asyncio.Future[list[None]] | None = None
+        self._under_way: dict[Question, asyncio.Task[None]] = {}
         self.wake = asyncio.Event()
 
     def stop(self) -> None:
         """Begin to stop; questions under way are asked again after the next start."""
         self._stopping = True
         self.wake.set()
-        if self._asking is not None:
-            self._asking.cancel()
 
     async def work(self) -> None:
         """Ask until stopped."""
@@ -56,25 +53,34 @@ class Asking(ABC):
                 wait = await self._round()
             except StoreError as error:
                 log.error("store out of reach", trouble=type(error).__name__)
-            if wait and not self._stopping:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.wake.wait(), wait)
+            await is_set_within(self.wake, wait)
+        for task in self._under_way.values():
+            task.cancel()
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
 
     @abstractmethod
     async def _round(self) -> float:
-        """Ask whatever is due; returns the seconds until there may be more."""
+        """Begin the questions that are due; returns the seconds until there may be more."""
 
-    async def _ask_all(self, questions: Iterable[Coroutine[None, None, None]]) -> None:
-        """Ask all at once, and wait for the answers, unless this task is stopping."""
-        self._asking = asyncio.gather(*questions)
+    @abstractmethod
+    async def _ask(self, question: Question) -> None:
+        """Ask a question, and keep the answer."""
+
+    def _begin(self, question: Question) -> None:
+        self._under_way[question] = asyncio.create_task(self._settle(question))
+
+    async def _settle(self, question: Question) -> None:
         try:
-            await self._asking
-        except asyncio.CancelledError:
-            if not self._stopping:
-                raise
+            await self._ask(question)
+        except StoreError as error:
+            log.error("store out of reach", trouble=type(error).__name__)
+            await asyncio.sleep(TROUBLE_WAIT)
+        finally:
+            del self._under_way[question]
+            self.wake.set()
 
     def _until(self, following: datetime | None) -> float:
         """Seconds until the next question is due, if there is one."""
         if following is None:
-            return self._longest_wait
-        return min(max((following - self._now()).total_seconds(), 0.05), self._longest_wait)
+            return self._means.longest_wait
+        return min(max((following - self._means.now()).total_seconds(), 0.05), self._means.longest_wait)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pbem.smtp.storing import Storing
     from pbem.smtp.trouble import Trouble
 
-__all__ = ["Session", "Shared"]
-
 COMMAND_BYTES = 512  # RFC 5321 4.5.3.1.4
 MAIL_PARAMETERS = 64  # what SIZE and BODY may add to that (RFC 1870 3, RFC 6152 2)
 IDLE_COMMANDS = 50  # NOOP, HELP, VRFY and their like, each in one session
@@ -44,7 +42,7 @@ COMMAND_TOO_LONG = "500 Command line too long"
 
 
 class Shared(msgspec.Struct, frozen=True):
-    """What all sessions of one server have in common."""
+    """The settings and services that all sessions of one server share."""
 
     server: str
     limits: Limits
@@ -115,7 +113,7 @@ class Session(SMTP):
         self.network = network_of(self.address)
         self._client = self.address
         self._active = self.brought = self.loop.time()
-        """When it last said something; when its last letter was stored, or it began."""
+        """The time of its last line; the time at which its last letter was stored, or it began."""
         self._shared.admission.enter(self)
         self._deadline = self.loop.call_later(
             self._shared.limits.session.total_seconds(), self.dismiss, "421 4.4.2 session too long"
@@ -134,7 +132,7 @@ class Session(SMTP):
 
     @property
     def may_be_ended(self) -> bool:
-        """Whether the client would lose only time, and is not our own mail server."""
+        """True if the client would lose only time, and is not our own mail server."""
         return bool(self.address) and not self._storing
 
     def proxied(self, address: str) -> bool:

@@ -1,4 +1,4 @@
-"""When 250 is sent: after a letter is stored, and never before; and what is said when it cannot be stored.
+"""The storing of letters, the replies to it, and 250 among them: after a letter is stored, and never before.
 
 A letter is handed on as envelope and bytes to `accept`, which stores it. Nothing is read or decided here. Implements
 reliability.md, promises 1 and 2.
@@ -18,8 +18,6 @@ from pbem.store.inbox import Envelope
 if TYPE_CHECKING:
     from pbem.failpoints import Failpoints
     from pbem.smtp.trouble import Trouble
-
-__all__ = ["Accept", "Refusal", "Storing"]
 
 Accept = Callable[[Envelope, bytes], Awaitable[None]]
 """Stores one letter; returns when it is on disk, and raises when it is not."""

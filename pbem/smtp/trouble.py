@@ -10,8 +10,6 @@ import structlog
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Trouble"]
-
 log = structlog.get_logger()
 
 

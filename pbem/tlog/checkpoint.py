@@ -13,8 +13,6 @@ import msgspec
 
 from pbem.tlog.note import NotANote, Note
 
-__all__ = ["Checkpoint", "CosignRequest", "hash_of", "hash_text"]
-
 _SIZE = re.compile(r"0|[1-9][0-9]{0,14}")
 """Up to where the scripts of a page count without error."""
 _MOST = 63
@@ -64,7 +62,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 class CosignRequest(msgspec.Struct, frozen=True):
-    """What a log sends to a witness: the size that the witness knows, the proof that the tree only grew, the note."""
+    """A log's request to a witness: the size that the witness knows, the proof that the tree only grew, the note."""
 
     old: int
     proof: tuple[bytes, ...]

@@ -22,25 +22,12 @@ if TYPE_CHECKING:
     from pbem.tlog.checkpoint import CosignRequest
     from pbem.verifier_key import VerifierKey
 
-__all__ = ["REPEATED", "Answer", "Known", "answer", "answer_text"]
-
 REPEATED = 50
-"""How many letters that show nothing new are answered a day: anybody who has a note of the log can write them."""
-
-
-class Known(msgspec.Struct, frozen=True):
-    """What a witness remembers of a log: the last note that it cosigned."""
-
-    note: Note
-
-    @property
-    def checkpoint(self) -> Checkpoint:
-        """The checkpoint in that note."""
-        return Checkpoint.read(self.note.text)
+"""The number of letters without news that are answered a day: anybody who has a note of the log can write them."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What a witness says to a request.
+    """A witness's answer to a request.
 
     `cosigned`: `note` must be remembered, with the cosignature. `behind`: the log must start from the size that the
     witness knows. `forked`: the log signed two trees of one size; both notes prove it to everybody. `unproved`: the
@@ -58,12 +45,15 @@ class Answer(msgspec.Struct, frozen=True):
 def answer(
     request: CosignRequest,
     logs: Sequence[VerifierKey],
-    known: Known | None,
+    known: Note | None,
     name: str,
     key: Ed25519PrivateKey,
     time: int,
 ) -> Answer:
-    """The answer of a witness with this name and key to a request of one of these logs, at this time."""
+    """The answer of a witness with this name and key to a request of one of these logs, at this time.
+
+    `known` is the last note of that log that the witness cosigned.
+    """
     try:
         found = Checkpoint.read(request.note.text)
     except NotANote:
@@ -72,7 +62,7 @@ def answer(
     if own is None:
         return Answer("refused")
     note = Note(request.note.text, (own,))  # anybody can add lines to a note
-    before = known.checkpoint if known else Checkpoint(found.origin, 0, EMPTY)
+    before = Checkpoint.read(known.text) if known else Checkpoint(found.origin, 0, EMPTY)
     if found.size == before.size and found.root != before.root:
         return Answer("forked", note, before.size)
     if request.old != before.size or found.size < before.size:

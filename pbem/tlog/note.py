@@ -19,12 +19,10 @@ from pbem.verifier_key import COSIGNATURE, LOG, MOST_SIGNATURES, VerifierKey
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-__all__ = ["NotANote", "Note", "NoteSignature", "cosigned", "holds", "signed"]
-
 _LINE = re.compile(r"— ([^\s+\x7f]{1,253}) ([A-Za-z0-9+/]{8,6800}={0,2})")
 _OCTETS = {LOG: 64, COSIGNATURE: 72}
 _TIMES = 1 << 63
-"""Where the times of cosignatures end (C2SP tlog-cosignature)."""
+"""The end of the range of cosignatures' times (C2SP tlog-cosignature)."""
 
 
 class NotANote(ValueError):
@@ -55,7 +53,7 @@ class NoteSignature(msgspec.Struct, frozen=True):
 
     @property
     def time(self) -> int:
-        """When a witness signed, in seconds since 1970."""
+        """The time of a witness's signature, in seconds since 1970."""
         return int.from_bytes(self.content[:8], "big")
 
 
@@ -90,7 +88,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 def holds(key: VerifierKey, text: str, signature: NoteSignature) -> bool:
-    """Whether a key signed a text; for a witness, at the time in the signature."""
+    """True if a key signed a text; for a witness, at the time in the signature."""
     content = signature.content
     if len(content) != _OCTETS[key.kind] or (key.kind == COSIGNATURE and signature.time >= _TIMES):
         return False

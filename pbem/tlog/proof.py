@@ -11,8 +11,6 @@ from pbem.tlog.checkpoint import Checkpoint, hash_of, hash_text, size_of
 from pbem.tlog.note import NotANote, Note
 from pbem.tlog.tree import is_included, leaf_hash
 
-__all__ = ["InclusionProof"]
-
 _TITLE = "c2sp.org/tlog-proof@v1"
 _MOST = 63
 
@@ -49,6 +47,6 @@ class InclusionProof(msgspec.Struct, frozen=True):
         return Checkpoint.read(self.note.text)
 
     def proves(self, leaf: bytes) -> bool:
-        """Whether the leaf is in the note's tree; signatures are not verified. Raises `NotANote`."""
+        """True if the leaf is in the note's tree; signatures are not verified. Raises `NotANote`."""
         tree = self.checkpoint
         return is_included(leaf_hash(leaf), self.index, tree.size, self.hashes, tree.root)

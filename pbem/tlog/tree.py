@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["EMPTY", "Nodes", "consistency", "grown", "inclusion", "is_consistent", "is_included", "leaf_hash", "root"]
-
 Nodes = Callable[[int, int], bytes]
 """The hash of a complete subtree, by level and number."""
 
@@ -53,7 +51,7 @@ def consistency(old: int, size: int, nodes: Nodes) -> list[bytes]:
 
 
 def is_included(leaf: bytes, index: int, size: int, proof: Sequence[bytes], expected: bytes) -> bool:
-    """Whether a leaf, given by its hash, has this index in the tree with the expected root (RFC 9162, 2.1.3.2)."""
+    """True if a leaf, given by its hash, has this index in the tree with the expected root (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < size:
         return False
     sides, found = _sides(index, size - 1), leaf
@@ -65,7 +63,7 @@ def is_included(leaf: bytes, index: int, size: int, proof: Sequence[bytes], expe
 
 
 def is_consistent(old: int, old_root: bytes, size: int, new_root: bytes, proof: Sequence[bytes]) -> bool:
-    """Whether a tree of `size` leaves extends one of `old` leaves, given their roots (RFC 9162, 2.1.4.2)."""
+    """True if a tree of `size` leaves extends one of `old` leaves, given their roots (RFC 9162, 2.1.4.2)."""
     if not 0 <= old <= size:
         return False
     if old in {0, size}:
@@ -89,7 +87,7 @@ def is_consistent(old: int, old_root: bytes, size: int, new_root: bytes, proof: 
 
 
 def _sides(number: int, last: int) -> list[bool]:
-    """Of each hash beside the way from this node up to the root, whether it stands at the left."""
+    """The side of each hash beside the way from this node up to the root: True if it stands at the left."""
     sides = []
     while last:
         is_left = number % 2 == 1 or number == last

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import attachment
 
 from pbem.match.changed import replace
-from pbem.match.transcript import BEFORE, Entry, sha256_hex, statement
+from pbem.match.transcript import BEFORE, Entry, statement
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import Letters
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from in_a_box.referee import Mailbox, Referee
 
     from pbem.match.remaking import Proving
+    from pbem.match.signed import Signed
     from pbem.match.state import Match
     from pbem.requests import AnyForm, Requested, SignedForm
 
@@ -36,31 +37,13 @@ class Remembering(Letters):
     known: dict[object, AnyForm | ValueError]
 
     def said(
-        self,
-        match: Match,
-        wanted: SignedForm[Requested],
-        seat: int,
-        letter: bytes,
-        paper: Proving | None,
-        evidence: bytes = b"",
-        received: str = "",
+        self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
         keys = repr((match.players, match.terms))  # those of `agreed` and `substituted` stand in that very entry
-        place = (
-            match.head,
-            keys,
-            match.game,
-            match.turn,
-            wanted,
-            seat,
-            sha256_hex(letter),
-            paper,
-            evidence,
-            received,
-        )
+        place = (match.head, keys, match.game, match.turn, wanted, seat, paper, signed)
         if place not in self.known:
             try:
-                self.known[place] = super().said(match, wanted, seat, letter, paper, evidence, received)
+                self.known[place] = super().said(match, wanted, seat, signed, paper)
             except ValueError as error:
                 self.known[place] = error
         found = self.known[place]

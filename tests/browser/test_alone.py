@@ -171,7 +171,7 @@ def test_a_match_by_the_page_alone(page: Page, hand: type[Mouse | Keyboard], ref
         cat.hand.squares("The other space", "Rw1")
         text = cat.send()
         assert "rev 3\n" in text
-        assert "Your orders for turn " in box.text
+        assert f"{sentences.YOUR_ORDERS_FOR_TURN_2} " in box.text
         assert f"{turn} stand, revision 3" in box.text
         referee.send(bob, bob.filled("orders", "final"))
         page.locator("#final").check()

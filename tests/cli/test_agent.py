@@ -12,7 +12,6 @@ from in_a_box.owners import RAW, Owner, propose
 from in_a_box.referee import SERVER, Referee
 from in_a_box.table import TO
 from in_a_box.terminal import Terminal
-from judges import sentences
 from playing import random_players
 
 from pbem.cli.agent import _typed
@@ -20,10 +19,9 @@ from pbem.cli.play.foundation import PlayTable
 from pbem.desk import sealed_state
 from pbem.games import rules
 from pbem.player import secret_vault
-from pbem.player.account_file import places
+from pbem.player.account_file import Account, places
 from pbem.player.accusations import Accusations
 from pbem.player.correspondence import Correspondence
-from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
 from pbem.player.sealed_agent import Agent
 from pbem.player.sealed_view import Contradiction
@@ -115,9 +113,11 @@ def test_secrets_are_revealed_when_their_owner_says_so(referee: Referee, termina
     terminal("draw", "m1", "accept", "--yes")
     for _ in range(2):
         shown = terminal.run("agent", "--once")
-        assert "The server asks for your secrets. By what was told, the game goes on." in shown.replace("\n", " ")
+        assert "The server asks for your secrets. The steps that came do not end the game." in shown.replace(
+            "\n", " "
+        )
         assert not revealed(referee)
-    assert f"{sentences.ENDED_IN_ANOTHER_WAY_SUCH_AS} an agreed draw" in terminal("reveal", "m1", "--yes")
+    assert "ended otherwise, as by an agreed draw" in terminal("reveal", "m1", "--yes")
     assert revealed(referee) == [2]
     assert "Nothing is to be revealed" in terminal("reveal", "m1", "--yes", status=1)
 
@@ -133,7 +133,9 @@ def view_of(terminal: Terminal) -> dict[str, Any]:
     """What ann sees on her boards."""
     state = terminal.home / ".local/state/pbem"
     with closing(Memory(state / "ann@play.example.sqlite")) as memory:
-        letters = Correspondence(Party("ann", terminal.ann.address, SERVER, TO), memory, None, random.randbytes)
+        letters = Correspondence(
+            Account("ann", SERVER, TO, terminal.ann.address, "", "", ""), memory, None, random.randbytes
+        )
         return dict(
             Agent(letters, SecretVault(state / "ann@play.example.secrets"), random.randbytes).shown("m1").view
         )
@@ -206,14 +208,14 @@ def test_an_accusation_is_listed_until_it_is_taken_back(
         Accusations(memory).accuse("m1", Contradiction("two things cannot both be true"), referee.now)
     shown = terminal()
     assert "ALARM" in shown
-    assert "your agent says nothing more: two things cannot both be true. If you know better: pbem play t" in shown
+    assert "your agent has stopped: two things cannot both be true. To go on anyway: pbem play t" in shown
     table = PlayTable(folders, "", 1.0)
     with table.afterwards:
         _typed(table, "m1 --take-back\n")
     assert not capsys.readouterr().err
     shown = terminal()
     assert "ALARM" not in shown
-    assert "says nothing more" not in shown
+    assert "your agent has stopped" not in shown
 
 
 def test_words_are_taken_over_and_strange_ones_are_refused(terminal: Terminal) -> None:

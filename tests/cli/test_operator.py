@@ -415,7 +415,7 @@ def test_check_config_names_all_faults_at_once(tmp_path: Path) -> None:
         'server = "Play"\ndelimiter = "?"\noperator = "me"\n[dkim]\nselector = "x"\n[metrics]\nlisten = "0.0.0.0:1"\n'
     )
     lines = house.run("check-config", status=1).splitlines()
-    for words in ("no host name", "one of + - = _", "no address", "given together", "127.0.0.1 or [::1] alone"):
+    for words in ("a host name", "one of +, -, =, _", "no address", "given together", "127.0.0.1 or [::1] alone"):
         assert any(words in line for line in lines), (words, lines)
 
 

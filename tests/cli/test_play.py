@@ -285,7 +285,7 @@ def test_a_letter_that_comes_twice_changes_nothing(terminal: Terminal) -> None:
     terminal.maildir.add(terminal.ann.letters.came[-1].replace(b"\r\n", b"\n"))
     shown = terminal()
     assert shown.endswith(before)
-    assert "Came again, and changes nothing" in shown
+    assert "Received again; it changes nothing" in shown
 
 
 def test_what_could_not_be_sent_lies_ready(terminal: Terminal, tmp_path: Path) -> None:
@@ -314,7 +314,7 @@ def test_an_mbox_will_do(terminal: Terminal, tmp_path: Path) -> None:
     old = file.read_text("utf-8")
     file.write_text(old.replace(f"maildir:{terminal.maildir._path}", f"mbox:{tmp_path / 'mbox'}"), "utf-8")
     assert "turn 1: your move" in terminal()
-    assert "Came again" not in terminal(), "each is looked at once"
+    assert "Received again" not in terminal(), "each is looked at once"
 
 
 @pytest.mark.parametrize(

@@ -119,13 +119,14 @@ def test_a_passphrase_is_asked_for_and_never_shown(tmp_path: Path) -> None:
     assert "stays locked" in locked.stderr
 
 
-def test_keys_that_only_openssh_can_use(tmp_path: Path) -> None:
+def test_keys_that_cannot_sign_are_named(tmp_path: Path) -> None:
+    """OpenSSH itself is asked for those that only it may be able to use."""
     path = tmp_path / "a key"
     for data in (pem(x25519.X25519PrivateKey.generate()), b"none of ours", (KEYS / "ssh-ed25519.pub").read_bytes()):
         path.write_bytes(data)
         result = run(FORM, key=path)
         assert (result.exit_code, result.stdout) == (1, "")
-        assert f"ssh-keygen -Y sign -n pbem@play.example -f '{path}' orders.txt" in result.stderr
+        assert str(path) in result.stderr
 
 
 def test_a_missing_key_is_named(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ class TestLettersAgainstABundle:
         status, lines = run(str(proof), "--against", str(folder / "ann"), str(folder / "bob.mbox"))
         assert status == 0
         assert lines[-1] == "Everything holds."
-        assert any(line.endswith("letters agree with the bundle.") for line in lines)
+        assert any(line.startswith("Letters that agree with the bundle: ") for line in lines)
         assert any(line.startswith("    agrees: head of entry 3; reports of game 1, turn 1;") for line in lines)
         assert run("--against", str(folder / "ann"), str(proof), "--against", str(folder / "bob.mbox"))[0] == 0
 
@@ -178,21 +178,21 @@ class TestLettersAgainstABundle:
         said = "\n".join(lines)
         assert f"{sentences.THE_MATCH_IS_CLOSED} <" in said.partition("two stories: ")[2].partition("\n")[0]
         assert "play.example signed two different entries 8 of m1" in said
-        assert "1 letter proves that the server told two stories." in said
-        assert lines[-1] == "The bundle holds in itself; but it is not what the letters tell."
+        assert "Letters that prove that the server told two stories: 1" in said
+        assert lines[-1] == "The bundle is valid on its own, but the letters contradict it."
 
     def test_letters_that_prove_nothing(self, proof: Path, tmp_path: Path) -> None:
         letter = (proof.parent / "last.eml").read_bytes()
         (tmp_path / "x.eml").write_bytes(letter.replace(b"after entry 8", b"after entry 7"))
         status, lines = run(str(proof), "--against", str(tmp_path / "x.eml"))
         assert status == 3
-        assert "1 letter is damaged, and proves nothing." in lines
+        assert "Letters that are damaged, and prove nothing: 1" in lines
         (tmp_path / "x.eml").write_bytes(b"From: x@y.z\n\nhello\n")
         status, lines = run(str(proof), "--against", str(tmp_path / "x.eml"))
         assert status == 3
         assert lines[-2:] == [
-            "1 letter says nothing about this match.",
-            "The bundle holds; but no letter was there to compare it with.",
+            "Letters that say nothing about this match: 1",
+            "The bundle holds, but there was no letter to compare it with.",
         ]
 
     def test_a_bundle_that_does_not_hold_comes_first(self, proof: Path, tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ from machines.by_hand import Letter
 from machines.post_office import PATIENCE, PBEM, SERVER, PostOffice, Servers, Trouble
 
 from pbem.games import rules
+from pbem.player.account_file import Account
 from pbem.player.correspondence import Correspondence
-from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
 from pbem.player.opponent import Position, strategy
 from pbem.player.opponent.chance import Chance
@@ -183,7 +183,7 @@ class Terminal:
         found = memory.standing(MATCH)
         if found is None:
             raise Trouble(f"{self.name} knows of no match")
-        return found[1]
+        return found
 
     def _options(self, memory: Memory, standing: MatchStanding) -> Options:
         asked = memory.paper(MATCH, 1, 0, "setup")
@@ -221,9 +221,9 @@ class AtAgent:
     def _agent(self) -> Iterator[Agent]:
         """What it knows, to look at."""
         with closing(self.terminal._memory()) as memory:
-            party = Party(self.terminal.name, "", SERVER, "")
+            account = Account(self.terminal.name, SERVER, "", "", "", "", "")
             yield Agent(
-                Correspondence(party, memory, None, os.urandom), SecretVault(self.terminal.secrets), os.urandom
+                Correspondence(account, memory, None, os.urandom), SecretVault(self.terminal.secrets), os.urandom
             )
 
     def type(self, turn: int) -> None:

@@ -96,7 +96,7 @@ def test_a_hard_bounce_cuts_a_player_off_and_is_told_once(
     bounce(referee, return_path(referee, bob))
     assert since(referee, bob) == to_db(referee.now)
     assert (len(ann.letters), len(bob.letters), len(operator.letters)) == tuple(number + 1 for number in letters)
-    assert sentences.LETTERS_TO_NO_LONGER_ARRIVE_IN.format("bob", "m1") in ann.text
+    assert sentences.LETTERS_TO_NO_LONGER_ARRIVE_MATCH.format("bob", "m1") in ann.text
     assert "bounced" in bob.text
     assert "bob@mail.example" in operator.text
     assert "player     bob" in operator.text

@@ -123,7 +123,7 @@ class TestReliability:
         referee.send(ann, ann.filled("orders", "final"))
         referee.wait(11 * DAY)
         referee.send(bob, "whoami\n", sign=False)
-        assert f"{sentences.YOU_SENT_OF_TURNS_IN_TIME.format(5, 6)} (too few to mean much)." in bob.text
+        assert f"{sentences.YOU_SENT_OF_TURNS_ON_TIME.format(5, 6)} (too few to mean much)." in bob.text
         for _ in range(5):
             referee.turn((ann, ""), (bob, ""))
         carl = referee.registered("carl")
@@ -131,16 +131,16 @@ class TestReliability:
         assert sentences.YOU_HAVE_NOT_FINISHED_A_TURN in carl.text
         referee.send(bob, "new spaceships with carl\nend\n")
         reads_like(carl.last, "history/proposal-of-bob")
-        assert f"{sentences.SENT_OF_TURNS_IN_TIME.format('bob', 10, 11)} (90%)." in carl.text
+        assert f"{sentences.SENT_OF_TURNS_ON_TIME.format('bob', 10, 11)} (90%)." in carl.text
         referee.send(bob, "new spaceships\nend\n")
         referee.send(carl, "list open\n", sign=False)
-        assert f"{sentences.SENT_OF_TURNS_IN_TIME.format('bob', 10, 11)} (90%)." in carl.text
+        assert f"{sentences.SENT_OF_TURNS_ON_TIME.format('bob', 10, 11)} (90%)." in carl.text
         referee.send(carl, "join m3\n")
-        assert f"{sentences.SENT_OF_TURNS_IN_TIME.format('bob', 10, 11)} (90%)." in carl.text
+        assert f"{sentences.SENT_OF_TURNS_ON_TIME.format('bob', 10, 11)} (90%)." in carl.text
         assert sentences.HAS_NOT_FINISHED_A_TURN_HERE.format("carl") in bob.text
         nemo = referee.person("nemo")
         referee.send(bob, "new spaceships with nemo@mail.example\nend\n")
-        assert f"{sentences.SENT_OF_TURNS_IN_TIME.format('bob', 10, 11)} (90%)." in nemo.text
+        assert f"{sentences.SENT_OF_TURNS_ON_TIME.format('bob', 10, 11)} (90%)." in nemo.text
 
     def test_what_came_late_counts_once(self, referee: Referee) -> None:
         ann, bob = begun(referee)
@@ -148,6 +148,6 @@ class TestReliability:
         referee.wait(11 * DAY)
         referee.turn((bob, ""))
         referee.send(bob, "whoami\n", sign=False)
-        assert sentences.YOU_SENT_OF_TURNS_IN_TIME.format(1, 2) in bob.text
+        assert sentences.YOU_SENT_OF_TURNS_ON_TIME.format(1, 2) in bob.text
         referee.send(ann, "whoami\n", sign=False)
-        assert sentences.YOU_SENT_OF_TURNS_IN_TIME.format(2, 2) in ann.text
+        assert sentences.YOU_SENT_OF_TURNS_ON_TIME.format(2, 2) in ann.text

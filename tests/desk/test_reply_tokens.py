@@ -21,6 +21,7 @@ from pbem.desk.strangers import EACH
 from pbem.identity import ssh
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening
+from pbem.match.signed import Signed
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
@@ -275,7 +276,8 @@ def test_evidence_is_judged_again_at_verification(post: Post, changes: dict[str,
     opening = Opening.read(sent.paper)
 
     def form() -> None:
-        Letters({}).said(at_setup, SETUP, 2, sent.letter, opening, evidence.text().encode(), evidence.received)
+        signed = Signed(sent.letter, "mailbox", "", evidence.received, evidence.text().encode())
+        Letters({}).said(at_setup, SETUP, 2, signed, opening)
 
     if told:
         with pytest.raises(ValueError, match=told):
@@ -299,8 +301,9 @@ def test_only_the_pinned_mailbox_counts_and_only_without_a_key(post: Post) -> No
     for player, told in ((other, "does not come from the mailbox"), (keyed, "has a key")):
         changed = replace(match, players=(match.players[0], player))
         opening = Opening.read(sent.paper)
+        signed = Signed(sent.letter, "mailbox", "", opening.received, sent.evidence)
         with pytest.raises(ValueError, match=told):
-            Letters({}).said(changed, SETUP, 2, sent.letter, opening, sent.evidence, opening.received)
+            Letters({}).said(changed, SETUP, 2, signed, opening)
 
 
 # Tokens.

@@ -8,8 +8,7 @@ from random import Random
 import pytest
 from playing import random_players
 
-from pbem.boards import words
-from pbem.games import GAMES, Fault, Refused, Rules, State, rules
+from pbem.games import GAMES, Fault, Refused, Rules, State, part_of, rules
 
 CASES = [(game, case) for game, player in random_players.PLAYERS.items() for case in range(len(player.options))]
 WRONG = {
@@ -86,7 +85,7 @@ def test_what_is_no_view_is_said_to_be_none(game: str) -> None:
     ],
 )
 def test_orders_are_read_back_in_words(game: str, text: str, said: list[str]) -> None:
-    assert words(game).said(text) == said
+    assert part_of(game, "words").said(text) == said
 
 
 @pytest.mark.parametrize("game", ["dueling-masters", "spaceships"])

@@ -83,7 +83,7 @@ def test_a_game_may_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
     for game, module in (("without", "pbem.games.squares"), ("broken", "broken_game")):
         monkeypatch.setitem(cast("dict[str, str]", GAMES), game, module)
     assert sealed_rules("without") is None
-    monkeypatch.setattr("pbem.games.sealed.import_module", lambda _name: import_module("there.is.none"))
+    monkeypatch.setattr("pbem.games.import_module", lambda _name: import_module("there.is.none"))
     with pytest.raises(ModuleNotFoundError):
         sealed_rules("broken")
 

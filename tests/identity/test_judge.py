@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from pbem import identity
 from pbem.identity import Key, Verdict, readings, ssh
-from pbem.mail.message import Letter, read
+from pbem.mail.message import Letter, Part, read
 from pbem.match.changed import replace
 from pbem.proof.signed_letters import VOCABULARY
 
@@ -28,24 +27,18 @@ SERVER = "play.example"
 SAMPLES = "pbem-order@play.example"  # the samples' own namespace
 
 
-@dataclass(frozen=True)
-class Leaf:
-    filename: str | None
-    content: bytes
-    content_type: str = "application/octet-stream"
-    raw: bytes = b""
-    parameters: dict[str, str] = field(default_factory=dict)
-    children: tuple[Leaf, ...] = ()
+def leaf(
+    filename: str | None,
+    content: bytes,
+    content_type: str = "application/octet-stream",
+    children: tuple[Part, ...] = (),
+) -> Part:
+    return Part(content, content, (), content_type, {}, "", filename, "", children)
 
 
-@dataclass(frozen=True)
-class Mail:
-    text: str | None = None
-    parts: tuple[Leaf, ...] = field(default=())
-
-    @property
-    def root(self) -> Leaf:
-        return Leaf(None, b"", "multipart/mixed", children=self.parts)
+def mail(text: str | None, parts: tuple[Part, ...]) -> Letter:
+    root = leaf(None, b"", "multipart/mixed", parts)
+    return Letter(b"", root, None, None, None, (), (), "", (), 0, text)
 
 
 def opened(path: Path) -> Letter:
@@ -68,8 +61,8 @@ def signature(text: str | bytes, namespace: str = f"pbem@{SERVER}") -> str:
     return ssh.sign(PRIVATE, text.encode() if isinstance(text, str) else text, namespace)
 
 
-def verdict(text: str | None = None, *parts: Leaf, keys: tuple[Key, ...] = (ED25519,)) -> Verdict:
-    return judge(Mail(text, parts), keys, SERVER)
+def verdict(text: str | None = None, *parts: Part, keys: tuple[Key, ...] = (ED25519,)) -> Verdict:
+    return judge(mail(text, parts), keys, SERVER)
 
 
 @pytest.mark.parametrize(("name", "key"), [("ed25519", ED25519), ("ecdsa", ECDSA), ("rsa", RSA)])
@@ -126,7 +119,7 @@ def test_the_namespace_is_the_servers() -> None:
 def test_no_signature() -> None:
     assert verdict(FORM).kind == "none"
     assert verdict(None).kind == "none"
-    assert verdict("hello", Leaf("photo.jpg", b"\xff\xd8")).kind == "none"
+    assert verdict("hello", leaf("photo.jpg", b"\xff\xd8")).kind == "none"
 
 
 def test_a_key_that_is_not_offered() -> None:
@@ -150,9 +143,9 @@ def test_an_altered_order_is_bad() -> None:
 def test_two_signatures_are_refused() -> None:
     one = FORM + signature(FORM)
     assert verdict(one + one).kind == "refused"
-    assert verdict(one, Leaf("a.txt", FORM.encode()), Leaf("a.txt.sig", signature(FORM).encode())).kind == "refused"
-    assert verdict(one, Leaf("a.txt", one.replace("Ox4", "Ox5").encode())).kind == "refused"
-    pgp = Leaf("signature.asc", b"-----BEGIN PGP SIGNATURE-----", "application/pgp-signature")
+    assert verdict(one, leaf("a.txt", FORM.encode()), leaf("a.txt.sig", signature(FORM).encode())).kind == "refused"
+    assert verdict(one, leaf("a.txt", one.replace("Ox4", "Ox5").encode())).kind == "refused"
+    pgp = leaf("signature.asc", b"-----BEGIN PGP SIGNATURE-----", "application/pgp-signature")
     assert verdict(one, pgp).kind == "refused"
     assert verdict(FORM + "-----BEGIN PGP SIGNATURE-----\n" + signature(FORM)).kind == "refused"
 
@@ -164,29 +157,29 @@ def test_a_quoted_signature_does_not_count() -> None:
 
 
 def test_a_signed_text_attachment() -> None:
-    whole = Leaf("orders.txt", (FORM + signature(FORM)).encode(), "text/plain")
+    whole = leaf("orders.txt", (FORM + signature(FORM)).encode(), "text/plain")
     assert verdict("see attachment", whole).signed == FORM.encode()
 
 
 def test_a_body_with_a_name_is_one_signature() -> None:
     one = FORM + signature(FORM)
-    assert verdict(one, Leaf("orders.txt", one.replace("\n", "\r\n").encode(), "text/plain")).signed == FORM.encode()
+    assert verdict(one, leaf("orders.txt", one.replace("\n", "\r\n").encode(), "text/plain")).signed == FORM.encode()
 
 
 def test_a_pair_needs_its_partner() -> None:
-    sig = Leaf("orders.txt.sig", signature(FORM).encode())
-    text = Leaf("orders.txt", FORM.encode())
+    sig = leaf("orders.txt.sig", signature(FORM).encode())
+    text = leaf("orders.txt", FORM.encode())
     assert verdict(FORM, text, sig).signed == FORM.encode()
     assert verdict(FORM, sig).kind == "refused"
     assert verdict(FORM, text, text, sig).kind == "refused"
-    assert verdict(FORM, text, replace(sig, content=b"untrusted")).kind == "refused"
-    assert verdict(FORM, Leaf("other.txt", FORM.encode()), sig).kind == "refused"
-    assert verdict(FORM, replace(text, content=b"orders m17"), sig).kind == "bad"
+    assert verdict(FORM, text, replace(sig, body=b"untrusted")).kind == "refused"
+    assert verdict(FORM, leaf("other.txt", FORM.encode()), sig).kind == "refused"
+    assert verdict(FORM, replace(text, body=b"orders m17"), sig).kind == "bad"
 
 
 def test_attachments_may_hold_any_bytes() -> None:
     data = b"orders m17 turn 5\r\n\xff\xfe\0 end"
-    pair = (Leaf("o", data), Leaf("o.sig", signature(data).encode()))
+    pair = (leaf("o", data), leaf("o.sig", signature(data).encode()))
     assert verdict(None, *pair).signed == data
 
 
@@ -263,7 +256,7 @@ def test_damaged_armor() -> None:
 
 @given(st.text(), st.binary(), st.sampled_from(["a.sig", "a", None, "a.txt"]))
 def test_judging_never_raises(text: str, content: bytes, name: str | None) -> None:
-    leaves = (Leaf(name, content), Leaf("a", content))
+    leaves = (leaf(name, content), leaf("a", content))
     for body in (text, text + signature(FORM), FORM + text + signature(FORM), signature(FORM)[:60] + text):
         verdict(body, *leaves)
 
@@ -284,8 +277,8 @@ def test_a_large_letter_is_judged_in_bounds() -> None:
 def test_an_attached_signature_is_known_by_its_name_whatever_its_type() -> None:
     """Mutt calls every .sig file application/pgp-signature."""
     pair = (
-        Leaf("orders.txt", FORM.encode(), "text/plain"),
-        Leaf("orders.txt.sig", signature(FORM).encode(), "application/pgp-signature"),
+        leaf("orders.txt", FORM.encode(), "text/plain"),
+        leaf("orders.txt.sig", signature(FORM).encode(), "application/pgp-signature"),
     )
     assert verdict("see attachment", *pair).signed == FORM.encode()
     other = replace(pair[1], filename="signature.asc")

@@ -9,8 +9,8 @@ from in_a_box.referee import SERVER, Die
 
 from pbem.failpoints import passing
 from pbem.identity import ssh
+from pbem.player.account_file import Account
 from pbem.player.correspondence import Correspondence
-from pbem.player.correspondence.party import Party
 from pbem.player.memory import Memory
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import SecretVault
@@ -47,8 +47,8 @@ class Side:
         self.memory = Memory(self.path)
         # Deaths here are a program's, no machine's: what it wrote is kept by the system that lives on.
         self.memory._database.execute("PRAGMA synchronous = OFF")
-        party = Party(self.person.name, self.person.address, SERVER, TO)
-        self.letters = Correspondence(party, self.memory, self._sign, self.random, self.failpoint)
+        account = Account(self.person.name, SERVER, TO, self.person.address, "", "", "")
+        self.letters = Correspondence(account, self.memory, self._sign, self.random, self.failpoint)
         self.agent = Agent(self.letters, SecretVault(self.secrets), self.random, self.failpoint)
 
     def restart(self) -> None:

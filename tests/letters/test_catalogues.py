@@ -19,6 +19,7 @@ from judges.messages import LEFT_ALONE, PLACE, Message, messages, pseudo_languag
 
 import pbem
 from pbem import i18n
+from pbem.games import GAMES
 from pbem.i18n import LANGUAGES, languages, template_folder
 from pbem.letters.render import Templates
 from pbem.mail.commands import COMMANDS, FIELDS, SETTINGS
@@ -148,7 +149,7 @@ def own_words(name: str) -> list[str]:
 
 
 def documents() -> set[str]:
-    """What stands once a language: documents that are nothing but prose, and what is not in messages yet."""
+    """Documents that stand once a language, and are nothing but prose."""
     return {
         str(Path(*path.relative_to(TEMPLATES).parts[1:])) for tag in OTHERS for path in (TEMPLATES / tag).rglob("*")
     }
@@ -158,8 +159,9 @@ def documents() -> set[str]:
     "name",
     [
         str(path.relative_to(TEMPLATES))
-        for room in ("answers", "letters")
+        for room in ("answers", "letters", *GAMES)
         for path in sorted((TEMPLATES / room).iterdir())
+        if path.name not in {"README.md", "about.txt", "example_setup.txt"}  # those show a game's notation
     ],
 )
 def test_no_template_says_anything_but_messages(name: str) -> None:

@@ -164,4 +164,4 @@ def test_what_happened_is_of_the_kind_of_its_report(seat: int | None) -> None:
         {"seat": 2, "kind": "departure", "piece": "X1", "square": "G2"},
         {"seat": 1, "kind": "pass"},
     ]
-    assert [event.kind for event in events(reports, seat, NAMES)] == [report["kind"] for report in reports]
+    assert [event.label for event in events(reports, seat, NAMES)] == [report["kind"] for report in reports]

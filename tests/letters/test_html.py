@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from playing.random_players import PLAYERS, Game, play, sensible_orders
 
-from pbem.boards import TINTS, Drawn, drawn
+from pbem.boards import TINTS
 from pbem.boards.text_boards import columns
-from pbem.games import GAMES, rules
+from pbem.games import GAMES, part_of, rules
 from pbem.letters.render import Templates
 
 TEMPLATES = Templates()
@@ -170,8 +170,8 @@ TIME = {
 }
 
 
-def boards_of(game: str) -> Drawn:
-    found = drawn(game)
+def boards_of(game: str) -> Any:
+    found = part_of(game, "boards")
     assert found is not None
     return found
 

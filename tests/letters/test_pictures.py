@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 from playing.random_players import play, sensible_orders
 
-from pbem.boards import TINTS, drawn
+from pbem.boards import TINTS
 from pbem.boards.picture import GAP, LARGEST, TITLE, draw
-from pbem.games import GAMES, rules
+from pbem.games import GAMES, part_of, rules
 from pbem.games.squares import Board, Panel, Square
 
 NAMES = {1: "ann", 2: "bob", 3: "cem", 4: "dee"}
@@ -31,9 +31,9 @@ def shown(game: str) -> list[Board]:
     one = play(game, Random(5), WIDEST[game], SEATS[game], most=10, **other)
     judge = rules(game)
     seen = [[found for report in reports if (found := judge.show(report, 2))] for reports in one.reports]
-    boards = drawn(game)
-    assert boards is not None
-    return boards.boards(judge.view(one.states[-1], 2, seen))
+    boards = part_of(game, "boards")
+    drawn: list[Board] = boards.boards(judge.view(one.states[-1], 2, seen))
+    return drawn
 
 
 @pytest.mark.parametrize("game", GAMES)

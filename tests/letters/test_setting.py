@@ -40,9 +40,9 @@ def test_words_are_set_in_the_language_of_the_reader() -> None:
 
 def test_lines_end_between_words_or_between_parts() -> None:
     line = Line("KC", ["one two", "three four"])
-    assert TEXT.lines([line], "  {:3} ", page=18) == "  KC  one two;\n      three four"
-    assert TEXT.pieces([line, Line("DS", [])], "  {:3} ", page=17) == "  KC  one two,\n      three four"
-    assert TEXT.lines([line], "  {:3} ", page=15) == "  KC  one two;\n      three\n      four"
+    assert TEXT.lines([line], "  {label:3} ", page=18) == "  KC  one two;\n      three four"
+    assert TEXT.pieces([line, Line("DS", [])], "  {label:3} ", page=17) == "  KC  one two,\n      three four"
+    assert TEXT.lines([line], "  {label:3} ", page=15) == "  KC  one two;\n      three\n      four"
 
 
 def test_paragraphs_are_numbered_beneath_each_other() -> None:

@@ -9,24 +9,23 @@ from random import Random
 import pytest
 from playing.random_players import PLAYERS, play
 
-from pbem.boards import drawn
 from pbem.boards.sheet import sheet
-from pbem.games import GAMES, rules
+from pbem.games import GAMES, part_of, rules
 from pbem.games.squares import Square
 from pbem.letters.render import Templates
 from pbem.match.changed import replace
 
 SCRIPT = (
-    "import sys; from pbem.boards import drawn; from pbem.boards.sheet import sheet; game = sys.argv[1];"
+    "import sys; from pbem.games import part_of; from pbem.boards.sheet import sheet; game = sys.argv[1];"
     "from pbem.letters.render import Templates; text = Templates().render(f'{game}/sheet.txt', m=None);"
-    "sys.stdout.buffer.write(sheet('Title', drawn(game).blank(), text))"
+    "sys.stdout.buffer.write(sheet('Title', part_of(game, 'boards').blank(), text))"
 )
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_a_sheet_is_one_page_and_the_same_each_time(game: str) -> None:
     text = Templates().render(f"{game}/sheet.txt", m=None)
-    boards = drawn(game)
+    boards = part_of(game, "boards")
     assert boards is not None
     made = sheet("Title", boards.blank(), text)
     assert made.startswith(b"%PDF-1.")
@@ -42,7 +41,7 @@ def test_a_sheet_is_one_page_and_the_same_each_time(game: str) -> None:
 def test_a_sheet_has_the_grids_of_the_boards(game: str) -> None:
     raw, seats = PLAYERS[game].options[0]
     one = play(game, Random(1), raw, seats, most=1)
-    boards = drawn(game)
+    boards = part_of(game, "boards")
     assert boards is not None
     shown = boards.boards(rules(game).view(one.states[0], 1, []))
     grids = [
@@ -57,7 +56,7 @@ def test_a_sheet_has_the_grids_of_the_boards(game: str) -> None:
 
 def test_a_filled_sheet_shows_the_boards_of_the_view() -> None:
     """Each symbol is drawn on its own square: taken away, it is that square which turns white."""
-    boards = drawn("shoot-em-up")
+    boards = part_of("shoot-em-up", "boards")
     assert boards is not None
     (empty,) = boards.blank()
     panel = empty.panels[0]
@@ -81,7 +80,7 @@ def test_a_long_match_has_a_sheet_too(game: str, turns: int) -> None:
         "turn": 9,
     }
     text = Templates().render(f"{game}/sheet.txt", m=m, mine=[lines[game]] * turns)
-    boards = drawn(game)
+    boards = part_of(game, "boards")
     assert boards is not None
     assert sheet("Title", boards.blank(), text).startswith(b"%PDF")
     assert max(map(len, text.split("\n"))) < 130

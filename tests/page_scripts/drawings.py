@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from playing import sealed_players
 from playing.random_players import PLAYERS, play, sensible_orders
 
-from pbem.boards import drawn
-from pbem.games import rules
+from pbem.games import part_of, rules
 from pbem.games.sealed import sealed_rules
 from pbem.games.squares import PLAIN
 from pbem.letters.render import Templates
@@ -49,7 +48,7 @@ def squares(game: str, played: Game, turn: int, seat: int, board_of: int = 0) ->
 
     Or the other side (`board_of` 1), as that letter shows it.
     """
-    judge, module = rules(game), drawn(game)
+    judge, module = rules(game), part_of(game, "boards")
     assert module is not None
     shown = [[found for one in reports if (found := judge.show(one, seat))] for reports in played.reports[:turn]]
     board = module.boards(judge.view(played.states[turn], seat, shown))[board_of]
@@ -77,7 +76,7 @@ def known_alike(drawn_square: Any, square: Any) -> bool:
 
 def compare_sealed_drawings(game: str, evaluate: Evaluate, count: int, most: int = 400) -> None:
     """What a player of a sealed match knew of the other's side, in which all are told the same."""
-    random, sealed, module = Random(6), sealed_rules(game), drawn(game)
+    random, sealed, module = Random(6), sealed_rules(game), part_of(game, "boards")
     assert sealed is not None
     assert module is not None
     for _ in range(count):

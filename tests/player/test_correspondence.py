@@ -25,6 +25,7 @@ from pbem.games import Refused
 from pbem.match.transcript import announcement, canonical, sha256_hex, statement
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.forms import Unfit
 from pbem.player.proving import prove
 from pbem.player.server_letter import LIMITS, HeardBulletin
 
@@ -126,7 +127,7 @@ class TestAMatch:
 
     def test_press_that_would_be_a_command_is_not_signed(self, playing: Side, referee: Referee) -> None:
         before = playing.memory.count()
-        with pytest.raises(ValueError, match="command"):
+        with pytest.raises(Unfit, match="command"):
             playing.letters.tell("press m1", referee.now, match="m1", text="so\nend\nresign m1")
         assert playing.memory.count() == before
 
@@ -578,13 +579,13 @@ class TestBadInput:
         """They kept the whole item, as it came from servers that did not tell everything yet."""
         known = playing.memory.standing("m1")
         assert known is not None
-        item = msgspec.to_builtins(known[1]) | {"about": "match", "pbem": "bulletin 1"}
+        item = msgspec.to_builtins(known) | {"about": "match", "pbem": "bulletin 1"}
         for later in ("sealed", "programs", "claim"):
             del item[later]
         with playing.memory.transaction():
             playing.memory._database.execute("UPDATE matches SET standing = ?", (json.dumps(item, sort_keys=True),))
         assert playing.memory.standing("m1") == known
-        assert playing.letters.matches.standings == [known[1]]
+        assert playing.letters.matches.standings == [known]
 
     def test_what_is_about_another_player_is_not_kept(self, playing: Side, referee: Referee) -> None:
         """Nor its files, nor is it shown as a letter about the match."""
@@ -735,7 +736,7 @@ def test_a_true_bundle_of_another_match_proves_nothing(playing: Side, referee: R
     playing.post(playing.letters.say("m1", "resign m1 match", referee.now))
     bundle = playing.memory.bundle("m1")
     assert bundle is not None
-    playing.memory.put_bundle("m2", "m2-game-1.pbem.zip", 9, bundle[1])
+    playing.memory.put_bundle("m2", "m2-game-1.pbem.zip", 9, bundle)
     proof = prove(playing.memory, "m2")
     assert proof is not None
     assert not proof.holds
@@ -747,15 +748,15 @@ def test_a_true_bundle_of_another_match_proves_nothing(playing: Side, referee: R
 
 def test_two_at_once_send_one_letter(playing: Side, referee: Referee) -> None:
     """Two commands look at the same standing, and both sign, for one place and revision."""
-    party, sign, random = playing.letters.party, playing._sign, playing.random
-    other = Correspondence(party, playing.memory, sign, random)
+    account, sign, random = playing.letters.account, playing._sign, playing.random
+    other = Correspondence(account, playing.memory, sign, random)
     for mine, theirs in (("Gx3", "Gx4"), ("Gx5", "Gx5")):
 
         def signing(text: bytes, namespace: str, theirs: str = theirs) -> str:
             other.order("m1", theirs, referee.now)  # while the key's owner is asked for a passphrase
             return sign(text, namespace)
 
-        slow = Correspondence(party, playing.memory, signing, random)
+        slow = Correspondence(account, playing.memory, signing, random)
         if mine == theirs:
             assert slow.order("m1", mine, referee.now) == other.order("m1", theirs, referee.now)
         else:

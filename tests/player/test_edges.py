@@ -52,7 +52,7 @@ def _tls_of(url: str) -> str:
     source = mail_in.source(account(url, password_file="p"))
     assert isinstance(source, Provider)
     assert isinstance(source._mailbox, Imap)
-    return source._mailbox._tls
+    return source._mailbox.tls
 
 
 def nothing_seen(_handle: str) -> bool:

@@ -14,8 +14,8 @@ from in_a_box.table import ANN, BOB, SMALL, TO, Side
 from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
+from pbem.player.account_file import Account
 from pbem.player.correspondence import Correspondence
-from pbem.player.correspondence.party import Party
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.proving import prove
 
@@ -36,8 +36,8 @@ class Guest(Side):
 
     def start(self) -> None:
         super().start()
-        party = Party(self.person.name, self.person.address, SERVER, TO)
-        self.letters = Correspondence(party, self.memory, None, self.random, self.failpoint)
+        account = Account(self.person.name, SERVER, TO, self.person.address, "", "", "")
+        self.letters = Correspondence(account, self.memory, None, self.random, self.failpoint)
 
     def flush(self) -> None:
         for sent in self.letters.outbox.unsent():
@@ -226,14 +226,14 @@ def test_a_death_spends_no_address_without_a_letter(referee: Referee, playing: G
 
 def test_two_at_once_answer_a_letter_each(referee: Referee, playing: Guest) -> None:
     """Two commands look at the same letters of the server's: of what answers the same one, only one would count."""
-    party, others = playing.letters.party, []
-    other = Correspondence(party, playing.memory, None, playing.random)
+    account, others = playing.letters.account, []
+    other = Correspondence(account, playing.memory, None, playing.random)
 
     def meanwhile(point: str) -> None:
         if point == "form signed":
             others.append(other.say("m1", "draw m1 offer", referee.now))
 
-    slow = Correspondence(party, playing.memory, None, playing.random, meanwhile)
+    slow = Correspondence(account, playing.memory, None, playing.random, meanwhile)
     orders = slow.order("m1", "Gx3", referee.now)
     playing.flush()
     answers = [event for event in playing.receive() if event.kind == "answer"]

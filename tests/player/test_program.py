@@ -78,7 +78,7 @@ def play(referee: Referee, house: Machine, bob: Mailbox, options: str = STANDARD
         house.live()
     bundle = house.memory.bundle("m1")
     assert bundle is not None
-    return bundle[1]
+    return bundle
 
 
 def judged(bundle: bytes, opened: Sequence[bytes]) -> list[Finding]:
@@ -552,7 +552,7 @@ def agree_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
         program.memory.know(fact, f"{level} {seed}")
         found = program._plan(standing)
         assert found is not None
-        assert found.commitment.said == f"pbem {blind.PROGRAM}"
+        assert (found.commitment.program, found.commitment.edition) == (blind.PROGRAM, 0)
         return found
 
     monkeypatch.setattr(Program, "_planned", forget)
@@ -588,7 +588,7 @@ class TestOpenList:
         house.live()
         bundle = house.memory.bundle("m1")
         assert bundle is not None
-        return bundle[1]
+        return bundle
 
     def test_one_at_a_time_and_the_oldest_first(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         cem = referee.registered("cem")
@@ -844,7 +844,7 @@ def against_each_other(referee: Referee, first: Machine, second: Machine, game: 
         pass
     found = first.memory.bundle(standing.match)
     assert found is not None, first.letters.matches.standing(standing.match)
-    return found[1]
+    return found
 
 
 GAMES = {

@@ -127,7 +127,7 @@ class Partner:
         )
         self.key = signing.read(key, lambda _: "")
         self.memory = Memory(folder / "memory.sqlite")
-        self.letters = Correspondence(self.account.party, self.memory, self.key.sign, os.urandom)
+        self.letters = Correspondence(self.account, self.memory, self.key.sign, os.urandom)
         games = {game: GameLimits(level) for game in STRATEGIES}
         settings = ProgramSettings(account=self.account, play=PlayerLimits(), games=games)
         agent = Agent(self.letters, SecretVault(folder / "secrets"), os.urandom)
@@ -175,8 +175,8 @@ class Partner:
         """What `pbem verify --opponent` says of both programs."""
         bundle = self.memory.bundle(match)
         assert bundle is not None
-        file = folder / bundle[0]
-        file.write_bytes(bundle[1])
+        file = folder / f"{match}.pbem.zip"
+        file.write_bytes(bundle)
         seeds = [house.seed(match), str(self.memory.fact(f"plan {match}")).split()[1]]
         words_ = [word for seed in seeds for word in ("--opponent", seed)]
         done = CliRunner().invoke(verify, [str(file), *words_])
@@ -296,7 +296,7 @@ def test_a_load_of_matches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         for match in matches[: len(STRATEGIES)]:
             bundle = partner.memory.bundle(match)
             assert bundle is not None
-            convicted(bundle[1], house.seed(match))
+            convicted(bundle, house.seed(match))
 
 
 def unsettled(folder: Path) -> int:

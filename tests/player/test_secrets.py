@@ -80,7 +80,9 @@ def test_a_damaged_file_is_said_to_be_so(tmp_path: Path, content: str) -> None:
 
 
 def test_a_later_edition_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "m17-game-2.json").write_bytes(json.dumps(MINE.document() | {"pbem": "secrets 2"}).encode())
+    (tmp_path / "m17-game-2.json").write_bytes(
+        json.dumps(msgspec.structs.asdict(MINE) | {"pbem": "secrets 2"}).encode()
+    )
     with pytest.raises(BadSecrets, match="another edition"):
         SecretVault(tmp_path).secrets("m17", 2)
 
@@ -188,4 +190,4 @@ def test_the_vector(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     vector = json.loads(VECTOR.read_text())
     found = Code(vector["words"], Die()).opened(vector["note"], PaperPlace(**vector["place"]))
-    assert found.document() == vector["secrets"]
+    assert msgspec.structs.asdict(found) == vector["secrets"]

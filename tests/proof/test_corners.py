@@ -31,6 +31,7 @@ from pbem.proof.verification import Proved, verify
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
+    from pbem.match.signed import Signed
     from pbem.match.state import Match, Submission
     from pbem.proof.bundle import Bundle
 
@@ -104,9 +105,9 @@ class TestWhatIsNotUsed:
             """As if the terms of this match had demanded keys."""
 
             @staticmethod
-            def _vouched(match: Match, seat: int, letter: bytes, content: bytes, **how: bool) -> tuple[str, str]:
+            def _vouched(match: Match, seat: int, signed: Signed, **how: bool) -> tuple[str, str]:
                 terms = replace(match.terms, keys="demanded")
-                return Letters._vouched(replace(match, terms=terms), seat, letter, content, **how)
+                return Letters._vouched(replace(match, terms=terms), seat, signed, **how)
 
         content = bundle.write(good("mailbox"))
         assert checked(content)[-1].holds

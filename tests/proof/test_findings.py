@@ -325,8 +325,10 @@ class TestTheLog:
         assert findings(against("ed25519"), notes=(str(one.note), str(two.note), str(two.note))) == (said,)
 
     def test_of_a_restored_server_it_is_said_with_two_logs(self) -> None:
-        bench = against("ed25519")
-        bench._index.restored = "2"
+        whole = good("ed25519")
+        restored = replace(whole.entries[1], type="restored", body={"generation": 1})
+        entries = (whole.entries[0], restored, *whole.entries[2:])
+        bench = Against(replace(whole, entries=entries), against("ed25519").match)
         notes = tuple(str(proof(bench.found, 3, {}, head=head).note) for head in ("", OTHER))
         (told,) = findings(bench, notes=notes)
         assert told.found.endswith("; the bundle says that the server was restored from a backup (entry 2)")

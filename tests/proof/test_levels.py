@@ -20,7 +20,7 @@ from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox, Receipt, Withdrawal
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.remaking import Sentence, UnvouchedError
-from pbem.match.signed import here
+from pbem.match.signed import Signed, here
 from pbem.match.transcript import sha256_hex
 from pbem.proof.mailbox_evidence import place, shown_tokens, vouched
 from pbem.proof.signed_letters import Letters
@@ -80,8 +80,9 @@ class TestMailboxes:
 
     def said(self, letter: bytes = b"", *, former: bool = False, by: Evidence | None = None, **facts: Any) -> str:
         content = (by or evidence(b"another")).text().encode()
+        signed = Signed(letter or written(), "mailbox", "", RECEIVED, content)
         with pytest.raises(ValueError, match=r"\w") as caught:
-            Letters._vouched(match(**facts), 2, letter or written(), content, waited=False, former=former)
+            Letters._vouched(match(**facts), 2, signed, waited=False, former=former)
         return str(caught.value)
 
     def test_of_this_player(self) -> None:
@@ -227,7 +228,7 @@ class TestOnce:
         by = more.pop("by", None)
         paper, received = more.pop("paper", None), more.pop("received", RECEIVED)
         content = by.text().encode() if by else b""
-        letters._judge_once(match(**more), (kind,), 2, letter, paper, content, received)
+        letters._judge_once(match(**more), (kind,), 2, Signed(letter, "", "", received, content), paper)
 
     @staticmethod
     def said(event: Callable[[], None]) -> str:
@@ -353,19 +354,19 @@ class TestSeveralForms:
     def test_a_sentence_is_the_one_of_its_revision(self, rev: int) -> None:
         """Without a signature the letter need not say its place, but for that."""
         self.Given.text = "extend m1 1d\nrev 1\n\nextend m1 1d\nrev 2\n"
-        said = self.Given({}).said(turn_2(), self.gift(rev), 1, b"", Sentence(rev), b"x", "")
+        said = self.Given({}).said(turn_2(), self.gift(rev), 1, AT_MAILBOX, Sentence(rev))
         assert said.rev == rev
 
     def test_a_sentence_is_the_one_of_this_turn(self) -> None:
         self.Given.text = "\n".join(f"extend m1 1d\nturn {turn}\nrev 1\n" for turn in (3, 2, 1))
-        assert self.Given({}).said(turn_2(), self.gift(1), 1, b"", Sentence(1), b"x", "").turn == 2
+        assert self.Given({}).said(turn_2(), self.gift(1), 1, AT_MAILBOX, Sentence(1)).turn == 2
 
     def test_a_withdrawal_is_the_one_of_this_place(self) -> None:
         self.Given.text = f"clear m1 turn 2\nrev 2\n\nclear m1 turn 2\nprev {'0' * 64}\nrev 2\n"
         paper = Withdrawal(SERVER, "m1", 1, 2, 1, "ann", 2, "key", "k", "0" * 64, received=AFTERWARDS, salt="0" * 64)
         found = turn_2()
         assert (
-            self.Given({}).said(found, SignedForm(Clear(match="m1"), rev=2, turn=2), 1, b"", paper, b"x", "").prev
+            self.Given({}).said(found, SignedForm(Clear(match="m1"), rev=2, turn=2), 1, AT_MAILBOX, paper).prev
             == found.prev
         )
 
@@ -385,13 +386,14 @@ class TestSeveralForms:
         letters = self.Given({})
         if said:
             with pytest.raises(ValueError, match=said):
-                letters.unused(found, 1, LETTER, receipt, b"")
+                letters.unused(found, 1, LETTER, receipt)
         else:
-            letters.unused(found, 1, LETTER, receipt, b"")
+            letters.unused(found, 1, LETTER, receipt)
 
 
-LETTER = b"From: ann@mail.example\r\n\r\norders\r\n"
 AFTERWARDS = "2028-06-01T12:00:00Z"
+LETTER = Signed(b"From: ann@mail.example\r\n\r\norders\r\n", "key", "", AFTERWARDS)
+AT_MAILBOX = Signed(b"", "mailbox", "", "", b"x")
 
 
 @cache

@@ -173,7 +173,7 @@ def _proved(world: World) -> Iterator[str]:
             if standing.phase != "closed" or bundle is None:
                 yield f"{match} is {standing.phase} for {player.name}, {'no' if bundle is None else 'a'} bundle"
                 continue
-            yield from _one_bundle(world, player, match, bundle[1])
+            yield from _one_bundle(world, player, match, bundle)
 
 
 def _one_bundle(world: World, player: Player, match: str, content: bytes) -> Iterator[str]:

@@ -27,7 +27,6 @@ from pbem.letters.render import Templates
 from pbem.player.account_file import Account
 from pbem.player.blind import Plan, comment
 from pbem.player.correspondence import Correspondence
-from pbem.player.correspondence.party import Party
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.memory import Memory, may_repeat
 from pbem.player.opponent import STRATEGIES
@@ -87,8 +86,8 @@ class Player:
         self.random = Random(f"{world.seed} player {name}")
         self.key = Ed25519PrivateKey.from_private_bytes(self.random.randbytes(32))
         self.memory = Memory(None)
-        party = Party(name, self.address, SERVER, TO)
-        self.letters = Correspondence(party, self.memory, self._sign, self.random.randbytes)
+        account = Account(name, SERVER, TO, self.address, "", "", "")
+        self.letters = Correspondence(account, self.memory, self._sign, self.random.randbytes)
         agent = Agent(self.letters, SecretVault(folder / f"{name}.secrets"), self.random.randbytes)
         # A program asks for octets when it makes a plan, and for nothing else.
         self._secret = Random(f"{world.seed} secret {name}")
@@ -253,8 +252,8 @@ class Keyless:
         self._world = world
         self._random = Random(f"{world.seed} keyless")
         self._memory = Memory(None)
-        party = Party(self.name, self.address, SERVER, TO)
-        self._letters = Correspondence(party, self._memory, None, self._random.randbytes)
+        account = Account(self.name, SERVER, TO, self.address, "", "", "")
+        self._letters = Correspondence(account, self._memory, None, self._random.randbytes)
         self._begun = False
         self._domain = Domain("mail.example", key=_provider())
         self.sent: list[tuple[str, bytes]] = []

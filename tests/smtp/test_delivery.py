@@ -18,6 +18,7 @@ from in_a_box.boxes import Outbox
 
 from pbem.config.mail import Delivery, SmarthostConfig
 from pbem.config.values import Duration
+from pbem.match.changed import replace
 from pbem.smtp import delivery
 from pbem.smtp.delivery import Deliverer, Means, Permanent, Smarthost, Temporary, retry_time
 from pbem.store.database import Database
@@ -236,7 +237,7 @@ def test_a_letter_that_was_leased_by_a_commit_whose_answer_was_lost_leaves_once(
 
 def test_where_only_the_account_may_send_it_is_the_return_path(tmp_path: Path) -> None:
     async def scene(post: Post) -> None:
-        post.deliverer._delimiter = None
+        post.deliverer.delimiter = None
         post.put()
         post.deliverer.wake.set()
         await post.until(lambda: post.outbox.count("delivered") == 1)
@@ -493,7 +494,7 @@ def slowly(folder: Path, letters: int, scene: Callable[[Post, Slow], Awaitable[N
     async def main() -> None:
         with Database(folder / "store.db") as database:
             post, slow = Post(database, 1, Script(), Delivery(concurrency=2)), Slow()
-            post.deliverer._transport = slow
+            post.deliverer.transport = slow
             for number in range(letters):
                 post.put(number, f"p{number}@example.org")
             working = asyncio.create_task(post.deliverer.work())
@@ -554,7 +555,7 @@ def test_what_is_taken_at_the_end_while_another_is_noted_is_noted_too(tmp_path: 
             return call(*arguments)
 
         await post.until(lambda: len(slow.begun) == 2)
-        post.deliverer._run = slow_disk
+        post.deliverer.means = replace(post.deliverer.means, run=slow_disk)
         post.deliverer.stop()
         slow.free.add("p0@example.org")
         await post.until(lambda: post.outbox.count("delivered") == 2)

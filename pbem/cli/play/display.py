@@ -1,4 +1,4 @@
-"""How `pbem play` shows matches: the list of all, whose move it is, and the boards of one."""
+"""Matches as `pbem play` shows them: the list of all, whose move it is, and the boards of one."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from pbem.player.correspondence import Correspondence
     from pbem.player.standing import MatchStanding
 
-__all__ = ["DOUBTFUL", "is_due", "list_matches", "list_rows", "show", "title_of"]
 
 DOUBTFUL = (
-    "By what was told, the game goes on. Reveal your secrets only if it ended in another way, such as an agreed draw."
+    "The steps that came do not end the game. Reveal your secrets only if it ended otherwise, as by an agreed draw."
 )
-"""What is to be thought of where the server alone says that a sealed game is over."""
+"""The warning if only the server says that a sealed game is over."""
 
 _UNREAD = """\
 Your agent waits, as {unread}
@@ -37,7 +36,7 @@ to: pbem play take-back {match}
 You can also ask this player (pbem play press {match} ...), or resign. This is what was signed:
 
 {text}"""
-"""What is to be thought of a text of another player that cannot be read."""
+"""The warning about a text of another player that cannot be read."""
 
 _STATES = {
     "ready": "not sent yet",
@@ -69,7 +68,7 @@ def list_rows(table: PlayTable, standings: Sequence[MatchStanding]) -> None:
 
 
 def title_of(letters: Correspondence, standing: MatchStanding) -> str:
-    """Which game a match is of, and with whom."""
+    """The game of a match, and the other players."""
     game, programs = standing.rules, letters.matches.programs
     title = rules(game).title if game in GAMES else game
     others = [
@@ -81,7 +80,7 @@ def title_of(letters: Correspondence, standing: MatchStanding) -> str:
 
 
 def is_due(table: PlayTable, standing: MatchStanding) -> bool:
-    """Whether a match waits for this player to decide on a setup or orders."""
+    """True if a match waits for this player to decide on a setup or orders."""
     if standing.sealed:
         return table.agent.asks(standing.match)
     return standing.asked and table.letters.matches.pending(standing.match) is None
@@ -102,7 +101,7 @@ def _whose(table: PlayTable, standing: MatchStanding) -> str:
     what = f"turn {standing.turn}" if phase == "playing" else f"setup of game {standing.game}"
     said = "your move" if standing.asked else "waiting for the others"
     if standing.sealed and (accused := table.agent.held.accused(match)):
-        return f"your agent says nothing more: {line_of(accused)}. If you know better: pbem play take-back {match}"
+        return f"your agent has stopped: {line_of(accused)}. To go on anyway: pbem play take-back {match}"
     if standing.sealed and table.agent.held.unread(match):
         until = _until(standing.deadline, table.now())
         return f"{what}: your agent waits for your decision: pbem play {match}{until}"
@@ -144,7 +143,7 @@ def show(table: PlayTable, standing: MatchStanding) -> None:
     except (BadSecrets, Contradiction, Impossible, sqlite3.Error):
         raise
     except Exception as error:  # the server may have sent anything
-        said = f"What came about {standing.match} cannot be shown. `pbem play letter {standing.match}` prints it."
+        said = f"The letters about {standing.match} cannot be shown. `pbem play letter {standing.match}` prints it."
         raise Impossible(said) from error
 
 
@@ -154,6 +153,11 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
     letters = table.letters
     name, rules, seat = standing.match, standing.rules, standing.seat
     names = {number: player or "(free)" for number, player in enumerate(standing.players, start=1)}
+
+    def display(template: str, **facts: object) -> None:
+        text = Templates().render(f"player/{template}.txt", rules=rules, seat=seat, **facts)
+        click.echo(clean(text.rstrip("\n")))
+
     click.echo(f"{title_of(letters, standing)}, {name}: {_whose(table, standing)}")
     click.echo(f"You are {names[seat]}, seat {seat}.\n")
     if standing.sealed and (unread := table.agent.held.unread(name)):
@@ -161,23 +165,19 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
         click.echo(_UNREAD.format(unread=line_of(reason), match=name, text=indented(clean(text))))
     if standing.phase == "setup":
         asked = letters.matches.setup_asked(name)
-        text = Templates().render("player/setup.txt", rules=rules, seat=seat, options=asked["options"])
-        click.echo(clean(text.rstrip("\n")))
+        display("setup", options=asked["options"])
         click.echo(f"\nSend it: pbem play setup {name} LINE LINE ..., or --from FILE, or pbem play {name} --open")
     elif standing.sealed and standing.phase in {"playing", "closed"}:
         shown = table.agent.shown(name)
         view = dict(shown.view) | ({} if shown.asked else {"entitled": None})
-        told = shown.reports[-1] if shown.reports else None
-        text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=told, view=view)
-        click.echo(clean(text.rstrip("\n")))
+        reports = shown.reports[-1] if shown.reports else None
+        display("match", names=names, reports=reports, view=view)
     elif (position := letters.matches.position(name)) is not None and standing.phase in {"playing", "closed"}:
-        reports = letters.memory.latest(name, "reports")
-        same = reports is not None and reports["game"] == position["game"]
-        told = reports["reports"] if reports and same else None
+        latest = letters.memory.latest(name, "reports")
+        reports = latest["reports"] if latest and latest["game"] == position["game"] else None
         over = standing.phase == "closed"  # after a resignation the last position still has something to order
         view = position["view"] | ({"entitled": None} if over else {})
-        text = Templates().render("player/match.txt", rules=rules, seat=seat, names=names, reports=told, view=view)
-        click.echo(clean(text.rstrip("\n")))
+        display("match", names=names, reports=reports, view=view)
     elif standing.agreement:
         click.echo(clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))
     if (sent := letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None) is not None:
@@ -185,7 +185,7 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
 
 
 def _terms(letters: Correspondence, standing: MatchStanding, names: Mapping[int, str]) -> dict[str, object]:
-    """What the letters' own template says about terms."""
+    """The terms of a match, for the template of letters."""
     terms = letters.matches.terms(standing.match)
     return {
         "id": standing.match,

@@ -1,4 +1,4 @@
-"""What `pbem play` says of events, and of the player's own letters.
+"""The words of `pbem play` for events, and for the player's own letters.
 
 Others' words cannot move the cursor, nor begin a line of ours: they pass through `clean` or `line_of`.
 """
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pbem.cli.harmless import harmless
+
 if TYPE_CHECKING:
     from pbem.player.correspondence.event import Event
     from pbem.player.memory import SentForm
 
-__all__ = ["about", "clean", "indented", "line_of", "report"]
 
 _LONGEST = 500  # characters of others within a line of ours
 
@@ -31,7 +32,7 @@ _LOUD = {
 
 
 def report(event: Event) -> None:
-    """Tell the player what matters of an event."""
+    """Tell the player what matters of an event; other mail, and letters that cannot be judged yet, do not."""
     match event.kind:
         case "news":
             click.echo(f"Came: {line_of(event.subject)}")
@@ -54,15 +55,13 @@ def report(event: Event) -> None:
             about_what = line_of(event.subject or event.match)
             click.echo(f"{_LOUD[event.kind]}: “{about_what}”: {line_of(event.said)}", err=True)
         case "doubled":
-            click.echo(f"Came again, and changes nothing: {line_of(event.subject)}")
+            click.echo(f"Received again; it changes nothing: {line_of(event.subject)}")
         case "bounced":
             assert event.sent is not None
             click.echo(
-                f"CAME BACK: {about(event.sent)} did not reach the server. The same again sends it once more.",
+                f"CAME BACK: {about(event.sent)} did not reach the server. Repeat the command to send it again.",
                 err=True,
             )
-        case "foreign" | "unpinned" | "open":
-            pass  # other mail, and what may be judged later
 
 
 def about(sent: SentForm) -> str:
@@ -86,4 +85,4 @@ def line_of(text: str) -> str:
 
 def clean(text: str) -> str:
     """Others' words: nothing in them can move the cursor."""
-    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
+    return harmless(text, kept="\n")

@@ -1,51 +1,49 @@
-"""What each command of `pbem play` stands on: the player's account and letters, and the ways in and out.
+"""The common parts of the commands of `pbem play`.
 
-Here lives what is common to the commands: fetching, sending, waiting, the question before a signature, and the
-troubles that are told in one sentence. What a match looks like is `shown`'s, and what an event says is `told`'s.
+The player's account and letters are here, with fetching, sending, waiting, the question before a signature, and the
+errors that are reported in one sentence. `display` shows a match, and `event_text` words an event.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import sqlite3
 import sys
 import time
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import click
 
+from pbem.cli import programs
 from pbem.cli.play import event_text
 from pbem.cli.play.event_text import about, clean, line_of
 from pbem.cli.play.proved import prove_ended
 from pbem.games import Refused
 from pbem.player import mail_in, mail_out, signing
-from pbem.player.account_file import Account, BadAccount
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.exchange import fetch, flush
-from pbem.player.forms import Unfit
-from pbem.player.memory import BadMemory, Memory
+from pbem.player.memory import Memory
 from pbem.player.sealed_view import Contradiction
-from pbem.player.secret_vault import BadNote, BadSecrets, SecretVault
+from pbem.player.secret_vault import SecretVault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from pbem.player.account_file import Places
+    from pbem.player.account_file import Account, Places
     from pbem.player.correspondence.event import Event
     from pbem.player.memory import SentForm
     from pbem.player.sealed_agent import Agent
     from pbem.player.standing import MatchStanding
 
-__all__ = ["MATCH", "PlayTable", "at_table", "confirm", "passphrase", "state", "troubles", "yes_option"]
 
 MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 _SOON, _LOOK = 0.1, 1.0  # seconds between two looks into the mailbox: at first, and at most
-_SPINNER = "|/-\\"
+_Options = ParamSpec("_Options")
 
 
 class PlayTable:
@@ -56,49 +54,42 @@ class PlayTable:
         self.name = name
         self.patience = patience
         self.secrets = secrets
-        """Where the secrets of sealed matches are kept, if not beside the memory."""
+        """The folder of the secrets of sealed matches, if they are not beside the memory."""
         self.afterwards = ExitStack()
-        self._account: Account | None = None
-        self._correspondence: Correspondence | None = None
-        self._agent: Agent | None = None
-        self._source: mail_in.MailSource | None = None
-        self._key: signing.SigningKey | None = None
         self.unproved: set[str] = set()
         """Subjects of letters that cannot be judged before the server's key is known."""
 
-    @property
+    @cached_property
     def account(self) -> Account:
         """The account."""
-        if self._account is None:
-            self._account = self.folders.load(self.name)
-        return self._account
+        return self.folders.load(self.name)
 
-    @property
+    @cached_property
     def key(self) -> signing.SigningKey:
         """The player's key; its private half is opened when something is signed."""
-        if self._key is None:
-            self._key = signing.read(Path(self.account.key).expanduser(), passphrase)
-        return self._key
+        return signing.read(Path(self.account.key).expanduser(), programs.passphrase)
 
-    @property
+    @cached_property
     def letters(self) -> Correspondence:
         """The correspondence of the account."""
-        if self._correspondence is None:
-            memory = Memory(self.folders.memory(self.account.id))
-            self.afterwards.callback(memory.close)
-            sign = self._sign if self.account.key else None
-            self._correspondence = Correspondence(self.account.party, memory, sign, os.urandom)
-        return self._correspondence
+        memory = Memory(self.folders.memory(self.account.id))
+        self.afterwards.callback(memory.close)
+        return Correspondence(self.account, memory, self._sign if self.account.key else None, os.urandom)
 
-    @property
+    @cached_property
     def agent(self) -> Agent:
         """The agent that plays sealed matches."""
         from pbem.player.sealed_agent import Agent  # few commands play sealed matches
 
-        if self._agent is None:
-            vault = SecretVault(self.secrets or self.folders.secrets(self.account.id))
-            self._agent = Agent(self.letters, vault, os.urandom)
-        return self._agent
+        vault = SecretVault(self.secrets or self.folders.secrets(self.account.id))
+        return Agent(self.letters, vault, os.urandom)
+
+    @cached_property
+    def source(self) -> mail_in.MailSource:
+        """The mailbox of the account."""
+        source = mail_in.source(self.account)
+        self.afterwards.callback(source.close)
+        return source
 
     def _sign(self, text: bytes, namespace: str) -> str:
         return self.key.sign(text, namespace)
@@ -109,10 +100,7 @@ class PlayTable:
 
     def fetch(self) -> list[Event]:
         """Take in the letters that have come, and tell the player what matters."""
-        if self._source is None:
-            self._source = mail_in.source(self.account)
-            self.afterwards.callback(self._source.close)
-        events = list(fetch(self.letters, self._source, self.now))
+        events = list(fetch(self.letters, self.source, self.now))
         events += self.agent.hear(events, self.now())
         for event in events:
             event_text.report(event)
@@ -138,7 +126,7 @@ class PlayTable:
             else:
                 complete = False
                 click.echo(
-                    f"Not sent yet: {about(sent)}: {line_of(said)}\nIt lies ready; the next `pbem play` tries again.",
+                    f"Not sent yet: {about(sent)}: {line_of(said)}\nIt is kept; the next `pbem play` retries.",
                     err=True,
                 )
         return complete
@@ -146,26 +134,23 @@ class PlayTable:
     def wait(self, until: Callable[[list[Event]], bool], what: str) -> bool:
         """Look for letters until the awaited one is there; returns whether it came in time."""
         end = time.monotonic() + self.patience
-        turn, pause = 0, _SOON
+        pause = _SOON
         shown = sys.stderr.isatty()
+        if shown:
+            click.echo(f"Waiting for {what} (Ctrl-C: go on without) ", nl=False, err=True)
         try:
             while True:
                 if until(self.fetch()):
                     return True
                 if time.monotonic() >= end:
                     return False
-                if shown:
-                    sys.stderr.write(f"\r{_SPINNER[turn % 4]} Waiting for {what} (Ctrl-C: go on without) ")
-                    sys.stderr.flush()
-                turn += 1
                 time.sleep(min(pause, max(0.0, end - time.monotonic())))
                 pause = min(2 * pause, _LOOK)
         except KeyboardInterrupt:
             return False
         finally:
             if shown:
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()
+                click.echo("\r\x1b[K", nl=False, err=True)
 
     def settle(self, sent: SentForm) -> None:
         """Send a letter, wait for the server's answer, and report it; exits with 1 if it was refused."""
@@ -179,41 +164,29 @@ class PlayTable:
 
 
 def state(letters: Correspondence, sent: SentForm) -> str:
-    """How a letter of the player's stands now."""
+    """The present state of a letter of the player's."""
     found = letters.memory.by_message_id(sent.message_id)
     return found.state if found else "ready"
-
-
-def passphrase(prompt: str) -> str:
-    """Ask the player for the passphrase of a key."""
-    return str(click.prompt(prompt, hide_input=True, err=True))
 
 
 @contextmanager
 def troubles() -> Iterator[None]:
     """Report in one sentence a trouble that is not a fault of the program."""
     try:
-        yield
+        with programs.troubles():
+            yield
     except Refused as refused:
-        _refused([fault.message for fault in refused.faults])
+        report_refused(refused)
+        sys.exit(1)
     except Contradiction as error:
-        raise click.ClickException(f"What was told cannot be: {clean(str(error))}") from error
-    except (
-        *(BadAccount, BadMemory, BadNote, BadSecrets, Impossible, Unfit),
-        *(signing.CannotSign, mail_in.NoMail),
-    ) as error:
-        raise click.ClickException(clean(str(error))) from error
-    except sqlite3.Error as error:
-        raise click.ClickException(
-            f"What is remembered cannot be read or written: {error}. Nothing is lost: the same again goes on."
-        ) from error
+        raise click.ClickException(f"The server's statements cannot all be true: {clean(str(error))}") from error
 
 
-def _refused(faults: Sequence[str]) -> NoReturn:
+def report_refused(refused: Refused) -> None:
+    """Print why orders or a setup are not legal."""
     click.echo("Not legal; nothing was signed or sent:", err=True)
-    for fault in faults:
-        click.echo(f"  - {line_of(fault)}", err=True)
-    sys.exit(1)
+    for fault in refused.faults:
+        click.echo(f"  - {line_of(fault.message)}", err=True)
 
 
 def confirm(table: PlayTable, yes: bool, shown: MatchStanding | None = None) -> None:
@@ -226,5 +199,17 @@ def confirm(table: PlayTable, yes: bool, shown: MatchStanding | None = None) -> 
             raise Impossible(f"A letter about {shown.match} came while you looked; nothing was signed. Look again.")
 
 
-at_table = click.make_pass_decorator(PlayTable)
+def at_table(command: Callable[Concatenate[PlayTable, _Options], None]) -> Callable[_Options, None]:
+    """Hand a command the player's table, with the letters that have come."""
+
+    @wraps(command)
+    def seated(*values: _Options.args, **options: _Options.kwargs) -> None:
+        table = click.get_current_context().find_object(PlayTable)
+        assert table is not None
+        table.fetch()
+        command(table, *values, **options)
+
+    return seated
+
+
 yes_option = click.option("--yes", is_flag=True, help="Do not ask before signing.")

@@ -1,4 +1,4 @@
-"""What a player looks at: an answer of the server's, a letter, a proof, and whether it is anybody's move yet."""
+"""Commands that only look: an answer of the server's, a letter, a proof, and the wait for one's move."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from pbem.cli.play.display import is_due, list_matches
 from pbem.cli.play.event_text import clean
-from pbem.cli.play.foundation import at_table, state, troubles
+from pbem.cli.play.foundation import at_table, state
 from pbem.cli.play.proved import proved
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.standing import OVER
@@ -17,22 +17,18 @@ from pbem.player.standing import OVER
 if TYPE_CHECKING:
     from pbem.cli.play.foundation import PlayTable
 
-__all__ = ["ask", "letter", "verify", "wait"]
-
 
 @click.command()
 @click.argument("words", nargs=-1, required=True)
 @at_table
 def ask(table: PlayTable, words: tuple[str, ...]) -> None:
     """Ask the server something that needs no signature, such as `list open`, and print its answer."""
-    with troubles():
-        table.fetch()
-        sent = table.letters.ask(" ".join(words), table.now())
-        table.send()
-        if table.wait(lambda _: state(table.letters, sent) == "done", "the answer"):
-            click.echo(clean(table.letters.memory.last_text()))
-        else:
-            click.echo("No answer yet.")
+    sent = table.letters.ask(" ".join(words), table.now())
+    table.send()
+    if table.wait(lambda _: state(table.letters, sent) == "done", "the answer"):
+        click.echo(clean(table.letters.memory.last_text()))
+    else:
+        click.echo("No answer yet.")
 
 
 @click.command()
@@ -40,22 +36,21 @@ def ask(table: PlayTable, words: tuple[str, ...]) -> None:
 @at_table
 def wait(table: PlayTable, match: str | None) -> None:
     """Wait until it is your move, in a match or in any, or the match is over; `pbem play --wait` says how long."""
-    with troubles():
-        letters = table.letters
+    letters = table.letters
 
-        def due(_: object) -> bool:
-            return any(
-                is_due(table, one)
-                or (one.phase == "proposed" and not one.accepted)
-                or (one.match == match and one.phase in OVER)
-                for one in letters.matches.standings
-                if match in {None, one.match}
-            )
+    def due(_: object) -> bool:
+        return any(
+            is_due(table, one)
+            or (one.phase == "proposed" and not one.accepted)
+            or (one.match == match and one.phase in OVER)
+            for one in letters.matches.standings
+            if match in {None, one.match}
+        )
 
-        if not table.wait(due, "your move"):
-            click.echo("It is not your move.")
-            sys.exit(3)
-        list_matches(table)
+    if not table.wait(due, "your move"):
+        click.echo("It is not your move.")
+        sys.exit(3)
+    list_matches(table)
 
 
 @click.command()
@@ -63,12 +58,10 @@ def wait(table: PlayTable, match: str | None) -> None:
 @at_table
 def letter(table: PlayTable, match: str) -> None:
     """Print the last letter about a match, as it came."""
-    with troubles():
-        table.fetch()
-        found = table.letters.memory.text(match)
-        if found is None:
-            raise Impossible(f"No letter about {match} has come.")
-        click.echo(clean(f"{found[0]}\n\n{found[1]}"))
+    found = table.letters.memory.text(match)
+    if found is None:
+        raise Impossible(f"No letter about {match} has come.")
+    click.echo(clean(f"{found[0]}\n\n{found[1]}"))
 
 
 @click.command()
@@ -76,7 +69,5 @@ def letter(table: PlayTable, match: str) -> None:
 @at_table
 def verify(table: PlayTable, match: str) -> None:
     """Verify a match's bundle again, and compare all its letters with it."""
-    with troubles():
-        table.fetch()
-        if not proved(table.letters, match):
-            sys.exit(1)
+    if not proved(table.letters, match):
+        sys.exit(1)

@@ -11,8 +11,6 @@ from pbem.cli.play.display import list_matches
 from pbem.cli.play.foundation import MATCH, PlayTable, troubles
 from pbem.player.account_file import places
 
-__all__ = ["play"]
-
 
 class _Play(click.Group):
     """`pbem play m17 ...` is about that match; everything else is a command's name."""
@@ -24,6 +22,10 @@ class _Play(click.Group):
             return "match", self.commands["match"], [args[0].lower(), *args[1:]]
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        with troubles():
+            return super().invoke(ctx)
+
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         del ctx
         return ["[OPTIONS] [MATCH [ORDERS]... | COMMAND [ARGS]...]"]
@@ -31,11 +33,9 @@ class _Play(click.Group):
 
 @click.group(cls=_Play, invoke_without_command=True)
 @click.option("--account", default="", metavar="NAME@SERVER", help="Which account, if there are several.")
-@click.option(
-    "--wait", "patience", type=float, default=None, metavar="SECONDS", help="How long to wait for an answer."
-)
+@click.option("--wait", "patience", default=20.0, metavar="SECONDS", help="How long to wait for an answer.")
 @click.pass_context
-def play(ctx: click.Context, account: str, patience: float | None) -> None:
+def play(ctx: click.Context, account: str, patience: float) -> None:
     """Play by mail from the terminal.
 
     \b
@@ -46,11 +46,10 @@ def play(ctx: click.Context, account: str, patience: float | None) -> None:
 
     Everything is signed with your SSH key. To begin: pbem play register --help
     """  # noqa: D301 - click wants the very character
-    ctx.obj = PlayTable(places(os.environ), account, 20.0 if patience is None else patience)
+    ctx.obj = PlayTable(places(os.environ), account, patience)
     ctx.call_on_close(ctx.obj.afterwards.close)
     if ctx.invoked_subcommand is None:
-        with troubles():
-            list_matches(ctx.obj)
+        list_matches(ctx.obj)
 
 
 for _command in (

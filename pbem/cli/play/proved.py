@@ -1,4 +1,4 @@
-"""What `pbem play` says of a match's proof: the bundle verified, and the letters that came held against it."""
+"""The report of `pbem play` on a match's proof: the bundle verified, and the letters that came compared with it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from pbem.player.correspondence import Correspondence
     from pbem.player.correspondence.event import Event
-
-__all__ = ["prove_ended", "proved"]
 
 
 def prove_ended(letters: Correspondence, events: Sequence[Event]) -> None:
@@ -44,7 +42,7 @@ def proved(letters: Correspondence, name: str) -> bool:
                 f"{name}: {line_of(accused.kept.subject)}: {finding.standing}: {line_of(finding.found)}", err=True
             )
     if proof.accusing:
-        click.echo(f"{name}: your letters say otherwise than the bundle.", err=True)
+        click.echo(f"{name}: your letters contradict the bundle.", err=True)
         return False
     agreeing = sum(letter.standing == "agrees" for letter in proof.letters)
     click.echo(f"{name}: verified: {len(proof.checks)} checks hold, and {agreeing} of your letters agree.")

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.play.event_text import line_of
-from pbem.cli.play.foundation import at_table, passphrase, troubles
+from pbem.cli.programs import passphrase
 from pbem.player import mail_in, signing
 from pbem.player.account_file import Account, split
 
 if TYPE_CHECKING:
     from pbem.cli.play.foundation import PlayTable
-
-__all__ = ["register"]
 
 
 @click.command()
@@ -33,7 +31,7 @@ __all__ = ["register"]
 @click.option("--no-key", is_flag=True, help="Play without a key: your mail provider must sign what you send (DKIM).")
 @click.option(
     "--in",
-    "mail_in_",
+    "mail_in",
     default="maildir:~/Maildir",
     show_default=True,
     metavar="URL",
@@ -41,7 +39,7 @@ __all__ = ["register"]
 )
 @click.option(
     "--out",
-    "mail_out_",
+    "mail_out",
     default="sendmail:",
     show_default=True,
     metavar="URL",
@@ -53,57 +51,43 @@ __all__ = ["register"]
 @click.option(
     "--server-key", default="", metavar="HEX", help="The server's Ed25519 key, if you know it: 64 hex digits."
 )
-@at_table
-def register(  # noqa: PLR0913, PLR0917 - what makes an account
+@click.pass_obj
+def register(
     table: PlayTable,
+    /,
     account: str,
-    address: str,
-    server_address: str,
-    key: str,
     new_key: bool,
     no_key: bool,
-    mail_in_: str,
-    mail_out_: str,
-    password_file: str,
-    password_command: str,
-    token_command: str,
     server_key: str,
+    server_address: str,
+    **settings: str,
 ) -> None:
     """Open an account, and prove to the server that the key is yours.
 
     NAME is what you will be called there, SERVER the server's name: `pbem play register anna@play.example --address
     anna@home.example` writes to pbem@play.example. If it was interrupted, the same command continues.
     """
-    with troubles():
-        name, server = split(account)
-        if no_key and new_key:
-            raise click.UsageError("--no-key, or --new-key")
-        made = Account(
-            name,
-            server,
-            server_address or f"pbem@{server}",
-            address,
-            "" if no_key else key,
-            mail_in_,
-            mail_out_,
-            password_file,
-            password_command,
-            token_command,
-        )
-        if server_key and not re.fullmatch("[0-9a-f]{64}", server_key):
-            raise click.UsageError("--server-key: 64 hex digits")
-        if new_key:
-            signing.make(Path(key).expanduser(), address)
-        ours = None if no_key else signing.read(Path(key).expanduser(), passphrase)
-        if place := mail_in.begin(made):
-            click.echo(f"Maildir  {place}, made: have the letters to {address} delivered there")
-        mail_in.source(made).close()
-        file = table.folders.save(made)
-        table.name = made.id
-        click.echo(f"Account  {file}\nKey      {ours.fingerprint if ours else 'none'}")
-        if server_key:
-            table.letters.memory.know("server_key", server_key)
-        _introduce(table, ours)
+    name, server = split(account)
+    if no_key and new_key:
+        raise click.UsageError("--no-key, or --new-key")
+    if no_key:
+        settings["key"] = ""
+    made = Account(name=name, server=server, server_address=server_address or f"pbem@{server}", **settings)
+    if server_key and not re.fullmatch("[0-9a-f]{64}", server_key):
+        raise click.UsageError("--server-key: 64 hex digits")
+    path = Path(made.key).expanduser()
+    if new_key:
+        signing.make(path, made.address)
+    ours = signing.read(path, passphrase) if made.key else None
+    if place := mail_in.begin(made):
+        click.echo(f"Maildir  {place}, made: have the letters to {made.address} delivered there")
+    mail_in.source(made).close()
+    file = table.folders.save(made)
+    table.name = made.id
+    click.echo(f"Account  {file}\nKey      {ours.fingerprint if ours else 'none'}")
+    if server_key:
+        table.letters.memory.know("server_key", server_key)
+    _introduce(table, ours)
 
 
 def _introduce(table: PlayTable, ours: signing.SigningKey | None) -> None:

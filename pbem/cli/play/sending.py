@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pbem.cli.play.display import show, title_of
-from pbem.cli.play.foundation import at_table, confirm, troubles, yes_option
+from pbem.cli.play.foundation import at_table, confirm, yes_option
 from pbem.games import Refused
 from pbem.player.correspondence.judge import meant
 
@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     from pbem.player.correspondence.judge import Judged
     from pbem.player.standing import MatchStanding
 
-__all__ = ["match", "read_back", "setup", "words"]
 
 _AN_HOUR = 3600.0  # that a player may take over clicking
 
 _SIX_WORDS = """\
-Your six words, to be kept somewhere else than on this machine:
+Your six words, to be kept somewhere other than on this machine:
 
     {words}
 
-Setup and orders of sealed matches stay here, and the server keeps a copy that these words alone open. If this
+Setup and orders of sealed matches stay here, and the server keeps a copy that only these words open. If this
 machine is lost, another goes on with them: pbem play words WORD WORD ..."""
 
 
@@ -55,22 +54,18 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
     yes: bool,
 ) -> None:
     """Show a match, or order its turn."""
-    with troubles():
-        table.fetch()
-        table.send()
-        standing = table.letters.matches.standing(match)
-        texts = (
-            [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
-        )
-        if browser:
-            clicked = _clicked(table, standing)
-            texts, final = [clicked.text], final or clicked.final
-        if not texts:
-            show(table, standing)
-        elif standing.phase == "setup":
-            _set_up(table, match, "\n".join(orders) or texts[0], yes=yes)
-        else:
-            _order(table, standing, texts, final=final, yes=yes)
+    table.send()
+    standing = table.letters.matches.standing(match)
+    texts = [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
+    if browser:
+        clicked = _clicked(table, standing)
+        texts, final = [clicked.text], final or clicked.final
+    if not texts:
+        show(table, standing)
+    elif standing.phase == "setup":
+        _set_up(table, match, "\n".join(orders) or texts[0], yes=yes)
+    else:
+        _order(table, standing, texts, final=final, yes=yes)
 
 
 def _order(table: PlayTable, standing: MatchStanding, texts: Sequence[str], *, final: bool, yes: bool) -> None:
@@ -85,14 +80,14 @@ def _order(table: PlayTable, standing: MatchStanding, texts: Sequence[str], *, f
 
 def read_back(table: PlayTable, standing: MatchStanding, texts: Sequence[str]) -> str:
     """Read back the first legal one of these texts, and return it; raises `Refused`, `Impossible`."""
-    from pbem.boards import words
+    from pbem.games import part_of
 
     letters, name = table.letters, standing.match
     sealed = bool(standing.sealed)
     judge = table.agent.judge_orders if sealed else letters.judge.orders
     text, judged = _judged(standing.rules, lambda text: judge(name, text), texts)
     click.echo(f"{name}, turn {table.agent.shown(name).turn if sealed else standing.turn}: you order")
-    for phrase in words(standing.rules).said(judged.text) or ["nothing"]:
+    for phrase in part_of(standing.rules, "words").said(judged.text) or ["nothing"]:
         click.echo(f"  {phrase}")
     if judged.unused:
         click.echo(f"Unused: {', '.join(judged.unused)}.")
@@ -129,12 +124,10 @@ def _did_you_mean(rules: str, judge: Callable[[str], Judged], text: str) -> None
 @at_table
 def setup(table: PlayTable, match: str, lines: tuple[str, ...], file: Any, yes: bool) -> None:
     """Send the secret setup of a game: each argument is a line of it, such as "DS Rv1-Ow2"."""
-    with troubles():
-        table.fetch()
-        if not (lines or file):
-            show(table, table.letters.matches.standing(match))
-            return
-        _set_up(table, match, "\n".join(lines) if lines else file.read(), yes=yes)
+    if not (lines or file):
+        show(table, table.letters.matches.standing(match))
+        return
+    _set_up(table, match, "\n".join(lines) if lines else file.read(), yes=yes)
 
 
 def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
@@ -160,13 +153,12 @@ def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
 
 @click.command()
 @click.argument("words", nargs=-1)
-@at_table
+@click.pass_obj
 def words(table: PlayTable, words: tuple[str, ...]) -> None:
     """Print the six words that open the notes of your sealed matches, or set those of another machine."""
-    with troubles():
-        if words:
-            table.agent.use_words(" ".join(words))
-        click.echo(table.agent.words)
+    if words:
+        table.agent.use_words(" ".join(words))
+    click.echo(table.agent.words)
 
 
 def _clicked(table: PlayTable, standing: MatchStanding) -> Handed:
@@ -190,7 +182,7 @@ def _clicked(table: PlayTable, standing: MatchStanding) -> Handed:
     try:
         title = title_of(table.letters, standing)
         port.serve(handover(title, f"composer#{fragment(asked)}"), composer(standing.rules, home))
-        click.echo(f"{name}: click it together at\n\n    {port.url}\n")
+        click.echo(f"{name}: put it together by clicking at\n\n    {port.url}\n")
         click.launch(port.url)
         handed = port.wait(_AN_HOUR)
     except KeyboardInterrupt:

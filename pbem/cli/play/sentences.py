@@ -1,4 +1,4 @@
-"""What a player says beside orders: proposals and agreements, press, sentences about a match that runs."""
+"""The signed sentences beside orders: proposals and agreements, press, draws, resignations."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ import click
 
 from pbem.cli.play.display import DOUBTFUL, list_rows, show, title_of
 from pbem.cli.play.event_text import line_of
-from pbem.cli.play.foundation import at_table, confirm, troubles, yes_option
+from pbem.cli.play.foundation import at_table, confirm, yes_option
 from pbem.games import GAMES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pbem.cli.play.foundation import PlayTable
 
-__all__ = ["COMMANDS"]
+
+def _about_match(name: str | None = None, help_: str | None = None) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a command about one match, which asks before it signs."""
+
+    def made(function: Callable[..., None]) -> click.Command:
+        return click.command(name, help=help_)(click.argument("match")(yes_option(at_table(function))))
+
+    return made
 
 
 @click.command()
@@ -27,123 +36,81 @@ def new(table: PlayTable, game: str, words: tuple[str, ...], yes: bool) -> None:
     opponents = [word for word in words if ":" not in word]
     options = "\n".join(word for word in words if ":" in word)
     head = f"new {game}" + (f" with {' '.join(opponents)}" if opponents else "")
-    with troubles():
-        table.fetch()
     known = {standing.match for standing in table.letters.matches.standings}
     _tell(table, head, yes, text=options)
     list_rows(table, [standing for standing in table.letters.matches.standings if standing.match not in known])
 
 
-@click.command()
-@click.argument("match")
-@yes_option
-@at_table
+@_about_match()
 def accept(table: PlayTable, match: str, yes: bool) -> None:
     """Agree to a proposed match, by the hash of the terms that you were mailed."""
-    with troubles():
-        table.fetch()
-        standing = table.letters.matches.standing(match)
-        show(table, standing)
-        confirm(table, yes, standing)
-        table.settle(table.letters.accept(match, table.now()))
+    standing = table.letters.matches.standing(match)
+    show(table, standing)
+    confirm(table, yes, standing)
+    table.settle(table.letters.accept(match, table.now()))
 
 
-@click.command()
-@click.argument("match")
+@_about_match()
 @click.argument("text", nargs=-1, required=True)
 @click.option("--public", is_flag=True, help="For observers, too.")
-@yes_option
-@at_table
 def press(table: PlayTable, match: str, text: tuple[str, ...], public: bool, yes: bool) -> None:
     """Write to the other players of a match."""
     _tell(table, f"press {match}" + (" public" if public else ""), yes, match=match, text=" ".join(text))
 
 
+@_about_match()
+@click.option("--whole", is_flag=True, help="The whole match, not only this game.")
+def resign(table: PlayTable, match: str, whole: bool, yes: bool) -> None:
+    """Resign the game, or the whole match."""
+    game = table.letters.matches.standing(match).game
+    _say(table, match, f"resign {match} " + ("match" if whole else f"game {game}"), yes)
+
+
+@_about_match()
+def reveal(table: PlayTable, match: str, yes: bool) -> None:
+    """Reveal your secrets after a sealed game that did not end by its rules, such as after an agreed draw."""
+    standing = table.letters.matches.standing(match)
+    click.echo(f"{title_of(table.letters, standing)}: {DOUBTFUL}")
+    confirm(table, yes, standing)
+    table.settle(table.agent.reveal(match, table.now()))
+
+
+@_about_match()
+def take_back(table: PlayTable, match: str, yes: bool) -> None:
+    """Go on in a sealed match: take back an accusation, or accept a signed text that could not be read."""
+    click.echo(f"{match}: {line_of(table.agent.held.what(match))}")
+    if not yes:
+        click.confirm("Take it back, and go on?", default=False, abort=True)
+    table.take_back(match)
+
+
 def _tell(table: PlayTable, words: str, yes: bool, *, match: str = "", text: str = "") -> None:
-    with troubles():
-        table.fetch()
-        click.echo("\n".join(filter(None, [words, text])))
-        confirm(table, yes)
-        table.settle(table.letters.tell(words, table.now(), match=match, text=text))
+    """Sign and send words that belong to no turn."""
+    click.echo("\n".join(filter(None, [words, text])))
+    confirm(table, yes)
+    table.settle(table.letters.tell(words, table.now(), match=match, text=text))
+
+
+def _say(table: PlayTable, match: str, words: str, yes: bool) -> None:
+    """Sign and send a sentence about a running match."""
+    standing = table.letters.matches.standing(match)
+    click.echo(f"{title_of(table.letters, standing)}: {words}")
+    confirm(table, yes, standing)
+    table.settle(table.letters.say(match, words, table.now()))
 
 
 def _simple(name: str, help_: str) -> click.Command:
-    """A command about a match that is signed as it stands."""
-
-    @click.command(name, help=help_)
-    @click.argument("match")
-    @yes_option
-    @at_table
-    def command(table: PlayTable, match: str, yes: bool) -> None:
-        _tell(table, f"{name} {match}", yes, match=match)
-
-    return command
+    """A command about a match that has not begun."""
+    return _about_match(name, help_)(lambda table, match, yes: _tell(table, f"{name} {match}", yes, match=match))
 
 
 def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
-    """A sentence about a running match, with a word after it or without."""
+    """A command about a running match, with a word after it if it has an argument."""
 
-    @click.command(name, help=help_)
-    @click.argument("match")
-    @click.argument("word", nargs=1 if argument else -1, metavar=argument or "")
-    @yes_option
-    @at_table
-    def command(table: PlayTable, match: str, word: str | tuple[str, ...], yes: bool) -> None:
-        if isinstance(word, tuple) and word:
-            raise click.UsageError(f"{name} wants nothing behind {match}")
-        with troubles():
-            table.fetch()
-            words = f"{name} {match} {word if isinstance(word, str) else ''}".strip()
-            standing = table.letters.matches.standing(match)
-            click.echo(f"{title_of(table.letters, standing)}: {words}")
-            confirm(table, yes, standing)
-            table.settle(table.letters.say(match, words, table.now()))
+    def command(table: PlayTable, match: str, yes: bool, word: str = "") -> None:
+        _say(table, match, f"{name} {match} {word}".strip(), yes)
 
-    return command
-
-
-@click.command()
-@click.argument("match")
-@yes_option
-@at_table
-def reveal(table: PlayTable, match: str, yes: bool) -> None:
-    """Reveal your secrets after a sealed game that did not end by its rules: after an agreed draw, say."""
-    with troubles():
-        table.fetch()
-        standing = table.letters.matches.standing(match)
-        click.echo(f"{title_of(table.letters, standing)}: {DOUBTFUL}")
-        confirm(table, yes, standing)
-        table.settle(table.agent.reveal(match, table.now()))
-
-
-@click.command("take-back")
-@click.argument("match")
-@yes_option
-@at_table
-def take_back(table: PlayTable, match: str, yes: bool) -> None:
-    """Go on in a sealed match: take back an accusation, or accept a signed text that could not be read."""
-    with troubles():
-        table.fetch()
-        click.echo(f"{match}: {line_of(table.agent.held.what(match))}")
-        if not yes:
-            click.confirm("Take it back, and go on?", default=False, abort=True)
-        table.take_back(match)
-
-
-@click.command()
-@click.argument("match")
-@click.option("--whole", is_flag=True, help="The whole match, not only this game.")
-@yes_option
-@at_table
-def resign(table: PlayTable, match: str, whole: bool, yes: bool) -> None:
-    """Resign the game, or the whole match."""
-    with troubles():
-        table.fetch()
-        standing = table.letters.matches.standing(match)
-        words = f"resign {match} " + ("match" if whole else f"game {standing.game}")
-        click.echo(f"{title_of(table.letters, standing)}: {words}")
-        confirm(table, yes, standing)
-        table.settle(table.letters.say(match, words, table.now()))
+    return _about_match(name, help_)(click.argument("word", metavar=argument)(command) if argument else command)
 
 
 COMMANDS = (

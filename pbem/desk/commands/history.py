@@ -12,13 +12,12 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from pbem.boards import drawn
 from pbem.desk.commands import orders_in_advance
 from pbem.desk.commands.help import no_such_game
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_REGISTERED, Reply
 from pbem.desk.seats import seat_at, seated_at
-from pbem.games import GAMES, Refused, rules
+from pbem.games import GAMES, Refused, part_of, rules
 from pbem.match import events
 from pbem.match.state import AGREEING, RUNNING, standing
 from pbem.match.transcript import Entry
@@ -162,7 +161,7 @@ def sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Reply:
     game = command.request.rules
     if game not in GAMES:
         raise Refused(no_such_game("sheet", game))
-    if drawn(game) is None:
+    if part_of(game, "boards") is None:
         raise refused("sheet", game, Phrase("this game has no boards"))
     title, name = rules(game).title, f"{game}-sheet.pdf"
     content = partial(desk.letters.blank_sheet, game, title, caller.language)
@@ -175,7 +174,7 @@ def _filled_sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Re
     if caller.player is None:
         raise refused("sheet", command.match, NOT_REGISTERED)
     seated = seated_at(desk, caller, command)
-    match, boards = seated.match, drawn(seated.match.terms.game)
+    match, boards = seated.match, part_of(seated.match.terms.game, "boards")
     view = match.view(seated.seat)
     if boards is None or view is None:
         raise refused("sheet", match.id, Phrase("the game has not begun; `sheet GAME` brings an empty one"))

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.boards import drawn, words
 from pbem.desk.commands import orders_in_advance
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
-from pbem.games import faults
+from pbem.games import faults, part_of
 from pbem.match import submissions
 from pbem.match.state import not_played
 from pbem.phrase import Phrase
@@ -50,7 +49,7 @@ def setup(desk: Desk, caller: Caller, command: Command[SubmitSetup]) -> Reply:
 def _is_the_example(seated: SeatContext, submission: Submission) -> bool:
     """True if a setup is the example in our letters, which everybody has read."""
     match = seated.match
-    example = getattr(words(match.terms.game), "example", None) if drawn(match.terms.game) else None
+    example = getattr(part_of(match.terms.game, "words"), "example", None)
     if example is None or match.options is None:  # of some games all setups are shown anyway
         return False
     text = example(match.options.changed, seated.seat)

@@ -45,7 +45,7 @@ class DuelingMasters(Game[Options, Setup, Orders, State, View]):
         return notation.read_orders(state.options, state.sides[seat - 1], text)
 
     def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """What is wrong with one seat's order for a later turn, wherever the pieces will stand then."""
+        """The faults in one seat's order for a later turn, wherever the pieces will stand then."""
         found = [fault for fault in faults(self.order, state, seat, text) if fault.rule in notation.WRITING]
         if turn and transit.moves(turn) != seat:
             found.append(Fault("8", f"turn {turn}", Phrase("players move in turn, and that turn is your opponent's")))

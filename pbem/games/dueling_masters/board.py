@@ -76,7 +76,7 @@ RAYS: Final[Mapping[str, tuple[tuple[tuple[int, ...], ...], ...]]] = {
     kind: tuple(tuple(_ray(square, step, most) for step in steps) for square in range(100))
     for kind, (steps, most) in MOVES.items()
 }
-"""By kind and square: the squares that a piece would enter one after another, a tuple for each direction."""
+"""The squares that a piece would enter one after another, a tuple for each direction, by kind and square."""
 
 PATHS: Final[Mapping[str, Mapping[tuple[int, int], tuple[int, ...]]]] = {
     kind: {
@@ -84,7 +84,7 @@ PATHS: Final[Mapping[str, Mapping[tuple[int, int], tuple[int, ...]]]] = {
     }
     for kind, rays in RAYS.items()
 }
-"""By kind, then start and destination: the squares after the start up to and including the destination."""
+"""The squares after the start up to and including the destination, by kind, then by start and destination."""
 
 BEATS: Final[Mapping[tuple[str, str], tuple[bool, bool]]] = {
     (one, other): (
@@ -94,7 +94,7 @@ BEATS: Final[Mapping[tuple[str, str], tuple[bool, bool]]] = {
     for one in ASTEROID + STRENGTH
     for other in ASTEROID + STRENGTH
 }
-"""By the kinds of two pieces that meet: whether the first, and whether the second, is destroyed."""
+"""The losses when two pieces meet, by their kinds: whether the first, and whether the second, is destroyed."""
 
 
 @lru_cache(maxsize=1 << 14)

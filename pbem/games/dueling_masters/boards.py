@@ -46,7 +46,7 @@ def blank() -> list[Board]:
 
 
 def happened(_reports: Sequence[Report]) -> None:
-    """What happened in a turn is marked on the boards themselves."""
+    """None: the events of a turn are marked on the boards themselves."""
 
 
 def _board(seat: int, squares: Mapping[str, Square], *, turned: bool) -> Board:

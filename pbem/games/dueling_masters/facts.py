@@ -1,17 +1,12 @@
-"""What a page for composing tells of the rules: board, pieces and limits, so that no script repeats them."""
+"""Facts of the rules for the pages of composers: board, pieces and limits, so that no script repeats them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Final
 
 from pbem.games.dueling_masters import board, notation
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["FACTS"]
-
-FACTS: Mapping[str, object] = {
+FACTS: Final = {
     "asteroids": board.ASTEROIDS,
     "fighters": board.FIGHTERS,
     "moves": board.MOVES,

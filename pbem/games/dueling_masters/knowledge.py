@@ -1,4 +1,4 @@
-"""What a seat, or the public, knows: which reports may be shown, and the picture that they add up to.
+"""The knowledge of a seat, or of the public: the reports that may be shown, and the picture that they add up to.
 
 Here live `show`, `view` and its inverse. Knowledge of an opponent comes from shown reports and from
 nothing else; only the seat's own side is read from the state. Implements ruling 33 of Dueling Masters.
@@ -18,7 +18,7 @@ from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, 
 from pbem.games.dueling_masters.notation import SEATS, Options, Setup
 from pbem.games.dueling_masters.transit import Side, State
 from pbem.games.masks import mask_of
-from pbem.games.turn_cache import Picture, copies, followed
+from pbem.games.turn_cache import Pictures, followed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,16 +38,16 @@ SHOWN: Final[Shown] = {
     "departure": everybody("seat", "kind", "piece", "square"),
     "pass": everybody("seat", "kind"),
 }
-"""Who may read what of each kind of report (ruling 33). What is not in this table is not sent to anybody."""
+"""The readers of each field of a report (ruling 33). A field that is not in this table is not sent to anybody."""
 
 
 def show(report: Report, seat: int | None) -> Report | None:
-    """What a seat (None: the public) may read of a report; None for nothing."""
+    """The part of a report that a seat (None: the public) may read; None for nothing."""
     return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, SEATS + 1)))
 
 
-class _Picture(Picture):
-    """What reports have told of one seat's pieces."""
+class _Picture:
+    """One seat's pieces as far as reports have shown them."""
 
     def __init__(self) -> None:
         self.pieces: dict[str, Heard] = {}
@@ -80,8 +80,8 @@ def _by_square(turns: Mapping[str, int]) -> dict[str, int]:
     return {square: turns[square] for square in sorted(turns, key=SQUARES.__getitem__)}
 
 
-def _begun() -> dict[int, _Picture]:
-    return {1: _Picture(), 2: _Picture()}
+def _begun() -> Pictures[_Picture]:
+    return Pictures({1: _Picture(), 2: _Picture()})
 
 
 def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], turn: int) -> None:
@@ -112,7 +112,7 @@ def _meet(
 
 
 def _arrive(pictures: Mapping[int, _Picture], check: Report, reports: Sequence[Report], turn: int) -> None:
-    """Where a checked transit ended, if that can be known, and which squares it proved empty on its way."""
+    """Note the end of a checked transit, if it can be known, and the squares that it proved empty on its way."""
     seat, piece, start = check["seat"], check["piece"], check["from"]
     met = [
         report["square"]
@@ -153,7 +153,7 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> V
     `entitled` (null for the public, and when it is not one's move): `{piece, square, to, rams}` for each piece
     that can move, `to` and `rams` being its legal destinations.
     """
-    pictures = followed(turns, _begun, copies, _follow)
+    pictures = followed(turns, _begun, _follow)
     side = None if seat is None else state.sides[seat - 1]
     over = state.result is not None
     options = state.options

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Fault, Refused
+from pbem.games import Fault, Refused, refuse
 from pbem.games.dueling_masters.board import (
     ASTEROID,
     ASTEROIDS,
@@ -25,7 +25,7 @@ from pbem.games.dueling_masters.board import (
     names,
     pieces,
 )
-from pbem.games.options import Readers, read_options
+from pbem.games.options import Readers, one_of, read_options
 from pbem.games.player_text import WORDS, Text, without_comments
 from pbem.games.slips import plain
 from pbem.phrase import Phrase
@@ -43,7 +43,7 @@ _MOST_TURNS: Final = 9999  # turns of two who can but pass are played at once: s
 
 
 class Options(NamedTuple):
-    """What the players agreed on for one game."""
+    """The agreed options of one game."""
 
     homes: int = 1
     mobile_home: bool = False
@@ -67,35 +67,15 @@ class Options(NamedTuple):
 
 def options(raw: Mapping[str, object], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
-    otherwise = Phrase("Dueling Masters is a game for two")
-    agreed, faults = read_options(raw, _READERS, seats, (SEATS,), otherwise)
-    if faults:
-        raise Refused(*faults)
+    agreed, faults = read_options(raw, _READERS, seats, (SEATS,), Phrase("Dueling Masters is a game for two"))
+    refuse(faults)
     return Options(**agreed)
 
 
-def _homes(value: object) -> int:
-    if type(value) is not int or value not in (1, 3):
-        raise ValueError(Phrase("1 or 3"))
-    return value
-
-
-def _mobile_home(value: object) -> bool:
-    if type(value) is not bool:
-        raise ValueError(Phrase("true or false"))
-    return value
-
-
-def _max_turns(value: object) -> int:
-    if type(value) is not int or not 1 <= value <= _MOST_TURNS:  # bool is an int to Python, not to the players
-        raise ValueError(Phrase("a whole number from 1 to {most}", most=_MOST_TURNS))
-    return value
-
-
 _READERS: Final[Readers] = {
-    "homes": _homes,
-    "mobile_home": _mobile_home,
-    "max_turns": _max_turns,
+    "homes": one_of((1, 3), Phrase("1 or 3")),
+    "mobile_home": one_of((True, False), Phrase("true or false")),
+    "max_turns": one_of(range(1, _MOST_TURNS + 1), Phrase("a whole number from 1 to {most}", most=_MOST_TURNS)),
 }
 
 # Setups
@@ -267,14 +247,12 @@ def read_orders(agreed: Options, side: Side, text: str) -> Orders:
         raise Refused(Fault("4", order, Phrase("asteroids do not move")))
     if slot < 0 or len(word) < len(named[slot]):
         raise Refused(Fault("36", order, Phrase("there is no piece `{word}`", word=word)))
-    faults = tuple(Fault(rule, order, message) for rule, message in _faults(agreed, side, slot, start, end))
-    if faults:
-        raise Refused(*faults)
+    refuse(Fault(rule, order, message) for rule, message in _faults(agreed, side, slot, start, end))
     return Orders(f"{named[slot]} {start}-{end}", slot, SQUARES[end])
 
 
 def meant(text: str) -> str:
-    """What a setup or an order was probably meant to say: capitals, and a plain dash between two squares."""
+    """The probable meaning of a setup or an order: capitals, and a plain dash between two squares."""
     written = plain(text).upper()
     found = _NEARLY.fullmatch(written)
     return f"{found[1]} {found[2]}-{found[3]}" if found else written

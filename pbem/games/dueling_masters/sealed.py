@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Fault, Refused, Result, Told
-from pbem.games.dueling_masters import knowledge, notation, transit
+from pbem.games import Fault, Refused, Result, Told, refuse
+from pbem.games.dueling_masters import RULES
 from pbem.games.dueling_masters.board import (
     ASTEROID,
     ASTEROIDS,
@@ -24,10 +24,10 @@ from pbem.games.dueling_masters.board import (
     PATHS,
     SQUARES,
 )
-from pbem.games.dueling_masters.notation import PASS, Options, Orders, Setup
+from pbem.games.dueling_masters.notation import Options, Orders, Setup
 from pbem.games.dueling_masters.transit import AN_ASTEROID, Field, Side, State, check, collision, depart, moves
 from pbem.games.masks import mask_of
-from pbem.games.sealed import Answering, Paper, misplaced, orders_of
+from pbem.games.sealed import Answering, Own, Paper, misplaced
 from pbem.grown import Grown
 from pbem.phrase import Phrase
 
@@ -35,10 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pbem.games import Report
-    from pbem.games.dueling_masters.view import View
     from pbem.games.sealed import SealedStep
 
-__all__ = ["SEALED", "Own", "SealedDuelingMasters", "Table"]
 
 _UNTOLD: Final = -1
 
@@ -46,10 +44,10 @@ _UNTOLD: Final = -1
 
 
 class Pieces(NamedTuple):
-    """What everybody has been told about one seat's pieces, by slot except for the asteroids; sets are masks."""
+    """The public facts about one seat's pieces, by slot except for the asteroids; sets are masks."""
 
     squares: tuple[int, ...]
-    """Where a piece rests or, in transit, from where it departed; -1 while it never was met and never departed."""
+    """The square on which a piece rests or, in transit, from which it departed; -1 while that is not public."""
     transit: int = 0
     """The slots in transit."""
     destroyed: int = 0
@@ -61,29 +59,19 @@ class Pieces(NamedTuple):
 
     @property
     def homes(self) -> int:
-        """How many home planets are left."""
+        """The number of home planets left."""
         return len(self.squares) - FIRST_HOME - (self.destroyed >> FIRST_HOME).bit_count()
 
-    def resting(self, slot: int, square: int) -> Pieces:
-        """The same once a piece is known to rest on a square."""
-        return self._replace(squares=self._placed(slot, square), transit=self.transit & ~(1 << slot))
-
-    def leaving(self, slot: int, square: int) -> Pieces:
-        """The same once a piece has departed from a square."""
-        return self._replace(squares=self._placed(slot, square), transit=self.transit | 1 << slot)
+    def at(self, slot: int, square: int, *, transit: bool = False) -> Pieces:
+        """The same once a piece is known to rest on a square, or to be in transit from there."""
+        squares = (*self.squares[:slot], square, *self.squares[slot + 1 :])
+        return self._replace(squares=squares, transit=self.transit & ~(1 << slot) | transit << slot)
 
     def losing(self, slot: int, square: int) -> Pieces:
         """The same without a piece, or the asteroid of a square."""
         if slot == AN_ASTEROID:
             return self._replace(asteroids=self.asteroids | 1 << square)
         return self._replace(destroyed=self.destroyed | 1 << slot, transit=self.transit & ~(1 << slot))
-
-    def looked_along(self, path: Iterable[int]) -> Pieces:
-        """The same once these squares were checked."""
-        return self._replace(checked=self.checked | mask_of(path))
-
-    def _placed(self, slot: int, square: int) -> tuple[int, ...]:
-        return (*self.squares[:slot], square, *self.squares[slot + 1 :])
 
 
 class Transit(NamedTuple):
@@ -104,7 +92,7 @@ Met = tuple[tuple[int, int], ...]
 
 
 class Table(NamedTuple):
-    """What both players have been told in a sealed game of Dueling Masters."""
+    """The public facts of a sealed game of Dueling Masters."""
 
     options: Options
     pieces: tuple[Pieces, Pieces]
@@ -115,7 +103,7 @@ class Table(NamedTuple):
     queue: tuple[Transit, ...] = ()
     """The transits checked in this turn, first met first."""
     met: tuple[Met, ...] = ()
-    """Of each that the opponent has looked along what it meets; the others in the queue are all of one side."""
+    """The pieces met by each transit that the opponent has checked; the others in the queue are all of one side."""
     played: Grown[Told] = Grown()
     result: Result | None = None
 
@@ -150,13 +138,27 @@ class Table(NamedTuple):
         """Home planets left: none can be lost secretly."""
         return self.pieces[0].homes, self.pieces[1].homes
 
+    @property
+    def position(self) -> State:
+        """The position with stand-ins for both sides."""
+        one, two = map(_stand_in, self.pieces)
+        return State(self.options, self.turn, (one, two), self.result)
+
+
+def _stand_in(pieces: Pieces) -> Side:
+    """A stand-in for a side whose secrets are unknown: as many home planets, and nothing else."""
+    homes = len(pieces.squares) - FIRST_HOME
+    left = tuple(-1 if pieces.destroyed >> FIRST_HOME + home & 1 else 0 for home in range(homes))
+    where = (-1,) * FIRST_HOME + left
+    return Side(Setup("", 0, where), 0, where, (-1,) * len(where))
+
 
 def _due(table: Table) -> int:
     return 3 - table.asked[0].seat if table.asked else moves(table.turn)
 
 
 def _place(table: Table, seat: int, slot: int) -> int:
-    """Where a piece counts as standing in this turn, if everybody knows; otherwise -1."""
+    """The square on which a piece counts as standing in this turn, if it is public; otherwise -1."""
     pieces = table.pieces[seat - 1]
     for checked in table.queue:
         if (checked.seat, checked.slot) == (seat, slot):
@@ -167,7 +169,7 @@ def _place(table: Table, seat: int, slot: int) -> int:
 
 
 def _may_stand(table: Table, seat: int, slot: int, square: int) -> bool:
-    """Whether what everybody knows lets a piece, or an asteroid, count as standing on a square."""
+    """True if the public facts allow a piece, or an asteroid, to stand on a square."""
     pieces = table.pieces[seat - 1]
     unheard = (HALVES[seat - 1] & ~pieces.checked) >> square & 1
     if slot == AN_ASTEROID:
@@ -196,7 +198,7 @@ def _departure(options: Options, line: str) -> tuple[int, int] | None:
 
 
 def _met(options: Options, line: str) -> Met:
-    """What a line `check PIECE SQUARE PIECE ...` says that the piece meets; raises ValueError and KeyError."""
+    """The pieces met, from a line `check PIECE SQUARE PIECE ...`; raises ValueError and KeyError."""
     words = line.split()[2:]
     if words == ["none"]:
         return ()
@@ -254,12 +256,11 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
     if not faults:
         found = [(line, checked, _met(table.options, line)) for line, checked in zip(lines, asked, strict=True)]
         faults = list(_contradictions(table, seat, found))
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
 
 
 def _is_answer(options: Options, line: str) -> bool:
-    """Whether a line can be read."""
+    """True if a line can be read."""
     try:
         _met(options, line)
     except (ValueError, LookupError):
@@ -297,7 +298,7 @@ def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met
 
 
 def _told_of(table: Table, seat: int) -> dict[int, list[int]]:
-    """What a seat told in this turn of the squares on the paths that it has looked along, in their order."""
+    """A seat's answers in this turn: the pieces on each square of the paths that it has checked, in their order."""
     return {
         square: [slot for place, slot in met if place == square]
         for checked, met in zip(table.queue, table.met, strict=False)
@@ -327,16 +328,16 @@ def _finished(table: Table) -> Table:
         reports.append(report)
         for side, (slot, lost) in enumerate(zip(slots, report["destroyed"].values(), strict=True)):
             # What stood still rests there (rulings 19-21); no asteroid survives.
-            told[side] = told[side].losing(slot, square) if lost else told[side].resting(slot, square)
+            told[side] = told[side].losing(slot, square) if lost else told[side].at(slot, square)
     for checked in table.queue:  # where it rests is its destination, whatever it met on the way
         own, other = checked.seat - 1, 2 - checked.seat
-        told[own] = told[own].resting(checked.slot, checked.end)
-        told[other] = told[other].looked_along(checked.path(options.pieces))
+        told[own] = told[own].at(checked.slot, checked.end)
+        told[other] = told[other]._replace(checked=told[other].checked | mask_of(checked.path(options.pieces)))
     if table.departing is None:
         reports.append({"seat": seat, "kind": "pass"})
     elif not told[seat - 1].destroyed >> table.departing[0] & 1 and all(pieces.homes for pieces in told):
         slot, square = table.departing
-        told[seat - 1] = told[seat - 1].leaving(slot, square)
+        told[seat - 1] = told[seat - 1].at(slot, square, transit=True)
         reports.append({"seat": seat, "kind": "departure", "piece": options.pieces[slot], "square": NAMES[square]})
     one, two = told
     played = table.played.and_(reports)
@@ -360,75 +361,34 @@ def _result(options: Options, turn: int, pieces: tuple[Pieces, Pieces]) -> Resul
 # The owner's side
 
 
-class Own(NamedTuple):
-    """The player's own side at the start of a turn, and the player's orders of the turns up to it."""
-
-    options: Options
-    seat: int
-    turn: int
-    side: Side
-    given: Mapping[int, Orders] = {}
-
-    def ordered(self, orders: Mapping[int, str]) -> Own:
-        """The same with the turn's order, if it is the player's and known, or a forced pass; raises `Refused`."""
-        if moves(self.turn) != self.seat:
-            return self
-        if self.turn in orders:
-            judged = notation.read_orders(self.options, self.side, orders[self.turn])
-        elif self.side.can_move(self.options):
-            return self
-        else:
-            judged = PASS
-        return self._replace(given={**self.given, self.turn: judged})
-
-    @property
-    def orders(self) -> Orders:
-        """The order of the turn; raises `Refused` if it is not known."""
-        return orders_of(self.given, self.turn, "8")
-
-    @property
-    def departure(self) -> str:
-        """The announced part of the order."""
-        slot = self.orders.slot
-        return f"{self.options.pieces[slot]} {NAMES[self.side.squares[slot]]}" if slot >= 0 else "pass"
-
-    def met(self, checked: Transit) -> Met:
-        """What the player has on a path, in the path's order."""
-        side = self.side
-        found: list[tuple[int, int]] = []
-        for square in checked.path(self.options.pieces):
-            if side.asteroids >> square & 1:
-                found.append((square, AN_ASTEROID))
-            found += [(square, slot) for slot, stands in enumerate(side.squares) if stands == square]
-        return tuple(found)
-
-    def after(self, reports: list[Report], *, over: bool) -> Own:
-        """The player's side after a turn with these reports."""
-        named, seat = self.options.pieces, str(self.seat)
-        field = Field(self.seat, self.side)
-        for report in reports:
-            if report["kind"] == "collision" and report["destroyed"][seat]:
-                piece = report["pieces"][seat]
-                slot = AN_ASTEROID if piece == ASTEROID else named.index(piece)
-                field.destroy(slot, SQUARES[report["square"]])
-            elif report.get("seat") == self.seat and report["kind"] == "check":
-                field.starts[named.index(report["piece"])] = -1
-            elif report.get("seat") == self.seat and report["kind"] == "departure":
-                depart(report["piece"], field, self.orders, [])
-        return self._replace(turn=self.turn if over else self.turn + 1, side=field.side())
+OwnSide = Own[State, Orders]
 
 
-def _nobody(pieces: Pieces) -> Side:
-    """A stand-in for a side whose secrets are unknown: as many home planets, and nothing else."""
-    homes = len(pieces.squares) - FIRST_HOME
-    left = tuple(-1 if pieces.destroyed >> FIRST_HOME + home & 1 else 0 for home in range(homes))
-    where = (-1,) * FIRST_HOME + left
-    return Side(Setup("", 0, where), 0, where, (-1,) * len(where))
+def _side(own: OwnSide) -> Side:
+    return own.state.sides[own.seat - 1]
 
 
-class SealedDuelingMasters(Answering[Options, Table, Own]):
+def _departure_text(own: OwnSide) -> str:
+    """The announced part of the order."""
+    slot = own.orders("8").slot
+    return f"{own.state.options.pieces[slot]} {NAMES[_side(own).squares[slot]]}" if slot >= 0 else "pass"
+
+
+def _met_by(own: OwnSide, checked: Transit) -> Met:
+    """The pieces that the player has on a path, in the path's order."""
+    side = _side(own)
+    met: list[tuple[int, int]] = []
+    for square in checked.path(own.state.options.pieces):
+        if side.asteroids >> square & 1:
+            met.append((square, AN_ASTEROID))
+        met += [(square, slot) for slot, stands in enumerate(side.squares) if stands == square]
+    return tuple(met)
+
+
+class SealedDuelingMasters(Answering[Options, Table, State, Orders]):
     """The rules of Dueling Masters as played sealed; stateless."""
 
+    game = RULES
     papers: Mapping[str, Paper] = {
         "departs": Paper("departs", ("after", "orders")),
         "answers": Paper("answers", ("to",), to=("departs", "answers")),
@@ -440,13 +400,8 @@ class SealedDuelingMasters(Answering[Options, Table, Own]):
         untold = Pieces((_UNTOLD,) * len(options.pieces))
         return Table(options, (untold, untold))
 
-    def begun(self, options: Options, seat: int, setup: str) -> Own:
-        """The player's own side as the game begins; raises `Refused`."""
-        judged = notation.read_setup(options, seat, setup)
-        return Own(options, seat, 1, transit.begin(options, (judged, judged)).sides[0])
-
     def ruling(self, step: SealedStep, _honest: tuple[str, ...]) -> str:
-        """What stands on a path was told falsely, or what departs."""
+        """The ruling on pieces in the path, or on the piece that departs."""
         return "15" if step.step == "answers" else "9"
 
     def owed(self, table: Table, seat: int) -> tuple[str, ...]:
@@ -472,27 +427,26 @@ class SealedDuelingMasters(Answering[Options, Table, Own]):
         table = _looked(table, seat, lines) if step == "answers" else _announced(table, seat, *lines)
         return table if table.asked else _finished(table)
 
-    def view(self, table: Table, seat: int | None) -> View:
-        """What everybody knows of both sides."""
-        del seat
-        one, two = (_nobody(pieces) for pieces in table.pieces)
-        return knowledge.view(State(table.options, table.turn, (one, two), table.result), None, table.played)
-
-    def order(self, own: Own, text: str) -> str:
-        """The canonical text of an order for the turn; raises `Refused` with all faults."""
-        return notation.read_orders(own.options, own.side, text).text
-
-    def lines(self, own: Own, table: Table, step: str) -> tuple[str, ...]:
+    def lines(self, own: OwnSide, table: Table, step: str) -> tuple[str, ...]:
         """The lines of a step, as an honest owner writes them; raises `Refused` if orders are missing."""
         if step == "departs":
-            return (own.departure,)
-        return tuple(_met_text(own.options, checked, own.met(checked)) for checked in table.asked)
+            return (_departure_text(own),)
+        return tuple(_met_text(table.options, checked, _met_by(own, checked)) for checked in table.asked)
 
-    def own_view(self, own: Own, table: Table) -> View:
-        """Everything that this player knows, as in the refereed game."""
-        other = _nobody(table.pieces[2 - own.seat])
-        sides = (own.side, other) if own.seat == 1 else (other, own.side)
-        return knowledge.view(State(own.options, own.turn, sides, table.result), own.seat, table.played)
+    def side_after(self, own: OwnSide, reports: list[Report]) -> Side:
+        """The player's side after a turn with these reports."""
+        named, seat = own.state.options.pieces, str(own.seat)
+        field = Field(own.seat, _side(own))
+        for report in reports:
+            if report["kind"] == "collision" and report["destroyed"][seat]:
+                piece = report["pieces"][seat]
+                slot = AN_ASTEROID if piece == ASTEROID else named.index(piece)
+                field.destroy(slot, SQUARES[report["square"]])
+            elif report.get("seat") == own.seat and report["kind"] == "check":
+                field.starts[named.index(report["piece"])] = -1
+            elif report.get("seat") == own.seat and report["kind"] == "departure":
+                depart(report["piece"], field, own.orders("8"), [])
+        return field.side()
 
 
 def _announced(table: Table, seat: int, line: str) -> Table:

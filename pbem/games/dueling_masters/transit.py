@@ -6,18 +6,18 @@ players. Implements rulings 12-32 of Dueling Masters, rules/dueling-masters.md "
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import Result
 from pbem.games.dueling_masters.board import ASTEROID, BEATS, FIRST_HOME, NAMES, PATHS, destinations, reach
-from pbem.games.dueling_masters.notation import PASS
+from pbem.games.dueling_masters.notation import PASS, Options
+from pbem.games.two_sides import TwoSides
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.games import Report
-    from pbem.games.dueling_masters.notation import Options, Orders, Setup
+    from pbem.games.dueling_masters.notation import Orders, Setup
 
 _RESTING = -1
 _DESTROYED = -1
@@ -31,9 +31,9 @@ class Side(NamedTuple):
     setup: Setup
     asteroids: int
     squares: tuple[int, ...]
-    """Where a piece rests or, in transit, its destination; -1 when it is destroyed."""
+    """The square on which a piece rests or, in transit, its destination; -1 when it is destroyed."""
     starts: tuple[int, ...]
-    """Where a piece in transit departed; -1 when it rests or is destroyed."""
+    """The square from which a piece in transit departed; -1 when it rests or is destroyed."""
 
     @property
     def homes(self) -> int:
@@ -58,18 +58,12 @@ class Side(NamedTuple):
         return destinations(options.pieces[slot][0], square, self.asteroids, self.homes)
 
     def can_move(self, options: Options) -> bool:
-        """Whether there is any legal move."""
+        """True if there is any legal move."""
         return any(self.destinations(options, slot) for slot in range(len(self.squares)))
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(TwoSides[Options, Side]):
     """A position at the start of the turn that is due."""
-
-    options: Options
-    turn: int
-    sides: tuple[Side, Side]
-    result: Result | None = None
 
     @property
     def seat(self) -> int:
@@ -83,16 +77,6 @@ class State:
             return {}
         seat = self.seat
         return {seat: None if self.sides[seat - 1].can_move(self.options) else PASS}
-
-    @property
-    def remaining(self) -> tuple[int, int]:
-        """Both seats: the game is over when one has nothing left."""
-        return 1, 2
-
-    @property
-    def scores(self) -> tuple[int, int]:
-        """Home planets left of seats 1 and 2."""
-        return self.sides[0].score, self.sides[1].score
 
 
 def moves(turn: int) -> int:
@@ -125,7 +109,7 @@ class Field:
 
     @property
     def has_home(self) -> bool:
-        """Whether a home planet is left."""
+        """True if a home planet is left."""
         return any(square != _DESTROYED for square in self.squares[FIRST_HOME:])
 
     def destroy(self, slot: int, square: int) -> None:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-__all__ = ["Able", "Agreed", "Heard", "Known", "Own", "Piece", "View"]
-
 Piece = TypedDict("Piece", {"piece": str, "square": str, "from": str | None})
 """A piece of the reader's where it counts as standing, and where it came from; null for what rests."""
 
@@ -35,15 +33,15 @@ class Heard(TypedDict):
 
 
 class Known(TypedDict):
-    """What is known of another's side."""
+    """Another's side as far as it is known."""
 
     pieces: list[Heard]
     asteroids: int
-    """How many may be left."""
+    """The number that may be left."""
     asteroids_destroyed: dict[str, int]
-    """By square the turn in which it was destroyed."""
+    """The turn in which it was destroyed, by square."""
     empty: dict[str, int]
-    """By square the last turn in which it was proved empty."""
+    """The last turn in which it was proved empty, by square."""
 
 
 class Able(TypedDict):

@@ -1,4 +1,4 @@
-"""What letters say about Dueling Masters beside its boards: the pieces, a turn's reports, what may be ordered.
+"""The words of letters beside the boards of Dueling Masters: the pieces, a turn's reports, what may be ordered.
 
 Here live phrases and rows, made only from views and reports; no layout, and no language but the catalogue's.
 Implements ruling 33: nothing is told that the view does not hold.
@@ -53,7 +53,7 @@ class Pieces(NamedTuple):
     key: Sequence[tuple[Square, Phrase]]
     lines: Sequence[Line]
     empty: Line
-    """What a board shows beyond that: the squares that were found empty."""
+    """The squares that were found empty, which boards show, too."""
 
 
 class Position(NamedTuple):
@@ -177,44 +177,32 @@ NOTHING: Final = Phrase("nothing")
 class Event(NamedTuple):
     """A report: its label, the words beside that, and the same as a separate sentence."""
 
-    kind: str
     label: Phrase
-    words: Phrase
+    parts: Sequence[Phrase]
     sentence: Phrase
-
-    @property
-    def labels(self) -> tuple[Phrase]:
-        """What happened."""
-        return (self.label,)
-
-    @property
-    def parts(self) -> tuple[Phrase]:
-        """To what, and where."""
-        return (self.words,)
 
 
 def events(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Event]:
-    """What happened in a turn."""
+    """The events of a turn."""
     for report in reports:
-        kind = report["kind"]
-        if kind == "check":
-            words = _check(report, seat, names)
-            yield Event(kind, Phrase("check"), words, Phrase("check of {words}", words=words))
-        elif kind == "collision":
-            words = _collision(report, seat, names)
-            label = Phrase("collision")
-            yield Event(kind, label, words, Phrase("{label} {words}", label=label, words=words))
-        elif kind == "departure":
-            piece = _piece(report["seat"], report["piece"], seat, names)
-            words = Phrase("{piece} departs from {square}", piece=piece, square=report["square"])
-            yield Event(kind, Phrase("departure"), words, words)
-        elif report["seat"] == seat:
-            told = Phrase("you have no legal move, so you pass")
-            yield Event(kind, Phrase("pass"), Phrase("you have no legal move"), told)
-        else:
-            name = names[report["seat"]]
-            told = Phrase("{name} has no legal move, so {name} passes", name=name)
-            yield Event(kind, Phrase("pass"), Phrase("{name} has no legal move", name=name), told)
+        match report["kind"]:
+            case "check":
+                words = _check(report, seat, names)
+                yield Event(Phrase("check"), (words,), Phrase("check of {words}", words=words))
+            case "collision":
+                label, words = Phrase("collision"), _collision(report, seat, names)
+                yield Event(label, (words,), Phrase("{label} {words}", label=label, words=words))
+            case "departure":
+                piece = _piece(report["seat"], report["piece"], seat, names)
+                words = Phrase("{piece} departs from {square}", piece=piece, square=report["square"])
+                yield Event(Phrase("departure"), (words,), words)
+            case _ if report["seat"] == seat:
+                told = Phrase("you have no legal move, so you pass")
+                yield Event(Phrase("pass"), (Phrase("you have no legal move"),), told)
+            case _:
+                name = names[report["seat"]]
+                told = Phrase("{name} has no legal move, so {name} passes", name=name)
+                yield Event(Phrase("pass"), (Phrase("{name} has no legal move", name=name),), told)
 
 
 def summary(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Phrase:
@@ -293,11 +281,6 @@ class Move(NamedTuple):
     rams: str
 
     @property
-    def labels(self) -> tuple[str, str]:
-        """The piece, and where it is."""
-        return self.piece, self.square
-
-    @property
     def parts(self) -> list[str]:
         """To where."""
         return [*([self.to] if self.to else []), *([Phrase("ram {squares}", squares=self.rams)] if self.rams else [])]
@@ -311,7 +294,7 @@ class Entitled(NamedTuple):
 
 
 def entitled(view: View) -> Entitled:
-    """What the reader may order in the coming turn."""
+    """The pieces that the reader may order in the coming turn."""
     able = view["entitled"] or []
     moves = [Move(one["piece"], one["square"], " ".join(one["to"]), " ".join(one["rams"])) for one in able]
     written = [f"{one['piece']} {one['square']}-{[*one['to'], *one['rams']][0]}" for one in able[:1]]

@@ -43,7 +43,7 @@ class ShootEmUp(Game[Options, Setup, Orders, State, View]):
         return notation.read_orders(state.ships, seat, text)
 
     def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """What is wrong with one seat's orders for a later turn, whichever ships will be left then."""
+        """The faults in one seat's orders for a later turn, whichever ships will be left then."""
         found = [fault for fault in faults(self.order, state, seat, text) if fault.rule in notation.WRITING]
         return (*found, *beyond(state.options.max_turns, turn, "26"))
 

@@ -85,7 +85,7 @@ def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Rep
 
 
 def _result(options: Options, left: Iterable[int], last: bool) -> Result | None:
-    """How the game is over after an action (rulings 23, 24 and 26), or None."""
+    """The result of the game if an action ends it (rulings 23, 24 and 26), or None."""
     found = scores(options.seats, left)
     standing = len(found) - found.count(0)
     return Result.of(found) if last or standing < 2 else None
@@ -162,7 +162,7 @@ class _Space:
             elif shots.get(other) == start:
                 meetings.append((min(start, target), max(start, target), ship, other))
         for one, two, ship, other in sorted(meetings):
-            where = self.board.side(one, two)
+            where = f"{self.board.names[one]}/{self.board.names[two]}"
             if other in shots:
                 del shots[other]
                 self._round(where, [ship], [other])

@@ -11,7 +11,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Refused
+from pbem.games import refuse
 from pbem.games.options import Readers, read_options
 from pbem.phrase import Phrase
 
@@ -44,15 +44,11 @@ class Board(NamedTuple):
     names: tuple[str, ...]
     squares: dict[str, int]
     ahead: tuple[tuple[int, ...], ...]
-    """By facing, then by square: the next square, or -1 beyond the edge."""
+    """The next square by facing, then by square; -1 beyond the edge."""
     states: tuple[tuple[tuple[str, ...], ...], ...]
-    """By square, facing and shields: a ship's state as reports write it, such as `c4 N 1`."""
+    """A ship's state as reports write it, such as `c4 N 1`, by square, facing and shields."""
     homes: tuple[frozenset[int], ...]
     """The home zones in the order of seats."""
-
-    def side(self, one: int, other: int) -> str:
-        """The name of the side between two squares, the smaller first."""
-        return f"{self.names[one]}/{self.names[other]}"
 
 
 @cache
@@ -95,7 +91,7 @@ class Ship(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What the players agreed on for one game."""
+    """The agreed options of one game."""
 
     seats: int
     size: tuple[int, int] = SIZE
@@ -121,8 +117,7 @@ def options(raw: Mapping[str, object], seats: int) -> Options:
     """Judge agreed options; raises `Refused` with all faults, each named by its option."""
     otherwise = Phrase("Shoot 'em up Spaceships is a game for two, three or four")
     agreed, faults = read_options(raw, _READERS, seats, SEATS, otherwise)
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     return Options(seats, agreed.get("board", SIZE), agreed.get("max_turns", MOST_TURNS))
 
 

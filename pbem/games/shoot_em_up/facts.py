@@ -1,17 +1,12 @@
-"""What a page for composing tells of the rules: board, ships and limits, so that no script repeats them."""
+"""Facts of the rules for the pages of composers: board, ships and limits, so that no script repeats them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Final
 
 from pbem.games.shoot_em_up import board, boards, notation
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["FACTS"]
-
-FACTS: Mapping[str, object] = {
+FACTS: Final = {
     "actions": notation.ACTIONS,
     "arrows": boards.ARROWS,
     "columns": board.COLUMNS,

@@ -1,4 +1,4 @@
-"""What a seat, or the public, knows: which reports may be shown, and the position as its letters tell it.
+"""The knowledge of a seat, or of the public: the reports that may be shown, and the position as its letters tell it.
 
 Here live `show`, `view` and its inverse. Once all setups are in, only the orders to come are secret, so every
 reader is told the same, apart from what is theirs to order. Implements ruling 6 of Shoot 'em up Spaceships,
@@ -26,14 +26,14 @@ SHOWN: Final[Shown] = {
     "hit": everybody("action", "kind", "ship", "where", "by", "shields", "destroyed"),
     "state": {**everybody("action", "kind"), "ships": everybody(ANY)},
 }
-"""Who may read what of each kind of report. What is not in this table is not sent to anybody.
+"""The readers of each field of a report. A field that is not in this table is not sent to anybody.
 
 The board is open to all, those who are out of the game included: the secrets are what no report holds.
 """
 
 
 def show(report: Report, seat: int | None) -> Report | None:
-    """What a seat (None: the public) may read of a report; None for nothing."""
+    """The part of a report that a seat (None: the public) may read; None for nothing."""
     ship = str(report.get("ship", ""))
     owner = LETTERS.find(ship) // SHIPS + 1 if ship else None
     return cut(report, SHOWN, audience(owner, seat, range(1, SEATS[-1] + 1)))
@@ -69,7 +69,7 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> V
             }
             for ship in state.ships
         ],
-        "destroyed": followed(turns, list, list.copy, _add_ends),
+        "destroyed": followed(turns, list, _add_ends),
         "last": {"turn": len(turns), "orders": orders} if orders else None,
         "entitled": None if seat is None or state.result else own,
     }

@@ -35,7 +35,7 @@ _USUAL: Final = {
     for between in (": ", " ")
     for three in map("".join, product(ACTIONS, repeat=3))
 }
-"""By a line as most write it: the ship's place in the alphabet and its three actions."""
+"""A ship's place in the alphabet and its three actions, by a line as most players write it."""
 EDGES: Final = (Phrase("south edge"), Phrase("north edge"), Phrase("west edge"), Phrase("east edge"))
 
 
@@ -165,7 +165,7 @@ _NEARLY_PLACED: Final = re.compile(r"([a-l])[\s:.=-]+([a-z][1-9][0-9]?)\s+([nesw
 
 
 def meant(text: str) -> str:
-    """What a setup or orders were probably meant to say: a line for each ship, in the capitals of the notation."""
+    """The probable meaning of a setup or orders: a line for each ship, in the capitals of the notation."""
     written = plain(text).strip()
     for nearly, line in ((_NEARLY_ORDERED, _order_meant), (_NEARLY_PLACED, _place_meant)):
         if written and not nearly.sub("", written):

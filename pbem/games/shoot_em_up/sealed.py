@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Told
-from pbem.games.sealed import COMMIT, Paper, SealedGame, orders_of
-from pbem.games.shoot_em_up import action, knowledge, notation
+from pbem.games.sealed import COMMIT, Own, Paper, SealedGame
+from pbem.games.shoot_em_up import RULES, action
 from pbem.games.shoot_em_up.action import State
 from pbem.games.shoot_em_up.board import Options
 from pbem.games.shoot_em_up.notation import Orders, Setup
@@ -25,21 +25,19 @@ if TYPE_CHECKING:
 
     from pbem.games import Result
     from pbem.games.sealed import Falsehood, SealedStep
-    from pbem.games.shoot_em_up.board import Ship
     from pbem.games.shoot_em_up.view import View
 
-__all__ = ["SEALED", "Own", "SealedShootEmUp", "Table"]
 
 _WORDS: Final = {"setup": 3, "open": 2}
-"""How many words a line of a step has: `A c1 N`, `A: FMS`."""
+"""The number of words in a line of a step: `A c1 N`, `A: FMS`."""
 
 
 class Table(NamedTuple):
-    """What all players have been told in a sealed game of Shoot 'em up Spaceships."""
+    """The public facts of a sealed game of Shoot 'em up Spaceships."""
 
     options: Options
     setups: Mapping[int, Setup]
-    """By seat those that are opened."""
+    """The opened ones by seat."""
     state: State | None = None
     """The position, once all setups are opened."""
     committed: frozenset[int] = frozenset()
@@ -75,7 +73,7 @@ class Table(NamedTuple):
 
     @property
     def result(self) -> Result | None:
-        """How the game ended; all of it is told."""
+        """The result of the game, which is public."""
         return self.state.result if self.state else None
 
 
@@ -111,14 +109,7 @@ def _finished(table: Table) -> Table:
     return table._replace(state=state, committed=frozenset(), opened={}, played=table.played.and_(Told(reports)))
 
 
-class Own(NamedTuple):
-    """The player's own setup, and the player's orders of the turns up to the one that is due."""
-
-    seat: int
-    written: Setup
-    ships: tuple[Ship, ...]
-    """All that are left."""
-    given: Mapping[int, Orders]
+OwnSide = Own[State, Orders]
 
 
 def _lines(step: str, text: str) -> str:
@@ -128,15 +119,16 @@ def _lines(step: str, text: str) -> str:
 
 
 def _read(table: Table, seat: int, step: str, text: str) -> Setup | Orders:
-    """What a step opens; raises `Refused`."""
+    """The setup or orders that a step opens; raises `Refused`."""
     if step == "setup":
-        return notation.read_setup(table.options, seat, text)
-    return notation.read_orders(table.position.ships, seat, text)
+        return RULES.setup(table.options, seat, text)
+    return RULES.order(table.position, seat, text)
 
 
-class SealedShootEmUp(SealedGame[Options, Table, Own]):
+class SealedShootEmUp(SealedGame[Options, Table, State, Orders]):
     """The rules of Shoot 'em up Spaceships as played sealed; stateless."""
 
+    game = RULES
     papers: Mapping[str, Paper] = {
         "setup": Paper("setup", ("rules", "salt")),
         "open": Paper("orders", ("setup", "salt")),
@@ -165,30 +157,23 @@ class SealedShootEmUp(SealedGame[Options, Table, Own]):
         return _finished(table._replace(opened={**table.opened, seat: read}))
 
     def view(self, table: Table, seat: int | None) -> View:
-        """What everybody knows; for a seat also which of its ships need orders."""
-        return knowledge.view(table.position, seat, table.played)
+        """The view of everybody; for a seat also which of its ships need orders."""
+        return RULES.view(table.position, seat, table.played)
 
-    def own(self, options: Options, seat: int, setup: str, orders: Mapping[int, str], table: Table) -> Own:
-        """One's own setup and orders; raises `Refused`."""
-        written = notation.read_setup(options, seat, setup)
-        given = {}
-        if table.state and table.turn in orders and not table.result:
-            given[table.turn] = notation.read_orders(table.state.ships, seat, orders[table.turn])
-        return Own(seat, written, table.position.ships, given)
+    def own(self, options: Options, seat: int, setup: str, orders: Mapping[int, str], table: Table) -> OwnSide:
+        """The player's setup and orders; raises `Refused`."""
+        own: OwnSide = Own(seat, RULES.setup(options, seat, setup), table.position)
+        return own if table.result else self.ordered(own, orders)
 
-    def order(self, own: Own, text: str) -> str:
-        """The canonical text of orders for the turn; raises `Refused` with all faults."""
-        return notation.read_orders(own.ships, own.seat, text).text
-
-    def lines(self, own: Own, table: Table, step: str) -> tuple[str, ...]:
+    def lines(self, own: OwnSide, _table: Table, step: str) -> tuple[str, ...]:
         """The lines of a step; raises `Refused` if orders are missing."""
         if step == COMMIT:
             return ()
         if step == "setup":
-            return tuple(own.written.text.split("\n"))
-        return tuple(orders_of(own.given, table.turn, "8").text.split("\n"))
+            return tuple(own.setup.text.split("\n"))
+        return tuple(own.orders("8").text.split("\n"))
 
-    def own_view(self, own: Own, table: Table) -> View:
+    def own_view(self, own: OwnSide, table: Table) -> View:
         """Everything that this player knows, which is what everybody knows."""
         return self.view(table, own.seat)
 

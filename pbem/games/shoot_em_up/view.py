@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-__all__ = ["Destroyed", "LastTurn", "Placed", "Size", "View"]
-
 
 class Size(TypedDict):
-    """How large the board is."""
+    """The size of the board."""
 
     columns: int
     rows: int

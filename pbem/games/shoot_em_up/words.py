@@ -1,4 +1,4 @@
-"""What letters say about Shoot 'em up beside its boards: the ships, a turn's hits, what may be ordered.
+"""The words of letters beside the boards of Shoot 'em up: the ships, a turn's hits, what may be ordered.
 
 Here live phrases and rows, made only from views and reports; no layout, and no language but the catalogue's.
 Implements ruling 6: every reader is told the same, apart from what is theirs to order.
@@ -140,18 +140,8 @@ class Hit(NamedTuple):
     """A hit: where, and whose ship was hit by whose."""
 
     where: str
-    words: Phrase
+    parts: tuple[Phrase]
     destroyed: bool
-
-    @property
-    def labels(self) -> tuple[str]:
-        """Where it was."""
-        return (self.where,)
-
-    @property
-    def parts(self) -> tuple[Phrase]:
-        """What is said about it."""
-        return (self.words,)
 
 
 class Action(NamedTuple):
@@ -162,11 +152,11 @@ class Action(NamedTuple):
     board: Panel
     shields: Line
     ships: Line
-    """What the board shows."""
+    """The ships on the board."""
 
 
 def actions(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Action]:
-    """What happened in each action of a turn."""
+    """The events of each action of a turn."""
     states = [report for report in reports if report["kind"] == "state"]
     for state, board in zip(states, happened(reports).panels, strict=True):
         hits = [
@@ -208,7 +198,7 @@ def _hit(report: Report, seat: int | None, names: Mapping[int, str]) -> Hit:
     fate = Phrase("destroyed") if report["destroyed"] else left
     by = _and(_named(letter, seat, names) for letter in report["by"])
     words = Phrase("{ship}, hit by {by}: {fate}", ship=_named(report["ship"], seat, names), by=by, fate=fate)
-    return Hit(report["where"], words, report["destroyed"])
+    return Hit(report["where"], (words,), report["destroyed"])
 
 
 def _and(words: Iterable[str]) -> str:
@@ -234,7 +224,7 @@ class Entitled(NamedTuple):
 
 
 def entitled(view: View) -> Entitled | None:
-    """What the reader has to order in the coming turn; None if nothing."""
+    """The ships that the reader has to order in the coming turn; None if there are none."""
     if not view["entitled"]:
         return None
     *ships, last = view["entitled"]
@@ -289,7 +279,7 @@ class Zone(NamedTuple):
 
 
 def zone(options: Mapping[str, object], seat: int) -> Zone:
-    """What these options (those that differ from the default) demand of a seat's setup."""
+    """The demands of these options (those that differ from the default) on a seat's setup."""
     columns, rows = map(int, str(options.get("board", "9x9")).split("x"))
     board = board_of(columns, rows)
     squares = [board.names[square] for square in sorted(board.homes[seat - 1])]

@@ -47,7 +47,7 @@ class Spaceships(Game[Options, Setup, Orders, State, View]):
         return notation.read_orders(side.setup, side.entitled, text)
 
     def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """What is wrong with one seat's orders for a later turn, whatever it will be entitled to then."""
+        """The faults in one seat's orders for a later turn, whatever it will be entitled to then."""
         del turn
         found = faults(self.order, state, seat, text)
         return tuple(fault for fault in found if fault.rule in notation.WRITING)

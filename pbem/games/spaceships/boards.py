@@ -30,7 +30,7 @@ LETTERS: Final[Mapping[str, str]] = {
     "AG": "A",
     "LG": "G",
 }
-"""By a type's code its letter in the grids."""
+"""The letter of a type in the grids, by its code."""
 
 
 def boards(view: View) -> list[Board]:
@@ -53,7 +53,7 @@ def blank() -> list[Board]:
 
 
 def happened(_reports: Sequence[Report]) -> None:
-    """A turn's shots are marked on the boards themselves."""
+    """None: a turn's shots are marked on the boards themselves."""
 
 
 _CELLS: Final = [(colour, [[colour + row + column for column in COLUMNS] for row in ROWS]) for colour in COLOURS]

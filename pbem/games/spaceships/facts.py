@@ -1,17 +1,12 @@
-"""What a page for composing tells of the rules: cells, ships and fleets, so that no script repeats them."""
+"""Facts of the rules for the pages of composers: cells, ships and fleets, so that no script repeats them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Final
 
 from pbem.games.spaceships import boards, fleet, ships, space
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["FACTS"]
-
-FACTS: Mapping[str, object] = {
+FACTS: Final = {
     "colours": space.COLOURS,
     "cost": fleet.cost_of(fleet.STANDARD_FLEETS[0]),
     "letters": space.LETTERS,

@@ -1,4 +1,4 @@
-"""Which ships a player has: the agreed options, whether a fleet is as agreed, and the fleet set up.
+"""A player's ships: the agreed options, the check of a fleet against them, and the fleet set up.
 
 Here live the options of a game, their checks, the search for a split of a fleet into base and additional
 ships, and `Setup`. No reading of text. Implements rulings 7-9 and 33 of Spaceships, rules/spaceships.md "Ships".
@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import product
-from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, cast
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pbem.games import Fault, Refused
+from pbem.games import Fault, refuse
 from pbem.games.masks import union
-from pbem.games.options import Readers, read_options
+from pbem.games.options import Readers, one_of, read_options
 from pbem.games.spaceships.ships import TYPES
 from pbem.games.spaceships.space import NAMES, cells, names
 from pbem.phrase import Phrase
@@ -44,22 +45,12 @@ def cost_of(ships: Counter[str]) -> int:
 
 
 def most_of(allowed: Allowed | None, code: str, number: int) -> int:
-    """How many ships of one type a restriction allows, of a given number."""
+    """The ships of one type that a restriction allows, of a number of them."""
     return number if allowed is None else min(number, dict(allowed).get(code, 0))
 
 
-class Agreed(TypedDict, total=False):
-    """The options that were agreed otherwise than default, as TOML values."""
-
-    fleet: str
-    first: str
-    additional: list[int]
-    allowed: dict[str, int]
-    additional_allowed: dict[str, int]
-
-
 class Options(NamedTuple):
-    """What the players agreed on for one game; each default is the rule book's."""
+    """The agreed options of one game; each default is the rule book's."""
 
     fleet: str = "standard"
     first: str = "alternate"
@@ -83,20 +74,14 @@ class Options(NamedTuple):
         return (cost_of(STANDARD_FLEETS[0]) if self.cost is None else self.cost) + self.additional[seat - 1]
 
     @property
-    def unrestricted(self) -> Options:
-        """The same without restrictions of types."""
-        return self._replace(allowed=None, additional_allowed=None)
-
-    @property
-    def changed(self) -> Agreed:
+    def changed(self) -> dict[str, Any]:
         """Only the options agreed otherwise than default, in the record's order, as TOML values."""
         written: Mapping[str, type] = {"additional": list, "allowed": dict, "additional_allowed": dict}
-        changed = {
+        return {
             name: written.get(name, str)(value)
             for name, value in self._asdict().items()
             if value != self._field_defaults[name]
         }
-        return cast("Agreed", changed)
 
 
 def options(raw: Mapping[str, object], seats: int) -> Options:
@@ -104,20 +89,13 @@ def options(raw: Mapping[str, object], seats: int) -> Options:
     agreed, faults = read_options(raw, _READERS, seats, (SEATS,), Phrase("Spaceships is a game for two"))
     if agreed.get("allowed") is not None and agreed.get("fleet", "standard") == "standard":
         faults.append(Fault("allowed", "allowed", Phrase("the option allowed works only with a cost fleet")))
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
     return Options(**agreed)
 
 
 def _fleet(value: object) -> str:
     if not isinstance(value, str) or not (value == "standard" or _COST_FLEET.fullmatch(value)):
         raise ValueError(Phrase('"standard" or "cost:" and a number'))
-    return value
-
-
-def _first(value: object) -> str:
-    if not isinstance(value, str) or value not in FIRST:
-        raise ValueError(Phrase('"alternate", "1" or "2"'))
     return value
 
 
@@ -144,7 +122,7 @@ def _is_count(value: object) -> bool:
 
 _READERS: Final[Readers] = {
     "fleet": _fleet,
-    "first": _first,
+    "first": one_of(FIRST, Phrase('"alternate", "1" or "2"')),
     "additional": _additional,
     "allowed": _allowed,
     "additional_allowed": _allowed,
@@ -157,48 +135,44 @@ def spendable(agreed: Options, materiel: int) -> int:
     A player who gives up a game must not leave the other without a legal setup for the next one.
     """
     if agreed.cost is None:
-        base: int | None = min(sum(TYPES[code].size for code in fleet) for fleet in STANDARD_FLEETS)
+        base: float = min(sum(TYPES[code].size for code in fleet) for fleet in STANDARD_FLEETS)
     else:
         base = _least_cells(min(agreed.cost, MOST_COST), agreed.allowed)[-1]
     more = _least_cells(min(materiel, len(NAMES)), agreed.additional_allowed)
-    room = len(NAMES) - (base or 0)
-    return max((cost for cost, needed in enumerate(more) if needed is not None and needed <= room), default=0)
+    room = len(NAMES) - (base if base < inf else 0)
+    return max((cost for cost, needed in enumerate(more) if needed <= room), default=0)
 
 
-def _least_cells(most: int, allowed: Allowed | None) -> list[int | None]:
-    """For each cost up to this, the fewest cells of allowed ships that cost it; None if there are none."""
-    least: list[int | None] = [0, *([None] * most)]
+def _least_cells(most: int, allowed: Allowed | None) -> list[float]:
+    """For each cost up to this, the fewest cells of allowed ships that cost it; infinitely many if there are none."""
+    least: list[float] = [0, *([inf] * most)]
     for code, ship in TYPES.items():
         for _ in range(most_of(allowed, code, min(len(NAMES), most // ship.cost))):
             before = least
-            with_one = [None] * ship.cost + [None if had is None else had + ship.size for had in before]
-            least = [_fewer(one, other) for one, other in zip(before, with_one, strict=False)]
+            with_one = [inf] * ship.cost + [cells + ship.size for cells in before]
+            least = [min(pair) for pair in zip(before, with_one, strict=False)]
             if least == before:
                 break
     return least
 
 
-def _fewer(one: int | None, other: int | None) -> int | None:
-    return min((cells for cells in (one, other) if cells is not None), default=None)
-
-
 def is_agreed(agreed: Options, seat: int, codes: Iterable[str]) -> bool:
-    """Whether the ships, a code each, can be split into an agreed base fleet and the additional ships."""
+    """True if the ships, a code each, can be split into an agreed base fleet and the additional ships."""
     ships = Counter(codes)
     extra = agreed.additional[seat - 1]
     if agreed.cost is None:
-        return any(_adds(ships - base, extra, agreed) for base in STANDARD_FLEETS if base <= ships)
+        additional = [ships - base for base in STANDARD_FLEETS if base <= ships]
+        return any(cost_of(more) == extra and allows(agreed.additional_allowed, more) for more in additional)
     return cost_of(ships) == agreed.cost + extra and _splits(ships, agreed, agreed.cost)
 
 
-def _adds(rest: Counter[str], extra: int, agreed: Options) -> bool:
-    return cost_of(rest) == extra and all(
-        number <= most_of(agreed.additional_allowed, code, number) for code, number in rest.items()
-    )
+def allows(allowed: Allowed | None, ships: Counter[str]) -> bool:
+    """True if a restriction allows these ships, counted by type."""
+    return all(number <= most_of(allowed, code, number) for code, number in ships.items())
 
 
 def _splits(ships: Counter[str], agreed: Options, wanted: int) -> bool:
-    """Whether some base fleet of the right cost leaves only allowed additional ships."""
+    """True if some base fleet of the right cost leaves only allowed additional ships."""
     reached = 1  # bit n: the types looked at so far can give a base fleet of cost n
     for code, number in ships.items():
         least = number - most_of(agreed.additional_allowed, code, number)

@@ -1,4 +1,4 @@
-"""What a seat, or the public, knows: which reports may be shown, and the picture that they add up to.
+"""The knowledge of a seat, or of the public: the reports that may be shown, and the picture that they add up to.
 
 Here live `show`, `view` and its inverse. Knowledge of an opponent comes from shown reports and from
 nothing else; only the seat's own side is read from the state. Implements ruling 34 of Spaceships.
@@ -14,7 +14,7 @@ from pbem.games.spaceships.fleet import SEATS, Options, setup_of
 from pbem.games.spaceships.ships import Ship, strikes
 from pbem.games.spaceships.space import CELLS, mask_of, names
 from pbem.games.spaceships.turn import NOBODY, Side, State, entitle, first_to_report
-from pbem.games.turn_cache import Picture, copies, followed
+from pbem.games.turn_cache import Pictures, followed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,22 +34,22 @@ SHOWN: Final[Shown] = {
     "scan": everybody("seat", "kind", "cell", "result"),
     "kamikaze death": {**everybody("seat", "kind", "cell"), **_LOSS},
 }
-"""Who may read what of each kind of report. What is not in this table is not sent to anybody.
+"""The readers of each field of a report. A field that is not in this table is not sent to anybody.
 
 All that the rules make known is known to both sides (ruling 34): the secrets are what no report holds.
 """
 
 
 def show(report: Report, seat: int | None) -> Report | None:
-    """What a seat (None: the public) may read of a report; None for nothing."""
+    """The part of a report that a seat (None: the public) may read; None for nothing."""
     return cut(report, SHOWN, audience(report.get("seat"), seat, _SEATS))
 
 
 _SEATS: Final = range(1, SEATS + 1)
 
 
-class _Picture(Picture):
-    """What reports have told of one seat's space."""
+class _Picture:
+    """One seat's space as far as reports have shown it."""
 
     def __init__(self) -> None:
         self.cells: dict[str, str] = {}
@@ -65,28 +65,11 @@ class _Picture(Picture):
         self.struck.clear()
         self.learned.clear()
 
-    def struck_at(self, report: Report) -> None:
-        cell = report["cell"]
-        exploded = report.get("explosions", ())
-        if report["result"] == "miss":
-            self.cells[cell] = "empty"
-            self.misses.add(cell)
-        else:
-            self.cells.update(dict.fromkeys((cell, *exploded), "destroyed"))
-        self.struck.update((cell, *exploded))
-        self.learned.update((cell, *exploded))
-
-    def scanned_at(self, report: Report) -> None:
-        cell, result = report["cell"], report["result"]
-        self.cells[cell] = "empty" if result == "none" else result
-        self.learned.add(cell)
-        if result == "none":
-            self.misses.add(cell)
-
-    def died_at(self, report: Report) -> None:
-        self.cells[report["cell"]] = "destroyed"
-        self.struck.add(report["cell"])
-        self.learned.add(report["cell"])
+    def heard(self, cells: Iterable[str], what: str, *, struck: bool = True) -> None:
+        self.cells.update(dict.fromkeys(cells, what))
+        self.learned.update(cells)
+        if struck:
+            self.struck.update(cells)
 
     def lost(self, ship: ShipCells) -> None:
         self.ships.append({"ship": ship["ship"], "cells": list(ship["cells"])})
@@ -121,8 +104,8 @@ def _sorted(wanted: Iterable[str]) -> list[str]:
     return sorted(wanted, key=CELLS.__getitem__)
 
 
-def _begun() -> dict[int, _Picture]:
-    return {1: _Picture(), 2: _Picture()}
+def _begun() -> Pictures[_Picture]:
+    return Pictures({1: _Picture(), 2: _Picture()})
 
 
 def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], _turn: int) -> None:
@@ -130,14 +113,17 @@ def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], _turn: int
         picture.forget_what_is_fresh()
     for report in reports:
         own, other = pictures[report["seat"]], pictures[3 - report["seat"]]
-        kind = report["kind"]
+        kind, cell, result = report["kind"], report["cell"], report.get("result")
         if kind == "kamikaze death":
-            own.died_at(report)
+            own.heard([cell], "destroyed")
             own, other = other, own  # the opponent gives the flashcube data
+        elif result in ("none", "miss"):
+            other.heard([cell], "empty", struck=kind != "scan")
+            other.misses.add(cell)
         elif kind == "scan":
-            other.scanned_at(report)
+            other.heard([cell], report["result"], struck=False)
         else:
-            other.struck_at(report)
+            other.heard([cell, *report.get("explosions", ())], "destroyed")
         if "destroyed" in report:
             other.lost(report["destroyed"])
             own.flashed(report.get("flashcube", ()))
@@ -145,7 +131,7 @@ def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], _turn: int
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
     """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters."""
-    pictures = followed(turns, _begun, copies, _follow)
+    pictures = followed(turns, _begun, _follow)
     side = None if seat is None else state.sides[seat - 1]
     return {
         "turn": state.turn,

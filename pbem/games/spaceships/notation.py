@@ -38,7 +38,7 @@ _ORDER: Final = re.compile(
     rf"|k\s*+{_CELL}\s*+{_CELL}{_END}"
     rf"|{_WORD}"
 )
-"""Where each order begins and ends, in one go; what is no order is found as a word."""
+"""The whole of each order, in one go; any other text is found word by word."""
 _BEAM: Final = re.compile(rf"b\s*+({_CELL})(?:\s*+-)?+\s*+({_CELL})(?:\s*+\(([A-Z]{{2}}[0-9]{{0,3}})\))?")
 
 _SHIP: Final = rf"({'|'.join(TYPES)})([1-9][0-9]{{0,2}})?"
@@ -58,7 +58,7 @@ _CASED: Final = re.compile(r"([roygb]?)([v-z]?)", re.I)
 
 
 def meant(text: str) -> str:
-    """What a text was probably meant to say: plain dashes, and each word in the capitals of the notation."""
+    """The probable meaning of a text: plain dashes, and each word in the capitals of the notation."""
     return WORDS.sub(_word_meant, plain(text))
 
 
@@ -78,7 +78,7 @@ def _word_meant(written: re.Match[str]) -> str:
 
 
 def is_ship(word: str) -> bool:
-    """Whether a word is the name of a ship that a fleet could have (ruling 6)."""
+    """True if a word is the name of a ship that a fleet could have (ruling 6)."""
     return _SHIP_WORD.fullmatch(word) is not None
 
 
@@ -208,7 +208,7 @@ def _judge_shapes(read: Text, ships: list[_Named]) -> None:
 
 
 def _why_not_agreed(options: Options, seat: int, ships: list[_Named]) -> tuple[str, None, Phrase]:
-    free = options.unrestricted
+    free = options._replace(allowed=None, additional_allowed=None)
     if options != free and is_agreed(free, seat, [ship.code for ship in ships]):
         return "9", None, Phrase("there are more ships of a type than agreed")
     extra = options.additional[seat - 1]
@@ -242,7 +242,7 @@ WRITING: Final = frozenset({"3", "36"})
 
 
 class Entitled(NamedTuple):
-    """What a player is entitled to in a turn (rulings 14-18)."""
+    """A player's strikes, beams and scans in a turn (rulings 14-18)."""
 
     conventional: int
     missiles: int
@@ -275,7 +275,7 @@ def read_orders(setup: Setup, entitled: Entitled, text: str) -> Orders:
 
 
 def unused(entitled: Entitled, orders: Orders) -> tuple[Phrase, ...]:
-    """What a player was entitled to this turn and did not order: unlike a missile, it is lost."""
+    """The strikes, beams and scans that a player did not order: unlike missiles, they are lost."""
     struck = len(orders.strikes) - orders.fired.bit_count() - len(orders.launches)
     left = (
         (entitled.conventional - struck, Phrase("conventional strike"), Phrase("conventional strikes")),
@@ -299,7 +299,7 @@ class _Reading:
         self.words: list[str] = _ORDER.findall(without_comments(text))
         """The orders, as written until they are read, then in canonical text."""
         self.faults: list[tuple[int, str, Phrase]] = []
-        """By the place of an order among all, with the rule that it breaks."""
+        """The place of an order among all, the rule that it breaks, and a sentence."""
         self.beams: list[tuple[tuple[int, int, int], int]] = []
         self.strikes: list[int] = []
         self.scans: list[int] = []
@@ -437,7 +437,7 @@ _READERS: Final[Mapping[str, Callable[[_Reading, int, str], str | None]]] = {
     "m": _Reading.missile,
     "k": _Reading.kamikaze,
 }
-"""By the letter that an order begins with, what reads it."""
+"""The reader of an order by its first letter."""
 
 
 def _why_no_missile(part: str, count: int) -> Phrase:

@@ -11,9 +11,9 @@ from collections import Counter
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games import Fault, Refused, Result, Told
-from pbem.games.sealed import COMMIT, Answering, Paper, misplaced, orders_of
-from pbem.games.spaceships import knowledge, notation, turn
+from pbem.games import Fault, Result, Told, refuse
+from pbem.games.sealed import COMMIT, Answering, Own, Paper, misplaced
+from pbem.games.spaceships import RULES, turn
 from pbem.games.spaceships.fleet import Options
 from pbem.games.spaceships.notation import Orders
 from pbem.games.spaceships.space import CELLS, LINES, NAMES, cells, mask_of, names
@@ -27,14 +27,12 @@ if TYPE_CHECKING:
 
     from pbem.games import Report
     from pbem.games.sealed import SealedStep
-    from pbem.games.spaceships.view import View
 
-__all__ = ["SEALED", "Own", "SealedSpaceships", "Table"]
 
 _OPENED: Final = ("beam", "strike", "scan", "death")
 """The lines of what is revealed, in the order of ruling 21."""
 _WORDS: Final = frozenset({*_OPENED, "flash", "over"})
-"""What each line of a paper begins with."""
+"""The first words of lines in papers."""
 
 # What is revealed
 
@@ -51,17 +49,22 @@ def _visible(orders: Orders) -> tuple[str, ...]:
 
 def _opened(lines: Iterable[str]) -> Orders:
     """Opened orders, without their secrets."""
-    found: dict[str, list[list[int]]] = {word: [] for word in _OPENED}
-    for line in lines:
-        word, *named = line.split()
-        found[word].append([CELLS[name] for name in named])
-    strikes, scans, launches = (tuple(cell for (cell,) in found[word]) for word in _OPENED[1:])
-    beams = tuple(((first, middle, last), 0) for first, middle, last in found["beam"])
-    return Orders("", beams, strikes, scans, launches, 0)
+    return _visible_orders((line.split()[0], name) for line in lines for name in line.split()[1:])
+
+
+def _visible_orders(targets: Iterable[tuple[str, str]]) -> Orders:
+    """The visible part of orders, from the first word of its line and the name of each cell."""
+    found: dict[str, list[int]] = {word: [] for word in _OPENED}
+    for word, name in targets:
+        found[word].append(CELLS[name])
+    beams, strikes, scans, launches = found.values()
+    ends = iter(beams)
+    lines = tuple((line, 0) for line in zip(ends, ends, ends, strict=True))
+    return Orders("", lines, tuple(strikes), tuple(scans), tuple(launches), 0)
 
 
 def _aspects(own: Orders, other: Orders, *, own_first: bool) -> list[tuple[str, int]]:
-    """What a space's owner has to answer, in order: each cell struck or scanned by the other, and own launches."""
+    """The questions to a space's owner, in order: each cell struck or scanned by the other, and own launches."""
     deaths = [("death", cell) for cell in own.launches]
     looked = [
         *(("beam", cell) for line, _ in other.beams for cell in line),
@@ -89,7 +92,7 @@ class Answers(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What both players have been told in a sealed game of Spaceships."""
+    """The public facts of a sealed game of Spaceships."""
 
     options: Options
     turn: int = 1
@@ -118,6 +121,11 @@ class Table(NamedTuple):
     def scores(self) -> tuple[int, int]:
         """No score is told before the fleets are."""
         return 0, 0
+
+    @property
+    def position(self) -> State:
+        """The position without a secret of either side."""
+        return State(self.options, self.turn, (NOBODY, NOBODY), self.result)
 
 
 def _owed(table: Table, seat: int) -> tuple[str, ...]:
@@ -174,8 +182,7 @@ def _judge_open(table: Table, seat: int, lines: list[str]) -> None:
         faults.append(Fault("21", None, Phrase("beams come first, then strikes, scans and kamikaze deaths")))
     if not faults:
         faults = list(_impossible(table, seat, _opened(lines)))
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
 
 
 def _opens(line: str) -> bool:
@@ -217,7 +224,7 @@ def _fresh(reports: Iterable[Report], seat: int) -> int:
 
 
 def _asked(table: Table, seat: int) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-    """What a seat has to answer: strikes, scans and launches in its space, and the cells of flashcube data."""
+    """The questions to a seat: strikes, scans and launches in its space, and the cells of flashcube data."""
     first = first_to_report(table.options, table.turn)
     own, other = (_opened(table.opened[who]) for who in (seat, 3 - seat))
     flashes = []
@@ -240,12 +247,11 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
     if not faults:
         answered = table if started else table._replace(answered={**table.answered, seat: tuple(lines)})
         faults = _entered(answered, seat, _answers(lines).flashes).faults
-    if faults:
-        raise Refused(*faults)
+    refuse(faults)
 
 
 def _is_answer(line: str, *, started: bool) -> bool:
-    """Whether a line can be read; `started` if the seat's space is told already, so that the game is not over."""
+    """True if a line can be read; `started` if the seat's space is told already, so that the game is not over."""
     word, *rest = line.split()
     if word == "over":
         return not started and line in ("over fleet", "over idle")
@@ -272,7 +278,7 @@ def _entered(table: Table, seat: int, flashes: Iterable[Report]) -> Telling:
 
 
 def _is_early(table: Table, seat: int, lost: Line) -> bool:
-    """Whether a seat gives flashcube data for this ship before the strikes on its own space are reported."""
+    """True if a seat gives flashcube data for this ship before the strikes on its own space are reported."""
     return lost.kind != "death" and first_to_report(table.options, table.turn) == seat
 
 
@@ -322,69 +328,27 @@ def _report(seat: int, line: Line, flashes: Iterator[Report]) -> Report:
 
 
 _REPORTED: Final = {"death": "kamikaze death", "duplicate": "duplicate hit"}
-"""What reports say in more words than papers."""
+"""The terms of reports that have a shorter word in papers."""
 
 
 # The owner's side
 
 
-class Own(NamedTuple):
-    """The player's own side at the start of a turn, and the player's orders of the turns up to it."""
-
-    options: Options
-    seat: int
-    turn: int
-    side: Side
-    given: Mapping[int, Orders] = {}
-
-    def ordered(self, orders: Mapping[int, str]) -> Own:
-        """The same with the orders of the turn, if they are known; raises `Refused`."""
-        if self.turn not in orders:
-            return self
-        judged = notation.read_orders(self.side.setup, self.side.entitled, orders[self.turn])
-        return self._replace(given={**self.given, self.turn: judged})
-
-    @property
-    def orders(self) -> Orders:
-        """The orders of the turn; raises `Refused` if they are not known."""
-        return orders_of(self.given, self.turn, "39")
-
-    def resolved(self, other: Orders) -> tuple[list[Report], Side]:
-        """The turn's effect on the player's space: the reports on it, without flashcubes, and the side after it."""
-        seat = self.seat
-        sides = (self.side, NOBODY) if seat == 1 else (NOBODY, self.side)
-        orders = {seat: self.orders, 3 - seat: other._replace(launches=())}
-        state, reports = turn.resolve(State(self.options, self.turn, sides), orders)
-        about = [report for report in reports if report["seat"] != seat or report["kind"] == "kamikaze death"]
-        return about, state.sides[seat - 1]
-
-    def after(self, reports: list[Report], *, over: bool) -> Own:
-        """The player's side after a turn with these reports."""
-        other = _reported(report for report in reports if report["seat"] != self.seat)
-        _, side = self.resolved(other)
-        beams = [report["result"] for report in reports if (report["seat"], report["kind"]) == (self.seat, "beam")]
-        burnt_out = side.burnt_out
-        for place, (_, ship) in enumerate(self.orders.beams):
-            if beams[3 * place] == beams[3 * place + 2] == "hit":  # ruling 29
-                burnt_out |= 1 << ship
-        able = tuple(beam for beam in side.entitled.beams if not burnt_out >> beam[0] & 1)
-        side = side._replace(burnt_out=burnt_out, entitled=side.entitled._replace(beams=able))
-        return self._replace(turn=self.turn if over else self.turn + 1, side=side)
+OwnSide = Own[State, Orders]
 
 
-def _reported(reports: Iterable[Report]) -> Orders:
-    """What a seat opened in a turn, from the reports of its actions."""
-    found: dict[str, list[int]] = {"beam": [], "strike": [], "scan": [], "kamikaze death": []}
-    for report in reports:
-        found[report["kind"]].append(CELLS[report["cell"]])
-    targets = iter(found["beam"])
-    beams = tuple((line, 0) for line in zip(targets, targets, targets, strict=True))
-    return Orders("", beams, tuple(found["strike"]), tuple(found["scan"]), tuple(found["kamikaze death"]), 0)
+def _resolved(own: OwnSide, other: Orders) -> tuple[list[Report], Side]:
+    """The turn's effect on the player's space: the reports on it, without flashcubes, and the side after it."""
+    seat = own.seat
+    orders = {seat: own.orders("39"), 3 - seat: other._replace(launches=())}
+    state, reports = turn.resolve(own.state, orders)
+    about = [report for report in reports if report["seat"] != seat or report["kind"] == "kamikaze death"]
+    return about, state.sides[seat - 1]
 
 
-def _answered(own: Own, table: Table) -> tuple[str, ...]:
+def _answered(own: OwnSide, table: Table) -> tuple[str, ...]:
     """The lines of the player's answers and flashcube data in this turn."""
-    reports, after = own.resolved(_opened(table.opened[3 - own.seat]))
+    reports, after = _resolved(own, _opened(table.opened[3 - own.seat]))
     lines = [
         Line(
             "death" if report["kind"] == "kamikaze death" else report["kind"],
@@ -399,18 +363,19 @@ def _answered(own: Own, table: Table) -> tuple[str, ...]:
     lines += _flashes(own, table, after)
     if not after.score:
         lines.append("over fleet")
-    elif turn.gives_up(own.side.entitled, own.orders):
+    elif turn.gives_up(own.state.sides[own.seat - 1].entitled, own.orders("39")):
         lines.append("over idle")
     return tuple(lines)
 
 
-def _flashes(own: Own, table: Table, after: Side) -> list[str]:
+def _flashes(own: OwnSide, table: Table, after: Side) -> list[str]:
     """Flashcube data of the player's space for the ships that the other side named (ruling 28)."""
-    setup = own.side.setup
-    launched = mask_of([NAMES[cell] for cell in own.orders.launches])
+    before = own.state.sides[own.seat - 1]
+    setup = before.setup
+    launched = mask_of([NAMES[cell] for cell in own.orders("39").launches])
     lines = []
     for lost in _answers(table.answered.get(3 - own.seat, ())).lost:
-        destroyed = own.side.destroyed | launched if _is_early(table, own.seat, lost) else after.destroyed
+        destroyed = before.destroyed | launched if _is_early(table, own.seat, lost) else after.destroyed
         for cell in cells(lost.ship_cells):
             owner = setup.owner[cell]
             ship = setup.ships[owner].name if owner >= 0 else None
@@ -439,9 +404,10 @@ def _exploded(line: str) -> str:
     return line.partition(" explodes ")[2].partition(" destroyed ")[0]
 
 
-class SealedSpaceships(Answering[Options, Table, Own]):
+class SealedSpaceships(Answering[Options, Table, State, Orders]):
     """The rules of Spaceships as played sealed; stateless."""
 
+    game = RULES
     papers: Mapping[str, Paper] = {
         "open": Paper("strikes", ("after", "orders", "salt"), empty=True),
         "answers": Paper("answers", ("to", "own"), to=("open",), empty=True),
@@ -454,11 +420,6 @@ class SealedSpaceships(Answering[Options, Table, Own]):
     def begin(self, options: Options) -> Table:
         """The table before turn 1, in which seat 1 commits."""
         return Table(options)
-
-    def begun(self, options: Options, seat: int, setup: str) -> Own:
-        """The player's own side as the game begins; raises `Refused`."""
-        judged = notation.read_setup(options, seat, setup)
-        return Own(options, seat, 1, turn.begin(options, (judged, judged)).sides[0])
 
     def ruling(self, step: SealedStep, honest: tuple[str, ...]) -> str:
         """The ruling broken by the first line that differs from an honest owner's."""
@@ -487,31 +448,28 @@ class SealedSpaceships(Answering[Options, Table, Own]):
             return table
         return _finished(table)
 
-    def view(self, table: Table, seat: int | None) -> View:
-        """What everybody knows about both spaces."""
-        del seat
-        nobody = State(table.options, table.turn, (NOBODY, NOBODY), table.result)
-        return knowledge.view(nobody, None, table.played)
-
-    def order(self, own: Own, text: str) -> str:
-        """The canonical text of orders for the turn; raises `Refused` with all faults."""
-        return notation.read_orders(own.side.setup, own.side.entitled, text).text
-
-    def lines(self, own: Own, table: Table, step: str) -> tuple[str, ...]:
+    def lines(self, own: OwnSide, table: Table, step: str) -> tuple[str, ...]:
         """The lines of a step, as an honest owner writes them; raises `Refused` if orders are missing."""
         if step == "open":
-            return _visible(own.orders)
+            return _visible(own.orders("39"))
         if step == "answers":
             return _answered(own, table)
         if step == "flash":
-            _, after = own.resolved(_opened(table.opened[3 - own.seat]))
+            _, after = _resolved(own, _opened(table.opened[3 - own.seat]))
             return tuple(_flashes(own, table, after))
         return ()
 
-    def own_view(self, own: Own, table: Table) -> View:
-        """Everything that this player knows, as in the refereed game."""
-        sides = (own.side, NOBODY) if own.seat == 1 else (NOBODY, own.side)
-        return knowledge.view(State(own.options, own.turn, sides, table.result), own.seat, table.played)
+    def side_after(self, own: OwnSide, reports: list[Report]) -> Side:
+        """The player's side after a turn with these reports."""
+        told = ((report["kind"].split()[-1], report["cell"]) for report in reports if report["seat"] != own.seat)
+        _, side = _resolved(own, _visible_orders(told))
+        beams = [report["result"] for report in reports if (report["seat"], report["kind"]) == (own.seat, "beam")]
+        burnt_out = side.burnt_out
+        for place, (_, ship) in enumerate(own.orders("39").beams):
+            if beams[3 * place] == beams[3 * place + 2] == "hit":  # ruling 29
+                burnt_out |= 1 << ship
+        able = tuple(beam for beam in side.entitled.beams if not burnt_out >> beam[0] & 1)
+        return side._replace(burnt_out=burnt_out, entitled=side.entitled._replace(beams=able))
 
 
 SEALED: Final = SealedSpaceships()

@@ -42,7 +42,7 @@ TYPES: Final = {
         Type("LG", Phrase("light gunboat"), 1, 1, (1, 1, 1), missiles=True),
     )
 }
-"""By code, in fleet order."""
+"""The types by code, in fleet order."""
 
 
 class Ship(NamedTuple):
@@ -55,7 +55,7 @@ class Ship(NamedTuple):
 
 @cache
 def fits(code: str, mask: int) -> bool:
-    """Whether these cells have the shape of the type (rulings 4 and 5)."""
+    """True if these cells have the shape of the type (rulings 4 and 5)."""
     kind = TYPES[code]
     if mask.bit_count() != kind.size:
         return False

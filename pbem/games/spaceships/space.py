@@ -35,7 +35,7 @@ DIRECTIONS: Final[tuple[Vector, ...]] = tuple(step for step in product((-1, 0, 1
 
 
 def stride(step: Vector) -> int:
-    """How much a cell's number grows by one step."""
+    """The growth of a cell's number by one step."""
     return (step[0] * SIDE + step[1]) * SIDE + step[2]
 
 
@@ -103,7 +103,7 @@ def _lines() -> dict[str, tuple[tuple[int, int, int], int]]:
 
 
 LINES: Final = _lines()
-"""By the names of both ends, either way round: the three targets in that order and the direction's number."""
+"""The three targets and the direction's number by the names of both ends, either way round."""
 
 
 def directions(mask: int) -> int:
@@ -125,4 +125,4 @@ def _parts() -> dict[str, int]:
 
 
 PARTS: Final = _parts()
-"""By a missile's part, one to three coordinate values in order: the cells that it fits (ruling 37)."""
+"""The cells that fit a missile's part, which is one to three coordinate values in order (ruling 37)."""

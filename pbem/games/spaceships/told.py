@@ -1,4 +1,4 @@
-"""What has been told of a player's space in a sealed game, and what would contradict it.
+"""A player's space in a sealed game as far as it is public, and contradictions in answers about it.
 
 Everything destroyed is told, and the cost of a whole fleet is agreed. So hits and duplicates are exact, and the named
 ships show whether any ship is left. Here live the lines of answers, and whether they agree with what
@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Fault
-from pbem.games.spaceships.fleet import STANDARD_FLEETS, cost_of, most_of
+from pbem.games.spaceships.fleet import STANDARD_FLEETS, allows, cost_of, most_of
 from pbem.games.spaceships.notation import is_ship
 from pbem.games.spaceships.ships import TYPES, fits
 from pbem.games.spaceships.space import ADJACENT, CELLS, NAMES, cells, extents, mask_of, names
@@ -75,7 +75,7 @@ _RESULTS: Final = {
     "scan": ("none", "ship", "destroyed"),
     "death": ("",),
 }
-"""By the word that a line begins with, what it may say."""
+"""The possible results in a line, by its first word."""
 
 
 def read_flash(words: list[str]) -> Report:
@@ -95,7 +95,7 @@ def flash_text(flash: Report) -> str:
 
 
 class Space(NamedTuple):
-    """What everybody has been told about one seat's space."""
+    """The public facts about one seat's space."""
 
     destroyed: int = 0
     """All cells of ships that are destroyed: none of them can be kept secret."""
@@ -103,9 +103,9 @@ class Space(NamedTuple):
     """Cells of ships, destroyed or not."""
     empty: int = 0
     named: Mapping[int, str] = {}
-    """By cell the ship that is there."""
+    """The ship in a cell."""
     lost: Mapping[str, int] = {}
-    """By ship that is destroyed all of its cells."""
+    """The cells of each ship that is destroyed."""
 
 
 class Telling:
@@ -124,7 +124,7 @@ class Telling:
         self.named = dict(space.named)
         self.lost = dict(space.lost)
         self.exploded: dict[int, int] = {}
-        """By cell that was struck in this turn and held a ship: the cells of its explosion."""
+        """The cells of each explosion, by the cell that was struck in this turn and held a ship."""
         self.line = ""
 
     def space(self) -> Space:
@@ -250,19 +250,19 @@ class Telling:
 
 
 def _is_possible(options: Options, seat: int, codes: Counter[str]) -> bool:
-    """Whether ships of these types may be part of an agreed fleet."""
+    """True if ships of these types may be part of an agreed fleet."""
     extra = options.additional[seat - 1]
     bases = STANDARD_FLEETS
     if options.cost is not None:  # whatever is allowed; the cost of all is looked at besides
         bases = (Counter({code: most_of(options.allowed, code, len(NAMES)) for code in TYPES}),)
     return cost_of(codes) <= options.whole_cost(seat) and any(
-        cost_of(more) <= extra and all(n <= most_of(options.additional_allowed, code, n) for code, n in more.items())
+        cost_of(more) <= extra and allows(options.additional_allowed, more)
         for more in (codes - base for base in bases)
     )
 
 
 def entitlement(options: Options, seat: int, lost: Counter[str]) -> tuple[int, int]:
-    """How many strikes of all kinds, and beams, a fleet without these ships may give at most (rulings 14-17)."""
+    """The most strikes of all kinds, and beams, that a fleet without these ships may give (rulings 14-17)."""
     extra, dear = options.additional[seat - 1], TYPES["DS"].cost
     if options.cost is not None:
         left = options.whole_cost(seat) - cost_of(lost)
@@ -273,4 +273,4 @@ def entitlement(options: Options, seat: int, lost: Counter[str]) -> tuple[int, i
 
 
 _MOST_STRIKES: Final = {"DS": 1, "KC": 3, "FS": 2, "PC": 2, "MD": 2, "HS": 1, "LS": 0, "AG": 2, "LG": 1}
-"""By type the strikes of a ship in a turn, missile and kamikaze included: no type gives more than it costs."""
+"""The strikes of a ship in a turn by type, missile and kamikaze included: no type gives more than it costs."""

@@ -9,16 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import Result
-from pbem.games.spaceships.fleet import setup_of
+from pbem.games.spaceships.fleet import Options, setup_of
 from pbem.games.spaceships.notation import Entitled
 from pbem.games.spaceships.ships import lines_of_fire, pairs
 from pbem.games.spaceships.space import ADJACENT, NAMES, cells, names
+from pbem.games.two_sides import TwoSides
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.games import Report
-    from pbem.games.spaceships.fleet import Options, Setup
+    from pbem.games.spaceships.fleet import Setup
     from pbem.games.spaceships.notation import Orders
 
 
@@ -34,32 +35,12 @@ class Side(NamedTuple):
 
     @property
     def score(self) -> int:
-        """Undamaged cells."""
+        """Undamaged cells (ruling 32)."""
         return (self.setup.cells & ~self.destroyed).bit_count()
 
 
-class State(NamedTuple):
+class State(TwoSides[Options, Side]):
     """A position: both sides at the start of the turn that is due."""
-
-    options: Options
-    turn: int
-    sides: tuple[Side, Side]
-    result: Result | None = None
-
-    @property
-    def due(self) -> dict[int, None]:
-        """Both seats order in every turn."""
-        return {} if self.result else {1: None, 2: None}
-
-    @property
-    def remaining(self) -> tuple[int, int]:
-        """Both seats: the game is over when one has nothing left."""
-        return 1, 2
-
-    @property
-    def scores(self) -> tuple[int, int]:
-        """Undamaged cells of seats 1 and 2 (ruling 32)."""
-        return self.sides[0].score, self.sides[1].score
 
 
 def begin(options: Options, setups: Sequence[Setup]) -> State:
@@ -69,7 +50,7 @@ def begin(options: Options, setups: Sequence[Setup]) -> State:
 
 
 def entitle(setup: Setup, undamaged: int, fired: int, burnt_out: int, scans: int) -> Entitled:
-    """What a side may do in a turn that starts like this; `scans` if it has a scanner (rulings 14-18)."""
+    """A side's entitlement in a turn that starts like this; `scans` if it has a scanner (rulings 14-18)."""
     live = setup.missiles & undamaged & ~fired
     conventional = kamikazes = 0
     beams = []
@@ -121,7 +102,7 @@ class _Field:
 
 def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
     """Play one turn; total on judged orders of both seats."""
-    options, number, sides, _ = state
+    options, number, sides = state.options, state.turn, state.sides
     fields = [_Field(seat, sides[seat - 1], orders[seat]) for seat in (1, 2)]
     reports: list[Report] = []
     first = first_to_report(options, number)
@@ -140,7 +121,7 @@ _EMPTY = {
     for seat in (1, 2)
     for kind, result in (("beam", "miss"), ("strike", "miss"), ("scan", "none"))
 }
-"""By the seat and the kind of a report, for each cell: that nothing is there. Every report begins as a copy."""
+"""The reports that a cell is empty, by seat and kind, then by cell. Every report begins as a copy."""
 
 
 def _report_all(own: _Field, other: _Field, orders: Orders, reports: list[Report]) -> None:
@@ -235,6 +216,6 @@ def _is_over(before: tuple[Side, Side], after: list[_Field], orders: Mapping[int
 
 
 def gives_up(entitled: Entitled, orders: Orders) -> bool:
-    """Whether a player who cannot strike orders nothing but scans (ruling 31)."""
+    """True if a player who cannot strike orders nothing but scans (ruling 31)."""
     could_strike = entitled.conventional or entitled.missiles
     return not could_strike and not orders.beams and not orders.strikes

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-__all__ = ["Beam", "Entitled", "Known", "OwnCells", "OwnSpace", "ShipCells", "Strikes", "View"]
-
 
 class ShipCells(TypedDict):
     """A ship, and some or all of its cells."""
@@ -43,12 +41,12 @@ class Known(TypedDict):
     named: dict[str, str]
     """The ship of a cell."""
     ships: list[ShipCells]
-    """Those that are destroyed."""
+    """The destroyed ones."""
     fresh: list[str]
 
 
 class Strikes(TypedDict):
-    """How many conventional strikes a ship gives."""
+    """The number of conventional strikes that a ship gives."""
 
     ship: str
     strikes: int
@@ -62,7 +60,7 @@ class Beam(TypedDict):
 
 
 class Entitled(TypedDict):
-    """What the reader may order; missiles and kamikazes by the cells from which they are launched."""
+    """The reader's possible orders; missiles and kamikazes by the cells from which they are launched."""
 
     conventional: list[Strikes]
     missiles: list[ShipCells]

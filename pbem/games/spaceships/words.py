@@ -1,4 +1,4 @@
-"""What letters say about Spaceships beside its boards: a space, a turn's reports, what may be ordered.
+"""The words of letters beside the boards of Spaceships: a space, a turn's reports, what may be ordered.
 
 Here live phrases and rows, made only from views and reports; no layout, and no language but the catalogue's.
 Implements ruling 34: nothing is told that the view does not hold.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games.spaceships.boards import LETTERS
 from pbem.games.spaceships.boards import boards as boards_of
@@ -18,10 +18,9 @@ from pbem.games.squares import PLAIN, Line, Square
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pbem.games import Report
-    from pbem.games.spaceships.fleet import Agreed
     from pbem.games.spaceships.view import Known, OwnCells, OwnSpace, ShipCells, View
     from pbem.games.squares import Board
 
@@ -74,7 +73,7 @@ class Space(NamedTuple):
     heading: Phrase
     caption: Phrase
     plain: Phrase
-    """What is true of a cell of which there is nothing to say."""
+    """The meaning of a plain cell."""
     symbols: Sequence[str]
     tints: Sequence[tuple[Square, Phrase]]
     types: Sequence[Phrase]
@@ -108,19 +107,10 @@ def _own(own: OwnSpace, board: Board, title: Phrase, caption: Phrase) -> Space:
     several = Phrase("{count} undamaged cells", count=score)
     count = Phrase("{count} undamaged cell", count=score) if score == 1 else several
     heading = Phrase("{title}: {count}", title=title, count=count)
+    legend = _legend(board, OWN_SIGNS, STRUCK)
     ships = [_own_ship(ship) for ship in own["ships"]]
     lines = [ship.line for ship in ships]
-    return Space(
-        board,
-        title,
-        count,
-        heading,
-        caption,
-        NO_SHIP,
-        *_legend(board, OWN_SIGNS, STRUCK),
-        own=ships,
-        ships=lines,
-    )
+    return Space(board, title, count, heading, caption, NO_SHIP, *legend, own=ships, ships=lines)
 
 
 def _known(view: View, known: Known, board: Board, name: str) -> Space:
@@ -146,7 +136,7 @@ CODES: Final = {letter: code for code, letter in LETTERS.items()}
 
 
 def in_words(space: Space) -> Iterator[Line]:
-    """What a board shows, for readers who cannot see it: each layer about which there is something to say."""
+    """A board for readers who cannot see it: each layer that is not all plain."""
     for panel in space.board.panels:
         told = [
             Phrase("{cells}: {what}", cells=cells, what=_named(square, own=bool(space.own)))
@@ -167,7 +157,7 @@ def _runs(row: str, columns: Sequence[str], squares: Sequence[Square]) -> Iterat
 
 
 def _named(square: Square, *, own: bool) -> Phrase:
-    """What a square shows."""
+    """The meaning of a square."""
     symbol = square.symbol.rstrip("-")
     ship: str = Phrase("ship") if symbol in {"#", "X"} else CODES.get(symbol[0].upper(), "") + symbol[1:]
     what = {
@@ -182,14 +172,14 @@ def _named(square: Square, *, own: bool) -> Phrase:
 
 
 def _plain(board: Board) -> int:
-    """How many cells have nothing to be said about them."""
+    """The number of plain cells."""
     return sum(row.count(PLAIN) for panel in board.panels for row in panel.squares)
 
 
 def _legend(
     board: Board, signs: Mapping[str, Phrase], fresh: Phrase
 ) -> tuple[list[str], list[tuple[Square, Phrase]], list[Phrase]]:
-    """What occurs: in a text by symbols, in a table by tints, with the types of ships by letter."""
+    """The legend of the symbols of a text, of the tints of a table, and of the types of ships by letter."""
     squares = board.told
     drawn = set("".join([square.text for square in squares]) + (PLAIN.text if _plain(board) else ""))
     types = [
@@ -289,25 +279,31 @@ class Shot(NamedTuple):
     sunk: str
     flashcube: Line | None
 
-    @property
-    def labels(self) -> tuple[str, str]:
-        """What was done, and where."""
-        return self.label, self.cell
 
-    @property
-    def outcomes(self) -> Iterator[Sequence[str] | Line]:
-        """Its outcomes, one by one."""
-        yield self.result, self.exploded
-        if self.sunk:
-            yield (self.sunk,)
-        if self.flashcube:
-            yield self.flashcube
+class ShotLine(NamedTuple):
+    """A line of a shot in a text; those after the first have no labels."""
+
+    label: str
+    cell: str
+    parts: Sequence[str]
+
+
+def shot_lines(shots: Iterable[Shot]) -> Iterator[ShotLine]:
+    """The lines of shots in a text: each result, then the ship that was sunk, then what flashcubes showed."""
+    for shot in shots:
+        yield ShotLine(shot.label, shot.cell, [shot.result, *([shot.exploded] if shot.exploded else [])])
+        if shot.sunk:
+            yield ShotLine("", "", [shot.sunk])
+        if shot.flashcube:
+            first, *others = shot.flashcube.parts
+            named = Phrase("{cells}: {what}", cells=shot.flashcube.label, what=first)
+            yield ShotLine("", "", [named, *others])
 
 
 def actions(
     reports: Sequence[Report], seat: int | None, names: Mapping[int, str]
 ) -> Iterator[tuple[str, list[Shot]]]:
-    """What each side did, in the order in which they report; a side that did nothing comes last."""
+    """The actions of each side, in the order in which they report; a side without any comes last."""
     for actor in dict.fromkeys([*(report["seat"] for report in reports), *sorted(names)]):
         shots = [_shot(report, seat, names) for report in reports if report["seat"] == actor]
         yield Phrase("You") if actor == seat else names[actor], shots
@@ -360,7 +356,7 @@ def _shot(report: Report, seat: int | None, names: Mapping[int, str]) -> Shot:
         result = Phrase("launched from here, cell destroyed")
     else:
         result = (SCANNED if kind == "scan" else RESULTS)[report["result"]]
-    exploded = Phrase(", exploded in {cells}", cells=" ".join(report["explosions"])) if "explosions" in report else ""
+    exploded = Phrase("exploded in {cells}", cells=" ".join(report["explosions"])) if "explosions" in report else ""
     return Shot(
         LABELS[kind],
         report["cell"],
@@ -401,21 +397,16 @@ def _answer(part: Report) -> Phrase:
 
 
 class Due(NamedTuple):
-    """How many of one kind may be ordered, from where, and an example of the notation."""
+    """The orders of one kind: their number, their sources, and an example of the notation."""
 
     number: int
     what: Phrase
     parts: Sequence[str]
     example: str
 
-    @property
-    def labels(self) -> tuple[int, Phrase]:
-        """How many of what."""
-        return self.number, self.what
-
 
 class Entitled(NamedTuple):
-    """What may be ordered, and whether the game ends with this turn: `unless` a kamikaze strike is ordered."""
+    """The possible orders, and whether the game ends with this turn: `unless` a kamikaze strike is ordered."""
 
     kinds: Sequence[Due]
     ends: bool
@@ -428,7 +419,7 @@ class Entitled(NamedTuple):
 
 
 def entitled(view: View) -> Entitled | None:
-    """What the reader may order in the coming turn; None for the public, and once the game is over."""
+    """The reader's possible orders in the coming turn; None for the public, and once the game is over."""
     due = view["entitled"]
     if not due:
         return None
@@ -467,22 +458,17 @@ def said(text: str) -> list[Phrase]:
     strikes: list[str] = []
     scans: list[str] = []
     others: list[Phrase] = []
-    launched: str | None = None
-    for word in text.split():
-        if launched is not None:
-            what = (
-                Phrase("missile {part} at {cell}", part=launched[1:], cell=word)
-                if launched[0] == "m"
-                else Phrase("kamikaze from {start} at {cell}", start=launched[1:], cell=word)
-            )
-            others.append(what)
-            launched = None
-        elif word[0] in "mk":
-            launched = word
-        elif word[0] == "b":
-            others.append(Phrase("beam along {line}", line=word[1:]))
-        elif word[0] == "s":
-            scans.append(word[1:])
+    words = iter(text.split())
+    for word in words:
+        verb, rest = word[0], word[1:]
+        if verb == "m":
+            others.append(Phrase("missile {part} at {cell}", part=rest, cell=next(words)))
+        elif verb == "k":
+            others.append(Phrase("kamikaze from {start} at {cell}", start=rest, cell=next(words)))
+        elif verb == "b":
+            others.append(Phrase("beam along {line}", line=rest))
+        elif verb == "s":
+            scans.append(rest)
         else:
             strikes.append(word)
     found = [Phrase("conventional strikes at {cells}", cells=", ".join(strikes))] if strikes else []
@@ -530,10 +516,10 @@ LS Ox5
 AG Bz3 Bz4
 LG1 Oz1
 LG2 Gv5"""
-"""What letters show after it where other ships may be chosen: how each is written, in no legal fleet."""
+"""More examples for letters if other ships may be chosen: they show the notation, not a legal fleet."""
 
 
-def example(_options: Agreed, _seat: int) -> str:
+def example(_options: Mapping[str, object], _seat: int) -> str:
     """The example in the request for a setup."""
     return EXAMPLE
 
@@ -542,7 +528,7 @@ STANDARD: Final = ("DS", "KC", "FS", "PC", "MD", "HS", "LS")
 
 
 class Fleet(NamedTuple):
-    """What a fleet must be: standard or of a cost, with additional ships; and the types that can occur."""
+    """The demands on a fleet: standard or of a cost, with additional ships; and the types that can occur."""
 
     standard: bool
     cost: str
@@ -553,8 +539,8 @@ class Fleet(NamedTuple):
     types: Sequence[tuple[object, ...]]
 
 
-def fleet(options: Agreed, seat: int) -> Fleet:
-    """What these options (those that differ from the default) demand of a seat's setup."""
+def fleet(options: Mapping[str, Any], seat: int) -> Fleet:
+    """The demands of these options (those that differ from the default) on a seat's setup."""
     kind, additional = options.get("fleet", "standard"), options.get("additional", [0, 0])[seat - 1]
     base = STANDARD if kind == "standard" else tuple(options.get("allowed", ()))
     more = tuple(options.get("additional_allowed", ())) if additional else ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,54 +18,15 @@ from pbem.phrase import Phrase, either
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from pbem.mail.commands.cursor import Words
 
-__all__ = [
-    "ADDRESS",
-    "CODE",
-    "DAYS",
-    "FIELDS",
-    "FINAL",
-    "FINGERPRINT",
-    "GAME",
-    "GAME_OR_WHOLE",
-    "HASH",
-    "KEY",
-    "KEY_OR_FINGERPRINT",
-    "LEAVER",
-    "MATCH",
-    "NAME",
-    "NAME_THE_MATCH",
-    "NEWCOMER",
-    "OF_ANY_PLACE",
-    "OPTIONAL_MATCH",
-    "PLAYERS",
-    "PUBLIC",
-    "RESERVED",
-    "RULES",
-    "RULES_OR_MATCH",
-    "SETTING",
-    "SETTINGS",
-    "STEP_TURN",
-    "TIME",
-    "TURN",
-    "TURN_OR_ALL",
-    "TURN_OR_DEFAULT",
-    "WHAT_STANDS",
-    "WHICH",
-    "WORD",
-    "WRITTEN",
-    "Given",
-    "Slot",
-    "masked",
-]
+    ReadSlot = Callable[[Words, "Given"], Phrase | None]
 
 FIELDS = ("server", "player", "prev", "rev", "challenge", "fingerprint", "proof")
 """Header fields of the signed forms, each with one word as its value."""
 
-_WHICH: dict[str, Literal["open", "mine"]] = {"open": "open", "mine": "mine"}
 SETTINGS: Mapping[str, tuple[str, ...]] = {
     "format": ("both", "pictures", "text", "words"),
     "language": LANGUAGES,
@@ -75,7 +36,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "composer": ("off", "on"),
     "program": ("no", "yes"),
 }
-"""What `set` sets: each setting with its values, the default first."""
+"""The settings of `set`, each with its values, the default first."""
 
 ANY_WORD = frozenset({"timezone"})
 """The settings whose values are too many to be listed: they are judged where they are known."""
@@ -87,14 +48,14 @@ RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
 
 
 Given = dict[str, object]
-"""What the words between the name of a command and its block give, by the names in its request, `game` and `turn`."""
+"""Arguments by their names in the request, `game` and `turn`: the words between a command's name and its block."""
 
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
 _LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
 WRITTEN: Mapping[str, str] = {"match": _MATCH.pattern, "player": _NAME.pattern}
-"""How the names of matches and players are written, as a pattern, case aside."""
+"""The patterns of matches' and players' names, in either case."""
 _HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
 _TIME = re.compile(r"([1-9][0-9]{0,5})([mhd])", re.I)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -124,35 +85,47 @@ def masked(text: str) -> str:
 
 
 NAME_THE_MATCH = Phrase("name the match, such as {match}", match="m17")
-"""What is said where a match is missing; a desk that knows the writer names one of the writer's own."""
+"""The fault of a missing match; a desk that knows the sender names one of the sender's own."""
 
 
-def _match(words: Words, given: Given) -> Phrase | None:
-    if not _MATCH.fullmatch(words.bare()):
-        return NAME_THE_MATCH
-    given["match"] = words.bare().lower()
-    words.take()
-    return None
+def _word(name: str, form: re.Pattern[str], missing: Phrase | None = None, but: Container[str] = ()) -> ReadSlot:
+    """The reader of a single word, kept in lower case; without a text for `missing` it may be left out."""
+
+    def read(words: Words, given: Given) -> Phrase | None:
+        word = words.bare()
+        if not form.fullmatch(word) or word.lower() in but:
+            return missing
+        given[name] = word.lower()
+        words.take()
+        return None
+
+    return read
+
+
+def _number(keyword: str, missing: Phrase) -> ReadSlot:
+    """The reader of a keyword and its number, such as `turn 5`."""
+
+    def read(words: Words, given: Given) -> Phrase | None:
+        if words.low() != keyword or not _NUMBER.fullmatch(words.bare(1)):
+            return missing
+        given[keyword] = int(words.bare(1))
+        words.at += 2
+        return None
+
+    return read
+
+
+_match = _word("match", _MATCH, NAME_THE_MATCH)
+_rules = _word("rules", _NAME, Phrase("name the game; `games` lists them all"))
+_name = _word(
+    "name", _NAME, Phrase("give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _"), but=RESERVED
+)
+_turn = _number("turn", Phrase("name the turn, such as turn 5"))
+_number_of_game = _number("game", Phrase("after `game`, give its number, such as game 2"))
 
 
 def _match_or_none(words: Words, given: Given) -> Phrase | None:
     return _match(words, given) if _LIKE_A_MATCH.match(words.word()) else None
-
-
-def _number(words: Words, keyword: str) -> int | None:
-    if words.low() != keyword or not _NUMBER.fullmatch(words.bare(1)):
-        return None
-    number = int(words.bare(1))
-    words.at += 2
-    return number
-
-
-def _turn(words: Words, given: Given) -> Phrase | None:
-    number = _number(words, "turn")
-    if number is None:
-        return Phrase("name the turn, such as turn 5")
-    given["turn"] = number
-    return None
 
 
 def _step_turn(words: Words, given: Given) -> Phrase | None:
@@ -175,7 +148,11 @@ def _what_stands(words: Words, given: Given) -> Phrase | None:
     return _turn_or_default(words, given) if words.bare().lower() in {"turn", "default"} else None
 
 
-def _whole(words: Words, given: Given) -> Phrase | None:
+def _game(words: Words, given: Given) -> Phrase | None:
+    return _number_of_game(words, given) if words.low() == "game" else None
+
+
+def _game_or_all(words: Words, given: Given) -> Phrase | None:
     if words.bare().lower() == "match":
         given["whole"] = True
         words.take()
@@ -190,16 +167,6 @@ def _turn_or_all(words: Words, given: Given) -> Phrase | None:
         words.at += at_all + 1
         return None
     return _turn(words, given) if words.low() == "turn" else None
-
-
-def _game(words: Words, given: Given) -> Phrase | None:
-    if words.low() != "game":
-        return None
-    number = _number(words, "game")
-    if number is None:
-        return Phrase("after `game`, give its number, such as game 2")
-    given["game"] = number
-    return None
 
 
 def _final(words: Words, given: Given) -> Phrase | None:
@@ -232,15 +199,6 @@ def _time(words: Words, given: Given) -> Phrase | None:
     return None
 
 
-def _word(words: Words, given: Given) -> Phrase | None:
-    word = words.bare().lower()
-    if word not in {"offer", "accept", "decline"}:
-        return Phrase("say offer, accept or decline")
-    given["word"] = word
-    words.take()
-    return None
-
-
 def _days(words: Words, given: Given) -> Phrase | None:
     if words.bare().lower() == "off":
         given["off"] = True
@@ -265,24 +223,8 @@ def _public(words: Words, given: Given) -> Phrase | None:
     return None
 
 
-def _rules(words: Words, given: Given) -> Phrase | None:
-    if not _NAME.fullmatch(words.bare()):
-        return Phrase("name the game; `games` lists them all")
-    given["rules"] = words.bare().lower()
-    words.take()
-    return None
-
-
 def _game_or_match(words: Words, given: Given) -> Phrase | None:
     return _match(words, given) and _rules(words, given)
-
-
-def _name(words: Words, given: Given) -> Phrase | None:
-    if not _NAME.fullmatch(words.bare()) or words.bare().lower() in RESERVED:
-        return Phrase("give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _")
-    given["name"] = words.bare().lower()
-    words.take()
-    return None
 
 
 def _leaver(words: Words, given: Given) -> Phrase | None:
@@ -290,21 +232,6 @@ def _leaver(words: Words, given: Given) -> Phrase | None:
         return Phrase("say for whom: `substitute {match} carl for bob`", match=given.get("match", "m17"))
     given["leaver"] = words.bare(1).lower()
     words.at += 2
-    return None
-
-
-def _which(words: Words, given: Given) -> Phrase | None:
-    which = _WHICH.get(words.bare().lower())
-    if which is not None:
-        given["which"] = which
-        words.take()
-    return None
-
-
-def _hash(words: Words, given: Given) -> Phrase | None:
-    if _HASH.fullmatch(words.bare()):
-        given["hash"] = words.bare().lower()
-        words.take()
     return None
 
 
@@ -352,7 +279,7 @@ def _joined_key(words: Words, kind: str) -> str:
 
 
 def _is_whole(blob: str, strings: int) -> bool:
-    """Whether base64 text holds exactly this many RFC 4251 strings."""
+    """True if base64 text holds exactly this many RFC 4251 strings."""
     try:
         data = base64.b64decode(blob, validate=True)
     except (binascii.Error, ValueError):
@@ -408,10 +335,10 @@ class Slot(msgspec.Struct, frozen=True):
     """One argument of a command: how help writes it, and how it is read."""
 
     usage: str
-    read: Callable[[Words, Given], Phrase | None]
+    read: ReadSlot
     """Take the argument from the words; return None, or what is missing."""
     closed: bool = False
-    """Whether it may be closed by an `end`, as a pasted block is."""
+    """True if it may be closed by an `end`, as a pasted block is."""
 
 
 MATCH = Slot("m17", _match)
@@ -422,7 +349,7 @@ STEP_TURN = Slot("turn 5", _step_turn)
 TURN_OR_DEFAULT = Slot("turn 5|default", _turn_or_default)
 WHAT_STANDS = Slot("[turn 5|default]", _what_stands)
 TURN_OR_ALL = Slot("[turn 5|all]", _turn_or_all)
-GAME_OR_WHOLE = Slot("game 2|match", _whole)
+GAME_OR_WHOLE = Slot("game 2|match", _game_or_all)
 FINAL = Slot("[final]", _final)
 RULES = Slot("GAME", _rules)
 RULES_OR_MATCH = Slot("GAME|m17", _game_or_match)
@@ -431,9 +358,12 @@ NEWCOMER = Slot("CARL", _name)
 LEAVER = Slot("for BOB", _leaver)
 PLAYERS = Slot("[with PLAYER...]", _players)
 PUBLIC = Slot("[public]", _public)
-WHICH = Slot("[open|mine]", _which)
-HASH = Slot("[hash]", _hash)
-WORD = Slot("offer|accept|decline", _word)
+WHICH = Slot("[open|mine]", _word("which", re.compile("open|mine", re.I)))
+HASH = Slot("[hash]", _word("hash", _HASH))
+WORD = Slot(
+    "offer|accept|decline",
+    _word("word", re.compile("offer|accept|decline", re.I), Phrase("say offer, accept or decline")),
+)
 TIME = Slot("3d", _time)
 DAYS = Slot("2026-12-20 to 2027-01-03|off", _days)
 SETTING = Slot("timezone Europe/Berlin|language de|mail digest|format text", _setting)

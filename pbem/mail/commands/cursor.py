@@ -9,8 +9,6 @@ import re
 from bisect import bisect_left
 from itertools import accumulate
 
-__all__ = ["Words", "clean"]
-
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _LINE_END = re.compile(r"\r\n?|[\n\v\f\x85\u2028\u2029]")
 _BLANK = re.compile(r"[^\S\n]")
@@ -59,7 +57,7 @@ class Words:
 
     @property
     def more(self) -> bool:
-        """Whether any word is left."""
+        """True if any word is left."""
         return self.at < len(self._words)
 
     @property
@@ -73,7 +71,7 @@ class Words:
         return self._starts[self.at - 1] + len(self._words[self.at - 1]) if self.at else 0
 
     def same_line(self) -> bool:
-        """Whether the word at the cursor is on the line of the word before it."""
+        """True if the word at the cursor is on the line of the word before it."""
         return self.more and "\n" not in self.text[self.passed : self.start]
 
     def move_to(self, offset: int) -> None:

@@ -26,16 +26,14 @@ if TYPE_CHECKING:
     from pbem.mail.commands.arguments import Given
     from pbem.mail.commands.table import CommandSpec
 
-__all__ = ["AnyCommand", "Command", "Reading", "parse", "without_effect"]
-
 _Wrong = tuple[str | None, Phrase]
 """A token as written, and what is wrong with it."""
 
 MOST = 200
-"""So many commands of a letter are read, by desk and proof alike; the others are ignored."""
+"""The most commands of a letter that are read, by desk and proof alike; the others are ignored."""
 
 MAX_UNKNOWN = 5
-"""So many unknown lines end the reading: a letter to somebody else is not searched for commands."""
+"""The number of unknown lines that end the reading: a letter to somebody else is not searched for commands."""
 
 NUMBERED = ("game", "turn")
 """Fields of the sentences whose own words do not name the game or turn that they are about; each a number."""
@@ -65,13 +63,13 @@ class Command(msgspec.Struct, Generic[Requested_co], frozen=True):
     line: int
     """1-based line of the text that was parsed."""
     form: SignedForm[Requested_co]
-    """What it asks for, and the place that it names."""
+    """The request, and the place that it names."""
     fields: dict[str, str] = {}
     """The header fields of a signed form as written: `server`, `player`, `prev`, `rev` and the rest of `FIELDS`."""
     block: str | None = None
     """The block's own text, line ends as written; None where the command has none or it is not closed."""
     unclosed: str = ""
-    """Where the `end` of a setup, of orders or of a proposal is missing: the paragraph that might be their text."""
+    """If a setup, orders or a proposal lack their `end`: the paragraph that might be their text."""
     block_line: int = 0
     """1-based line of the text that was parsed where the block's own text begins."""
     faults: tuple[Fault, ...] = ()
@@ -91,7 +89,7 @@ class Command(msgspec.Struct, Generic[Requested_co], frozen=True):
 
     @property
     def request(self) -> Requested_co:
-        """What it asks for."""
+        """The request of the form."""
         return self.form.request
 
     @property
@@ -117,23 +115,23 @@ class Reading(msgspec.Struct, frozen=True):
     short: str = ""
     """The first paragraph but its quotes, where no command stands in the letter, or one alone that names no match."""
     meant: list[AnyCommand] | None = None
-    """Where the letter is one whose words count for nothing: those that might have had an effect."""
+    """Of a letter whose words count for nothing, the commands that might have had an effect."""
 
 
 def asked_by_subject(subject: str) -> list[AnyCommand]:
     """The command that a subject alone gives, if it does; so do these words alone in a text: `Help!`."""
-    word = _alone(subject)
+    word = _single_word(subject)
     spec = COMMANDS.get(word)
     return parse(word).commands if spec is not None and spec.by_subject else []
 
 
-def _alone(text: str) -> str:
+def _single_word(text: str) -> str:
     """A word without the punctuation that people put behind one that stands alone."""
     return text.strip(" .!?").lower()
 
 
 def asked_by_nothing() -> AnyCommand:
-    """What a player whose letter has no command is told."""
+    """The command that answers a player whose letter has none."""
     name = next(spec.name for spec in COMMANDS.values() if spec.by_nothing)
     return parse(name).commands[0]
 
@@ -146,7 +144,7 @@ def parse(text: str) -> Reading:
     unknown = 0
     optout = words.low() == "stop"
     while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN and len(commands) < MOST:
-        spec = _known(words)
+        spec = _command_at(words)
         if spec is not None:
             commands.append(_command(words, spec))
             continue
@@ -160,7 +158,7 @@ def parse(text: str) -> Reading:
         skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
     first = _first_paragraph(kept)
     if not commands and not optout:  # beside a command, what a proof may read stays as it is
-        optout = _alone(first) == "unsubscribe"
+        optout = _single_word(first) == "unsubscribe"
         commands = asked_by_subject(first)
         skipped = [(line, run) for line, run in skipped if not commands or run != first]
     skipped.sort(key=lambda found: found[0])
@@ -230,7 +228,7 @@ def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]], lis
     return kept, [(number, "\n".join(run)) for number, run in quotes], tail
 
 
-def _known(words: Words) -> CommandSpec | None:
+def _command_at(words: Words) -> CommandSpec | None:
     spec = COMMANDS.get(f"{words.low()} {words.low(1)}") or COMMANDS.get(words.low())
     if spec is None:
         return None
@@ -283,7 +281,7 @@ def _command(words: Words, spec: CommandSpec) -> AnyCommand:
 
 
 def _form(spec: CommandSpec, given: Given, fields: dict[str, str]) -> AnyForm:
-    """What was given, as a request, with its place: a game or turn that the words name belongs to it, too."""
+    """The arguments as a request, with its place: a game or turn that the words name belongs to it, too."""
     if spec.body == "fields":
         given |= fields
     holds = {name: value for name, value in given.items() if name in spec.request.__struct_fields__}
@@ -342,7 +340,7 @@ def _contradicted(given: Given, fields: dict[str, str]) -> list[_Wrong]:
 
 
 def _opens_signed_press(words: Words) -> bool:
-    """Whether a message begins with fields: `server` alone may well be its first word."""
+    """True if a message begins with fields: `server` alone may well be its first word."""
     return words.low() in FIELDS and words.low(2) in FIELDS
 
 
@@ -372,7 +370,7 @@ def _text_end(words: Words) -> tuple[int, int] | None:
 
 
 def _press_end(words: Words) -> tuple[int, int] | None:
-    """Where a message ends: at the last word of its first line, at a line `end`, or at the very last word."""
+    """The place at which a message ends: the last word of its first line, a line `end`, or the very last word."""
     text, start = words.text, words.start
     line_end = text.find("\n", start)
     if words.passed and words.same_line():
@@ -389,7 +387,7 @@ def _press_end(words: Words) -> tuple[int, int] | None:
 
 
 def _read_block(spec: CommandSpec, block: str | None, fields: dict[str, str], wrong: list[_Wrong]) -> Given:
-    """What a block's text gives for the request; its faults are added."""
+    """The fields of the request that a block's text fills; its faults are added."""
     if block is None:
         return {}
     if spec.body == "options":

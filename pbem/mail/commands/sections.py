@@ -14,33 +14,31 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pbem.mail.commands.cursor import Words
 from pbem.phrase import Phrase, either
 from pbem.requests import Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["NOTE", "SECTIONS", "read", "written"]
-
 NOTE = 4096
-"""How many octets a note to oneself may have."""
+"""The most octets of a note to oneself."""
 
 _WIDTH = 72
 _HASH = re.compile(r"[0-9a-fA-F]{64}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
-_WORD = re.compile(r"\S+")
 _COMMENT = re.compile(r"#[^\n]*")
 
 
 class _Section(msgspec.Struct, frozen=True):
-    """What one section holds: its arguments in order, and whether lines follow up to `done`."""
+    """The form of a section: its arguments in order, and whether lines follow up to `done`."""
 
     arguments: tuple[str, ...] = ()
     lines: bool = False
     hashes: bool = False
-    """Whether any number of hashes leads the lines: how many, the paper says that the game has for this step."""
+    """True if any number of hashes leads the lines: how many, the paper says that the game has for this step."""
     many: bool = False
-    """Whether there may be several, with different arguments."""
+    """True if there may be several, with different arguments."""
 
 
 SECTIONS: Mapping[str, Mapping[str, _Section]] = {
@@ -75,21 +73,20 @@ class _Reader:
     """A block being read: faults are collected; the reading ends where sections cannot be told apart."""
 
     def __init__(self, known: Mapping[str, _Section], block: str) -> None:
-        self.text = _COMMENT.sub(lambda found: " " * len(found[0]), block)
+        text = _COMMENT.sub(lambda found: " " * len(found[0]), block)
         self.known = known
-        self.words = list(_WORD.finditer(self.text))
-        self.at = 0
+        self.words = Words(list(enumerate(text.split("\n"), start=1)))
         self.wrong: list[tuple[str | None, Phrase]] = []
 
     def sections(self) -> Iterator[Section]:
         seen = set[tuple[str, ...]]()
-        while self.at < len(self.words):
-            name = self.words[self.at][0].lower()
+        while self.words.more:
+            word = self.words.take()
+            name = word.lower()
             if name not in self.known:
                 wanted = either(f"`{known}`" for known in self.known)
-                self.wrong.append((self.words[self.at][0], Phrase("here may stand {wanted}", wanted=wanted)))
+                self.wrong.append((word, Phrase("here may stand {wanted}", wanted=wanted)))
                 return
-            self.at += 1
             section = self._note() if name == "note" else self._section(name, self.known[name])
             if section is None:
                 return
@@ -103,32 +100,27 @@ class _Reader:
         arguments = []
         for kind in holds.arguments:
             form, wanted = _ARGUMENTS[kind]
-            word = self.words[self.at][0] if self.at < len(self.words) else None
-            if word is None or not form.fullmatch(word):
-                self.wrong.append((word, Phrase("`{name}`: here stands {wanted}", name=name, wanted=wanted)))
+            if not form.fullmatch(word := self.words.word()):
+                self.wrong.append((word or None, Phrase("`{name}`: here stands {wanted}", name=name, wanted=wanted)))
                 return None
-            arguments.append(word.lower() if kind == "hash" else word)
-            self.at += 1
-        while holds.hashes and self.at < len(self.words) and _HASH.fullmatch(self.words[self.at][0]):
-            arguments.append(self.words[self.at][0].lower())
-            self.at += 1
+            arguments.append(self.words.take().lower())
+        while holds.hashes and _HASH.fullmatch(self.words.word()):
+            arguments.append(self.words.take().lower())
         text = self._lines(name) if holds.lines else ""
         return None if text is None else Section(name, tuple(arguments), text)
 
     def _lines(self, name: str) -> str | None:
-        first = self.at
-        while self.at < len(self.words):
-            if self.words[self.at][0].lower() == "done":
-                lines = self.text[self.words[first].start() : self.words[self.at].start()]
-                self.at += 1
-                return "\n".join(line.strip() for line in lines.split("\n")).strip()
-            self.at += 1
+        first = last = self.words.start
+        while self.words.more:
+            if self.words.take().lower() == "done":
+                return "\n".join(line.strip() for line in self.words.text[first:last].split("\n")).strip()
+            last = self.words.passed
         self.wrong.append((None, Phrase("the line `done` of `{name}` is missing", name=name)))
         return None
 
     def _note(self) -> Section | None:
-        joined = "".join(word[0] for word in self.words[self.at :])
-        self.at = len(self.words)
+        joined = "".join(self.words.text[self.words.start :].split())
+        self.words.move_to(len(self.words.text))
         try:
             size = len(base64.b64decode(joined, validate=True))
         except (binascii.Error, ValueError):

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from pbem.mail.commands.cursor import Words
     from pbem.requests import Request
 
-__all__ = ["COMMANDS", "CommandSpec", "row_of"]
-
-_PLACES: Mapping[str, tuple[str, ...]] = {
-    "none": (),
+_PLACES: Mapping[str | None, tuple[str, ...]] = {
+    None: (),
+    "challenge": (),
     "player": ("server", "player"),
     "terms": (),
     "step": ("server", "player", "prev"),
@@ -54,67 +53,77 @@ class CommandSpec(msgspec.Struct, frozen=True):
 
     name: str
     request: type[Request]
-    """What it asks for: the reader fills this in from its words and its block."""
+    """The type of its request: the reader fills this in from its words and its block."""
     help: Phrase
     """One sentence: what the command does."""
     slots: tuple[Slot, ...] = ()
     body: Literal["text", "sections", "options", "press", "fields"] | None = None
-    """How the block up to `end` is read; None: the command has no block."""
-    signed: bool = False
-    """Whether it changes something, so that it must be signed, or at level `mailbox` answer a letter of ours."""
-    place: Literal["none", "player", "terms", "step", "turn"] = "none"
-    """What a signed one names, so that it is good nowhere else: server and player; the hash of the terms, which
-    stands for both; or server, player, game or turn and head, and where something may be replaced its revision."""
-    once: bool = False
-    """Whether the same signed words are obeyed only once. Setups and orders are held together by their revisions."""
+    """The form of the block up to `end`; None: the command has no block."""
+    place: Literal["challenge", "player", "terms", "step", "turn"] | None = None
+    """What the signed words name, so that they are good nowhere else: the challenge that our letter brought; server
+    and player; the hash of the terms, which stands for both; or server, player, game or turn and head, and where
+    something may be replaced its revision. None: it changes nothing, and need not be signed."""
     shown: Literal["never", "later", "at once"] = "never"
-    """Whether the letter is shown to the other players: with the game, or as soon as it has its effect."""
+    """The time at which its letter is shown to the other players: with the game, or as soon as it has its effect."""
     alone: bool = False
-    """Whether nothing else may stand in the letter."""
+    """True if nothing else may stand in the letter."""
     level: Literal["anyone", "mailbox", "key"] = "mailbox"
     """The least proof of identity with which it is ever obeyed."""
     opens: re.Pattern[str] | None = None
-    """What must follow the name, or the line is prose that happens to begin with that word."""
+    """The pattern that must follow the name, or the line is prose that happens to begin with that word."""
     bulky: bool = False
-    """Whether its answer is long, drawn or packed: a letter brings a few of those."""
+    """True if its answer is long, drawn or packed: a letter brings a few of those."""
     secret: bool = False
-    """Whether the answer must not repeat what was written: the echo is the name alone."""
+    """True if the answer must not repeat what was written: the echo is the name alone."""
     a_day: int | None = None
-    """How often a player may have it done in a day, where it makes letters that are large, or go to others."""
+    """The most times that a player may have it done in a day, if it makes letters that are large, or go to others."""
     newcomer: bool = False
-    """Whether it is answered though the key or the address of the letter is not the player's yet."""
+    """True if it is answered though the key or the address of the letter is not the player's yet."""
     by_subject: bool = False
-    """Whether it is also asked for by a subject, where the text has no command."""
+    """True if it is also asked for by a subject, where the text has no command."""
     by_nothing: bool = False
-    """Whether a player whose letter has no command at all is told this, too."""
+    """True if a player whose letter has no command at all is told this, too."""
     unvouched: int | None = None
-    """Whether it is answered where nobody vouches for the sender: of a letter, the one of the lowest number."""
+    """Rank among the commands for unverified senders: only the lowest in a letter is answered. None: it never is."""
     by_reply: Literal["register"] | None = None
-    """What a reply address was given out for that lets it have its effect, where that needs no account."""
+    """The purpose of the reply address that lets it have its effect, if that needs no account."""
     withdraws: tuple[str, ...] = ()
     """The commands whose words it takes back."""
     published: bool = False
-    """Whether a form of it, alone in its letter, says nothing but what the record of a public match says, too."""
+    """True if a form of it, alone in its letter, says nothing but what the record of a public match says, too."""
     topic: Literal["keys", "sealed"] | None = None
     """The page of help that tells of several commands together; None: it has a page of its own."""
 
     def begins(self, follows: str) -> bool:
-        """Whether the name begins the command if these two words follow, and is not just a word in prose."""
+        """True if the name begins the command if these two words follow, and is not just a word in prose."""
         return self.opens is None or self.opens.match(follows) is not None
 
     @property
+    def signed(self) -> bool:
+        """True if it changes something, so that it must be signed, or at level `mailbox` answer a letter of ours."""
+        return self.place is not None
+
+    @property
+    def once(self) -> bool:
+        """True if the same signed words are obeyed only once.
+
+        A challenge is good once by itself; setups and orders are ordered by their revisions.
+        """
+        return self.place not in {None, "challenge"} and not self.stands
+
+    @property
     def sentence(self) -> bool:
-        """Whether it takes effect at once, at one place of a match, or withdraws what was sent for one."""
+        """True if it takes effect at once, at one place of a match, or withdraws what was sent for one."""
         return self.place == "turn" and not self.block
 
     @property
     def block(self) -> bool:
-        """Whether the command goes on up to `end`."""
+        """True if the command goes on up to `end`."""
         return self.body is not None
 
     @property
     def has_fields(self) -> bool:
-        """Whether the header fields of the signed forms may stand in it."""
+        """True if the header fields of the signed forms may stand in it."""
         return self.block or self.signed
 
     @property
@@ -124,27 +133,27 @@ class CommandSpec(msgspec.Struct, frozen=True):
 
     @property
     def stands(self) -> bool:
-        """Whether what it brings counts until a higher revision replaces it, or it is withdrawn."""
+        """True if what it brings counts until a higher revision replaces it, or it is withdrawn."""
         return self.place == "turn" and self.block
 
     @property
     def only_asks(self) -> bool:
-        """Whether it only asks: it changes nothing, its letter is shown to nobody, and nothing in it is secret."""
+        """True if it only asks: it changes nothing, its letter is shown to nobody, and nothing in it is secret."""
         return not (self.changes or self.secret) and self.shown == "never"
 
     @property
     def changes(self) -> bool:
-        """Whether it changes anything, and so uses up the reply address that let it count."""
+        """True if it changes anything, and so uses up the reply address that let it count."""
         return self.signed or self.by_reply is not None
 
     @property
     def for_players(self) -> bool:
-        """Whether only players get an answer to it."""
+        """True if only players get an answer to it."""
         return self.level != "anyone" and not self.newcomer
 
     @property
     def private(self) -> bool:
-        """Whether its content must not be shown to others yet."""
+        """True if its content must not be shown to others yet."""
         return self.secret or self.body == "text"
 
     @property
@@ -224,7 +233,7 @@ COMMANDS: dict[str, CommandSpec] = {
             Phrase("Prove that a key is yours: send the form that an answer brought, signed with that key."),
             (arguments.NAME,),
             body="fields",
-            signed=True,
+            place="challenge",
             level="key",
             opens=_A_CHALLENGE,
             shown="at once",
@@ -237,10 +246,8 @@ COMMANDS: dict[str, CommandSpec] = {
             requests.AddKey,
             Phrase("Add a key: sign this with a key that you use here, and its answer with the new one."),
             (arguments.KEY_OR_FINGERPRINT,),
-            signed=True,
             level="key",
             place="player",
-            once=True,
             shown="at once",
             alone=True,
             topic="keys",
@@ -250,10 +257,8 @@ COMMANDS: dict[str, CommandSpec] = {
             requests.RevokeKey,
             Phrase("Revoke one of your keys for ever: name its fingerprint, and sign with any of your keys."),
             (arguments.FINGERPRINT,),
-            signed=True,
             level="key",
             place="player",
-            once=True,
             shown="at once",
             alone=True,
             topic="keys",
@@ -262,10 +267,8 @@ COMMANDS: dict[str, CommandSpec] = {
             "key keep",
             requests.KeepKeys,
             Phrase("Keep your keys: stop a recovery that somebody requested in your name."),
-            signed=True,
             level="key",
             place="player",
-            once=True,
             topic="keys",
         ),
         CommandSpec(
@@ -282,10 +285,8 @@ COMMANDS: dict[str, CommandSpec] = {
             requests.AddAddress,
             Phrase("Add an address to write from: we mail it a form to send back signed."),
             (arguments.ADDRESS,),
-            signed=True,
             level="key",
             place="player",
-            once=True,
             topic="keys",
         ),
         CommandSpec(
@@ -296,10 +297,8 @@ COMMANDS: dict[str, CommandSpec] = {
                 " boards in words."
             ),
             (arguments.SETTING,),
-            signed=True,
             opens=_A_SETTING,
             place="player",
-            once=True,
         ),
         CommandSpec(
             "vacation",
@@ -307,10 +306,8 @@ COMMANDS: dict[str, CommandSpec] = {
             Phrase("Stop your clocks in all your matches, from the first day to the last; off: you are back."),
             (arguments.DAYS,),
             a_day=20,
-            signed=True,
             opens=_A_VACATION,
             place="player",
-            once=True,
         ),
         CommandSpec(
             "new",
@@ -321,10 +318,8 @@ COMMANDS: dict[str, CommandSpec] = {
             (arguments.RULES, arguments.PLAYERS),
             body="options",
             a_day=30,
-            signed=True,
             opens=_A_GAME,
             place="player",
-            once=True,
             shown="at once",
             published=True,
         ),
@@ -340,40 +335,28 @@ COMMANDS: dict[str, CommandSpec] = {
             requests.Accept,
             Phrase("Accept a proposed match; the hash is that of its agreed rules."),
             (arguments.MATCH, arguments.HASH),
-            signed=True,
             place="terms",
-            once=True,
             shown="at once",
             published=True,
         ),
         CommandSpec(
-            "decline",
-            requests.Decline,
-            Phrase("Decline a proposed match."),
-            (arguments.MATCH,),
-            signed=True,
-            place="player",
-            once=True,
+            "decline", requests.Decline, Phrase("Decline a proposed match."), (arguments.MATCH,), place="player"
         ),
         CommandSpec(
             "join",
             requests.Join,
             Phrase("Take a seat in a match on the open list."),
             (arguments.MATCH,),
-            signed=True,
             opens=_A_MATCH,
             place="player",
-            once=True,
         ),
         CommandSpec(
             "withdraw",
             requests.Withdraw,
             Phrase("Withdraw your proposal."),
             (arguments.MATCH,),
-            signed=True,
             opens=_A_MATCH,
             place="player",
-            once=True,
         ),
         CommandSpec(
             "setup",
@@ -381,7 +364,6 @@ COMMANDS: dict[str, CommandSpec] = {
             Phrase("Submit your secret setup of the next game; it replaces an earlier one."),
             (arguments.MATCH, arguments.GAME),
             body="text",
-            signed=True,
             opens=_A_MATCH,
             place="turn",
             shown="later",
@@ -395,7 +377,6 @@ COMMANDS: dict[str, CommandSpec] = {
             ),
             (arguments.MATCH, arguments.TURN_OR_DEFAULT, arguments.FINAL),
             body="text",
-            signed=True,
             opens=_A_MATCH,
             place="turn",
             shown="later",
@@ -407,7 +388,6 @@ COMMANDS: dict[str, CommandSpec] = {
             Phrase("Commit to your setup of the next game of a sealed match, by a hash; `pbem agent` writes it."),
             (arguments.MATCH, arguments.GAME),
             body="sections",
-            signed=True,
             opens=_A_MATCH,
             place="turn",
             shown="at once",
@@ -421,10 +401,8 @@ COMMANDS: dict[str, CommandSpec] = {
             Phrase("Play on in a sealed match: commit to orders, reveal them, answer; `pbem agent` writes it."),
             (arguments.MATCH, arguments.GAME, arguments.STEP_TURN),
             body="sections",
-            signed=True,
             opens=_A_MATCH,
             place="step",
-            once=True,
             shown="at once",
             alone=True,
             level="key",
@@ -436,10 +414,8 @@ COMMANDS: dict[str, CommandSpec] = {
             Phrase("Reveal your setup and all orders once a game of a sealed match is over; `pbem agent` writes it."),
             (arguments.MATCH, arguments.GAME),
             body="sections",
-            signed=True,
             opens=_A_MATCH,
             place="step",
-            once=True,
             shown="at once",
             alone=True,
             level="key",
@@ -452,9 +428,7 @@ COMMANDS: dict[str, CommandSpec] = {
                 "Withdraw your orders for this turn or a later one, default ones, or a setup before the game begins."
             ),
             (arguments.MATCH, arguments.WHAT_STANDS),
-            signed=True,
             place="turn",
-            once=True,
             shown="later",
             withdraws=("setup", "orders"),
         ),
@@ -505,20 +479,16 @@ COMMANDS: dict[str, CommandSpec] = {
             (arguments.MATCH, arguments.PUBLIC),
             body="press",
             a_day=50,
-            signed=True,
             opens=_A_MATCH,
             place="player",
-            once=True,
         ),
         CommandSpec(
             "observe",
             requests.Observe,
             Phrase("Watch a public match: get what everybody may know of it."),
             (arguments.MATCH,),
-            signed=True,
             opens=_A_MATCH,
             place="player",
-            once=True,
         ),
         CommandSpec(
             "unobserve",
@@ -526,9 +496,7 @@ COMMANDS: dict[str, CommandSpec] = {
             Phrase("Stop watching a match."),
             (arguments.MATCH,),
             opens=_A_MATCH,
-            signed=True,
             place="player",
-            once=True,
         ),
         CommandSpec(
             "block",
@@ -536,9 +504,7 @@ COMMANDS: dict[str, CommandSpec] = {
             Phrase("Get no proposal, message or offer of a seat from a player any more; nobody is told."),
             (arguments.NAME,),
             opens=_A_BLOCK,
-            signed=True,
             place="player",
-            once=True,
         ),
         CommandSpec(
             "unblock",
@@ -546,9 +512,7 @@ COMMANDS: dict[str, CommandSpec] = {
             Phrase("Get letters from a player again."),
             (arguments.NAME,),
             opens=_A_BLOCK,
-            signed=True,
             place="player",
-            once=True,
         ),
         CommandSpec(
             "standings",
@@ -561,9 +525,7 @@ COMMANDS: dict[str, CommandSpec] = {
             requests.Resign,
             Phrase("Resign the game, or the whole match."),
             (arguments.MATCH, arguments.GAME_OR_WHOLE),
-            signed=True,
             place="turn",
-            once=True,
             shown="later",
             published=True,
         ),
@@ -576,10 +538,8 @@ COMMANDS: dict[str, CommandSpec] = {
             ),
             (arguments.MATCH, arguments.WORD),
             a_day=20,
-            signed=True,
             opens=_A_MATCH,
             place="turn",
-            once=True,
             shown="later",
             published=True,
         ),
@@ -589,10 +549,8 @@ COMMANDS: dict[str, CommandSpec] = {
             Phrase("Offer to annul the whole match, so that it does not count, or answer such an offer."),
             (arguments.MATCH, arguments.WORD),
             a_day=20,
-            signed=True,
             opens=_A_MATCH,
             place="turn",
-            once=True,
             shown="later",
             published=True,
         ),
@@ -602,10 +560,8 @@ COMMANDS: dict[str, CommandSpec] = {
             Phrase("Give your opponent more time for what is due now."),
             (arguments.MATCH, arguments.TIME),
             a_day=20,
-            signed=True,
             opens=_A_MATCH,
             place="turn",
-            once=True,
             shown="later",
             published=True,
         ),
@@ -617,10 +573,8 @@ COMMANDS: dict[str, CommandSpec] = {
                 " nobody else can."
             ),
             (arguments.MATCH,),
-            signed=True,
             opens=_A_MATCH,
             place="turn",
-            once=True,
             shown="later",
             published=True,
         ),
@@ -633,10 +587,8 @@ COMMANDS: dict[str, CommandSpec] = {
             ),
             (arguments.MATCH, arguments.NEWCOMER, arguments.LEAVER, arguments.HASH),
             a_day=20,
-            signed=True,
             opens=_A_MATCH,
             place="turn",
-            once=True,
             shown="later",
         ),
     )

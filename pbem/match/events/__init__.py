@@ -1,4 +1,4 @@
-"""What can happen to a match: one module per event, which makes its entry, makes it again, checks it and words it.
+"""The events of a match: one module each, which makes its entry, makes it again, checks it and words it.
 
 Each event takes a `Step` and advances it. If the player may not do this, it raises `Refused` with all faults, and
 nothing has changed. Here is the registry of all types of entry. Implements protocol.md, "A match" and "Transcript".
@@ -74,7 +74,7 @@ TYPES: Mapping[str, EntryType] = {
         closed.ENTRY,
     )
 }
-"""By name."""
+"""The types of entries, by name."""
 
 _BY_SEAT = ("letters", "players", "commitments", "receipts", "orders", "shown", "verdicts")
 """The parts of bodies that are objects by seat."""

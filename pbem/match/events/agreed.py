@@ -35,13 +35,8 @@ def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed], *
     """
     match = step.match
     if match.phase != "proposed":
-        raise Refused(
-            Fault(
-                "accept",
-                match.id,
-                Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase]),
-            )
-        )
+        says = Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase])
+        raise Refused(Fault("accept", match.id, says))
     step.match = replace(match, players=players, bundle=bundle or _newest(match))
     letters = {}
     for seat, (player, signed) in enumerate(zip(players, consents, strict=True), start=1):
@@ -78,7 +73,12 @@ def remake(remaking: Remaking) -> Step:
     players = [remaking.pinned(seat, player) for seat, player in enumerate(players, start=1)]
     at_first = remaking.match
     remaking.match = replace(remaking.match, players=tuple(players))
-    consents = [_consent(remaking, seat) for seat in remaking.match.seats]
+    consents = []
+    for seat in remaking.match.seats:
+        path = f"letters/agreed-seat-{seat}.eml"
+        consents.append(remaking.named(path, body["letters"][str(seat)]))
+        wanted = SignedForm(Accept(match=remaking.match.id, hash=remaking.match.rules_hash))
+        remaking.form(wanted, seat, path, consents[-1], None)
     remaking.match = at_first
     step = remaking.at_work()
     agree(step, tuple(players), consents, bundle=body["bundle"])
@@ -88,16 +88,6 @@ def remake(remaking: Remaking) -> Step:
 def _newest(match: Match) -> int:
     """The version of the bundles of a match that begins now."""
     return SEALED_BUNDLE if match.terms.sealed else BUNDLE
-
-
-def _consent(remaking: Remaking, seat: int) -> Signed:
-    """The letter by which a seat proposed or accepted the terms."""
-    path = f"letters/agreed-seat-{seat}.eml"
-    named = remaking.entry.body["letters"][str(seat)]
-    signed = remaking.named(path, named)
-    match = remaking.match
-    remaking.form(SignedForm(Accept(match=match.id, hash=match.rules_hash)), seat, path, signed, None)
-    return signed
 
 
 def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:

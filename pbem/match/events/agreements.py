@@ -1,4 +1,4 @@
-"""What players agree on while they play: a draw of the game, or that the match be annulled.
+"""Agreements during play: a draw of the game, or that the match be annulled.
 
 An offer stands until it is answered or the turn is resolved. Offer and answer are signed letters and entries of the
 transcript, so everybody knows them at once. Implements protocol.md, "A match" and "Commands" (`draw`).
@@ -15,7 +15,6 @@ from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import abandon, end_game
 from pbem.match.remaking import of_sentence
 from pbem.match.state import RUNNING, not_played
-from pbem.match.step import Notice
 from pbem.phrase import Phrase
 from pbem.requests import Annul, Draw
 
@@ -41,10 +40,7 @@ def agree(step: Step, seat: int, form: SignedForm[Draw | Annul], signed: Signed)
     step.append_entry(what, {"seat": seat, "word": word, **sentence})
     willing = frozenset() if word == "decline" else wanted | {seat}
     step.match = replace(step.match, offers={**match.offers, what: willing})
-    for other in match.seats:
-        if other != seat:
-            facts = {"agreement": what, "word": word, "by": seat}
-            step.notices.append(Notice("offer", other, step.match, facts))
+    step.notify_others(seat, "offer", agreement=what, word=word, by=seat)
     if not willing >= set(_asked(match, what)):
         return False
     if what == DRAW:
@@ -73,29 +69,23 @@ def _judge(match: Match, what: str, seat: int, word: str, wanted: frozenset[int]
     if seat not in _asked(match, what):
         raise Refused(Fault(what, match.id, Phrase("you are out of this game, and the others play on")))
     if word != "offer" and not wanted:
-        raise Refused(
-            Fault(what, word, Phrase("there is no such offer; it may have lapsed when the turn was resolved"))
-        )
+        says = Phrase("there is no such offer; it may have lapsed when the turn was resolved")
+        raise Refused(Fault(what, word, says))
     if word != "decline" and seat in wanted:
         raise Refused(Fault(what, word, Phrase("you have already made this offer; the others have yet to answer")))
 
 
-_BODY = said(seat=seat_number, word=one_of(*WORDS))
+def _entry(what: str, of: str, request: type[Draw | Annul]) -> EntryType:
+    """The entry of an offer of this, or of an answer."""
+    return EntryType(
+        what,
+        said(seat=seat_number, word=one_of(*WORDS)),
+        remake=of_sentence(what, lambda match, body: request(match=match.id, word=body["word"]), agree),
+        says=f"seat {{seat}}, of {of}: {{word}}, signed",
+        between=True,
+        letter=what,
+    )
 
-ENTRY = EntryType(
-    DRAW,
-    _BODY,
-    remake=of_sentence(DRAW, lambda match, body: Draw(match=match.id, word=body["word"]), agree),
-    says="seat {seat}, of a draw: {word}, signed",
-    between=True,
-    letter=DRAW,
-)
 
-ANNULMENT = EntryType(
-    ANNUL,
-    _BODY,
-    remake=of_sentence(ANNUL, lambda match, body: Annul(match=match.id, word=body["word"]), agree),
-    says="seat {seat}, of annulling the match: {word}, signed",
-    between=True,
-    letter=ANNUL,
-)
+ENTRY = _entry(DRAW, "a draw", Draw)
+ANNULMENT = _entry(ANNUL, "annulling the match", Annul)

@@ -73,9 +73,8 @@ def remake(remaking: Remaking) -> Step:
     aside = remaking.set_aside(remaking.match, "setup")
     for seat in remaking.match.seats:
         path = receipt_path(remaking.match.game, seat)
-        content = remaking.file(path)
-        if sha256_hex(content) != remaking.entry.body["receipts"][str(seat)]:
-            raise remaking.untrue(path, "is not the receipt that the transcript names")
+        expected = remaking.entry.body["receipts"][str(seat)]
+        content = remaking.hashed(path, expected, "is not the receipt that the transcript names")
         receipt = remaking.read(path, Receipt.read, content)
         letter = f"letters/game-{remaking.match.game}-seal-seat-{seat}.eml"
         remaking.was_not_withdrawn(path, receipt, aside)

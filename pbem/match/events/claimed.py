@@ -39,14 +39,11 @@ def claim(step: Step, seat: int, form: SignedForm[Claim], signed: Signed) -> Non
     missed = match.missed if match.terms.claimable else frozenset[int]()
     others = [other for other in match.seats if other != seat and other not in missed]
     lost = [other for other in others if out_of_reach(match, other, step.world.now)]
-    if against := silent(match, seat):
+    if against := silent(match, seat) or lost:
         grant(step, seat, against, form, signed)
-    elif lost:
-        grant(step, seat, lost, form, signed)
     elif not match.terms.claimable:
-        raise Refused(
-            Fault("claim", match.id, Phrase("there is nothing to claim: the agreed rules say what a miss means"))
-        )
+        says = Phrase("there is nothing to claim: the agreed rules say what a miss means")
+        raise Refused(Fault("claim", match.id, says))
     elif match.asked(seat):
         raise Refused(Fault("claim", match.id, Phrase("the match is also waiting for you: first send what is due")))
     else:

@@ -13,10 +13,7 @@ from pbem.match.entry_type import EntryType
 from pbem.match.set_aside import file_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pbem.match.step import Step
-    from pbem.match.transcript import Entry
 
 
 def close(step: Step, winner: int, reason: str) -> None:
@@ -32,12 +29,8 @@ def close(step: Step, winner: int, reason: str) -> None:
     step.notify("closed")
 
 
-def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
-    return f"the match is closed: winner {entry.body.get('winner')}, scores {entry.body.get('scores')}"
-
-
 ENTRY = EntryType(
     "closed",
     mapping({"winner": number, "scores": list_of(whole), "reason": text}, {"trace": hash_}),
-    says=_says,
+    says="the match is closed: winner {winner}, scores {scores}",
 )

@@ -65,9 +65,8 @@ def remake(remaking: Remaking) -> Step:
     aside = remaking.set_aside(remaking.match, "setup")
     for seat in remaking.match.seats:
         path = f"openings/game-{remaking.match.game}-seat-{seat}.txt"
-        content = remaking.file(path)
-        if sha256_hex(content) != remaking.entry.body["commitments"][str(seat)]:
-            raise remaking.untrue(path, "does not open the commitment")
+        expected = remaking.entry.body["commitments"][str(seat)]
+        content = remaking.hashed(path, expected, "does not open the commitment")
         opening = remaking.read(path, Opening.read, content)
         letter = f"letters/game-{remaking.match.game}-setup-seat-{seat}.eml"
         remaking.was_not_withdrawn(path, opening, aside)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Match
     from pbem.match.step import Step
-    from pbem.match.transcript import Entry
 
 
 def end_game(
@@ -158,15 +157,6 @@ def _winner(match: Match, ended: Ended) -> int:
     return best[0] if len(best) == 1 else 0
 
 
-def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
-    body = entry.body
-    return f"game {body['game']} ended: winner {body['winner']}, scores {body['scores']}, {body['reason']}"
-
-
-def _revealed(entry: Entry, _papers: Mapping[str, bytes]) -> str:
-    return f"game {entry.body['game']}: the record replays"
-
-
 ENTRY = EntryType(
     "ended",
     mapping(
@@ -179,7 +169,9 @@ ENTRY = EntryType(
         },
         {"trace": hash_},
     ),
-    says=_says,
+    says="game {game} ended: winner {winner}, scores {scores}, {reason}",
 )
 
-REVEALED = EntryType("revealed", mapping({"game": number, "record": hash_}), says=_revealed, silent=True)
+REVEALED = EntryType(
+    "revealed", mapping({"game": number, "record": hash_}), says="game {game}: the record replays", silent=True
+)

@@ -53,7 +53,7 @@ def lose(step: Step, seat: int, since: datetime) -> None:
 
 
 def long_enough(terms: Terms) -> timedelta:
-    """How long the others must wait for a player whom no letter reaches: pace and grace, at least a week.
+    """The time that the others must wait for an unreachable player: pace and grace, at least a week.
 
     A month if there are no deadlines.
     """
@@ -61,7 +61,7 @@ def long_enough(terms: Terms) -> timedelta:
 
 
 def out_of_reach(match: Match, seat: int, now: datetime) -> bool:
-    """Whether no letter has reached the seat's player for so long that the others need not wait any longer."""
+    """True if no letter has reached the seat's player for so long that the others need not wait any longer."""
     since = match.unreachable.get(seat)
     return since is not None and now - since >= long_enough(match.terms)
 
@@ -77,9 +77,9 @@ def remake(remaking: Remaking) -> Step:
             raise remaking.untrue(None, "by the terms no clock stands because letters bounce")
         halted = remaking.entry.type == "halted"
         seats = [remaking.seat()] if halted else remaking.entry.body["seats"]
-        found = {seat: since for seat, since in remaking.match.unreachable.items() if seat not in seats}
-        lost = dict.fromkeys(seats, step.world.now) if halted else {}
-        step.match = replace(step.match, unreachable={**found, **lost})
+        unreachable = {seat: since for seat, since in step.match.unreachable.items() if seat not in seats}
+        unreachable |= dict.fromkeys(seats, step.world.now) if halted else {}
+        step.match = replace(step.match, unreachable=unreachable)
     return step
 
 

@@ -1,4 +1,4 @@
-"""What the operator does to a match: everybody who reads the transcript sees when, and why.
+"""The operator's interventions in a match: everybody who reads the transcript sees when, and why.
 
 Implements protocol.md, "A match"; docs/operating.md says when to do it.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 MOST_STOPS = 1000
-"""So often a match may stand still in one turn: each time is looked at again at the next."""
+"""The maximum number of pauses in one turn: each new one examines all earlier ones."""
 
 
 def pause(step: Step, reason: str) -> None:
@@ -59,9 +59,8 @@ def stop(step: Step, reason: str) -> None:
 def _under_way(match: Match, event: str, *, paused: bool | None) -> None:
     """Refuse an operator's event that makes no sense now; with `paused` None, it always does."""
     if match.phase not in RUNNING:
-        raise Refused(
-            Fault(event, match.id, Phrase("the match is {phase}, not under way", phase=PHASES[match.phase]))
-        )
+        says = Phrase("the match is {phase}, not under way", phase=PHASES[match.phase])
+        raise Refused(Fault(event, match.id, says))
     if paused is not None and bool(match.paused) != paused:
         message = Phrase("the match is not paused") if paused else Phrase("the match is paused")
         raise Refused(Fault(event, match.id, message))
@@ -75,15 +74,15 @@ def _stand_still(step: Step, kind: str, why: str, body: JsonObject) -> None:
 
 
 def remake(remaking: Remaking) -> Step:
-    """What the operator did is the server's bare word: it need only make sense."""
+    """The intervention again, by the server's bare word: it need only make sense."""
     if any(len(clock.stops) > MOST_STOPS for clock in remaking.match.clocks.values()):
         raise remaking.untrue(None, f"the match stood still more than {MOST_STOPS:,} times in one turn")
     step = remaking.at_work()
     if remaking.entry.type == "restored":
         restored(step, int(remaking.entry.body["generation"]))
-        return step
-    event = {"paused": pause, "resumed": resume, "stopped": stop}[remaking.entry.type]
-    event(step, str(remaking.entry.body["reason"]))
+    else:
+        event = {"paused": pause, "resumed": resume, "stopped": stop}[remaking.entry.type]
+        event(step, str(remaking.entry.body["reason"]))
     return step
 
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
-from pbem.match.changed import replace
 from pbem.match.entry_forms import hash_, key, list_of, mapping, one_of, seat_number, text
 from pbem.match.entry_type import EntryType
 from pbem.match.pinned_keys import KeyChange
-from pbem.match.state import PHASES, RUNNING
-from pbem.match.step import Document, Notice
-from pbem.match.transcript import sha256_hex
+from pbem.match.state import PHASES, RUNNING, seated
+from pbem.match.step import Document
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -35,12 +33,8 @@ def change(step: Step, seat: int, changed: KeyChange) -> None:
         Document(changed.path(match.seq + 1, seat, who), letter) for who, letter in sorted(changed.letters.items())
     ]
     step.append_entry("keys", changed.body(seat))
-    players = (*match.players[: seat - 1], player, *match.players[seat:])
-    step.match = replace(step.match, players=players)
-    others = (other for other in match.seats if other != seat)
-    step.notices += [
-        Notice("keys", other, step.match, {"by": match.name(seat), "change": changed}) for other in others
-    ]
+    step.match = seated(step.match, seat, player)
+    step.notify_others(seat, "keys", by=match.name(seat), change=changed)
 
 
 def remake(remaking: Remaking) -> Step:
@@ -49,9 +43,7 @@ def remake(remaking: Remaking) -> Step:
     letters = {}
     for who, expected in remaking.entry.body["letters"].items():
         path = KeyChange.path(remaking.entry.seq, seat, who)
-        letters[who] = remaking.file(path)
-        if sha256_hex(letters[who]) != expected:
-            raise remaking.untrue(path, "is not the letter that the transcript names")
+        letters[who] = remaking.hashed(path, expected, "is not the letter that the transcript names")
     changed = KeyChange.read(remaking.entry.body, letters)
     remaking.source.keys(remaking.match, seat, changed)
     step = remaking.at_work()

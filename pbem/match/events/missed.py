@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.match.asking import start_clocks
-from pbem.match.changed import replace
+from pbem.match.changed import replace, without
 from pbem.match.entry_forms import mapping, number, seat_number
 from pbem.match.entry_forms import time as time_form
 from pbem.match.entry_type import EntryType
@@ -38,16 +38,14 @@ def miss(step: Step, seat: int) -> None:
     silent = {**match.silent, seat: times}
     step.match = replace(step.match, silent=silent, too_late={**match.too_late, seat: too_late})
     if again:  # there is no empty setup: it is asked for once more
-        others = {other: clock for other, clock in match.clocks.items() if other != seat}
-        start_clocks(step, [seat])
-        step.match = replace(step.match, clocks={**others, **step.match.clocks})
+        start_clocks(step, [seat], without(match.clocks, seat))
     else:
         step.match = replace(step.match, missed=match.missed | {seat})
     step.notify("missed", seat=seat, silent=times, again=again)
 
 
 def came(match: Match, seat: int, received: datetime, now: datetime) -> datetime:
-    """When a letter of this seat that is handled now counts as received, even if the clock was set back.
+    """The time at which a letter of this seat that is handled now counts as received, even if the clock was set back.
 
     A letter handled after a miss came too late for what was missed, because all that had come in time was handled by
     then. A waiting letter whose time is still in the future was here before.
@@ -81,7 +79,7 @@ def remake(remaking: Remaking) -> Step:
 
 
 def _before(moment: datetime, clock: Clock, start: datetime, seconds: int) -> bool:
-    """Whether the clock cannot have run so long in any zone."""
+    """True if the clock cannot have run so long in any zone."""
     floor = clock.floor(start, seconds)
     return floor is None or moment < floor
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.match.changed import replace
+from pbem.match.changed import replace, without
 from pbem.match.entry_forms import mapping, one_of, seats, time
 from pbem.match.entry_type import EntryType
 from pbem.match.events.halted import DELIVERY, remake
@@ -58,9 +58,7 @@ def find(step: Step, seat: int) -> None:
         return
     if clock := match.clocks.get(seat):
         step.set_clock(seat, clock.released(UNREACHABLE, step.world.now))
-    step.match = replace(
-        step.match, unreachable={one: when for one, when in match.unreachable.items() if one != seat}
-    )
+    step.match = replace(step.match, unreachable=without(match.unreachable, seat))
     step.append_entry("moved", {"seats": [seat], "reason": UNREACHABLE, "until": step.world.time})
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
-from pbem.match.changed import replace
+from pbem.match.changed import replace, without
 from pbem.match.entry_forms import said, seat_number, text
 from pbem.match.entry_type import EntryType
 from pbem.match.events.halted import out_of_reach
 from pbem.match.state import RUNNING, Nomination, not_played, standing
-from pbem.match.step import Notice
 from pbem.phrase import Phrase
 from pbem.requests import Substitute
 
@@ -33,12 +32,12 @@ NOBODY = "none"
 
 
 def late(match: Match, seat: int) -> bool:
-    """Whether the player of this seat missed a deadline, as everybody knows; an answer may have come since."""
+    """True if the player of this seat missed a deadline, as everybody knows; an answer may have come since."""
     return seat in match.missed or match.silent.get(seat, 0) > 0
 
 
 def gone(match: Match, seat: int, now: datetime) -> bool:
-    """Whether the player of this seat is gone, so that the others may let somebody else take it.
+    """True if the player of this seat is gone, so that the others may let somebody else take it.
 
     The player missed a deadline and has sent nothing since, or has been out of reach for longer than others must
     wait.
@@ -48,19 +47,23 @@ def gone(match: Match, seat: int, now: datetime) -> bool:
 
 
 def may_be_agreed(match: Match, seat: int, now: datetime) -> bool:
-    """Whether all agree on who is to take this seat, as far as everybody knows: of late players it is open."""
-    nomination = match.nominated.get(seat)
-    if nomination is None:
-        return False
-    return all(one in nomination.willing or late(match, one) or out_of_reach(match, one, now) for one in match.seats)
+    """True if all agree on the next player of this seat, as far as everybody knows: late players may have."""
+    return seat in match.nominated and all(
+        late(match, one) or out_of_reach(match, one, now) for one in _unwilling(match, seat)
+    )
 
 
 def agreed(match: Match, seat: int, now: datetime) -> bool:
-    """Whether all who are asked agree on who is to take this seat: its player and the others, except those gone."""
+    """True if the player of this seat and the others, except those gone, agree on the next player."""
+    return seat in match.nominated and all(gone(match, one, now) for one in _unwilling(match, seat))
+
+
+def _unwilling(match: Match, seat: int, name: str | None = None) -> list[int]:
+    """The seats that have not nominated the present nominee of a seat; all if somebody of another name is meant."""
     nomination = match.nominated.get(seat)
-    if nomination is None:
-        return False
-    return all(one in nomination.willing or gone(match, one, now) for one in match.seats)
+    if nomination is None or name not in {None, nomination.name}:
+        return list(match.seats)
+    return [one for one in match.seats if one not in nomination.willing]
 
 
 def substitute(step: Step, by: int, seat: int, form: SignedForm[Substitute], signed: Signed) -> None:
@@ -69,13 +72,8 @@ def substitute(step: Step, by: int, seat: int, form: SignedForm[Substitute], sig
     Raises `Refused`.
     """
     match, now, name = step.match, step.world.now, form.request.name
-    nomination = match.nominated.get(seat)
-    willing = nomination.willing if nomination and nomination.name == name else frozenset[int]()
-    unsure = [
-        one
-        for one in match.seats
-        if one != by and one not in willing and late(match, one) and not out_of_reach(match, one, now)
-    ]
+    others = [one for one in _unwilling(match, seat, name) if one != by]
+    unsure = [one for one in others if late(match, one) and not out_of_reach(match, one, now)]
     if name != NOBODY and match.asked(by) and unsure:
         says = Phrase("the match is also waiting for you: first send what is due")
         raise Refused(Fault("substitute", match.id, says))
@@ -85,19 +83,15 @@ def substitute(step: Step, by: int, seat: int, form: SignedForm[Substitute], sig
 def nominate(step: Step, by: int, seat: int, form: SignedForm[Substitute], signed: Signed) -> None:
     """A player wants somebody in a seat, or withdraws that (`NOBODY`). Raises `Refused`."""
     match, name = step.match, form.request.name
-    nomination = match.nominated.get(seat)
     _judge(step, by, seat, name)
     sentence = step.sentence("substitute", by, form, signed)
     step.append_entry("substitute", {"seat": by, "for": seat, "name": name, **sentence})
-    nominated = {other: found for other, found in match.nominated.items() if other != seat}
+    nominated = without(match.nominated, seat)
     if name != NOBODY:
-        willing = nomination.willing if nomination and nomination.name == name else frozenset[int]()
-        nominated[seat] = Nomination(name, willing | {by})
+        willing = {*match.seats}.difference(_unwilling(match, seat, name))
+        nominated[seat] = Nomination(name, frozenset({*willing, by}))
     step.match = replace(step.match, nominated=nominated)
-    for other in match.seats:
-        if other != by:
-            facts = {"by": by, "seat": seat, "name": name, "nobody": name == NOBODY}
-            step.notices.append(Notice("substitute", other, step.match, facts))
+    step.notify_others(by, "substitute", by=by, seat=seat, name=name, nobody=name == NOBODY)
 
 
 def _judge(step: Step, by: int, seat: int, name: str) -> None:
@@ -111,9 +105,8 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
         raise Refused(Fault("substitute", match.id, says))
     if name == NOBODY:
         if nomination is None:
-            raise Refused(
-                Fault("substitute", name, Phrase("nobody was named for {name}'s seat", name=match.name(seat)))
-            )
+            says = Phrase("nobody was named for {name}'s seat", name=match.name(seat))
+            raise Refused(Fault("substitute", name, says))
         return
     if match.seat_of(name):
         raise Refused(Fault("substitute", name, Phrase("{name} already has a seat in this match", name=name)))
@@ -121,17 +114,12 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
         raise Refused(Fault("substitute", name, Phrase("{name} is named for another seat of this match", name=name)))
     leaves = nomination is not None and seat in nomination.willing
     if by != seat and not leaves and not gone(match, seat, step.world.now):
-        raise Refused(
-            Fault(
-                "substitute",
-                match.name(seat),
-                Phrase(
-                    "{name} plays on: only a player who hands the seat over, has missed the deadline or has been out"
-                    " of reach for long may be replaced",
-                    name=match.name(seat),
-                ),
-            )
+        says = Phrase(
+            "{name} plays on: only a player who hands the seat over, has missed the deadline or has been out"
+            " of reach for long may be replaced",
+            name=match.name(seat),
         )
+        raise Refused(Fault("substitute", match.name(seat), says))
     if nomination and nomination.name == name and by in nomination.willing:
         raise Refused(Fault("substitute", name, Phrase("you have already said so; others have yet to agree")))
 

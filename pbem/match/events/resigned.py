@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused, Result
 from pbem.match.asking import banks
-from pbem.match.changed import replace
+from pbem.match.changed import replace, without
 from pbem.match.documents import Evidence, level_in_words
 from pbem.match.entry_forms import boolean, said, seat_number
 from pbem.match.entry_type import EntryType
@@ -46,13 +46,8 @@ def resign(step: Step, seat: int, form: SignedForm[Resign], signed: Signed) -> N
     if match.revealing:
         raise Refused(Fault("resign", None, Phrase("the game is over; what is due is a `reveal`")))
     if match.phase == "setup" and not whole_match:
-        raise Refused(
-            Fault(
-                "resign",
-                None,
-                Phrase("no game has begun; `resign {id} match` resigns the whole match", id=match.id),
-            )
-        )
+        says = Phrase("no game has begun; `resign {id} match` resigns the whole match", id=match.id)
+        raise Refused(Fault("resign", None, says))
     in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
     if seat not in in_game:
         raise Refused(Fault("resign", None, Phrase("you are out of this game, and the others play on")))
@@ -97,7 +92,7 @@ def _leave(step: Step, seat: int, position: State) -> None:
         position=position,
         left={**match.left, seat: match.turn},
         banks=banks(step),
-        clocks={other: clock for other, clock in step.match.clocks.items() if other != seat},
+        clocks=without(step.match.clocks, seat),
         missed=match.missed - {seat},
         offers={},
     )

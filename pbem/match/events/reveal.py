@@ -13,7 +13,7 @@ from pbem.match.entry_forms import hash_, mapping, number, seat_number, time
 from pbem.match.entry_type import EntryType
 from pbem.match.remaking import of_letter
 from pbem.match.sealed_letters import judge_reveal, refuse_paused
-from pbem.match.step import Document, Notice
+from pbem.match.step import Document, Notice, misplaced
 from pbem.match.submissions import answered
 from pbem.phrase import Phrase
 from pbem.requests import Reveal, SignedForm
@@ -33,7 +33,7 @@ def reveal(step: Step, seat: int, form: SignedForm[Reveal], signed: Signed) -> N
     if seat in match.sealed_game.reveals:
         raise Refused(Fault("reveal", match.id, Phrase("you have revealed this game")))
     refuse_paused(match, "reveal")
-    faults = step.misplaced(replace(form, rev=0), seat, None, game=match.game)
+    faults = misplaced(match, replace(form, rev=0), seat, None, game=match.game)
     try:
         revealed, papers = judge_reveal(match, seat, form)
     except Refused as refused:

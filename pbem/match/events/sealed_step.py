@@ -12,7 +12,7 @@ import msgspec
 
 from pbem.games import Fault, Refused
 from pbem.match.asking import ask_for_steps
-from pbem.match.changed import replace
+from pbem.match.changed import replace, without
 from pbem.match.documents import SALT, salt_in
 from pbem.match.entry_forms import hash_, mapping, number, seat_number, text, time
 from pbem.match.entry_type import EntryType
@@ -20,7 +20,7 @@ from pbem.match.events.ended import end_game
 from pbem.match.events.turn import tell
 from pbem.match.remaking import of_letter
 from pbem.match.sealed_letters import judge_steps, refuse_paused, under_way
-from pbem.match.step import Document, Notice
+from pbem.match.step import Document, misplaced
 from pbem.match.submissions import answered
 from pbem.match.turns import Played, Reports
 from pbem.phrase import Phrase
@@ -41,12 +41,12 @@ class Entered(msgspec.Struct, frozen=True):
 
     seat: int
     turn: int
-    """That of its first step."""
+    """The turn of the first step."""
     steps: tuple[Filed, ...] = ()
     files: Mapping[int, Mapping[int, bytes]] = msgspec.field(default_factory=dict)
-    """By turn that it finished, and by seat, the file of the reports."""
+    """The files of reports, by finished turn and by seat."""
     reports: Mapping[int, Reports] = msgspec.field(default_factory=dict)
-    """By turn that it finished."""
+    """The reports, by finished turn."""
 
 
 def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> Entered:
@@ -63,15 +63,12 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
             step.papers.append(Document(one.filed.path, one.paper.encode(), match.game - 1, seat))
         told = replace(told, steps=(*told.steps, _enter(step, one.filed, signed)))
         told = _finish(step, one.play.table, told)
-    silent = {other: times for other, times in step.match.silent.items() if other != seat}
-    step.match = replace(step.match, silent=silent)
+    step.match = replace(step.match, silent=without(step.match.silent, seat))
     if not step.match.owes(seat):
         answered(step, seat, signed)
     step.match = replace(step.match, prev=step.match.head, said={})
     ask_for_steps(step, by=seat)
-    for other in match.seats:
-        if other != seat:
-            step.notices.append(Notice("step", other, step.match, {"told": told}))
+    step.notify_others(seat, "step", told=told)
     if step.match.table.result is not None:
         end_game(step, step.match.table.result)
     return told
@@ -88,7 +85,7 @@ def _demand_due(step: Step, seat: int, form: SignedForm[TakeSteps]) -> None:
     said = replace(form, rev=0)  # what is an entry at once needs no revision
     if form.prev is not None and match.sealed_game.printed.get(seat):
         said = replace(said, prev=match.prev)  # which of those printed it may cite, `judge_steps` knows
-    if faults := step.misplaced(said, seat, None, game=match.game):
+    if faults := misplaced(match, said, seat, None, game=match.game):
         raise Refused(*faults)
 
 

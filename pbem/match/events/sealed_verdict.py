@@ -65,12 +65,12 @@ def _closes(match: Match, ending: Ending, result: Result, found: Verdict) -> tup
 
 
 def due(match: Match) -> bool:
-    """Whether the verdict is due: everybody has revealed, or missed the time for it."""
+    """True if the verdict is due: everybody has revealed, or missed the time for it."""
     return match.revealing and not any(match.asked(seat) and seat not in match.missed for seat in match.seats)
 
 
 def _result(match: Match, ending: Ending, found: Verdict) -> tuple[Result, Record | None]:
-    """How the game ended, and its record if all of it is known and true."""
+    """The result of the game, and its record if all of it is known and true."""
     assert match.sealed_game is not None
     assert match.options is not None
     dishonest = [seat for seat, word in found.items() if word != HONEST]

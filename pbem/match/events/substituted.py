@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.asking import start_clocks
-from pbem.match.changed import replace
+from pbem.match.changed import replace, without
 from pbem.match.entry_forms import player as player_form
 from pbem.match.entry_forms import said, seat_number
 from pbem.match.entry_type import EntryType
@@ -39,9 +39,8 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
     match = step.match
     nomination = match.nominated.get(seat)
     if match.phase not in RUNNING or nomination is None or nomination.name != player.name:
-        raise Refused(
-            Fault("substitute", match.id, Phrase("{name} was not asked to take this seat", name=player.name))
-        )
+        says = Phrase("{name} was not asked to take this seat", name=player.name)
+        raise Refused(Fault("substitute", match.id, says))
     if not agreed(match, seat, step.world.now):
         raise Refused(Fault("substitute", match.id, Phrase("no longer does everybody agree to it")))
     sentence = step.sentence("substituted", seat, form, signed, player.name)
@@ -49,23 +48,20 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
     step.append_entry("substituted", {"seat": seat, "player": player.document(), **sentence})
     left = match.name(seat)
     given_up = "setups" if match.phase == "setup" else "orders"
-    submissions = {other: found for other, found in getattr(match, given_up).items() if other != seat}
     step.match = replace(
         drop(seated(step.match, seat, player), seat),
         resolve_at=None,
-        banks={other: bank for other, bank in match.banks.items() if other != seat},
+        banks=without(match.banks, seat),
         missed=match.missed - {seat},
-        silent={other: times for other, times in match.silent.items() if other != seat},
-        unreachable={other: since for other, since in match.unreachable.items() if other != seat},
+        silent=without(match.silent, seat),
+        unreachable=without(match.unreachable, seat),
         offers={what: willing - {seat} for what, willing in match.offers.items()},
-        nominated={other: found for other, found in match.nominated.items() if other != seat},
+        nominated=without(match.nominated, seat),
         said={place: rev for place, rev in match.said.items() if place[0] != seat},
-        **{given_up: submissions},
+        **{given_up: without(getattr(match, given_up), seat)},
     )
     if seat in match.clocks:
-        others = {other: clock for other, clock in match.clocks.items() if other != seat}
-        start_clocks(step, [seat])
-        step.match = replace(step.match, clocks={**others, **step.match.clocks})
+        start_clocks(step, [seat], without(match.clocks, seat))
     facts = {"seat": seat, "left": left}
     for other in match.seats:
         step.notices.append(Notice("welcome" if other == seat else "substituted", other, step.match, facts))

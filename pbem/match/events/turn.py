@@ -5,7 +5,6 @@ Implements protocol.md, "A match" and "Transcript".
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.games import Report
-    from pbem.json_object import JsonObject
     from pbem.match.remaking import Remaking
     from pbem.match.state import Submission
     from pbem.match.step import Step
@@ -46,7 +44,7 @@ class Ordered(msgspec.Struct, frozen=True):
     level: str
     key: str
     by_default: bool = False
-    """Whether they are the default orders, for a turn that the seat missed."""
+    """True if they are the default orders, for a turn that the seat missed."""
 
 
 def resolve(step: Step) -> None:
@@ -57,7 +55,8 @@ def resolve(step: Step) -> None:
     stand_ins = _stand_ins(step)
     sent = {seat: orders for seat, orders in match.orders.items() if orders.standing}
     given = dict(sorted({**sent, **stand_ins}.items()))
-    texts = {seat: (given.get(seat) or forced or _NONE).text for seat, forced in due.items()}
+    counting = {seat: given.get(seat) or forced for seat, forced in due.items()}
+    texts = {seat: counts.text if counts else "" for seat, counts in counting.items()}
     orders = {seat: match.rules.order(match.position, seat, text) for seat, text in texts.items()}
     position, reports = match.rules.turn(match.position, orders)
     name = f"game-{match.game}-turn-{match.turn}"
@@ -116,14 +115,18 @@ def tell(step: Step, turn: int, told: Reports) -> dict[int, bytes]:
 def _file_reports(step: Step, turn: int, told: Reports, game: int) -> tuple[dict[int, bytes], str]:
     """Keep the reports of a turn among the game's papers: as each seat may read them, and the hash of all."""
     match = step.match
-    name = f"game-{match.game}-turn-{turn}"
     # What a seat is shown was cut out of reports that are looked at for other kinds than the allowed ones below.
     files = {seat: dumped(_report_file(step, turn, seat, match.show(seat, told))) for seat in match.seats}
     everything = canonical(_report_file(step, turn, None, told))
     for seat, content in files.items():
-        step.papers.append(Document(f"reports/{name}-seat-{seat}.json", content, game, seat))
-    step.papers.append(Document(f"reports/{name}.json", everything, game))
+        step.papers.append(Document(_report_path(match.game, turn, seat), content, game, seat))
+    step.papers.append(Document(_report_path(match.game, turn, None), everything, game))
     return files, sha256_hex(everything)
+
+
+def _report_path(game: int, turn: int, seat: int | str | None) -> str:
+    """The path of the reports of a turn as a seat may read them (None: of all)."""
+    return f"reports/game-{game}-turn-{turn}{f'-seat-{seat}' if seat else ''}.json"
 
 
 def play_on(step: Step) -> None:
@@ -156,7 +159,6 @@ def _stand_ins(step: Step) -> dict[int, Submission]:
 def _report_file(step: Step, turn: int, seat: int | None, reports: Sequence[Report]) -> dict[str, object]:
     """The reports of the turn as mailed to a seat (None: all of them), for the file that the transcript hashes."""
     match = step.match
-    name = f"game-{match.game}-turn-{turn}"
     return {
         "pbem": "reports 1",
         "server": match.server,
@@ -164,16 +166,9 @@ def _report_file(step: Step, turn: int, seat: int | None, reports: Sequence[Repo
         "game": match.game,
         "turn": turn,
         "seat": seat,
-        "salt": step.world.salt(f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"),
+        "salt": step.world.salt(_report_path(match.game, turn, seat)),
         "reports": reports,
     }
-
-
-class _NoOrders(msgspec.Struct, frozen=True):
-    text: str = ""
-
-
-_NONE = _NoOrders()
 
 
 def remake(remaking: Remaking) -> Step:
@@ -185,30 +180,28 @@ def remake(remaking: Remaking) -> Step:
         if str(seat) not in body["orders"]:
             continue
         path = f"receipts/{name}-seat-{seat}.txt"
-        content = remaking.file(path)
-        if sha256_hex(content) != body["orders"][str(seat)]:
-            raise remaking.untrue(path, "is not the receipt that the transcript names")
+        expected = body["orders"][str(seat)]
+        content = remaking.hashed(path, expected, "is not the receipt that the transcript names")
         receipts[seat] = remaking.read(path, Receipt.read, content)
-    sent = {seat: receipt for seat, receipt in receipts.items() if not receipt.by_default}
-    defaults = {seat: receipt for seat, receipt in receipts.items() if receipt.by_default}
-    _check_reports(remaking, name, body)
+    _check_reports(remaking)
     aside = remaking.set_aside(remaking.match, f"turn-{remaking.match.turn}")
     step = remaking.at_work()
     step.match = replace(step.match, stored={})
-    for seat, receipt in {**sent, **defaults}.items():
+    for seat, receipt in sorted(receipts.items(), key=lambda item: item[1].by_default):
         letter = f"letters/{name}-seat-{seat}.eml"
         turn = DEFAULT if receipt.by_default else remaking.match.turn
         wanted = SignedForm(SubmitOrders(match=remaking.match.id), turn=turn)
         form, signed = remaking.signed(wanted, seat, letter, receipt)
+        event = order
         if not receipt.by_default:
             remaking.was_not_withdrawn(letter, receipt, aside)
             _came_after_a_miss(remaking, letter, receipt, aside)
         elif seat not in remaking.match.missed:
             raise remaking.untrue(letter, f"default orders, although seat {seat} had not missed the turn")
-        if receipt.by_default:
+        else:
             remaking.played.setdefault((receipt.game, seat), []).append((receipt, remaking.match.too_late[seat]))
-        event = partial(advance_orders.store, step) if receipt.by_default else partial(order, step)
-        remaking.judged(letter, event, seat, form, signed)
+            event = advance_orders.store
+        remaking.judged(letter, event, step, seat, form, signed)
     step.match = replace(step.match, resolve_at=step.world.now)
     remaking.advance(step)
     return step
@@ -227,35 +220,32 @@ def _came_after_a_miss(
         raise remaking.untrue(path, f"came in time: it was received before the time of seat {seat} was over")
 
 
-def _check_reports(remaking: Remaking, name: str, body: JsonObject) -> None:
-    for seat in (*remaking.match.seats, None):
-        path = f"reports/{name}-seat-{seat}.json" if seat else f"reports/{name}.json"
-        content = remaking.file(path)
-        if sha256_hex(content) != (body["shown"][str(seat)] if seat else body["reports"]):
-            raise remaking.untrue(path, "is not the report that the transcript names")
+def _check_reports(remaking: Remaking) -> None:
+    match, body = remaking.match, remaking.entry.body
+    for seat in (*match.seats, None):
+        path = _report_path(match.game, match.turn, seat)
+        expected = body["shown"][str(seat)] if seat else body["reports"]
+        content = remaking.hashed(path, expected, "is not the report that the transcript names")
         if not SALT.fullmatch(salt_in(content)):
             raise remaking.untrue(path, "has no salt")
 
 
 def ordered(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[Ordered]:
-    """Who gave the orders of this turn, by the receipts."""
+    """The orders of this turn, by the receipts."""
     for seat in entry.body.get("orders", ()):
         path = f"receipts/game-{entry.body['game']}-turn-{entry.body['turn']}-seat-{seat}.txt"
-        receipt = Receipt.read(papers[path].decode())
-        yield Ordered(
-            receipt.seat, receipt.player, receipt.rev, receipt.level, receipt.key, by_default=receipt.by_default
-        )
+        yield msgspec.convert(Receipt.read(papers[path].decode()), Ordered, from_attributes=True)
 
 
 def _named(entry: Entry) -> Iterator[tuple[str, str]]:
     body = entry.body
     name = f"game-{body['game']}-turn-{body['turn']}"
-    yield f"reports/{name}.json", body["reports"]
+    yield _report_path(body["game"], body["turn"], None), body["reports"]
     yield f"traces/{name}.txt", body["trace"]
     for seat, value in body["orders"].items():
         yield f"receipts/{name}-seat-{seat}.txt", value
     for seat, value in body["shown"].items():
-        yield f"reports/{name}-seat-{seat}.json", value
+        yield _report_path(body["game"], body["turn"], seat), value
 
 
 def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.match.entry_forms import day, either, mapping, nothing, seat_number
+from pbem.match.entry_forms import day, either, mapping, one_of, seat_number
 from pbem.match.entry_type import EntryType
 from pbem.match.events.halted import remake
 from pbem.match.seat_clock import VACATION, Stop
-from pbem.match.step import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,22 +24,16 @@ def announce(step: Step, seat: int, stops: Iterable[Stop], said: tuple[date, dat
     if clock := step.match.clocks.get(seat):
         step.set_clock(seat, clock.with_stops(VACATION, stops))
     first, last = said or (None, None)
-    body = {
-        "seat": seat,
-        "from": first.isoformat() if first else None,
-        "to": last.isoformat() if last else None,
-    }
-    step.append_entry("vacation", body)
-    for other in step.match.seats:
-        if other != seat:
-            step.notices.append(Notice("vacation", other, step.match, {"seat": seat, "first": first, "last": last}))
+    days = {"from": first and first.isoformat(), "to": last and last.isoformat()}
+    step.append_entry("vacation", {"seat": seat, **days})
+    step.notify_others(seat, "vacation", seat=seat, first=first, last=last)
 
 
 ENTRY = EntryType(
     "vacation",
     either(
         mapping({"seat": seat_number, "from": day, "to": day}),
-        mapping({"seat": seat_number, "from": nothing, "to": nothing}),
+        mapping({"seat": seat_number, "from": one_of(None), "to": one_of(None)}),
     ),
     remake=remake,
     says="a vacation of seat {seat} (the server's word)",

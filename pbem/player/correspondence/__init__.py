@@ -27,15 +27,14 @@ from pbem.player.memory import may_repeat
 from pbem.requests import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from pbem.failpoints import Failpoints
-    from pbem.player.correspondence.party import Party
+    from pbem.player.account_file import Account
     from pbem.player.memory import Memory, SentForm
     from pbem.player.standing import MatchStanding
 
-__all__ = ["POINTS", "Correspondence"]
 
 POINTS = ("letter taken in", "form signed", "form kept", "letter sent", "sending noted")
 """The points at which a player's program may be stopped dead without harm; tests stop it there."""
@@ -50,19 +49,19 @@ class Correspondence:
 
     def __init__(
         self,
-        party: Party,
+        account: Account,
         memory: Memory,
         sign: Callable[[bytes, str], str] | None,
         random: Callable[[int], bytes],
         failpoint: Failpoints = passing,
     ) -> None:
-        self.party = party
+        self.account = account
         self.memory = memory
-        self.inbox = LetterInbox(party, memory, failpoint)
-        self.matches = OwnMatches(party, memory)
+        self.inbox = LetterInbox(account, memory, failpoint)
+        self.matches = OwnMatches(account, memory)
         self.judge = Judge(self.matches)
-        self.outbox = FormOutbox(party, memory, sign, random, failpoint)
-        self.registration = Registration(party, memory, self.outbox, random)
+        self.outbox = FormOutbox(account, memory, sign, random, failpoint)
+        self.registration = Registration(account, memory, self.outbox, random)
 
     def order(self, match: str, text: str, now: datetime, *, final: bool = False) -> SentForm:
         """Prepare orders for the turn that is due: signed, and on the disk. The same again is the same letter.
@@ -89,59 +88,45 @@ class Correspondence:
         match, place = standing.match, due(standing)[1]
         before = self.memory.sent(command, match, place)
         if before and before[-1].state != "refused" and not is_past(standing, before[-1]):
-            fields = self._fields(standing, before[-1].rev)
+            fields = self._fields(standing) | {"rev": before[-1].rev}
             if before[-1].form == forms.block(head, fields, text, final=final):
                 return self.outbox.again(before[-1])
         rev = max([standing.rev, *(sent.rev + 1 for sent in before)])
-        form = forms.block(head, self._fields(standing, rev), text, final=final)
-        return self.outbox.prepare(command, match, place, rev, form, standing.address, now)
+        form = forms.block(head, self._fields(standing) | {"rev": rev}, text, final=final)
+        return self.outbox.prepare(command, match, place, rev, form, now)
 
-    def _fields(self, standing: MatchStanding, rev: int) -> dict[str, object]:
-        return {"server": self.party.server, "player": self.party.name, "prev": standing.prev, "rev": rev}
+    def _fields(self, standing: MatchStanding) -> dict[str, object]:
+        return {"server": self.account.server, "player": self.account.name, "prev": standing.prev}
 
     def seal(self, match: str, place: str, commitment: str, note: str | None, now: datetime) -> SentForm:
         """Prepare a commitment to a setup, of which the server learns only the hash; `place` is that of its game."""
         standing = self.matches.standing(match)
         sections = [Section("commitment", (commitment,), ""), *_noted(note)]
         rev = max([standing.rev, *(sent.rev + 1 for sent in self.memory.sent("seal", match, place))])
-        fields = self._fields(standing, rev)
-        return self._sealed(standing, f"seal {match} game {standing.game}", fields, place, rev, sections, now)
+        form = forms.block(
+            f"seal {match} game {standing.game}", self._fields(standing) | {"rev": rev}, written_sections(sections)
+        )
+        return self.outbox.prepare("seal", match, place, rev, form, now)
 
     def step(
         self, match: str, place: str, turn: int, sections: Sequence[Section], note: str | None, now: datetime
     ) -> SentForm:
         """Prepare the steps of a sealed match that are due; the first belongs to this turn."""
-        standing = self.matches.standing(match)
-        head = f"step {match} game {standing.game} turn {turn}"
-        return self._unrevised(standing, head, place, [*sections, *_noted(note)], now)
+        return self._unrevised("step", match, f" turn {turn}", place, [*sections, *_noted(note)], now)
 
     def reveal(self, match: str, place: str, sections: Sequence[Section], now: datetime) -> SentForm:
         """Prepare the reveal after a game of a sealed match."""
-        standing = self.matches.standing(match)
-        return self._unrevised(standing, f"reveal {match} game {standing.game}", place, sections, now)
+        return self._unrevised("reveal", match, "", place, sections, now)
 
     def _unrevised(
-        self, standing: MatchStanding, head: str, place: str, sections: Sequence[Section], now: datetime
+        self, command: str, match: str, turn: str, place: str, sections: Sequence[Section], now: datetime
     ) -> SentForm:
         """Prepare a letter that is never replaced: it differs only if an earlier one was refused."""
-        rev = len(self.memory.sent(head.split(maxsplit=1)[0], standing.match, place)) + 1
-        fields = self._fields(standing, rev)
-        del fields["rev"]
-        return self._sealed(standing, head, fields, place, rev, sections, now)
-
-    def _sealed(
-        self,
-        standing: MatchStanding,
-        head: str,
-        fields: Mapping[str, object],
-        place: str,
-        rev: int,
-        sections: Sequence[Section],
-        now: datetime,
-    ) -> SentForm:
-        form = forms.block(head, fields, written_sections(sections))
-        command, match, *_ = head.split()
-        return self.outbox.prepare(command, match, place, rev, form, standing.address, now)
+        standing = self.matches.standing(match)
+        head = f"{command} {match} game {standing.game}{turn}"
+        form = forms.block(head, self._fields(standing), written_sections(sections))
+        rev = len(self.memory.sent(command, match, place)) + 1
+        return self.outbox.prepare(command, match, place, rev, form, now)
 
     def say(self, match: str, words: str, now: datetime) -> SentForm:
         """Prepare a sentence about a running match, such as `resign m1` or `draw m1 offer`."""
@@ -156,12 +141,12 @@ class Correspondence:
         said = standing.rev - 1 if COMMANDS[command].withdraws else standing.said.get(command, 0)
         rev = max([said + 1, *(sent.rev + 1 for sent in before)])
         turn = {"turn": standing.turn} if standing.phase == "playing" else {"game": standing.game}
-        where: dict[str, object] = {"server": self.party.server, "player": self.party.name, **turn}
+        where: dict[str, object] = {"server": self.account.server, "player": self.account.name, **turn}
         form = forms.sentence(words, {**where, "prev": standing.prev, "rev": rev})
-        return self.outbox.prepare(command, match, place, rev, form, standing.address, now)
+        return self.outbox.prepare(command, match, place, rev, form, now)
 
     def has_said(self, match: str, words: str, now: datetime) -> bool:
-        """Whether this sentence was prepared before in the present state of the match, and not refused long ago."""
+        """True if this sentence was prepared before in the present state of the match, and not refused long ago."""
         before = self.memory.sent(words.split(maxsplit=1)[0], match, _spoken(self.matches.standing(match), words))
         return bool(before) and not (before[-1].state == "refused" and may_repeat(before, now))
 
@@ -179,16 +164,14 @@ class Correspondence:
             return self.outbox.again(before[-1])
         form = forms.sentence(f"accept {match} {standing.hash}", {}, comment)
         rev = len(before) + 1
-        return self.outbox.prepare("accept", match, standing.hash, rev, form, standing.address, now)
+        return self.outbox.prepare("accept", match, standing.hash, rev, form, now)
 
     def tell(self, words: str, now: datetime, *, match: str = "", text: str = "") -> SentForm:
         """Prepare something signed that belongs to no turn: `new`, `join`, `decline`, `withdraw`, `press`, `set`."""
         rev = self.memory.count() + 1
-        place = {"server": self.party.server, "player": self.party.name, "rev": rev}
+        place = {"server": self.account.server, "player": self.account.name, "rev": rev}
         form = forms.block(words, place, text)
-        known = self.memory.standing(match) if match else None
-        address = known[1].address if known else self.party.server_address
-        return self.outbox.prepare(words.split(maxsplit=1)[0], match, "", rev, form, address, now)
+        return self.outbox.prepare(words.split(maxsplit=1)[0], match, "", rev, form, now)
 
     def ask(self, words: str, now: datetime) -> SentForm:
         """Prepare a question, such as `list open`; signed, so that it is answered in full.
@@ -197,7 +180,7 @@ class Correspondence:
         """
         rev = self.memory.count() + 1
         form = forms.sentence(words, {}, f"# {rev}\n")
-        return self.outbox.prepare("ask", "", "", rev, form, self.party.server_address, now)
+        return self.outbox.prepare("ask", "", "", rev, form, now)
 
 
 def _spoken(standing: MatchStanding, words: str) -> str:

@@ -23,14 +23,13 @@ if TYPE_CHECKING:
     from pbem.player.memory import Memory, SentForm
     from pbem.player.server_letter import HeardBulletin
 
-__all__ = ["MESSAGE_ID", "Answers"]
 
 MESSAGE_ID = re.compile(rb"<[!-;=?-~]{1,200}>")
 _QUOTED = 256 << 10
 
 
 class Answers:
-    """What came of the letters in a memory."""
+    """Finds the letters of ours to which the server's letters refer."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -66,7 +65,7 @@ class Answers:
         return next((sent for sent in prepared if sent.state != "done" and _says(sent, item["words"])), None)
 
     def is_asked(self, item: JsonObject) -> bool:
-        """Whether an item answers our registration, which holds a secret of ours."""
+        """True if an item answers our registration, which holds a secret of ours."""
         return item.get("about") == "challenge" and any(_says(sent, item.get("asked")) for sent in self._asked())
 
     def _asked(self) -> list[SentForm]:
@@ -115,11 +114,11 @@ def _own_message_id(heard: HeardBulletin) -> str:
 
 
 def _says(sent: SentForm, words: object) -> bool:
-    """Whether this is the hash of a letter's words, as its server reads them: without comments after them."""
+    """True if this is the hash of a letter's words, as the server reads them: without comments after them."""
     return any(command.words == words for command in parse(sent.form).commands)
 
 
 def _failed(letter: Letter) -> bool:
-    """Whether a delivery status says that something failed for good (RFC 3464 2.3.3)."""
+    """True if a delivery status reports a permanent failure (RFC 3464 2.3.3)."""
     said = [part.content.lower() for part in letter.parts if part.content_type == "message/delivery-status"]
     return any(re.search(rb"^action:\s*failed", content, re.MULTILINE) for content in said)

@@ -1,4 +1,4 @@
-"""What is believed of a letter that is known to be the server's: what its items and files change in the memory.
+"""The changes that a letter known to be the server's makes in the memory, by its items and files.
 
 Even the server's own word must have the form of it, be for this player, and fit what it told before: its signed heads
 must never tell two stories, and a sealed match stays one. What contradicts that is an alarm, and is not believed.
@@ -29,11 +29,10 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.mail.message import Letter
-    from pbem.player.correspondence.party import Party
+    from pbem.player.account_file import Account
     from pbem.player.memory import Memory
     from pbem.player.server_letter import HeardBulletin
 
-__all__ = ["Belief"]
 
 _KINDS = {"setup 1": "setup", "position 1": "position", "reports 1": "reports"}
 _HOLDS = {"setup": "options", "position": "view", "reports": "reports"}
@@ -43,10 +42,10 @@ _NAME = re.compile("m[1-9][0-9]{0,8}")
 
 
 class Belief:
-    """What one player's memory takes over from the letters of one server."""
+    """Takes over the letters of one server into one player's memory."""
 
-    def __init__(self, party: Party, memory: Memory) -> None:
-        self._party = party
+    def __init__(self, account: Account, memory: Memory) -> None:
+        self._account = account
         self._memory = memory
 
     def take_over(self, number: int, letter: Letter, heard: HeardBulletin, now: datetime) -> list[Event]:
@@ -61,7 +60,7 @@ class Belief:
                     said = f"what it says of a match has no such form: {wrong}"
                     events.append(Event("forged", letter.subject, said=said))
                     continue
-                if standing.player != self._party.name:
+                if standing.player != self._account.name:
                     events.append(Event("forged", letter.subject, standing.match, "it is about another player"))
                     continue
                 self._memory.file(number, standing.match)
@@ -69,9 +68,9 @@ class Belief:
                 events += self._standing(number, letter, standing, heard, now)
             elif item.get("about") == "challenge":
                 events += self._challenged(letter, item)
-            elif item.get("about") == "account" and item.get("player") == self._party.name:
+            elif item.get("about") == "account" and item.get("player") == self._account.name:
                 code = str(item.get("code") or "")
-                self._memory.know("account", self._party.name)
+                self._memory.know("account", self._account.name)
                 self._memory.know("recovery_code", code)
                 self._memory.forget("challenge")
                 events.append(Event("account", letter.subject, said=code))
@@ -117,7 +116,7 @@ class Belief:
             self._memory.alarm(written(now), match, wrong)
             return [Event("contradiction", letter.subject, match, wrong)]
         known = self._memory.standing(match)
-        if known is None or _age(standing, heard.time) >= _age(known[1], known[0]):
+        if known is None or _age(standing, heard.time) >= _age(known, self._memory.standing_time(match)):
             self._memory.stand(heard.time, standing)
         return [Event("news", letter.subject, match)]
 
@@ -135,7 +134,7 @@ class Belief:
         match, told = standing.match, standing.head
         if told is None:
             return None
-        said = statement(self._party.server, match, told.seq, told.head)
+        said = statement(self._account.server, match, told.seq, told.head)
         try:
             holds = ed25519_points.holds(bytes.fromhex(key), bytes.fromhex(told.signature), said)
         except ValueError:
@@ -152,7 +151,7 @@ class Belief:
         """Keep a JSON file about one of the letter's matches, for this player's seat."""
         kind = _KINDS.get(str(document.get("pbem")))
         standing = standings.get(str(document.get("match")))
-        if kind is None or standing is None or document.get("server") != self._party.server:
+        if kind is None or standing is None or document.get("server") != self._account.server:
             return
         game, turn = document.get("game", -1), document.get("turn", 0)
         if document.get("seat") != standing.seat or not all(
@@ -176,7 +175,7 @@ def _match_named(item: JsonObject) -> bool:
 
 
 def _place_of(item: JsonObject) -> AnswerPlace | None:
-    """Where a letter can be answered, if the item has the right form."""
+    """The reply address in an item, if it has the right form."""
     match item:
         case {"address": str(address), "message_id": str(message_id), "game": int(game), "turn": int(turn)}:
             name = item.get("match") or ""

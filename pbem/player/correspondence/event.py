@@ -1,4 +1,4 @@
-"""What a letter that came turned out to be: its outcome, for whoever plays, a person or a program."""
+"""The outcome of a letter that came, for the player, a person or a program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import msgspec
 if TYPE_CHECKING:
     from pbem.player.memory import SentForm
 
-__all__ = ["Event"]
 
 Kind = Literal[
     "foreign",

@@ -21,22 +21,20 @@ if TYPE_CHECKING:
 
     from pbem.failpoints import Failpoints
     from pbem.mail.message import Letter
-    from pbem.player.correspondence.party import Party
+    from pbem.player.account_file import Account
     from pbem.player.memory import Memory
     from pbem.player.server_letter import HeardBulletin
-
-__all__ = ["LetterInbox"]
 
 
 class LetterInbox:
     """Takes in letters, whoever wrote them."""
 
-    def __init__(self, party: Party, memory: Memory, failpoint: Failpoints) -> None:
-        self._party = party
+    def __init__(self, account: Account, memory: Memory, failpoint: Failpoints) -> None:
+        self._account = account
         self._memory = memory
         self._at = failpoint
         self._answers = Answers(memory)
-        self._belief = Belief(party, memory)
+        self._belief = Belief(account, memory)
 
     def receive(self, raw: bytes, now: datetime) -> list[Event]:
         """Take in a letter: all of it is on the disk afterwards, or nothing happened.
@@ -84,12 +82,12 @@ class LetterInbox:
         return self._belief.take_over(number, letter, heard, now) + self._answers.settle(letter, heard)
 
     def _without_bulletin(self, letter: Letter) -> Event:
-        if (letter.sender or "").lower() != self._party.server_address.lower():
+        if (letter.sender or "").lower() != self._account.server_address.lower():
             return Event("foreign", letter.subject)
         return Event("forged", letter.subject, said="it has no signed bulletin, so that anybody may have written it")
 
     def _demand_ours(self, heard: HeardBulletin) -> None:
-        if heard.server != self._party.server:
+        if heard.server != self._account.server:
             raise NotGenuine(f"it is signed by another server, {heard.server}")
-        if heard.to.lower() != self._party.address.lower():
+        if heard.to.lower() != self._account.address.lower():
             raise NotGenuine(f"it was written to {heard.to}")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pbem.phrase import Phrase
     from pbem.player.correspondence.standings import OwnMatches
 
-__all__ = ["Judge", "Judged", "meant"]
-
 
 class Judged(msgspec.Struct, frozen=True):
     """Legal orders or a legal setup: the canonical text, and what it leaves unused."""
@@ -69,7 +67,7 @@ class Judge:
 
 
 def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:
-    """What refused orders or a refused setup were probably meant to say; None if that is refused, too."""
+    """The probable meaning of refused orders or a refused setup; None if that is refused, too."""
     found = rules(game).meant(text)
     try:
         judge(found)

@@ -23,10 +23,19 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.failpoints import Failpoints
-    from pbem.player.correspondence.party import Party
+    from pbem.player.account_file import Account
     from pbem.player.memory import AnswerPlace, Memory
 
-__all__ = ["FormOutbox"]
+
+def composed(sender: str, to: str, subject: str, message_id: str, now: datetime) -> EmailMessage:
+    """A letter with its headers, and no text yet."""
+    letter = EmailMessage(SMTP)
+    letter["From"] = sender
+    letter["To"] = to
+    letter["Subject"] = subject
+    letter["Date"] = format_datetime(now)
+    letter["Message-ID"] = message_id
+    return letter
 
 
 class FormOutbox:
@@ -34,39 +43,29 @@ class FormOutbox:
 
     def __init__(
         self,
-        party: Party,
+        account: Account,
         memory: Memory,
         sign: Callable[[bytes, str], str] | None,
         random: Callable[[int], bytes],
         failpoint: Failpoints,
     ) -> None:
-        self._party = party
+        self._account = account
         self._memory = memory
         self._sign = sign
+        self.signs = sign is not None
         self._random = random
         self._at = failpoint
 
-    @property
-    def signs(self) -> bool:
-        """Whether there is a key."""
-        return self._sign is not None
-
-    def prepare(  # noqa: PLR0913 - what makes a letter
-        self,
-        command: str,
-        match: str,
-        place: str,
-        rev: int,
-        form: str,
-        to: str,
-        now: datetime,
-        *,
-        sign: bool = True,
+    def prepare(
+        self, command: str, match: str, place: str, rev: int, form: str, now: datetime, *, sign: bool = True
     ) -> SentForm:
-        """Sign a form, and keep it with the bytes of its letter: from now on it leaves unchanged, or not at all."""
+        """Sign a form, and keep it with the bytes of its letter: from now on it leaves unchanged, or not at all.
+
+        It goes to the address of its match, or to the server's.
+        """
         signed = form
         if sign and self._sign is not None:
-            signed += self._sign(form.encode(), self._party.namespace)
+            signed += self._sign(form.encode(), f"pbem@{self._account.server}")
         self._at("form signed")
         with self._memory.transaction():  # what others prepared meanwhile is known, and the address is nobody else's
             for other in self._memory.sent(command, match, place):
@@ -75,11 +74,14 @@ class FormOutbox:
                 if other.rev == rev:
                     raise Impossible("Another `pbem play` was quicker: look at what it sent, then say it again.")
             answered = self._reply_place(command, match) if sign and self._sign is None else None
-            to = answered.address if answered else to
-            host = self._party.address.rpartition("@")[2]
-            message_id = f"<{self._random(16).hex()}@{host}>"
-            answers = answered.message_id if answered else ""
-            raw = self._letter(to, signed, f"{command} {match}".strip(), message_id, now, answers)
+            known = answered or self._memory.standing(match)
+            to = known.address if known else self._account.server_address
+            message_id = f"<{self._random(16).hex()}@{self._account.address.rpartition('@')[2]}>"
+            letter = composed(self._account.address, to, f"{command} {match}".strip(), message_id, now)
+            if answered:
+                letter["In-Reply-To"] = letter["References"] = answered.message_id
+            letter.set_content(signed)
+            raw = letter.as_bytes()
             if answered and command != "ask":  # questions use nothing up
                 self._memory.spend(answered)
             sent = self._memory.prepare(SentForm(0, message_id, command, match, place, rev, form, raw, to, "ready"))
@@ -96,7 +98,7 @@ class FormOutbox:
         places = self._memory.places()
         if command == "confirm" and (asked := self._memory.fact("asked by")):
             places = [place for place in places if place.message_id == asked]
-        known = self._memory.standing(match) if match else None
+        known = self._memory.standing(match)
         if known is None:
             fitting = [place for place in places if not place.match] or [
                 place for place in places if self._is_past(place)
@@ -115,24 +117,11 @@ class FormOutbox:
         return fitting[0] if fitting else None
 
     def _is_past(self, place: AnswerPlace) -> bool:
-        """Whether a match has moved on since a letter about it, or is over."""
+        """True if a match has moved on since a letter about it, or is over."""
         known = self._memory.standing(place.match)
         if known is None:
             return False
-        now = (known[1].game, known[1].turn)
-        return (place.game, place.turn) != now or known[1].phase in OVER
-
-    def _letter(self, to: str, text: str, subject: str, message_id: str, now: datetime, answers: str) -> bytes:
-        letter = EmailMessage(SMTP)
-        letter["From"] = self._party.address
-        letter["To"] = to
-        letter["Subject"] = subject
-        letter["Date"] = format_datetime(now)
-        letter["Message-ID"] = message_id
-        if answers:
-            letter["In-Reply-To"] = letter["References"] = answers
-        letter.set_content(text)
-        return letter.as_bytes()
+        return (place.game, place.turn) != (known.game, known.turn) or known.phase in OVER
 
     def again(self, sent: SentForm) -> SentForm:
         """The same letter as was prepared before: if it bounced, it is sent once more, unchanged."""
@@ -146,8 +135,8 @@ class FormOutbox:
         """Prepared letters that may not have left; those that are too late by now are given up."""
         left = []
         for sent in self._memory.in_state("ready"):
-            known = self._memory.standing(sent.match) if sent.match else None
-            if known and sent.command in {"orders", "setup"} and due(known[1])[1] != sent.place:
+            known = self._memory.standing(sent.match)
+            if known and sent.command in {"orders", "setup"} and due(known)[1] != sent.place:
                 with self._memory.transaction():
                     self._memory.settle(sent.id, "refused", json.dumps(["it was too late to send it"]))
             else:

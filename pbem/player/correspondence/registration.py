@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from pbem.player.account_file import Account
     from pbem.player.correspondence.outgoing import FormOutbox
-    from pbem.player.correspondence.party import Party
     from pbem.player.memory import Memory, SentForm
 
-__all__ = ["Registration"]
 
 _ANEW = timedelta(days=1)
 
@@ -31,39 +30,40 @@ _MAILBOX = "mailbox"
 class Registration:
     """The registration of one player with one server."""
 
-    def __init__(self, party: Party, memory: Memory, outbox: FormOutbox, random: Callable[[int], bytes]) -> None:
-        self._party = party
+    def __init__(self, account: Account, memory: Memory, outbox: FormOutbox, random: Callable[[int], bytes]) -> None:
+        self._account = account
         self._memory = memory
         self._outbox = outbox
         self._random = random
 
     def register(self, public_key: str, fingerprint: str, now: datetime) -> SentForm:
         """Prepare the letter that asks for an account; the same one again as long as it may be answered."""
-        before = self._memory.sent("register", "", fingerprint)
         failed = any(sent.state == "refused" for sent in self._memory.sent("confirm", "", self._challenge))
-        if before and before[-1].state != "refused" and not failed and not _is_overdue(before[-1], now):
-            return self._outbox.again(before[-1])
         # Not as long as a recovery code, which is masked wherever it is repeated.
-        form = forms.registration(self._party.name, public_key, self._random(20).hex())
-        with self._memory.transaction():
-            self._memory.know("fingerprint", fingerprint)
-            rev = len(before) + 1
-            address = self._party.server_address
-            return self._outbox.prepare("register", "", fingerprint, rev, form, address, now, sign=False)
+        return self._register(
+            fingerprint,
+            failed,
+            lambda: forms.registration(self._account.name, public_key, self._random(20).hex()),
+            now,
+        )
 
     def register_mailbox(self, now: datetime) -> SentForm:
         """Prepare the letter that asks for an account without a key, in the same way."""
-        before = self._memory.sent("register", "", _MAILBOX)
-        failed = before and any(sent.state == "refused" for sent in self._brought_back(before[-1]))
+        asked = self._memory.sent("register", "", _MAILBOX)[-1:]
+        failed = any(sent.state == "refused" for one in asked for sent in self._brought_back(one))
+        return self._register(_MAILBOX, failed, lambda: forms.checked(f"register {self._account.name}\n"), now)
+
+    def _register(self, fingerprint: str, failed: bool, form: Callable[[], str], now: datetime) -> SentForm:
+        """Prepare a registration, unless one may still be answered; `failed`: the server refused our proof."""
+        before = self._memory.sent("register", "", fingerprint)
         if before and before[-1].state != "refused" and not failed and not _is_overdue(before[-1], now):
             return self._outbox.again(before[-1])
         with self._memory.transaction():
-            self._memory.know("fingerprint", _MAILBOX)
-            to, form = self._party.server_address, forms.checked(f"register {self._party.name}\n")
-            return self._outbox.prepare("register", "", _MAILBOX, len(before) + 1, form, to, now, sign=False)
+            self._memory.know("fingerprint", fingerprint)
+            return self._outbox.prepare("register", "", fingerprint, len(before) + 1, form(), now, sign=False)
 
     def is_overdue(self, fingerprint: str, now: datetime) -> bool:
-        """Whether nobody has answered the letter that asks for an account, and nobody will; or it was in vain."""
+        """True if the request for an account was not answered in time, or its proof was refused."""
         asked = self._memory.sent("register", "", fingerprint)[-1:]
         answered = self._memory.sent("confirm", "", self._challenge)[-1:]
         failed = any(sent.state == "refused" and _is_old(sent, now) for sent in answered)
@@ -81,7 +81,7 @@ class Registration:
         if before := self._brought_back(asked[-1]):
             return self._outbox.again(before[-1])
         place = f"{_MAILBOX} {asked[-1].rev}"
-        return self._outbox.prepare("confirm", "", place, 1, asked[-1].form, self._party.server_address, now)
+        return self._outbox.prepare("confirm", "", place, 1, asked[-1].form, now)
 
     @property
     def _challenge(self) -> str:
@@ -97,8 +97,9 @@ class Registration:
         before = self._memory.sent("confirm", "", challenge)
         if before and not (before[-1].state == "refused" and may_repeat(before, now)):
             return self._outbox.again(before[-1])
-        form, rev = forms.confirm(self._party.name, self._party.server, challenge), len(before) + 1
-        return self._outbox.prepare("confirm", "", challenge, rev, form, self._party.server_address, now)
+        place = {"server": self._account.server, "challenge": challenge}
+        form = forms.sentence(f"confirm {self._account.name}", place)
+        return self._outbox.prepare("confirm", "", challenge, len(before) + 1, form, now)
 
     def confirm_again(self, now: datetime) -> None:
         """Prepare a new answer to the challenge if the last one was refused, and not just now."""
@@ -107,10 +108,10 @@ class Registration:
 
 
 def _is_overdue(asked: SentForm, now: datetime) -> bool:
-    """Whether a letter left, and has not been answered for a day."""
+    """True if a letter left, and has not been answered for a day."""
     return asked.state == "sent" and _is_old(asked, now)
 
 
 def _is_old(sent: SentForm, now: datetime) -> bool:
-    """Whether a letter was written a day ago, or by a clock that was a day ahead."""
+    """True if a letter was written a day ago, or by a clock that was a day ahead."""
     return abs(now - sent.written) >= _ANEW

@@ -1,4 +1,4 @@
-"""How matches stand, by the newest letters, and what each of them asks of the player now.
+"""The states of matches, by the newest letters, and the decision that each of them awaits.
 
 Only reading: what letters change is in `belief`. Whatever a match does not allow now is refused with the reason.
 """
@@ -9,33 +9,33 @@ import json
 from typing import TYPE_CHECKING
 
 from pbem.match.terms import Terms
+from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
-    from pbem.player.correspondence.party import Party
+    from pbem.player.account_file import Account
     from pbem.player.memory import Memory, SentForm
     from pbem.player.standing import MatchStanding
 
-__all__ = ["SEALED_POSITION", "Impossible", "OwnMatches", "due", "is_past"]
 
 SEALED_POSITION = "sealed position"
 """The kind of file that has all that was told in a sealed game."""
 
 
-class Impossible(Exception):
+class Impossible(PlayerTrouble):
     """Something cannot be sent in the present state; the text tells the player why."""
 
 
 class OwnMatches:
     """The matches of one player, as a memory has them."""
 
-    def __init__(self, party: Party, memory: Memory) -> None:
-        self._party = party
+    def __init__(self, account: Account, memory: Memory) -> None:
+        self._account = account
         self._memory = memory
 
     @property
     def standings(self) -> list[MatchStanding]:
-        """How each match stands, by the newest letters."""
+        """The state of each match, by the newest letters."""
         return self._memory.standings()
 
     @property
@@ -48,25 +48,19 @@ class OwnMatches:
             if name and seat in standing.programs
         }
 
-    @property
-    def open_list(self) -> list[JsonObject]:
-        """The open list, by the latest letter."""
-        found: list[JsonObject] = json.loads(self._memory.fact("open") or "[]")
-        return found
-
     def standing(self, match: str) -> MatchStanding:
-        """How a match stands; raises `Impossible` if no letter told of it."""
+        """The state of a match; raises `Impossible` if no letter told of it."""
         known = self._memory.standing(match)
         if known is None:
             raise Impossible(f"No letter about {match} has come. `pbem play` lists your matches.")
-        return known[1]
+        return known
 
     def position(self, match: str) -> JsonObject | None:
         """The latest position of a match, as a letter's file brought it."""
         return self._memory.latest(match, "position")
 
     def sealed_position(self, match: str) -> JsonObject | None:
-        """What was told last about the current game of a sealed match."""
+        """The latest file about the current game of a sealed match."""
         return self._memory.paper(match, self.standing(match).game, 0, SEALED_POSITION)
 
     def pending(self, match: str) -> SentForm | None:
@@ -96,20 +90,17 @@ class OwnMatches:
         position = self._memory.paper(match, standing.game, standing.turn, "position")
         if position is None:
             raise Impossible(f"The letter that brings turn {standing.turn} of {match} has not come.")
-        if position["view"].get("entitled") is None or (not standing.asked and not self._ordered(standing)):
+        ordered = standing.rev > 1  # orders of ours were accepted for the turn, and may still be replaced
+        if position["view"].get("entitled") is None or not (standing.asked or ordered):
             raise Impossible(f"It is not your move in {match}.")
         return position
-
-    def _ordered(self, standing: MatchStanding) -> bool:
-        """Whether orders of ours are accepted for the turn, and may still be replaced."""
-        return standing.rev > 1
 
     def terms(self, match: str) -> Terms:
         """The terms of a proposal, exactly those whose hash `accept` names; raises `Impossible`."""
         standing = self.standing(match)
         try:
             found = Terms.read(standing.agreement or {})
-            hashed = found.hash(self._party.server, match)
+            hashed = found.hash(self._account.server, match)
         except (KeyError, TypeError, ValueError) as error:
             raise Impossible(f"The terms of {match} cannot be read.") from error
         if hashed != standing.hash:
@@ -134,5 +125,5 @@ def due(standing: MatchStanding) -> tuple[str, str]:
 
 
 def is_past(standing: MatchStanding, sent: SentForm) -> bool:
-    """Whether a setup or orders were withdrawn since they were sent, or replaced from elsewhere."""
+    """True if a setup or orders were withdrawn since they were sent, or replaced from elsewhere."""
     return standing.rev > sent.rev + 1

@@ -1,4 +1,4 @@
-"""How a program that plays by mail chooses its moves: setups and orders as text, by level, for each registered game.
+"""The strategies of a program that plays by mail: setups and orders as text, by level, for each registered game.
 
 Each is a function of only the level, chance, and what letters told the seat: anybody who has the seed and the
 letters finds the same orders again, on any Python. So there are only whole numbers here, no clock, no files, no
@@ -16,29 +16,28 @@ if TYPE_CHECKING:
     from pbem.games import Options, Report
     from pbem.player.opponent.chance import Chance
 
-__all__ = ["EDITIONS", "LEVELS", "STRATEGIES", "Position", "Strategy", "Wish", "edition", "strategy"]
 
 LEVELS: Final = (1, 2, 3)
 """From the weakest to the strongest."""
 
 Wish = Literal["draw", "resign"] | None
-"""What a seat would say beside its orders: that it agrees to a draw and offers one, or that it gives up."""
+"""A sentence beside the orders: an offered or accepted draw, or a resignation."""
 
 
 class Position(NamedTuple):
-    """What letters told one seat: all that its orders may depend on."""
+    """The state of a game by the letters to one seat: all that its orders may depend on."""
 
     options: Options
     """The game's, from the attachment of the requested setup."""
     seat: int
     view: Mapping[str, Any]
-    """From the attached position, as docs/attachments.md describes it."""
+    """The view of the attached position, as docs/attachments.md describes it."""
     turns: Sequence[Sequence[Report]]
     """The attached reports of each turn played."""
 
 
 class Strategy(Protocol):
-    """How one game is played."""
+    """The strategy for one game."""
 
     def setup(self, level: int, chance: Chance, options: Options, seat: int) -> str:
         """A legal setup. Raises ValueError if the options allow none that can be found in bounded time."""
@@ -47,7 +46,7 @@ class Strategy(Protocol):
         """Legal orders for the turn that is due, empty if the seat can only pass."""
 
     def wish(self, level: int, position: Position) -> Wish:
-        """What the seat would say in addition to its orders: a draw offer, for example."""
+        """The sentence that the seat adds to its orders: a draw offer, for example."""
 
 
 STRATEGIES: Final[Mapping[str, str]] = {
@@ -62,7 +61,7 @@ EDITIONS: Final[Mapping[str, Sequence[str]]] = {
     "dueling-masters": ("0.9.0",),
     "shoot-em-up": ("0.9.0",),
 }
-"""By game the pbem that first played each edition of its strategy, from edition 1 on; the last is the one here.
+"""For each game, the pbem that first played each edition of its strategy, from edition 1 to the one here.
 
 Whatever makes a strategy give another setup or other orders for the same seed and letters is a new edition: matches
 played by an older one are proved by the pbem that plays that one.

@@ -1,7 +1,7 @@
 """Chance that can be replayed: numbers drawn by HMAC-SHA256 from a seed and a counter, the same on every Python.
 
 Anybody who knows the seed can draw them again, and so find each choice of a program that plays. No clock, no state of
-the process, no floating point; `VERSION` changes with anything that changes a number drawn.
+the process, no floating point: another number drawn would be a new edition of every strategy.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-VERSION: Final = "hmac-sha256-counter 1"
 
 Thing = TypeVar("Thing")
 

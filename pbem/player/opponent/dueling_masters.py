@@ -34,20 +34,19 @@ if TYPE_CHECKING:
     from pbem.player.opponent import Position, Wish
     from pbem.player.opponent.chance import Chance
 
-__all__ = ["orders", "setup", "wish"]
 
 _ONE: Final = 1 << 16
 """Certainty: whole numbers stand for chances."""
 _NEXT, _AFTER = 80, 50
 """Per cent that a flight counts which is yet to be shown, and the one behind it."""
 _KILL: Final = 4
-"""How many squares that may hold a home planet it is worth to be rid of a fighter that looks for ours."""
+"""The value of destroying a fighter that searches for our planet, in squares that may hold a home planet."""
 HIDDEN: Final = {2: (0,), 3: (1, 2, 3)}
 """By level the rows of its half, from the edge of the board, in which a home planet is: level 3 knows that those
 who think of hiding hide at the back."""
 FRONT: Final = (3, 4)
 _HIDING: Final = 10
-"""How many parts a square at the back is likelier to level 3, which knows that many hide their home planet there."""
+"""The added weight of a square at the back for level 3, which knows that many hide their home planet there."""
 _BACK: Final = ((1 << 20) - 1, (1 << 20) - 1 << 80)
 """The two rows at the edge, by seat."""
 
@@ -111,7 +110,7 @@ def _written(made: _Setup) -> str:
 
 
 class _Known:
-    """What a seat may conclude about the other side."""
+    """The conclusions of a seat about the other side."""
 
     def __init__(self, position: Position) -> None:
         view = position.view
@@ -125,7 +124,7 @@ class _Known:
         self.burst = mask_of([SQUARES[square] for square in known["asteroids_destroyed"]])
         self.asteroids_left: int = known["asteroids"]
         self.free = self.empty | self.burst | _ways(position)
-        """Where neither an asteroid nor a home planet that never moved can be."""
+        """Squares that hold neither an asteroid nor a home planet that never moved."""
         homes = [piece for name, piece in self.pieces.items() if name[0] == HOME]
         self.homes_left = view["options"]["homes"] - sum(piece["state"] == "destroyed" for piece in homes)
         self.certain = mask_of([SQUARES[piece["square"]] for piece in homes if piece["state"] == "resting"])
@@ -138,7 +137,7 @@ class _Known:
         """Fighters of which nothing was ever heard: they are where they were set up."""
 
     def homes(self, hiding: int = 0) -> list[int]:
-        """By square, how likely a home planet is there: all the same, or those at the back likelier by this factor.
+        """The likelihood of a home planet on each square: all the same, or those at the back likelier by this factor.
 
         It is the limit of sampled setups, without the noise of samples.
         """
@@ -153,13 +152,13 @@ class _Known:
         ]
 
     def asteroids(self) -> list[int]:
-        """By square, how likely an asteroid is there."""
+        """The likelihood of an asteroid on each square."""
         half = HALVES[self.other - 1] & ~self.free
         count = max(self.asteroids_left, half.bit_count(), 1)
         return [self.asteroids_left * _ONE // count if half >> square & 1 else 0 for square in range(100)]
 
     def fighters(self) -> dict[str, list[int]]:
-        """By kind of fighter and square, how many are there."""
+        """The expected number of fighters of each kind on each square."""
         found: dict[str, list[int]] = {}
         half = HALVES[self.other - 1] & ~self.empty & ~self.burst
         for name in self.unseen:
@@ -233,7 +232,7 @@ def _anything(chance: Chance, view: Mapping[str, Any]) -> str:
 
 
 class _Flights:
-    """What flights are worth."""
+    """The values of flights."""
 
     def __init__(self, known: _Known, homes: Sequence[int]) -> None:
         self.known = known
@@ -252,7 +251,7 @@ class _Flights:
         self.prey = {kind: self._prey(kind) for kind in "WBXYZ"}
 
     def _lost(self, kind: str, loser: int, other_things: Sequence[int]) -> list[int]:
-        """By square, these things and how many fighters destroy one of this kind (loser 0), or are destroyed (1)."""
+        """These numbers by square, plus the fighters there that destroy one of this kind (loser 0) or lose (1)."""
         found = list(other_things)
         for other, counts in self.fighters.items():
             if BEATS[kind, other][loser]:
@@ -260,16 +259,16 @@ class _Flights:
         return found
 
     def _lethal(self, kind: str) -> list[int]:
-        """By square, how likely a fighter of this kind is destroyed there."""
+        """The likelihood on each square that a fighter of this kind is destroyed there."""
         return [min(one, _ONE) for one in self._lost(kind, 0, self.asteroids)]
 
     def _prey(self, kind: str) -> list[int]:
-        """By square, how many fighters in our half a fighter of this kind destroys there."""
+        """The number of fighters on each square of our half that a fighter of this kind destroys."""
         own = HALVES[self.known.seat - 1]
         return [one if own >> square & 1 else 0 for square, one in enumerate(self._lost(kind, 1, [0] * 100))]
 
     def _shown(self, piece: str) -> tuple[int, int, frozenset[int]]:
-        """What a piece's current flight will show, how likely the piece survives, and the squares."""
+        """The value that a piece's current flight will show, its likelihood to survive, and the squares."""
         if piece not in self.now:
             start = self.starts.get(piece)
             here = next(own for own in self.known.view["own"]["pieces"] if own["piece"] == piece)
@@ -317,9 +316,8 @@ class _Flights:
         return best
 
 
-def wish(level: int, position: Position) -> Wish:
+def wish(_level: int, position: Position) -> Wish:
     """A draw, once no fighter of the seat can reach a square where a home planet may be."""
-    del level
     known = _Known(position)
     if position.view["options"]["mobile_home"]:
         return None

@@ -22,29 +22,13 @@ if TYPE_CHECKING:
     from pbem.player.opponent import Position
     from pbem.player.opponent.chance import Chance
 
-__all__ = [
-    "BURN_IN",
-    "CERTAIN",
-    "SPACE",
-    "FleetSlot",
-    "Placements",
-    "Seen",
-    "counted",
-    "drawn_fleet",
-    "indexed",
-    "placed",
-    "placements_of",
-    "sampled",
-    "seen",
-    "slots",
-]
 
 CERTAIN: Final = 1 << 20
 """The worth of a cell in which a ship is known to be: whole numbers stand for chances."""
 SPACE: Final = len(NAMES)
-"""How many cells there are."""
+"""The number of cells."""
 _EXPLAINED: Final = 30
-"""How much likelier a placement is for each struck cell that it explains."""
+"""The factor by which each struck cell that it explains makes a placement likelier."""
 BURN_IN: Final = 8
 """Sweeps of a chain before its fleets count."""
 
@@ -166,7 +150,7 @@ def placed(chance: Chance, codes: Sequence[str]) -> list[tuple[str, int]] | None
 
 
 class Seen(NamedTuple):
-    """What reports told about the other's space, as masks of cells."""
+    """The known facts about the other's space, as masks of cells."""
 
     empty: int
     alive: int
@@ -178,7 +162,7 @@ class Seen(NamedTuple):
     sunk: tuple[str, ...]
     """The names of those."""
     named: Mapping[str, int]
-    """Of ships afloat by name, the cells that are known to be theirs."""
+    """The known cells of each named ship that is afloat."""
     exploded: tuple[int, ...]
     """Cells that are one missile ship's, whichever, for they exploded together."""
 
@@ -194,7 +178,7 @@ class Seen(NamedTuple):
 
 
 def seen(position: Position) -> Seen:
-    """What a seat knows about the other's space."""
+    """The facts that a seat knows about the other's space."""
     known: Mapping[str, Any] = position.view["known"][str(3 - position.seat)]
     gone = mask_of([cell for ship in known["ships"] for cell in ship["cells"]])
     named: dict[str, int] = {}

@@ -22,20 +22,18 @@ if TYPE_CHECKING:
     from pbem.player.opponent import Position, Wish
     from pbem.player.opponent.chance import Chance
 
-__all__ = ["orders", "setup", "wish"]
-
 
 class Budget(NamedTuple):
-    """What is looked at in one turn."""
+    """The number of orders examined in one turn."""
 
     drawn: int
     """Orders a side at first."""
     rounds: int
-    """How often better ones are looked for."""
+    """The rounds of search for better ones."""
     tried: int
-    """How many are tried for each side in each of these rounds."""
+    """The orders tried for each side in each of these rounds."""
     kept: int
-    """How many of those are kept."""
+    """The number kept of those."""
 
 
 BUDGETS: Final = (Budget(4, 0, 0, 0), Budget(12, 0, 0, 0), Budget(16, 2, 48, 4))
@@ -43,22 +41,21 @@ BUDGETS: Final = (Budget(4, 0, 0, 0), Budget(12, 0, 0, 0), Budget(16, 2, 48, 4))
 SOLVED: Final = 150
 """Rounds of regret matching."""
 AGAINST: Final = 6
-"""How many orders of the other side those are tried against that are looked for."""
+"""The number of the other side's orders against which new ones are tried."""
 
 _WEIGHTS: Final = (4, 4, 6, 8, 3)
-"""How often an action is drawn: those who never come near never win."""
+"""The weights with which actions are drawn: ships that never come near never win."""
 _SHARES: Final = 1 << 16
 _SHIP: Final = 1000
 _NEAR: Final = 15
 _AIMED: Final = 60
 
 Orders = tuple[tuple[int, str], ...]
-"""Of some ships, by their place in the alphabet, three actions each."""
+"""Three actions for each of some ships, which are numbered by the alphabet."""
 
 
-def setup(level: int, chance: Chance, options: games.Options, seat: int) -> str:
+def setup(_level: int, chance: Chance, options: games.Options, seat: int) -> str:
     """Squares of the home zone by chance, all ships facing the board."""
-    del level
     board = cast("Options", options).board
     squares = chance.shuffled(sorted(board.homes[seat - 1]))[:SHIPS]
     facing = "NSEW"[seat - 1]
@@ -79,9 +76,8 @@ def orders(level: int, chance: Chance, position: Position) -> str:
     return _text(game.own[chance.weighted(mixture)])
 
 
-def wish(level: int, position: Position) -> Wish:
+def wish(_level: int, _position: Position) -> Wish:
     """Nothing: the game ends by itself."""
-    del level, position
     return None
 
 
@@ -144,7 +140,7 @@ class _Matrix:
                     side.append(new)
 
     def played(self, own: Orders, other: Orders) -> int:
-        """What the position after a turn is worth."""
+        """The value of the position after a turn."""
         if (own, other) not in self.worth:
             self.worth[own, other] = self._resolved(own + other)
         return self.worth[own, other]
@@ -185,7 +181,7 @@ def _heaviest(orders: Sequence[Orders], weights: Sequence[int]) -> list[tuple[Or
 
 
 def _valued(state: State, seat: int) -> int:
-    """What a position is worth: ships above all; then nearness, with others before our guns, not us before theirs."""
+    """The value of a position: ships above all; then nearness, with others before our guns, not us before theirs."""
     scores = state.scores
     own = scores[seat - 1]
     worth = _SHIP * own - _SHIP * (sum(scores) - own) // (len(scores) - 1)

@@ -35,14 +35,13 @@ if TYPE_CHECKING:
     from pbem.player.opponent.chance import Chance
     from pbem.player.opponent.fleets import Seen
 
-__all__ = ["orders", "setup", "wish"]
 
 FLEETS: Final = 4
-"""How many draws of the ships that the other may have are looked at, where the options leave several."""
+"""The number of drawn fleets examined for the other side, if the options allow several."""
 CHAINS: Final = 3
-"""Of sampled fleets, each with ships drawn anew where the options leave several fleets."""
+"""The number of chains of sampled fleets, each with ships drawn anew if the options allow several fleets."""
 STEPS: Final = 2000
-"""How often a ship is put anew in each chain."""
+"""The number of times that a ship is placed anew in each chain."""
 HIDDEN: Final = 30
 """Out of how many setups level 3 takes the one that is hidden best."""
 
@@ -71,14 +70,14 @@ def setup(level: int, chance: Chance, options: games.Options, seat: int) -> str:
 
 
 def _exposed(fleet: Sequence[tuple[str, int]]) -> int:
-    """How likely a fleet's cells belong to a fleet placed at random."""
+    """The likelihood that a fleet's cells belong to a fleet placed at random."""
     prior = _prior()
     return sum(prior[cell] for _, mask in fleet for cell in cells(mask))
 
 
 @cache
 def _prior() -> list[int]:
-    """By cell, in how many placements of the standard ships it lies, normalised for each type."""
+    """For each cell, the number of placements of the standard ships that cover it, normalised for each type."""
     worth = [0] * SPACE
     for code in ("DS", "KC", "FS", "PC", "MD"):
         index = placements_of(code)
@@ -107,15 +106,13 @@ def orders(level: int, chance: Chance, position: Position) -> str:
     return " ".join(_Salvo(chance, position, worth, thin=level > 1).orders())
 
 
-def wish(level: int, position: Position) -> Wish:
+def wish(_level: int, _position: Position) -> Wish:
     """Nothing: a player who cannot strike any more ends the game with orders."""
-    del level, position
     return None
 
 
-def _hunted(chance: Chance, position: Position, known: Seen) -> list[int]:
+def _hunted(_chance: Chance, _position: Position, known: Seen) -> list[int]:
     """Known cells, then the neighbours of what was struck, then the dark."""
-    del chance, position
     beside = union(ADJACENT[cell] for cell in cells(known.wounds))
     worth = [0] * SPACE
     for mask, value in ((known.dark, CERTAIN // 8), (known.dark & beside, CERTAIN // 2), (known.alive, CERTAIN)):
@@ -181,7 +178,7 @@ class _Salvo:
         yield from (self._scan() for _ in range(entitled["scans"]))
 
     def _ahead(self) -> bool:
-        """Whether the seat has at least as many cells as the other can have."""
+        """True if the seat has at least as many cells as the other can have."""
         known = self.view["known"][str(3 - self.seat)]
         return int(self.view["own"]["score"]) >= self._cells() - len(known["destroyed"])
 

@@ -1,4 +1,4 @@
-"""What players were told, compared with a bundle: this convicts a server that told two stories.
+"""The comparison of players' letters with a bundle: it convicts a server that told two stories.
 
 A bundle can be consistent in itself and yet not be the match that was played, if the server made another one. The
 letters that a player kept are evidence against it: each shows a head of the transcript with the server's signature,

@@ -1,4 +1,4 @@
-"""What a letter acknowledged: a setup, orders, or that they were withdrawn; and what the bundle says became of it.
+"""Acknowledgements of setups, orders and withdrawals, and the fate of each by the bundle.
 
 A bundle accounts for each of these papers: `pbem.proof.fates`.
 """
@@ -19,29 +19,25 @@ if TYPE_CHECKING:
     from pbem.proof.compare.index import BundleIndex
     from pbem.proof.compare.letter_facts import AttachedFile
 
-__all__ = ["Acknowledged"]
-
 
 class Acknowledged:
-    """What became of openings, receipts and withdrawals, by a bundle."""
+    """The fates of openings, receipts and withdrawals, by a bundle."""
 
     def __init__(self, index: BundleIndex) -> None:
         self.index = index
         self._fates = Fates(index.found)
 
     def compare(self, file: AttachedFile) -> Iterator[Finding]:
-        """What an opening, a receipt or a withdrawal says about the bundle."""
+        """The finding about an opening, a receipt or a withdrawal."""
         paper = _read(file.content)
-        if paper is not None and (paper.server, paper.match) == self.index.place:
-            yield self._fate(file, paper)
-
-    def _fate(self, file: AttachedFile, paper: Opening | Receipt | Withdrawal) -> Finding:
-        """The fate of what a paper acknowledges; anything dropped without a trace convicts the server."""
+        if paper is None or (paper.server, paper.match) != self.index.place:
+            return
         fate = self._fates.of(paper, sha256_hex(file.content))
-        if fate.standing == "agrees" or fate.standing in {"later", "open"}:
-            return Finding(fate.standing, fate.what, fate.found, fate.seq)
-        seq = fate.seq or len(self.index.found.entries)
-        return differs(self.index, fate.what, f"{file.name}: {fate.found}", seq, is_signed=file.is_signed)
+        if fate.standing != "dropped":
+            yield Finding(fate.standing, fate.what, fate.found, fate.seq)
+        else:  # nothing may be dropped without a trace: that convicts the server
+            seq = fate.seq or len(self.index.found.entries)
+            yield differs(self.index, fate.what, f"{file.name}: {fate.found}", seq, is_signed=file.is_signed)
 
 
 def _read(content: bytes) -> Opening | Receipt | Withdrawal | None:

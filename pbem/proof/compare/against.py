@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pbem.proof.kept import Kept
     from pbem.verifier_key import VerifierKey
 
-__all__ = ["Against"]
-
 
 class Against:
     """A verified bundle, and everything with which letters are compared; letters are compared with one another, too.
@@ -59,7 +57,7 @@ class Against:
 
     @property
     def witnessed(self) -> dict[str, tuple[int, int]]:
-        """By witness the last entry of the bundle that it saw, and when first, in seconds since 1970."""
+        """The last entry of the bundle that each witness saw, and when first, in seconds since 1970."""
         return self._log.witnessed
 
     def judge(self, kept: Kept) -> NamedLetter:

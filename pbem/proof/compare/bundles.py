@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from pbem.proof.compare.index import BundleIndex
     from pbem.proof.compare.letter_facts import AttachedFile
 
-__all__ = ["beside", "compare"]
-
 
 def compare(file: AttachedFile) -> Iterator[Finding]:
-    """What an attached bundle of this match says about the one that was verified."""
+    """The finding about an attached bundle of this match beside the one that was verified."""
     if not file.name.endswith(".zip"):
         return
     index = file.letter.index
@@ -49,8 +47,7 @@ def beside(index: BundleIndex, other: Bundle, name: str) -> Finding:
             said = f"its entry {theirs.seq} is not signed with the bundle's key"
             return Finding("broken", name, said, theirs.seq)
         if theirs.head != ours.head:
-            said = two_stories(index, theirs.seq, theirs.head, ours.head, "the bundle")
-            return Finding("two stories", name, said, theirs.seq)
+            return two_stories(index, name, theirs.seq, theirs.head, ours.head, "the bundle")
     for path in sorted(other.papers.keys() & found.papers.keys()):
         if other.papers[path] != found.papers[path]:
             return Finding("broken", name, f"its {path} is not what its own transcript names")

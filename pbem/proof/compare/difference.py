@@ -1,4 +1,4 @@
-"""What a difference between a letter and a bundle proves, and to whom: to everybody, or to whoever got the letter.
+"""The weight of a difference between a letter and a bundle: proof for everybody, or for the letter's recipient.
 
 The server's signature under both convinces everybody. What only the letter says convinces its reader alone.
 """
@@ -12,8 +12,6 @@ from pbem.proof.compare.finding import Finding
 if TYPE_CHECKING:
     from pbem.proof.compare.index import BundleIndex
     from pbem.proof.compare.letter_facts import Shown
-
-__all__ = ["differs", "not_signed_by_the_server", "restored", "two_stories", "unknown_head"]
 
 
 def differs(
@@ -41,20 +39,14 @@ def unknown_head(letter: Shown, what: str, reason: str) -> Finding:
     return differs(letter.index, what, f"{reason}, which is of no entry of the bundle")
 
 
-def two_stories(index: BundleIndex, seq: int, head: str, other: str, where: str) -> str:
-    """What two signed heads of one entry say, one in a letter, the other in the bundle or in another letter."""
-    return (
+def two_stories(index: BundleIndex, what: str, seq: int, head: str, other: str, where: str) -> Finding:
+    """A finding about two signed heads of one entry, one in a letter, the other in the bundle or another letter."""
+    said = (
         f"{index.server} signed two different entries {seq} of {index.match.id}: with the head {head} in this"
         f" letter, with the head {other} in {where}. It told two stories, and both signatures prove it"
-        f"{restored(index)}"
+        f"{index.restored}"
     )
-
-
-def restored(index: BundleIndex) -> str:
-    """What the bundle says of backups that may explain two stories; empty if it tells of none."""
-    if not index.restored:
-        return ""
-    return f"; the bundle says that the server was restored from a backup (entry {index.restored})"
+    return Finding("two stories", what, said, seq)
 
 
 def not_signed_by_the_server(index: BundleIndex, what: str, key: str | None, seq: int | None) -> Finding:

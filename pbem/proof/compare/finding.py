@@ -1,4 +1,4 @@
-"""What is found about a kept letter: each thing that it tells, and how that stands to the bundle."""
+"""The findings about a kept letter: each thing that it tells, and how that stands to the bundle."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import msgspec
 if TYPE_CHECKING:
     from pbem.proof.kept import Kept
 
-__all__ = ["Finding", "NamedLetter", "Standing"]
-
 Standing = Literal["silent", "agrees", "later", "open", "broken", "contradicts", "two stories"]
-"""How a letter, or one thing in it, stands to the bundle, from the harmless to the worst.
+"""The standing of a letter, or of one thing in it, beside the bundle, from the harmless to the worst.
 
 `silent`: says nothing about this match. `agrees`. `later`: about entries that the bundle does not have yet. `open`:
 cannot be decided from what is here. `broken`: the letter itself was changed, and proves nothing. `contradicts`: it

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pbem.proof.compare.letter_facts import Shown
     from pbem.proof.kept import SignedHead
 
-__all__ = ["Heads"]
-
 
 class Heads:
     """The heads of a bundle, and of later entries those that letters showed first."""
@@ -26,7 +24,7 @@ class Heads:
         """Signed heads of later entries that letters showed."""
 
     def compare(self, letter: Shown) -> Iterator[Finding]:
-        """What each head in a letter, for people or for programs, says about the bundle."""
+        """The finding about each head in a letter, for people or for programs."""
         kept, ours = letter.kept, self.index.heads
         # What people read under a signature that does not hold takes no place of what is signed.
         signed = (head for head in kept.heads if letter.is_ours(head) and letter.is_signed(head))
@@ -50,12 +48,10 @@ class Heads:
         if ours == head.head:
             return Finding("agrees", what, "", head.seq)
         if ours is not None:
-            said = two_stories(index, head.seq, head.head, ours, "the bundle")
-            return Finding("two stories", what, said, head.seq)
+            return two_stories(index, what, head.seq, head.head, ours, "the bundle")
         other = self._seen.setdefault(head.seq, head.head)
         if other != head.head:
-            said = two_stories(index, head.seq, head.head, other, "another letter")
-            return Finding("two stories", what, said, head.seq)
+            return two_stories(index, what, head.seq, head.head, other, "another letter")
         if not index.goes_on:
             return Finding(
                 "two stories",

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 from pbem.match.transcript import canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
-
-__all__ = ["BundleIndex"]
 
 
 class BundleIndex:
@@ -27,42 +25,26 @@ class BundleIndex:
         self.found = found
         self.match = match
         entries = found.entries
+        self.server = match.server
+        self.place = (match.server, match.id)
+        self.key = str(entries[0].body["server_key"])
+        """The key with which the server signed this transcript, in hex."""
+        self.last = entries[-1]
+        self.goes_on = self.last.type != "closed"
+        """True if entries may follow."""
         self.heads = {entry.seq: entry.head for entry in entries}
-        """By entry."""
+        """The heads, by the number of the entry."""
         self.seqs = {head: seq for seq, head in reversed(self.heads.items())}
         """The entries by their heads."""
         hashes = (re.findall(r'"([0-9a-f]{64})"', canonical(entry.body).decode()) for entry in entries)
         self.named = frozenset(value for values in hashes for value in values)
         """All hashes in the entries."""
-        self.restored = ", ".join(str(entry.seq) for entry in entries if entry.type == "restored")
-        """The entries that tell of a restored backup."""
-        self._places = {_place(entry): entry for entry in reversed(entries)}
-        """The first entry of each type for each game and turn."""
-
-    @property
-    def server(self) -> str:
-        """The server's name."""
-        return self.match.server
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """Server and match."""
-        return self.match.server, self.match.id
-
-    @property
-    def key(self) -> str:
-        """The key with which the server signed this transcript, in hex."""
-        return str(self.found.entries[0].body["server_key"])
-
-    @property
-    def last(self) -> Entry:
-        """The entry with which the bundle ends."""
-        return self.found.entries[-1]
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether entries may follow."""
-        return self.last.type != "closed"
+        restored = ", ".join(str(entry.seq) for entry in entries if entry.type == "restored")
+        self.restored = ""
+        """The backups that may explain two stories, if the bundle has any."""
+        if restored:
+            self.restored = f"; the bundle says that the server was restored from a backup (entry {restored})"
+        self._places = first_entries(entries)
 
     def turn(self, game: object, turn: object) -> Entry | None:
         """The entry of a turn, as a paper names it."""
@@ -73,7 +55,7 @@ class BundleIndex:
         return self._places.get(("ended", game, None)) if isinstance(game, int) else None
 
     def names(self, since: int) -> Iterator[dict[int, str]]:
-        """Who had which seat from an entry on: at that entry, and after each change of seats."""
+        """The players' names by seat from an entry on: at that entry, and after each change of seats."""
         names = {int(seat): str(player["name"]) for seat, player in self.found.entries[0].body["players"].items()}
         changes = [entry for entry in self.found.entries if entry.type == "substituted"]
         for entry in changes:
@@ -83,9 +65,7 @@ class BundleIndex:
         yield names
 
 
-def _place(entry: Entry) -> tuple[str, object, object]:
-    """What an entry is about: its type, the game, and the turn, if any; a strange entry is about nothing."""
-    game, turn = entry.body.get("game"), entry.body.get("turn")
-    if entry.type != "turn":
-        turn = None
-    return (entry.type, game, turn) if isinstance(game, int) and isinstance(turn, int | None) else (entry.type, 0, 0)
+def first_entries(entries: Sequence[Entry]) -> dict[tuple[str, int, int | None], Entry]:
+    """The entries by which games began, their turns were resolved, and they ended; by type, game and turn."""
+    about = [entry for entry in entries if entry.type in {"commitments", "sealed", "turn", "ended"}]
+    return {(entry.type, entry.body["game"], entry.body.get("turn")): entry for entry in reversed(about)}

@@ -1,4 +1,4 @@
-"""What a letter shows of the match of a bundle, and by whose key: heads, hashes of papers, and files.
+"""The facts in a letter about the match of a bundle, and who signed them: heads, hashes of papers, and files.
 
 The letter's side of each comparison. A signature is verified once for each letter.
 """
@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from pbem.proof.compare.index import BundleIndex
     from pbem.proof.kept import Attached, Kept, SignedPaper
 
-__all__ = ["AttachedFile", "Shown", "is_signature"]
-
 
 def is_signature(key: str, signature: str, message: bytes) -> bool:
-    """Whether an Ed25519 signature holds; key and signature in hex, and they may be anything."""
+    """True if an Ed25519 signature holds; key and signature in hex, and they may be anything."""
     try:
         return ed25519_points.holds(bytes.fromhex(key), bytes.fromhex(signature), message)
     except ValueError:
@@ -39,33 +37,29 @@ class Shown:
         self._signers: dict[SignedHead | SignedPaper, str | None] = {}
         heads, ours = kept.heads, len(index.heads)
         self.ahead = not heads or any(head.seq > ours for head in heads if self.is_ours(head))
-        """Whether it is of a later time than the bundle, as far as it shows that."""
+        """True if it is of a later time than the bundle, as far as it shows that."""
         self.vouched = {paper.sha256 for paper in kept.papers if self.is_ours(paper) and self.is_signed(paper)}
         """The hashes of the papers of this match for which it shows a signature by the bundle's key."""
 
     def is_ours(self, signed: SignedHead | SignedPaper) -> bool:
-        """Whether this is about the bundle's match."""
+        """True if this is about the bundle's match."""
         return (signed.server, signed.match) == self.index.place
 
     def is_signed(self, signed: SignedHead | SignedPaper) -> bool:
-        """Whether the bundle's key signed this."""
+        """True if the bundle's key signed this."""
         return self.signer(signed) == self.index.key
 
     def signer(self, signed: SignedHead | SignedPaper) -> str | None:
         """The key that signed this: the bundle's, or else the one that the letter names; None if neither did."""
         if signed not in self._signers:
-            self._signers[signed] = self._signer(signed)
+            if isinstance(signed, SignedHead):
+                message = statement(signed.server, signed.match, signed.seq, signed.head)
+            else:
+                message = voucher(signed.server, signed.match, signed.sha256)
+            keys = dict.fromkeys((self.index.key, signed.key or self.index.key))
+            holding = (key for key in keys if is_signature(key, signed.signature, message))
+            self._signers[signed] = next(holding, None)
         return self._signers[signed]
-
-    def _signer(self, signed: SignedHead | SignedPaper) -> str | None:
-        if isinstance(signed, SignedHead):
-            message = statement(signed.server, signed.match, signed.seq, signed.head)
-        else:
-            message = voucher(signed.server, signed.match, signed.sha256)
-        for key in dict.fromkeys((self.index.key, signed.key or self.index.key)):
-            if is_signature(key, signed.signature, message):
-                return key
-        return None
 
     def files(self, attached: Attached) -> Iterator[AttachedFile]:
         """An attachment in each form in which it may have been sent."""
@@ -81,4 +75,4 @@ class AttachedFile(msgspec.Struct, frozen=True):
     name: str
     content: bytes
     is_signed: bool | None
-    """Whether the letter vouches for it; None if the letter vouches for no file."""
+    """True if the letter vouches for it; None if the letter vouches for no file."""

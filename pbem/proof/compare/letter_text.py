@@ -1,4 +1,4 @@
-"""What a letter says in its own words, compared with the bundle: heads that forms cite, terms, and commitments."""
+"""A letter's own words, compared with the bundle: heads that forms cite, terms, and commitments."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ if TYPE_CHECKING:
 
     from pbem.proof.compare.letter_facts import Shown
 
-__all__ = ["compare"]
-
 
 def compare(letter: Shown) -> Iterator[Finding]:
-    """What the text of a letter of this server says about the bundle."""
+    """The findings about the text of a letter of this server."""
     index, kept = letter.index, letter.kept
     if index.server.lower() not in kept.servers:
         return  # somebody else's words

@@ -16,13 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from pbem.proof.compare.letter_facts import AttachedFile, Shown
-    from pbem.proof.kept import Attached
-
-__all__ = ["compare_files", "compare_vouchers"]
 
 
 def compare_vouchers(letter: Shown) -> Iterator[Finding]:
-    """What the signed hashes of papers in a letter say about the bundle, if the papers are not attached."""
+    """The findings about the signed hashes of papers in a letter, if the papers are not attached."""
     index, kept = letter.index, letter.kept
     attached = {sha256_hex(way) for attachment in kept.attached for way in attachment.ways}
     for paper in dict.fromkeys(filter(letter.is_ours, kept.papers)):
@@ -42,20 +39,13 @@ def compare_vouchers(letter: Shown) -> Iterator[Finding]:
 
 
 def compare_files(letter: Shown, kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]]) -> Iterator[Finding]:
-    """What the attached files of a letter say about the bundle, by all kinds of papers."""
+    """The findings about the attached files, each in the form which the letter or the bundle names."""
     for attached in letter.kept.attached:
-        yield from _attached(letter, attached, kinds)
-
-
-def _attached(
-    letter: Shown, attached: Attached, kinds: Sequence[Callable[[AttachedFile], Iterator[Finding]]]
-) -> Iterator[Finding]:
-    """The findings about that form of the attachment which the letter or the bundle names."""
-    best: list[Finding] = []
-    for file in letter.files(attached):
-        found = [finding for compare in kinds for finding in compare(file)]
-        if found and (not best or file.is_signed or found[0].standing == "agrees"):
-            best = found
-    if not best and letter.vouched.intersection(map(sha256_hex, attached.ways)):
-        best = [Finding("open", attached.name, "signed as a paper of this match, and written as none is")]
-    yield from best
+        best: list[Finding] = []
+        for file in letter.files(attached):
+            findings = [finding for compare in kinds for finding in compare(file)]
+            if findings and (not best or file.is_signed or findings[0].standing == "agrees"):
+                best = findings
+        if not best and letter.vouched.intersection(map(sha256_hex, attached.ways)):
+            best = [Finding("open", attached.name, "signed as a paper of this match, and written as none is")]
+        yield from best

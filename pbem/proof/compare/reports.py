@@ -1,4 +1,4 @@
-"""What seats were shown: reports, compared by hash, and positions, by what follows from the letters and the rules."""
+"""Reports shown to seats, compared by hash, and positions, compared with those that the rules give."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
     from pbem.proof.compare.index import BundleIndex
     from pbem.proof.compare.letter_facts import AttachedFile
 
-__all__ = ["Positions", "compare"]
-
 STRIDE = 100
-"""Of so many turns, the view of one is kept as long as letters are compared."""
+"""The number of turns of which the view of one is cached while letters are compared."""
 
 
 def compare(file: AttachedFile) -> Iterator[Finding]:
-    """What a file of reports says about the bundle."""
+    """The finding about a file of reports."""
     index = file.letter.index
     document = _document(file, "reports 1")
     if document is None:
@@ -59,7 +57,7 @@ class Positions:
     def __init__(self, index: BundleIndex, told: Sequence[Notice]) -> None:
         self.index = index
         self._milestones: dict[int, dict[int, Match]] = {}
-        """By game and turn, some positions from which the views of later ones can begin."""
+        """Some positions from which the views of later ones can begin, by game and turn."""
         for notice in told:
             turn = notice.match.turn
             if turn and turn % STRIDE == 0 and notice.match.turns:
@@ -73,7 +71,7 @@ class Positions:
         }
 
     def compare(self, file: AttachedFile) -> Iterator[Finding]:
-        """What a file with a position says about the bundle."""
+        """The finding about a file with a position."""
         document = _document(file, "position 1")
         if document is None:
             return
@@ -118,7 +116,7 @@ def _document(file: AttachedFile, kind: str) -> JsonObject | None:
 
 
 def _steps_agree(match: Match, document: JsonObject) -> bool:
-    """Whether the steps of a sealed game are those told; no more of them are looked at than the document has."""
+    """True if the steps of a sealed game are those told; no more of them are looked at than the document has."""
     sealed = document.get("sealed", {})
     if match.sealed_game is None or (isinstance(sealed, dict) and "steps" not in sealed):
         return True
@@ -127,26 +125,20 @@ def _steps_agree(match: Match, document: JsonObject) -> bool:
 
 
 def _step(filed: Filed) -> JsonObject:
-    """What letters tell about a step of a sealed game."""
-    return {
-        "turn": filed.turn,
-        "seat": filed.seat,
-        "step": filed.step,
-        "lines": list(filed.lines),
-        "seq": filed.seq,
-        "head": filed.head,
-    }
+    """A step of a sealed game, as letters tell it."""
+    told = {name: getattr(filed, name) for name in ("turn", "seat", "step", "seq", "head")}
+    return {**told, "lines": list(filed.lines)}
 
 
 def _ends(match: Match, document: JsonObject) -> bool:
-    """Whether reveals were requested only when a sealed game was over; `owes` may be empty for other reasons."""
+    """True if reveals were requested only when a sealed game was over; `owes` may be empty for other reasons."""
     sealed = document.get("sealed")
     owes = sealed.get("owes") if isinstance(sealed, dict) else None
     return not isinstance(owes, list) or not owes or ("reveal" in owes) == match.revealing
 
 
 def _same(told: object, made: object) -> bool:
-    """Whether what was told equals what is made now; a later version may tell more or less, but nothing different."""
+    """True if what was told equals what is made now; a later version may tell more or less, but nothing different."""
     if isinstance(told, dict) and isinstance(made, dict):
         return all(_same(told[key], made[key]) for key in told.keys() & made.keys())
     if isinstance(told, list) and isinstance(made, list):

@@ -1,4 +1,4 @@
-"""What letters show of the match in the server's log, compared with the bundle; and which witnesses saw it there.
+"""The server's log as letters show it, compared with the bundle; and the witnesses that saw the match there.
 
 Implements docs/witnesses.md.
 """
@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import statement
-from pbem.proof.compare.difference import restored
 from pbem.proof.compare.finding import Finding
 from pbem.tlog.checkpoint import Checkpoint
 from pbem.tlog.note import NotANote, Note
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from pbem.proof.compare.letter_facts import Shown
     from pbem.proof.kept import Kept, Logged
 
-__all__ = ["LogCheck"]
-
 
 class LogCheck:
     """The server's log as letters show it, and the witnesses whose cosignatures of it are believed."""
@@ -32,21 +29,18 @@ class LogCheck:
     def __init__(self, index: BundleIndex, witnesses: Sequence[VerifierKey]) -> None:
         self.index = index
         self.witnesses = witnesses
+        self._own = VerifierKey(index.server, LOG, bytes.fromhex(index.key))
         self.witnessed: dict[str, tuple[int, int]] = {}
-        """By witness the last entry of the bundle that it saw, and when first, in seconds since 1970."""
+        """The last entry of the bundle that each witness saw, and when first, in seconds since 1970."""
         self._roots: dict[int, bytes] = {}
-        """By size the root of the log that letters showed first, in a checkpoint that the server signed."""
-
-    @property
-    def _own(self) -> VerifierKey:
-        return VerifierKey(self.index.server, LOG, bytes.fromhex(self.index.key))
+        """The roots that letters showed first in a checkpoint signed by the server, by the size of the log."""
 
     def compare(self, letter: Shown) -> Iterator[Finding]:
-        """What the log that a letter shows says about the server, and each entry in it about the bundle."""
+        """The findings about the log that a letter shows, and about each entry of the match in it."""
         for size in dict.fromkeys(self._forks(letter.kept)):
             forked = "its log forked, or began anew from a backup"
             said = f"{self.index.server} signed two logs of {size} entries with different roots: {forked}"
-            yield Finding("two stories", f"log of {self.index.server}", said + restored(self.index))
+            yield Finding("two stories", f"log of {self.index.server}", said + self.index.restored)
         for logged in letter.kept.logged:
             if (logged.server, logged.match) == self.index.place:
                 yield self._logged(letter.kept, logged)

@@ -218,8 +218,9 @@ def test_a_forced_pass_is_not_asked_for() -> None:
     table = SEALED.begin(options)
     own = SEALED.own(options, 1, SETUPS[1], {}, table)
     assert SEALED.asks(own, table)
-    side = own.side._replace(squares=(-1,) * len(own.side.squares))
-    stuck = own._replace(side=side).ordered({})
+    side = own.state.sides[0]
+    side = side._replace(squares=(-1,) * len(side.squares))
+    stuck = SEALED.ordered(own._replace(state=own.state.with_side(1, side)), {})
     assert not SEALED.asks(stuck, table)
     assert SEALED.orders(stuck, 1) == ""
     assert SEALED.lines(stuck, table, "departs") == ("pass",)

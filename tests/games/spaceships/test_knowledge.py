@@ -115,7 +115,7 @@ def test_a_view_owes_nothing_to_the_other_side_of_the_state(seed: int, which: in
     game = random_players.play("spaceships", Random(seed), raw, 2, 12)
     state = game.states[-1]
     empty = state.sides[1]._replace(setup=setup_of(()), destroyed=0, fired=0, burnt_out=0)
-    blind = state._replace(sides=(state.sides[0], empty))
+    blind = state.with_side(2, empty)
     assert RULES.view(blind, 1, game.reports) == RULES.view(state, 1, game.reports)
     for seat in (1, 2):
         (known,) = RULES.view(state, seat, game.reports)["known"].values()

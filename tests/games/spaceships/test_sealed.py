@@ -327,7 +327,7 @@ def test_a_game_that_an_idle_player_ends_has_no_winner_before_fleets_are_laid_op
     assert position.result == Result(0, (0, 0))
     assert position.turn == 1
     own = SEALED.own(options, 1, setups[1], {1: orders[1]}, position)
-    assert own.turn == 1
+    assert own.state.turn == 1
     for view in (SEALED.own_view(own, position), SEALED.view(position, 1)):
         assert view["over"]
         assert view["entitled"] is None
@@ -401,4 +401,4 @@ def test_each_beam_whose_ends_both_hit_burns_out() -> None:
             own = SEALED.own(options, seat, setups[seat], {1: orders[seat]}, position)
             position = SEALED.enter(position, seat, step, SEALED.lines(own, position, step))
     own = SEALED.own(options, 1, setups[1], {1: orders[1]}, position)
-    assert [ship for ship, _ in own.side.entitled.beams] == [2], "DS3 hit nothing"
+    assert [ship for ship, _ in own.state.sides[0].entitled.beams] == [2], "DS3 hit nothing"
