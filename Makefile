@@ -18,17 +18,17 @@ GAME ?=
 SEALED ?=
 
 demo: venv
-	$(BIN)/python tests/demo.py $(if $(GAME),--game $(GAME)) $(if $(SEALED),--sealed)
+	PYTHONPATH=tests $(BIN)/python -m demo $(if $(GAME),--game $(GAME)) $(if $(SEALED),--sealed)
 
 # Three servers that share a store in PostgreSQL (Debian's, installed if there is none), one of which is killed.
 demo-many: venv
-	.ci/postgresql sh -c '$(BIN)/python tests/demo.py $(if $(GAME),--game $(GAME)) --servers 3 --store "$$PBEM_TEST_POSTGRESQL"'
+	.ci/postgresql sh -c 'PYTHONPATH=tests $(BIN)/python -m demo $(if $(GAME),--game $(GAME)) --servers 3 --store "$$PBEM_TEST_POSTGRESQL"'
 
 check: venv
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/oxlint --deny-warnings --format=unix templates/pages tests/javascript.js
+	$(BIN)/oxlint --deny-warnings --format=unix templates/pages tests/page_scripts/javascript.js
 
 # On two cores at once, each file on one: its costly fixtures are made once. Compiled once, not by each process that a test starts,
 # and the tests once as well, whatever the environment says of files of byte code.
@@ -87,7 +87,7 @@ test-browser: venv
 pictures: venv
 	command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-browser.lock
-	$(BIN)/python tests/pictures.py
+	PYTHONPATH=tests $(BIN)/python -m demo.pictures
 
 # That the tests reach each line and branch of the games' rules and of the life of a match: those tests that come through there.
 # What all of them reach in all rooms: TESTS=tests, and more time.
@@ -107,7 +107,7 @@ OF ?=
 
 mutation: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-mutation.lock
-	nice $(BIN)/python tests/mutation_testing.py --sample $(SAMPLE) --seed $(SEED) $(OF)
+	PYTHONPATH=tests nice $(BIN)/python -m mutation --sample $(SAMPLE) --seed $(SEED) $(OF)
 
 # The documents as a site in build/site, to be read from the folder. A link to a page, section or file that is not there fails.
 docs: venv
@@ -156,7 +156,7 @@ lock:
 
 # The bill of materials in the wheel, after a change of a lock or of the version.
 materials: venv
-	$(BIN)/python tests/bill_of_materials.py
+	PYTHONPATH=tests $(BIN)/python -m judges.bill_of_materials
 
 # For translators: what is said, found anew, brought into the catalogue of every language; what changed is marked fuzzy.
 catalogue: venv

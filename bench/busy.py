@@ -16,8 +16,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from boxes import Inbox
-from hostile_letters import letters as hostile_letters
+from attackers.hostile_letters import letters as hostile_letters
+from in_a_box.boxes import Inbox
 
 from bench import load, servers
 from bench.measure import Goal, Part, ratio_goal

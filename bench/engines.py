@@ -7,7 +7,7 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from clusters import single
+from machines.clusters import single
 
 from bench import load, servers
 from bench.measure import Part, alternate, ratio_goal

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from lives import Smarthost
+from machines.lives import Smarthost
 
 from bench import servers
 from bench.measure import Goal, Part

@@ -11,7 +11,7 @@ import math
 import statistics
 from typing import TYPE_CHECKING, Final
 
-import opponents
+from playing import opponents
 
 from bench.measure import Goal, Part
 from pbem.player.opponent.chance import Chance

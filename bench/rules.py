@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import random_players
+from playing import random_players
 
 import pbem
 from bench.measure import Goal, Part, alternate, median, ratio_goal

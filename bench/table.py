@@ -11,14 +11,14 @@ import time
 from typing import TYPE_CHECKING
 
 import structlog
-from referee import ANN, BOB, START, Referee, body, form_in
+from in_a_box.referee import ANN, BOB, START, Referee, body, form_in
 
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
     from pbem.games import State
 

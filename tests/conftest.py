@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 import structlog
+from data.material import EXAMPLES, ODD, SIGNED, mails
 from hypothesis import settings
-from material import EXAMPLES, ODD, SIGNED, mails
-from stores import NEEDS_POSTGRESQL
+from in_a_box.stores import NEEDS_POSTGRESQL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, MutableMapping

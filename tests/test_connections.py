@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Die
+from in_a_box.referee import Die
 
 from pbem.player.browser import Port
 from pbem.player.mail_in import LmtpListener

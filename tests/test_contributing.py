@@ -60,7 +60,7 @@ REFEREE = """
 import tempfile
 from datetime import timedelta
 from pathlib import Path
-from referee import Referee, body
+from in_a_box.referee import Referee, body
 referee = Referee(Path(tempfile.mkdtemp()))
 """
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 from unittest.mock import Mock
 
 import pytest
-from boxes import Outbox
-from referee import Referee, body, known
-from stores import connection
+from in_a_box.boxes import Outbox
+from in_a_box.referee import Referee, body, known
+from in_a_box.stores import connection
 
 from pbem.config.mail import Delivery
 from pbem.desk import match_archive

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from lives import End, Figures, Table
+from machines.deaths import End
+from machines.lives import Figures, Table
 
 from pbem.failpoints import ALL
 from pbem.proof.signed_letters import Letters

@@ -8,22 +8,23 @@ import subprocess
 import sys
 from pathlib import Path
 
-import demo_sealed
 import pytest
-from post_office import Trouble
-from referee import Die
+from demo import demo_sealed
+from in_a_box.referee import Die
+from judges import sentences
+from machines.post_office import Trouble
 
 from pbem.match.sealed_documents import PaperPlace
 from pbem.player.secret_vault import Secrets, SecretVault
 from pbem.store.database import Database
 from pbem.store.vault import create_key
 
-DEMO = Path(__file__).with_name("demo.py")
+TESTS = Path(__file__).parent
 
 
 def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(DEMO), "--keep", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    command = [sys.executable, "-m", "demo", "--keep", str(folder), *arguments]
+    return subprocess.run(command, cwd=TESTS, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_somebody_registers_proposes_to_the_house_and_plays_to_the_end(shown: st
 
 
 def test_the_boards_are_shown_and_the_proof_holds(shown: str) -> None:
-    assert "house's space, as you know it" in shown
+    assert sentences.S_SPACE_AS_YOU_KNOW_IT.format("house") in shown
     assert "m1: verified: " in shown
     assert "game 1: the record replays" in shown
     assert "house played blind, at level 2" in shown

@@ -24,12 +24,13 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hostile_letters import letters as hostile_letters
-from hostile_letters import plain
-from house import deliver
-from lives import MAILBOX, SERVER, Figures, Player, Server, Smarthost, Table, children
-from material import KEYS
-from referee import body
+from attackers.hostile_letters import letters as hostile_letters
+from attackers.hostile_letters import plain
+from data.material import KEYS
+from in_a_box.referee import body
+from judges import sentences
+from machines.house import deliver
+from machines.lives import MAILBOX, SERVER, Figures, Player, Server, Smarthost, Table, children
 
 from pbem.config.limits import Limits
 from pbem.desk.reading import Question, find
@@ -116,7 +117,7 @@ def registered(server: Server, smarthost: Smarthost) -> Player:
     for _ in range(2):
         assert server.send(player.outgoing.pop(), player.address).startswith("250")
         player.receive(smarthost.arrivals.get(timeout=120)[1])
-    assert any("You are registered as ann." in body(letter) for letter in player.letters.values())
+    assert any(sentences.YOU_ARE_REGISTERED_AS_X.format("ann") in body(letter) for letter in player.letters.values())
     return player
 
 

@@ -11,7 +11,7 @@ import zipfile
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from material import WHEEL, of_checkout
+from data.material import WHEEL, of_checkout
 
 ROOT = Path(__file__).parent.parent
 PATTERNS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from material import ODD, mails
+from data.material import ODD, mails
 
 ROW = re.compile(r"\| `([^`]+)` \| (.+) \|")
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from referee import Mailbox, Openings, Referee
-from stores import connection
+from in_a_box.referee import Mailbox, Openings, Referee
+from in_a_box.stores import connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from patterns import called, hostile, modules, superlinear, used, users
+from attackers.patterns import called, hostile, modules, superlinear, used, users
 
 from pbem import identity
 from pbem.i18n import LANGUAGES

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-import pictures
 import pytest
+from demo import pictures
 
 README = (pictures.ROOT / "README.md").read_text("utf-8")
 NEWER = "what this picture shows has changed: run `make pictures`, and look at it"

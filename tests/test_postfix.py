@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiosmtpd.smtp import SMTP
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import ANN, BOB, Letters, Mailbox, confirming, form_in
+from in_a_box.referee import ANN, BOB, Letters, Mailbox, confirming, form_in
+from judges import sentences
 
 from pbem.desk.strangers import EACH
 from pbem.identity import authres, ssh
@@ -315,7 +316,7 @@ def test_a_registration_a_turn_and_a_bounce_pass_through_postfix_both_ways(town:
     for person in (ann, bob):
         town.send(person, f"register {person.name}\n{ssh.public(person.key)} {person.name}@home\n", sign=False)
         town.send(person, confirming(person))
-        assert "You are registered" in person.text
+        assert sentences.YOU_ARE_REGISTERED in person.text
     town.send(ann, "new spaceships with bob\nserver play.example\nplayer ann\nend\n")
     town.until_letter(bob, "proposes a match to you")
     town.send(bob, form_in(bob.text, "accept", lines=1))

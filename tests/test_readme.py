@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from post_office import PATIENCE, SERVER, PostOffice, Servers
+from judges import sentences
+from machines.post_office import PATIENCE, SERVER, PostOffice, Servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -194,6 +195,6 @@ def test_play(checkout: Path) -> None:
         run(checkout, register.replace("anna@", "bob@"), home="bobs-home")  # somebody to play with
         assert f"You are anna on {SERVER}" in run(checkout, register)
         told = run(checkout, new, "y\n")
-        assert "new spaceships with bob" in told
+        assert sentences.NEW_SPACESHIPS_WITH_BOB in told
         assert "others have not agreed yet" in told
         assert "m1" in run(checkout, "pbem play")

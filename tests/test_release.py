@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from material import of_checkout
+from data.material import of_checkout
 
 pytestmark = of_checkout
 ROOT = Path(__file__).parents[1]

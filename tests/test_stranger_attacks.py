@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from domains import Domain, rsa_key
-from office import Office, serve
-from referee import SERVER, Referee, body
-from stores import connection
+from in_a_box.referee import SERVER, Referee, body
+from in_a_box.stores import connection
+from judges import sentences
+from machines.office import Office, serve
+from signing.domains import Domain, rsa_key
 from structlog.testing import capture_logs
 
 from pbem.desk.strangers import EACH
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SPAM = "BUY-MY-PILLS"
 EVE = "eve@elsewhere.example"
@@ -97,7 +98,7 @@ def test_a_letter_to_others_is_none_to_us_because_somebody_says_so_above_it(refe
     for number in range(8):
         referee.deliver(f"X-{SPAM}: {number}\r\n{more}".encode() + raw, zoe.address)
     assert 0 < len(zoe.letters) <= EACH
-    assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters)
+    assert all(sentences.NOTHING_SHOWS_THAT_THIS_LETTER in body(letter) for letter in zoe.letters)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def test_a_letter_to_others_is_none_to_us_because_they_are_called_like_us(refere
         letter = referee.raw(zoe, f"games\n# {number}\n").replace(f"To: pbem@{SERVER}".encode(), f"To: {to}".encode())
         referee.deliver(home.sign(letter, referee.now), zoe.address)
     assert len(zoe.letters) == EACH
-    assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters)
+    assert all(sentences.NOTHING_SHOWS_THAT_THIS_LETTER in body(letter) for letter in zoe.letters)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_a_letter_to_us_that_its_domain_signed_is_answered_in_full_once(
         referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, zoe.address)
     assert "> games" in body(zoe.letters[0])
     assert len(zoe.letters) == 1 + EACH
-    assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters[1:])
+    assert all(sentences.NOTHING_SHOWS_THAT_THIS_LETTER in body(letter) for letter in zoe.letters[1:])
     # Another letter is another one.
     referee.deliver(home.craft(referee.raw(zoe, "games\n"), headers=("message-id", *headers)), zoe.address)
     assert "> games" in zoe.text
@@ -166,7 +167,7 @@ def test_an_rsa_signature_has_one_writing(referee: Referee) -> None:
     for number in (int.from_bytes(octets), int.from_bytes(octets) + modulus):
         other = base64.b64encode(number.to_bytes(132))
         referee.deliver(raw.replace(found[1], other), zoe.address)
-    assert all("Nothing shows that this letter" in body(letter) for letter in zoe.letters)
+    assert all(sentences.NOTHING_SHOWS_THAT_THIS_LETTER in body(letter) for letter in zoe.letters)
     referee.deliver(raw.replace(found[1], b" ".join([found[1][:40], found[1][40:]])), zoe.address)
     assert "> games" in zoe.text
 
@@ -298,7 +299,7 @@ def test_an_opponent_has_us_write_no_letters_without_end(referee: Referee, texts
         for text in texts:
             referee.send(ann, f"{text}\n# {number}\n")
     assert 0 < len(bob.letters) - before <= 20
-    assert "20 times a day; try again tomorrow" in " ".join(ann.text.split())
+    assert sentences.TIMES_A_DAY_TRY_AGAIN_TOMORROW.format(20) in " ".join(ann.text.split())
     # What decides the game is never refused for that.
     referee.send(ann, "resign m1 match\n")
     assert "Refused" not in ann.text

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from domains import Domain, rsa_key
-from referee import MAIL_SERVER, Referee
+from in_a_box.referee import MAIL_SERVER, Referee
+from signing.domains import Domain, rsa_key
 
 from pbem.desk.reading import InProcess
 from pbem.desk.strangers import EACH

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from bill_of_materials import BILL, bill
 from click.testing import CliRunner
-from material import WHEEL, of_checkout
+from data.material import WHEEL, of_checkout
+from judges.bill_of_materials import BILL, bill
 
 from pbem.cli.command_table import COMMANDS
 from pbem.cli.group import group

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from desk_thread import OwnThread
+from machines.desk_thread import OwnThread
 
 from pbem.config.limits import Limits
 from pbem.config.mail import ListenerConfig

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from page_drawings import compare_drawings
+from page_scripts.drawings import compare_drawings
 
 from pbem.games import GAMES
 from pbem.pages import page, told

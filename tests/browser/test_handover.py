@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from in_a_box.referee import SERVER, Die
 from playwright.sync_api import expect
-from referee import SERVER, Die
 
 from pbem.pages import Home, composer, fragment
 from pbem.pages.handover import handover

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from in_a_box.referee import Referee
 from letters.test_html import letters, played, render
 from PIL import Image, ImageChops, ImageFilter, ImageStat
-from referee import Referee
 
 from pbem.games import GAMES
 

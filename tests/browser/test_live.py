@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from by_hand import Letter, Player, agree, new_player, register
-from post_office import SERVER, PostOffice, Servers
+from machines.by_hand import Letter, Player, agree, new_player, register
+from machines.post_office import SERVER, PostOffice, Servers
 
 from pbem.pages import Home, composer, fragment
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from page_rules import compare_orders, compare_setups
+from page_scripts.rules import compare_orders, compare_setups
 
 from pbem.games import GAMES
 from pbem.pages import composer

@@ -12,10 +12,11 @@ import msgspec
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
-from honest import accused
-from random_players import PLAYERS, sensible_orders
-from referee import SERVER, Referee, body, form_in
-from sealed_seats import SealedSeat, document
+from in_a_box.referee import SERVER, Referee, body, form_in
+from in_a_box.sealed_seats import SealedSeat, document
+from judges import sentences
+from judges.honest import accused
+from playing.random_players import PLAYERS, sensible_orders
 
 from pbem.games import GAMES, rules
 from pbem.pages import Home, composer, fragment
@@ -288,7 +289,7 @@ def test_a_crafted_link_gets_no_secrets(referee: Referee, opened: Opened) -> Non
     browser.link = fragment(crafted)
     browser.open(crafted)
     page.locator("#mail").click()
-    assert "the game goes on" in page.locator("#twice").inner_text()
+    assert sentences.THE_GAME_GOES_ON in page.locator("#twice").inner_text()
     assert not page.locator("#form").input_value()
     kept = page.evaluate("Object.values(localStorage).join(' ')")
     other = {**found, "seat": 1, "player": "ann", "sealed": {**found["sealed"], "note": None}}

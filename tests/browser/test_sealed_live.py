@@ -11,12 +11,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from browser.test_sealed import DECIDE, HOME
 from browser.waiting import until
-from bulletins import bulletin
-from by_hand import Letter, Player, new_player
-from demo import Terminal
-from post_office import PATIENCE, PBEM, SERVER, PostOffice, Servers
-from random_players import random_setup, sensible_orders
-from sealed_seats import document
+from demo.whole_match import Terminal
+from in_a_box.bulletins import bulletin
+from in_a_box.sealed_seats import document
+from machines.by_hand import Letter, Player, new_player
+from machines.post_office import PATIENCE, PBEM, SERVER, PostOffice, Servers
+from playing.random_players import random_setup, sensible_orders
 
 from pbem.games import rules
 from pbem.pages import composer, fragment

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 from click.testing import CliRunner
-from house import TEXT, House, configured, deliver, run
+from in_a_box.referee import Referee
+from in_a_box.stores import file_of, of_sqlite
+from machines.house import TEXT, House, configured, deliver, run
 from msgspec.structs import replace
-from referee import Referee
-from stores import file_of, of_sqlite
 
 from pbem.cli.group import group
 from pbem.config.mail import Dkim, ListenerConfig

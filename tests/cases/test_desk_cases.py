@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
-from lives import Server
-from material import KEYS, SIGNED
-from referee import Mailbox, Referee, body, sent_from
+from data.material import KEYS, SIGNED
+from in_a_box.referee import Mailbox, Referee, body, sent_from
+from judges import sentences
+from machines.lives import Server
 
 from pbem import identity
 from pbem.config.limits import Limits
@@ -140,9 +141,9 @@ def test_case_18_what_programs_make_of_a_text(referee: Referee) -> None:
     flowed = form.replace("orders m1 turn 1\n", "orders m1 \nturn 1\n")
     mangled = "\ufeff" + flowed.replace("player ann", "player\u00a0ann").replace("\nend\n", "  \n\nend\n") + armor
     told = orders_as(referee, ann, mangled, "Content-Type: text/plain; charset=utf-8; format=flowed\r\n")
-    assert "Your orders for turn 1 stand, revision 1:\n\n  Rv5" in told
+    assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}:\n\n  Rv5" in told
     referee.send(ann, ann.filled("orders", "R\u200bv4", rev=2))
-    assert "Your orders for turn 1 stand, revision 2:\n\n  Rv4" in ann.text
+    assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 2)}:\n\n  Rv4" in ann.text
     for looks, is_shown in (
         ("\u041ev5", "\\u041ev5"),
         ("\u201cRv5\u201d", "\\u201cRv5\\u201d"),
@@ -152,14 +153,14 @@ def test_case_18_what_programs_make_of_a_text(referee: Referee) -> None:
         refusal = ann.text.partition("nothing was changed")[2]
         assert f"line 6: `{is_shown}`" in refusal
         assert refusal.isascii()
-    assert "Your orders stand, revision 2:\n\n  Rv4" in status(referee, ann)
+    assert f"{sentences.YOUR_ORDERS_STAND_REVISION.format(2)}:\n\n  Rv4" in status(referee, ann)
 
 
 def test_case_18_html_only(referee: Referee) -> None:
     ann = referee.registered("ann")
     told = orders_as(referee, ann, "<p>Hello there!</p>\n", "Content-Type: text/html; charset=utf-8\r\n")
     assert "  Hello there!\n" in told
-    assert "as HTML only" in " ".join(told.split())
+    assert sentences.AS_HTML_ONLY in " ".join(told.split())
 
 
 def test_case_19_quotes_signatures_and_footers(referee: Referee) -> None:
@@ -167,13 +168,13 @@ def test_case_19_quotes_signatures_and_footers(referee: Referee) -> None:
     signed = referee.signed(ann, ann.filled("orders", "Rv5"))
     footer = "-- \nresign m1 match\n______\nlist footer: resign m1 match\n"
     told = orders_as(referee, ann, f"> resign m1 match\n\nresign m1 match\n\n{signed}\n{footer}")
-    assert "Your orders for turn 1 stand" in told
+    assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in told
     assert "You resigned" not in told
     assert "No orders" not in status(referee, ann)
     inside = ann.filled("orders", "Rv4", rev=2) + "\nHello there!\n-- \nresign m1 match\n"
     referee.send(ann, inside)
-    assert "Your orders for turn 1 stand, revision 2" in ann.text
-    assert "Not understood, and ignored:" in ann.text
+    assert sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 2) in ann.text
+    assert sentences.NOT_UNDERSTOOD_AND_IGNORED in ann.text
     assert "Hello there!" in ann.text
     assert "Turn 1" in status(referee, ann) or "turn 1" in status(referee, ann)
 
@@ -186,7 +187,7 @@ def test_case_20_half_valid_orders(referee: Referee) -> None:
     assert "`gx3`" in refusal
     assert "`sRv1`" in refusal
     assert "Gv1" not in refusal
-    assert "Your orders stand, revision 1:\n\n  Rv5" in status(referee, ann)
+    assert f"{sentences.YOUR_ORDERS_STAND_REVISION.format(1)}:\n\n  Rv5" in status(referee, ann)
 
 
 def test_case_21_forged_letters(referee: Referee) -> None:
@@ -209,8 +210,8 @@ def test_case_21_forged_letters(referee: Referee) -> None:
         referee.deliver(referee.raw(ann, referee.signed(mallory, orders), headers=same_provider), ann.address)
     assert len(ann.letters) == before + 10
     referee.deliver(referee.raw(ann, orders, headers=same_provider), ann.address)
-    assert "must be signed" in ann.text
-    assert "You have submitted no orders." in status(referee, ann)
+    assert sentences.MUST_BE_SIGNED in ann.text
+    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in status(referee, ann)
     assert not mallory.letters
 
 
@@ -231,8 +232,8 @@ def test_case_22_another_players_key(referee: Referee) -> None:
     with structlog.testing.capture_logs() as logs:
         referee.deliver(referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5"))), ann.address)
     assert "signature unknown key, noticed" in [entry.get("outcome") for entry in logs]
-    assert "You have submitted no orders." in status(referee, ann)
-    assert "You have submitted no orders." in status(referee, bob)
+    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in status(referee, ann)
+    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in status(referee, bob)
 
 
 def test_case_23_replay(referee: Referee) -> None:
@@ -244,22 +245,22 @@ def test_case_23_replay(referee: Referee) -> None:
     for sender in (ann.address, bob.address):
         before = status(referee, ann)
         referee.deliver(old.replace(b"Message-ID: <", b"Message-ID: <again."), sender)
-        assert "Refused; nothing was changed." in ann.text
+        assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
         assert status(referee, ann) == before
     text = ann.filled("orders", "Rv4")
     for old_text, new_text in (("turn 2", "turn 1"), ("prev ", "prev 0"), ("rev 1", "rev 0"), ("m1", "m2")):
         referee.send(ann, text.replace(old_text, new_text, 1))
-        assert "Refused; nothing was changed." in ann.text, new_text
+        assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text, new_text
     referee.send(ann, text)
     stands = status(referee, ann)
     referee.send(ann, text)
-    assert "Your orders for turn 2 stand, revision 1" in ann.text
+    assert sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(2, 1) in ann.text
     assert status(referee, ann) == stands
     higher = text.replace("rev 1", "rev 3").replace("Rv4", "Rv3")
     referee.send(ann, higher)
     stands = status(referee, ann)
     referee.send(ann, text.replace("\nrev 1", "\nrev 2").replace("Rv4", "Rv2"))
-    assert "Refused; nothing was changed." in ann.text
+    assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
     assert status(referee, ann) == stands
 
 
@@ -276,10 +277,10 @@ def test_case_23_replay(referee: Referee) -> None:
 def test_case_24_what_headers_say_of_themselves(referee: Referee, head: str) -> None:
     ann, _ = referee.begun(SMALL, SETUPS)
     referee.deliver(referee.raw(ann, ann.filled("orders", "Rv5"), headers=head), ann.address)
-    assert "Nothing shows that this letter came from you" in ann.text
+    assert sentences.NOTHING_SHOWS_THAT_THIS_LETTER_CAME in ann.text
     referee.deliver(referee.raw(ann, ann.filled("orders", "Rv5"), headers=sent_from(ann.address) + head), ann.address)
-    assert "must be signed" in ann.text
-    assert "You have submitted no orders." in status(referee, ann)
+    assert sentences.MUST_BE_SIGNED in ann.text
+    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in status(referee, ann)
 
 
 def test_case_24_dkim_with_a_length() -> None:
@@ -362,7 +363,7 @@ def test_case_30_the_deadline_race(referee: Referee) -> None:
     referee.running.tick(referee.now)
     referee.work()
     assert "strike    Rv5  miss" in body(ann.find("turn 1"))
-    assert "nothing was changed" in ann.text
+    assert sentences.NOTHING_WAS_CHANGED in ann.text
     referee.send(ann, ann.filled("orders", "Rv4"))
     referee.send(bob, bob.filled("orders", "final"))
     early = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv3", rev=2)))

@@ -18,11 +18,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import certificate
 import pytest
-from house import Echo, House, configured, run
-from lives import End, Server, Smarthost
-from office import HELLO, TEXT, Office, serve
+from machines import certificate
+from machines.deaths import End
+from machines.house import Echo, House, configured, run
+from machines.lives import Server, Smarthost
+from machines.office import HELLO, TEXT, Office, serve
 from structlog.testing import capture_logs
 
 from pbem.config.limits import Limits

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from lives import End, Server, Smarthost
+from machines.deaths import End
+from machines.lives import Server, Smarthost
 
 from pbem.config.mail import Delivery
 from pbem.smtp.delivery import retry_time

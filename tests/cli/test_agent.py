@@ -8,11 +8,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import random_players
-from owners import RAW, Owner, propose
-from referee import SERVER, Referee
-from table import TO
-from terminal import Terminal
+from in_a_box.owners import RAW, Owner, propose
+from in_a_box.referee import SERVER, Referee
+from in_a_box.table import TO
+from in_a_box.terminal import Terminal
+from playing import random_players
 
 from pbem.cli.agent import _typed
 from pbem.cli.play.foundation import PlayTable

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import Letters, Mailbox, confirming, form_in
+from in_a_box.referee import Letters, Mailbox, confirming, form_in
+from judges import sentences
 
 from pbem.cli.group import group
 from pbem.config.file import faults, load
@@ -113,7 +114,7 @@ def test_two_people_on_one_machine_register_and_begin_a_match(home: Path, monkey
         for person in (ann, bob):
             house.send(person, f"register {person.name}\n{ssh.public(person.key)} {person.name}@home\n")
             house.send(person, confirming(person))
-            assert "You are registered" in person.text
+            assert sentences.YOU_ARE_REGISTERED in person.text
         house.send(ann, f"new spaceships with bob\nserver {SERVER}\nplayer ann\nend\n")
         until(lambda: "proposes a match" in str(house.letters(bob)[-1]["Subject"]))
         house.send(bob, form_in(bob.text, "accept", lines=1))

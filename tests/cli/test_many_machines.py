@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from referee import Referee
-from stores import of_postgresql, place
+from in_a_box.referee import Referee
+from in_a_box.stores import of_postgresql, place
 
 from pbem.cli.group import group
 from pbem.store_place import PostgresqlAddress

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import ANN, SERVER, START, Referee
+from in_a_box.referee import ANN, SERVER, START, Referee
+from judges import sentences
 
 from pbem.cli.group import group
 from pbem.proof.signed_letters import Letters
@@ -177,7 +178,7 @@ def test_a_log_is_not_forgotten_before_its_note_is_printed(house: House, monkeyp
 def test_status_says_how_the_server_stands(house: House) -> None:
     text = house.run("status")
     assert "play.example, generation 1" in text
-    assert "does not run" in text
+    assert sentences.DOES_NOT_RUN in text
     assert "1 aside" in text
     assert "unreachable  bob, since 2026-03-01 12:00 UTC" in text
     assert "1 playing" in text
@@ -249,8 +250,8 @@ def test_without_a_daemon_the_desk_is_opened_for_a_moment(house: House) -> None:
     assert "m1 is paused." in house.run("match", "pause", "m1", "--reason", "a trip")
     assert house.found("match", "list")[0]["paused"]
     assert "reason a trip" in house.run("match", "show", "1")
-    assert "the match is paused" in house.run("match", "pause", "m1", "--reason", "again", status=1)
-    assert "there is no match m7" in house.run("match", "end", "m7", "--reason", "x", "--yes", status=1)
+    assert sentences.AS_THE_MATCH_IS_PAUSED in house.run("match", "pause", "m1", "--reason", "again", status=1)
+    assert f"{sentences.THERE_IS_NO_MATCH} m7" in house.run("match", "end", "m7", "--reason", "x", "--yes", status=1)
     assert "m1 is closed." in house.run("match", "end", "m1", "--reason", "enough", "--yes")
     house.run("doctor", "--no-mail", status=1)
     with Lock(house.store):
@@ -341,7 +342,7 @@ def test_a_backup_of_another_server_is_refused(house: House) -> None:
     (house.folder / "keys" / "store.key").write_text("11" * 32)
     assert "store.key is not the key of this store" in house.run("restore", str(backup), "--yes", status=1)
     assert house.store.read_bytes() == before
-    assert "does not open" in house.run("inbox", "show", "1", "--secrets", status=1)
+    assert sentences.DOES_NOT_OPEN in house.run("inbox", "show", "1", "--secrets", status=1)
 
 
 def test_the_doctor_finds_what_was_changed_by_hand(house: House) -> None:
@@ -452,7 +453,7 @@ def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
         "missing.pem",
     ):
         assert f"{words}" in text
-    assert "nobody is told" in text
+    assert sentences.NOBODY_IS_TOLD in text
 
 
 @pytest.mark.parametrize("command", ["check-config", "serve"])

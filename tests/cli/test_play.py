@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 import pytest
-from bulletins import FIELD
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from domains import Domain, rsa_key
-from referee import Referee, new
-from table import ANN, BOB, SMALL
-from terminal import Terminal
+from in_a_box.bulletins import FIELD
+from in_a_box.referee import Referee, new
+from in_a_box.table import ANN, BOB, SMALL
+from in_a_box.terminal import Terminal
+from judges import sentences
+from signing.domains import Domain, rsa_key
 
 from pbem.cli.play.foundation import PlayTable
 from pbem.match.transcript import announcement, canonical, sha256_hex
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
     from pbem.json_object import JsonObject
     from pbem.player.correspondence.judge import Judged
@@ -82,7 +83,7 @@ def test_a_match_from_the_proposal_to_the_proof(terminal: Terminal) -> None:
     bob = agreed(terminal)
     shown = terminal("m1")
     assert "setup of game 1: your move, until" in shown
-    assert "Your fleet may be any ships whose costs add up to exactly 3." in shown
+    assert sentences.YOUR_FLEET_MAY_BE_ANY_SHIPS.format(3) in shown
     referee.send(bob, bob.filled("setup", BOB))
     shown = terminal("setup", "m1", "MD Rv1 Rv2", "--yes", status=1)
     assert "Not legal; nothing was signed or sent:" in shown
@@ -91,8 +92,8 @@ def test_a_match_from_the_proposal_to_the_proof(terminal: Terminal) -> None:
     assert "your setup\n  MD Rv1 Rv2 Rv3\n" in terminal("m1", ANN, "--yes")
     shown = terminal("m1")
     assert "Answered: setup m1 game 1: done." in shown
-    assert "bob's space, as you know it" in shown.lower()
-    assert "In turn 1 you may order" in shown
+    assert sentences.S_SPACE_AS_YOU_KNOW_IT.format("bob") in shown.lower()
+    assert sentences.IN_TURN_YOU_MAY_ORDER.format(1) in shown
     for cell in ("Rv1", "Rv3", "Bz5"):
         referee.turn((bob, ""))
         shown = terminal("m1", cell, "--final", "--yes")
@@ -135,13 +136,13 @@ def test_the_rest_of_the_language(terminal: Terminal) -> None:
     terminal("press", "m1", "Good", "luck!", "--yes")
     assert "Good luck!" in bob.text
     terminal("draw", "m1", "offer", "--yes")
-    assert "offers a draw" in bob.text
+    assert sentences.OFFERS_A_DRAW in bob.text
     terminal.referee.send(bob, "draw m1 decline\n")
     assert "declines" in terminal("letter", "m1")
     terminal("ask", "list", "open")
     assert "Answered: list open: done." in terminal()
     terminal("new", "dueling-masters", "bob", "pace: 3d", "--yes")
-    assert "proposes a match" in bob.text
+    assert sentences.PROPOSES_A_MATCH in bob.text
     assert "proposed; others have not agreed yet" in terminal()
     terminal("withdraw", "m2", "--yes")
     terminal("resign", "m1", "--whole", "--yes")
@@ -407,8 +408,8 @@ def test_of_a_proposal_it_is_shown_who_is_a_program(terminal: Terminal) -> None:
 
 def test_when_it_is_over_nothing_may_be_ordered(terminal: Terminal) -> None:
     begun(terminal)
-    assert "In turn 1 you may order" in terminal("m1")
+    assert sentences.IN_TURN_YOU_MAY_ORDER.format(1) in terminal("m1")
     terminal("resign", "m1", "--whole", "--yes")
     shown = terminal("m1")
     assert "closed: bob won" in shown
-    assert "you may order" not in shown
+    assert sentences.YOU_MAY_ORDER not in shown

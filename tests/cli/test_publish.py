@@ -8,9 +8,10 @@ import re
 import zlib
 from typing import TYPE_CHECKING
 
-import witnessed
 from click.testing import CliRunner, Result
-from referee import Referee, attachment
+from in_a_box import witnessed
+from in_a_box.referee import Referee, attachment
+from judges import sentences
 
 from pbem.cli.group import group
 from pbem.proof import bundle
@@ -69,7 +70,7 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"PK")
     done = CliRunner().invoke(group, ["publish", str(path)])
     assert done.exit_code == 1
-    assert "not a bundle" in done.stderr
+    assert sentences.NOT_A_BUNDLE in done.stderr
 
 
 def test_a_page_carries_what_kept_letters_show_of_the_log(tmp_path: Path) -> None:

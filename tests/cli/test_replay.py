@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from material import EXAMPLES
+from data.material import EXAMPLES
 
 from pbem.cli.command_table import COMMANDS
 from pbem.cli.group import group

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
     NoEncryption,
     PrivateFormat,
 )
-from material import KEYS
+from data.material import KEYS
 
 from pbem import identity
 from pbem.cli.sign import sign

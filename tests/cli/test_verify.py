@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-import witnessed
 from click.testing import CliRunner
-from referee import Referee, attachment
+from in_a_box import witnessed
+from in_a_box.referee import Referee, attachment
+from judges import sentences
 
 from pbem.cli.verify import verify
 from pbem.proof import bundle
@@ -175,7 +176,7 @@ class TestLettersAgainstABundle:
         status, lines = run(str(other), "--against", str(proof.parent / "last.eml"))
         assert status == 1
         said = "\n".join(lines)
-        assert "the match is closed <" in said.partition("two stories: ")[2].partition("\n")[0]
+        assert f"{sentences.THE_MATCH_IS_CLOSED} <" in said.partition("two stories: ")[2].partition("\n")[0]
         assert "play.example signed two different entries 8 of m1" in said
         assert "Letters that prove that the server told two stories: 1" in said
         assert lines[-1] == "The bundle is valid on its own, but the letters contradict it."

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from post_office import PBEM
+from machines.post_office import PBEM
 
 from pbem.cli.witness import witness
 from pbem.player import signing, witness_http

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from german import is_twin
-from honest import accused
-from referee import Openings, Referee
-from unlocked import watched
+from in_a_box.referee import Openings, Referee
+from judges.german import is_twin
+from judges.honest import accused
+from judges.unlocked import watched
 
 from pbem.desk.letter_writer import LetterWriter
 from pbem.letters.draft import TemplateText

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from golden import reads_like
-from referee import Referee, attachment, body, form_in, whole_sentence
+from in_a_box.inquiries import proved, types
+from in_a_box.referee import Referee, attachment, body, form_in, whole_sentence
+from judges import sentences
+from judges.golden import reads_like
 
 from pbem.match.record import read, replay
 from pbem.proof import bundle
@@ -16,7 +17,7 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3\nsettle: 0"
 ANN = "MD Rv1 Rv2 Rv3"
@@ -28,18 +29,6 @@ def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
     return referee.begun(f"{SMALL}\n{options}", (ANN, BOB))
 
 
-def types(referee: Referee) -> list[str]:
-    rows = referee.database.execute("SELECT entry FROM entries WHERE match = 1 ORDER BY seq")
-    return [json.loads(row[0])["type"] for row in rows]
-
-
-def proved(referee: Referee, person: Mailbox) -> list[str]:
-    referee.send(person, "transcript m1\n", sign=False)
-    checks = list(verify(attachment(person.last, ".zip"), Letters))
-    assert all(check.holds for check in checks), checks[-1]
-    return [check.found for check in checks]
-
-
 class TestDraws:
     def test_offered_and_accepted(self, referee: Referee) -> None:
         ann, bob = begun(referee)
@@ -49,9 +38,9 @@ class TestDraws:
         reads_like(bob.last, "agreements/draw-offered")
         form = form_in(bob.text, "draw")
         referee.send(bob, form.replace("prev ", "prev 0"))
-        assert "Refused; nothing was changed." in bob.text
+        assert sentences.REFUSED_NOTHING_WAS_CHANGED in bob.text
         referee.send(bob, form)
-        assert "All agree to a draw." in bob.text
+        assert sentences.ALL_AGREE_TO_A_DRAW in bob.text
         reads_like(ann.find("the end"), "agreements/draw-end")
         said_once = body(ann.find("the end")).partition("the match is closed")[0]
         assert said_once.count("ann 3") == 1
@@ -67,7 +56,7 @@ class TestDraws:
         referee.send(bob, "draw m1 decline\n")
         reads_like(ann.last, "agreements/draw-declined")
         referee.send(bob, "draw m1 accept\n")
-        assert "there is no such offer" in bob.text
+        assert sentences.THERE_IS_NO_SUCH_OFFER in bob.text
         referee.turn((ann, "Rv1"), (bob, ""))
         assert types(referee)[-1] == "turn"
 
@@ -76,7 +65,7 @@ class TestDraws:
         referee.send(ann, "draw m1 offer\n")
         referee.turn((ann, "Rv1"), (bob, ""))
         referee.send(bob, "draw m1 accept\n")
-        assert "there is no such offer" in bob.text
+        assert sentences.THERE_IS_NO_SUCH_OFFER in bob.text
         referee.send(ann, "draw m1 offer # again\n")
         referee.read_cold()
         referee.send(bob, "draw m1 accept # now\n")
@@ -89,14 +78,14 @@ class TestDraws:
         referee.send(ann, "draw m1 offer\n")
         referee.send(bob, "draw m1 offer\n")
         assert types(referee)[-3:] == ["draw", "ended", "revealed"], "two offers are an agreement"
-        assert "send your setup" in str(bob.last["Subject"]) or bob.find("game 2, send your setup")
+        assert sentences.SEND_YOUR_SETUP_WITHIN in str(bob.last["Subject"]) or bob.find("game 2, send your setup")
         found = proved(referee, ann)
         assert "game 1 ended: winner 0, scores [3, 3], agreement" in found
 
     def test_what_makes_no_sense_is_refused(self, referee: Referee) -> None:
         ann, bob = referee.agreed(SMALL)
         referee.send(ann, "draw m1 offer\n")
-        assert "no game has begun" in ann.text
+        assert sentences.NO_GAME_HAS_BEGUN in ann.text
         referee.send(ann, ann.filled("setup", ANN))
         referee.send(bob, bob.filled("setup", BOB))
         for text, said in (
@@ -111,7 +100,7 @@ class TestDraws:
             referee.send(ann, f"{text}\n")
             assert said in ann.text, text
         referee.send(bob, "draw m1 accept\n", sign=False)
-        assert "must be signed" in bob.text
+        assert sentences.MUST_BE_SIGNED in bob.text
 
     def test_the_same_letter_again_offers_nothing(self, referee: Referee) -> None:
         ann, bob = begun(referee)
@@ -121,12 +110,12 @@ class TestDraws:
         referee.send(ann, offer)
         assert "Offered" in ann.text
         referee.send(ann, offer)
-        assert "is not obeyed twice" in ann.text
+        assert sentences.IS_NOT_OBEYED_TWICE in ann.text
         referee.send(ann, f"Hello!\n{offer}")
-        assert "you have already made this offer" in ann.text
+        assert sentences.YOU_HAVE_ALREADY_MADE_THIS_OFFER in ann.text
         referee.turn((ann, "Rv1"), (bob, ""))
         referee.send(ann, f"Hello again!\n{offer}")
-        assert "turn 1 is over; turn 2 is being played" in ann.text
+        assert sentences.TURN_IS_OVER_TURN_IS_BEING.format(1, 2) in ann.text
         assert not referee.match().offers
 
 
@@ -139,7 +128,7 @@ class TestAnnulment:
         referee.send(bob, "annul m1 accept\n")
         assert types(referee)[-1] == "closed"
         letter = body(ann.find("the match is closed"))
-        assert "The match ends without a winner, because you agreed to annul it." in letter
+        assert f"{sentences.THE_MATCH_ENDS_WITHOUT_A_WINNER}, because you agreed to annul it." in letter
         assert proved(referee, bob)[-1].endswith("annulled")
         referee.send(ann, "standings\n", sign=False)
         assert "bob" not in ann.text, "what was annulled counts for nothing"
@@ -187,11 +176,14 @@ class TestReasons:
         assert replay(record).result["reason"] == reason
         assert all(check.holds for check in verify(attachment(reveal, ".zip"), Letters))
         closed = body(ann.find("the match is closed"))
-        assert ("You have won the match" in closed, "You have lost the match" in closed) == (winner == 1, winner == 2)
+        assert (sentences.YOU_HAVE_WON_THE_MATCH in closed, sentences.YOU_HAVE_LOST_THE_MATCH in closed) == (
+            winner == 1,
+            winner == 2,
+        )
 
     def test_of_a_single_game_its_match_says_the_same(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: forfeit")
         referee.wait(11 * DAY)
-        assert "The match ends without a winner, because nobody played on." in body(bob.find("closed"))
+        assert f"{sentences.THE_MATCH_ENDS_WITHOUT_A_WINNER}, because nobody played on." in body(bob.find("closed"))
         referee.send(ann, "standings\n", sign=False)
         assert "-        0     0      0       1  bob" in ann.text

@@ -6,8 +6,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from golden import reads_like
-from referee import Referee, attachment, body
+from in_a_box.inquiries import early
+from in_a_box.referee import Referee, attachment, body
+from judges import sentences
+from judges.golden import reads_like
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
     from pbem.match.state import Match
 
@@ -37,13 +39,6 @@ def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
 
 def dueling(referee: Referee, options: str = "") -> list[Mailbox]:
     return referee.table("dueling-masters", options, dict(zip(("ann", "bob"), PIECES, strict=True)))
-
-
-def early(referee: Referee, person: Mailbox, place: str, text: str, rev: int = 1) -> None:
-    """Orders for `turn 7`, or `default`, in the form of the latest letter."""
-    form = person.filled("orders", text, rev)
-    due = form.partition("\n")[0].partition(" ")[2].partition(" ")[2]
-    referee.send(person, form.replace(due, place, 1))
 
 
 def match_of(referee: Referee) -> Match:
@@ -128,7 +123,7 @@ class TestInAdvance:
         assert "Stored, revision 3" in ann.text
         for text, rev in (("Rv5", 2), ("Rv5", 3), ("final\nRv3", 3)):
             early(referee, ann, "turn 2", text, rev)
-            assert "was used before" in ann.text
+            assert sentences.WAS_USED_BEFORE in ann.text
         referee.turn((ann, "Rv1"), (bob, ""))
         assert "\nrev 4\n" in ann.form("orders")
         referee.turn((bob, ""))
@@ -151,9 +146,9 @@ class TestInAdvance:
         assert "Withdrawn: orders for turn 2\n\n  Rv5\n\nTo store new ones, send the form with `rev 4`." in ann.text
         the_same_after_a_restart(referee)
         early(referee, ann, "turn 2", "Rv4", rev=1)
-        assert "rev 3 was used before" in ann.text  # the withdrawal took it
+        assert sentences.REV_WAS_USED_BEFORE.format(3) in ann.text  # the withdrawal took it
         referee.send(ann, "# again\nclear m1 turn 2\n")
-        assert "you have stored nothing for turn 2" in ann.text
+        assert sentences.YOU_HAVE_STORED_NOTHING_FOR_TURN.format(2) in ann.text
         referee.turn((ann, "Rv1"), (bob, ""))
         assert "in advance" not in body(reports(ann)[0])
         assert "\nrev 4\n" in ann.form("orders")
@@ -167,7 +162,7 @@ class TestInAdvance:
         referee.send(ann, "status m1\n", sign=False)
         assert "Stored for turn 5, revision 1, final:\n\n  Gx1 # a comment\n" in ann.text
         referee.turn((ann, "Rv1"), (bob, ""))
-        assert "You have also stored: orders for turn 5." in body(reports(ann)[0])
+        assert f"{sentences.YOU_HAVE_ALSO_STORED}: orders for turn 5." in body(reports(ann)[0])
         referee.send(bob, "status m1\n", sign=False)
         assert "Stored" not in bob.text
         assert "Stored" not in body(reports(bob)[0])
@@ -184,7 +179,7 @@ class TestInAdvance:
     def test_refused_at_once(self, referee: Referee, place: str, text: str, word: str) -> None:
         ann, _ = begun(referee)
         early(referee, ann, place, text)
-        assert "Refused; nothing was changed." in ann.text
+        assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
         assert word in " ".join(ann.text.split())
         assert not match_of(referee).stored
 
@@ -208,25 +203,25 @@ class TestInAdvance:
         ann, _ = referee.agreed(SMALL)
         form = ann.form("setup").replace("setup m1 game 1", "orders m1 turn 2")
         referee.send(ann, form)
-        assert "no turn is being played: setups are due" in ann.text
+        assert sentences.NO_TURN_IS_BEING_PLAYED_SETUPS in ann.text
 
     def test_a_letter_that_comes_after_its_turn_has_come(self, referee: Referee) -> None:
         ann, bob = begun(referee)
         form = ann.filled("orders", "final\nRv3").replace("turn 1", "turn 2")
         referee.turn((ann, "Rv1"), (bob, ""))
         referee.send(ann, form)
-        assert "Your orders for turn 2 stand, revision 1, final" in ann.text
+        assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(2, 1)}, final" in ann.text
         referee.turn((bob, ""))
         proved(referee, ann)
         referee.send(ann, form)
-        assert "turn 2 is over; turn 3 is being played" in ann.text
+        assert sentences.TURN_IS_OVER_TURN_IS_BEING.format(2, 3) in ann.text
 
     def test_they_take_their_time_to_settle(self, referee: Referee) -> None:
         ann, bob = referee.begun("fleet: cost:3\nsettle: 2h", SETUPS)
         early(referee, ann, "turn 2", "Rv3")
         early(referee, bob, "turn 2", "final\n")
         referee.turn((ann, "Rv1"), (bob, ""))
-        assert "We already have your orders for turn 2" in body(ann.last)
+        assert sentences.WE_ALREADY_HAVE_YOUR_ORDERS_FOR.format(2) in body(ann.last)
         referee.wait(timedelta(minutes=119))
         assert len(reports(bob)) == 1
         referee.wait(timedelta(minutes=1))
@@ -255,9 +250,9 @@ class TestInAdvance:
         early(referee, bob, "turn 2", "Rv3")
         referee.turn((ann, "Rv1"), (bob, ""))
         html = {person.name: str(reports(person)[0].get_body(("html",))) for person in (ann, bob)}
-        assert "We already have your orders for turn 2: you sent them in advance" in html["ann"]
-        assert "The orders that you sent in advance for turn 2 are not used" in html["bob"]
-        assert "you have no conventional strike this turn" in html["bob"]
+        assert sentences.WE_ALREADY_HAVE_YOUR_ORDERS_FOR_TURN.format(2) in html["ann"]
+        assert sentences.THE_ORDERS_THAT_YOU_SENT_IN.format(2) in html["bob"]
+        assert sentences.YOU_HAVE_NO_CONVENTIONAL_STRIKE_THIS in html["bob"]
 
 
 def unquoted(letter: EmailMessage) -> str:
@@ -269,7 +264,7 @@ def unquoted(letter: EmailMessage) -> str:
 def test_an_alternating_game_asks_every_other_turn(referee: Referee) -> None:
     ann, bob = dueling(referee)
     early(referee, ann, "turn 2", "Z1 D1-D2")
-    assert "that turn is your opponent's" in ann.text
+    assert sentences.THAT_TURN_IS_YOUR_OPPONENTS in ann.text
     early(referee, ann, "turn 3", "Z1 D2-B9")
     assert "Z1 does not move from D2 to B9" in " ".join(ann.text.split())
     early(referee, ann, "turn 3", "Z1 D2-D3")
@@ -277,11 +272,11 @@ def test_an_alternating_game_asks_every_other_turn(referee: Referee) -> None:
     assert "in turn 1. You may send orders for a later turn in advance: `status m1` sends you the form." in told
     referee.send(bob, "status m1\n", sign=False)
     referee.send(bob, bob.filled("orders", "final\nZ1 G2-G3"))
-    assert "your orders for turn 2:" in bob.text
+    assert sentences.YOUR_ORDERS_FOR_TURN.format(2) in bob.text
     referee.turn((ann, "Z1 D1-D2"))
     assert len(reports(ann)) == len(reports(bob)) == 1
     assert str(reports(ann)[0]["Subject"]).endswith("game 1, turn 1; turn 2")
-    assert "We already have your orders for turn 3" in body(reports(ann)[0])
+    assert sentences.WE_ALREADY_HAVE_YOUR_ORDERS_FOR.format(3) in body(reports(ann)[0])
 
 
 class TestDefaults:
@@ -311,7 +306,7 @@ class TestDefaults:
         early(referee, ann, "default", "Rv5")
         referee.wait(OVER)
         referee.send(ann, ann.filled("orders", "Rv1"))
-        assert "Your orders for turn 1 stand" in ann.text
+        assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in ann.text
         referee.turn((bob, ""))
         assert "You\n  strike    Rv1  hit" in body(reports(ann)[-1])
         assert all("by default" not in line for line in proved(referee, bob))
@@ -323,14 +318,14 @@ class TestDefaults:
         referee.send(ann, ann.filled("orders", "Rv1"))
         referee.send(ann, "clear m1 turn 1\n")
         referee.turn((bob, ""))
-        assert "your default orders were played" in body(reports(ann)[-1])
+        assert sentences.YOUR_DEFAULT_ORDERS_WERE_PLAYED in body(reports(ann)[-1])
         the_same_after_a_restart(referee)
         proved(referee, bob)
 
     def test_not_legal_the_match_waits_and_may_be_claimed(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: default")
         early(referee, bob, "default", "Gx3")
-        assert "In this turn they would not be legal" in bob.text
+        assert sentences.IN_THIS_TURN_THEY_WOULD_NOT in bob.text
         referee.turn((ann, "Rv1"))
         referee.wait(OVER)
         assert match_of(referee).turn == 1
@@ -343,7 +338,7 @@ class TestDefaults:
         ann, bob = begun(referee, "miss: default")
         referee.turn((ann, "Rv1"))
         referee.wait(OVER)
-        assert "You have sent no default orders" in body(bob.find(": a deadline was missed"))
+        assert sentences.YOU_HAVE_SENT_NO_DEFAULT_ORDERS in body(bob.find(": a deadline was missed"))
         assert match_of(referee).turn == 1
         early(referee, bob, "default", "")
         assert match_of(referee).turn == 2
@@ -395,7 +390,7 @@ class TestDefaults:
                 early(referee, bob, "default", text)
             referee.wait(OVER)
             told.append([(letter["Date"], body(letter).partition("Transcript of")[0]) for letter in ann.letters[-3:]])
-            assert "default orders are played for bob, if there are any" in told[-1][-1][1]
+            assert sentences.DEFAULT_ORDERS_ARE_PLAYED_FOR_IF.format("bob") in told[-1][-1][1]
             referee.close()
         assert told[0] == told[1] == told[2]
 
@@ -403,7 +398,7 @@ class TestDefaults:
         ann, bob = referee.agreed(f"{SMALL}\nmiss: default")
         referee.send(ann, ann.filled("setup", SETUPS[0]))
         referee.wait(OVER)
-        assert "Nothing happens automatically" in body(bob.last)
+        assert sentences.NOTHING_HAPPENS_AUTOMATICALLY in body(bob.last)
         referee.send(ann, "claim m1\n")
         assert proved(referee, ann)[-1].startswith("ann won")
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Referee, body
+from in_a_box.referee import Referee, body
+from judges import sentences
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 ANN = "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D1 D4 D6 D8\nH A1"
 BOB = "* I2 I4 I6 I8 I10 G1 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G2 G4 G6 G8\nH J1"
@@ -44,12 +45,12 @@ def proved(person: Mailbox) -> list[str]:
 
 def test_a_game_is_played_to_the_reveal_and_proved(referee: Referee) -> None:
     ann, bob = begun(referee)
-    assert "Turn 1 is yours" in body(ann.find("begins"))
-    assert "You have nothing to do in turn 1." in body(bob.find("begins"))
+    assert sentences.TURN_IS_YOURS.format(1) in body(ann.find("begins"))
+    assert sentences.YOU_HAVE_NOTHING_TO_DO_IN.format(1) in body(bob.find("begins"))
     move(referee, ann, "Z1 D1-J1")
-    assert "You have nothing to do in turn 2." in told(ann, 1)
+    assert sentences.YOU_HAVE_NOTHING_TO_DO_IN.format(2) in told(ann, 1)
     assert "Z1 D1-J1" in told(ann, 1)
-    assert "Turn 2 is yours" in told(bob, 1)
+    assert sentences.TURN_IS_YOURS.format(2) in told(bob, 1)
     assert "departure  ann's Z1 departs from D1" in told(bob, 1)
     assert "D1-J1" not in told(bob, 1)
     referee.read_cold()
@@ -66,10 +67,10 @@ def test_who_is_not_asked_is_refused(referee: Referee) -> None:
     form = ann.form("orders").replace("player ann", "player bob")
     head, _, _ = form.rpartition("\nend\n")
     referee.send(bob, f"{head.rstrip()}\nZ1 G2-G3\nend\n")
-    assert "you have nothing to order in turn 1" in bob.text
+    assert sentences.YOU_HAVE_NOTHING_TO_ORDER_IN.format(1) in bob.text
     move(referee, ann, "Z1 D1-D2")
     referee.send(ann, ann.filled("orders", "Z1 D2-D3"))
-    assert "Refused; nothing was changed." in ann.text
+    assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
 
 
 def test_wrong_orders_are_answered_with_square_and_ruling(referee: Referee) -> None:
@@ -92,10 +93,10 @@ def test_a_pass_is_made_for_the_one_who_cannot_move(referee: Referee) -> None:
     move(referee, bob, "Z4 C5-D5")
     move(referee, ann, "Z2 D4-D3")
     referee.read_cold()
-    assert "You have nothing to do in turn 6." in told(ann, 5)
-    assert "Turn 7 is yours" in told(ann, 6)
-    assert "bob has no legal move" in told(ann, 6)
-    assert "You have nothing to do in turn 7." in told(bob, 6)
+    assert sentences.YOU_HAVE_NOTHING_TO_DO_IN.format(6) in told(ann, 5)
+    assert sentences.TURN_IS_YOURS.format(7) in told(ann, 6)
+    assert sentences.HAS_NO_LEGAL_MOVE.format("bob") in told(ann, 6)
+    assert sentences.YOU_HAVE_NOTHING_TO_DO_IN.format(7) in told(bob, 6)
     move(referee, ann, "Z2 D3-D2")
     move(referee, ann, "Z2 D2-D3")
     assert "draw" in body(bob.find(", the end"))
@@ -124,6 +125,6 @@ def test_hundreds_of_turns_that_ask_nobody(referee: Referee) -> None:
 def test_the_letters_help(referee: Referee) -> None:
     ann = referee.registered("ann")
     referee.send(ann, "rules dueling-masters\n", sign=False)
-    assert any("DUELING MASTERS OF SPACE-TIME" in body(letter) for letter in ann.letters)
+    assert any(sentences.DUELING_MASTERS_OF_SPACE_TIME in body(letter) for letter in ann.letters)
     referee.send(ann, "games\n", sign=False)
     assert "dueling-masters" in ann.text

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from messages import pseudo, pseudo_language
-from referee import Referee, body, form_in, placed
+from in_a_box.referee import Referee, body, form_in, placed
+from judges.messages import pseudo, pseudo_language
 
 from pbem.games import GAMES
 from pbem.i18n import template_folder
@@ -48,7 +48,7 @@ NAMES = {
 def referee(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Referee]:
     monkeypatch.setitem(GAMES, "marbles", "marbles")  # a dictionary to those who register
     monkeypatch.syspath_prepend(TOY)
-    monkeypatch.setattr("referee.WHOLE", (pseudo("and send them:").removeprefix("⟦") + "\n\n",))
+    monkeypatch.setattr("in_a_box.referee.WHOLE", (pseudo("and send them:").removeprefix("⟦") + "\n\n",))
     pseudo_language(tmp_path / "templates", TAG, TOY)
     templates = Templates(template_folder(), TOY / "templates", tmp_path / "templates")
     referee = Referee(tmp_path, templates=templates)

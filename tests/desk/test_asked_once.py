@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import SERVER, Referee, confirming, sent_from
+from in_a_box.referee import SERVER, Referee, confirming, sent_from
 
 from pbem.desk.reading import InProcess
 from pbem.identity import ssh
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
     from pbem.desk.reading import Question
 

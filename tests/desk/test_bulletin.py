@@ -7,8 +7,8 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from bulletins import FIELD, bulletin
-from referee import SERVER, confirming, form_in, new
+from in_a_box.bulletins import FIELD, bulletin
+from in_a_box.referee import SERVER, confirming, form_in, new
 
 from pbem.identity import ssh
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
 SMALL = "fleet: cost:3\nsettle: 0"
 ANN, BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import icalendar
 import pytest
-from domains import Domain, rsa_key
-from golden import reads_like
-from referee import SERVER, Referee, attachment, body
+from in_a_box.inquiries import proved
+from in_a_box.referee import SERVER, Referee, attachment, body
+from judges import sentences
+from judges.golden import reads_like
+from signing.domains import Domain, rsa_key
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3\nsettle: 0"
 ANN = "MD Rv1 Rv2 Rv3"
@@ -53,14 +55,6 @@ def since(person: Mailbox, number: int) -> list[tuple[str, str]]:
         )
         for letter in person.letters[number:]
     ]
-
-
-def proved(referee: Referee, person: Mailbox) -> list[str]:
-    """What the proof finds, once it holds."""
-    referee.send(person, "transcript m1\n", sign=False)
-    checks = list(verify(attachment(person.last, ".zip"), Letters))
-    assert all(check.holds for check in checks), checks[-1]
-    return [check.found for check in checks]
 
 
 def entries(referee: Referee) -> list[dict[str, object]]:
@@ -120,7 +114,7 @@ class TestReminders:
     def test_no_pace_no_deadline(self, referee: Referee) -> None:
         _ann, bob = begun(referee, "pace: none")
         before = len(bob.letters)
-        assert "There is no deadline." in body(bob.find("game 1 begins"))
+        assert sentences.THERE_IS_NO_DEADLINE in body(bob.find("game 1 begins"))
         assert referee.running.tick(referee.now) is None
         referee.wait(400 * DAY)
         assert len(bob.letters) == before
@@ -133,7 +127,7 @@ class TestReminders:
         assert "Your orders are due by\n    Thursday 2 April 2026, 00:30 Europe/Berlin (UTC+2)\n" in body(letter)
         assert deadline(letter) == datetime(2026, 4, 1, 22, 30, tzinfo=UTC)
         letter = ann.find("game 1 begins")
-        assert "Your orders are due by\n    Wednesday 1 April 2026, 23:30 UTC\n" in body(letter)
+        assert f"{sentences.YOUR_ORDERS_ARE_DUE_BY}\n    Wednesday 1 April 2026, 23:30 UTC\n" in body(letter)
         assert deadline(letter) == datetime(2026, 4, 1, 23, 30, tzinfo=UTC)
         (event,) = icalendar.Calendar.from_ical(attachment(letter, ".ics")).walk("VEVENT")
         assert str(event["SUMMARY"]) == "Spaceships m1, game 1, turn 1"
@@ -141,28 +135,28 @@ class TestReminders:
     def test_a_zone_that_is_none(self, referee: Referee) -> None:
         ann = referee.registered("ann")
         referee.send(ann, "set timezone Middle-Earth\n")
-        assert "no such time zone" in ann.text
+        assert sentences.NO_SUCH_TIME_ZONE in ann.text
         referee.send(ann, "whoami\n", sign=False)
         assert "timezone UTC" in ann.text
         referee.send(ann, "set timezone America/New_York\n", sign=False)
-        assert "must be signed" in ann.text
+        assert sentences.MUST_BE_SIGNED in ann.text
 
 
 class TestMisses:
     def test_wait_until_the_opponent_claims(self, referee: Referee) -> None:
         ann, bob = begun(referee)
         referee.send(ann, "claim m1\n")
-        assert "the match is also waiting for you" in ann.text
+        assert sentences.THE_MATCH_IS_ALSO_WAITING_FOR in ann.text
         referee.send(ann, ann.filled("orders", "Rv1"))
         referee.wait(10 * DAY - timedelta(seconds=1))
         referee.send(ann, "claim  m1\n")
-        assert "nobody has missed the deadline and the grace period" in ann.text
+        assert sentences.NOBODY_HAS_MISSED_THE_DEADLINE_AND in ann.text
         referee.wait(60 * DAY)
         assert types(referee)[-1] == "missed"
         referee.send(bob, "claim m1\n")
-        assert "the match is also waiting for you" in bob.text
+        assert sentences.THE_MATCH_IS_ALSO_WAITING_FOR in bob.text
         referee.send(ann, "claim m1 # now\n")
-        assert "Your claim is granted" in ann.text
+        assert sentences.YOUR_CLAIM_IS_GRANTED in ann.text
         reads_like(ann.find("game 1, the end"), "clock/claimed-end")
         assert types(referee)[-5:] == ["missed", "claimed", "ended", "revealed", "closed"]
         found = proved(referee, bob)
@@ -192,7 +186,7 @@ class TestMisses:
         assert types(referee)[-2:] == ["missed", "turn"]
         referee.send(ann, ann.filled("orders", "Rv3"))
         referee.send(ann, "claim m1\n")
-        assert "nobody has missed the deadline and the grace period" in ann.text
+        assert sentences.NOBODY_HAS_MISSED_THE_DEADLINE_AND in ann.text
 
     def test_pass_empty_orders_are_played(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: pass")
@@ -217,7 +211,7 @@ class TestMisses:
         assert "You lost Spaceships game 1 after 1 turn, because you missed the deadline" in body(
             bob.find("game 1, the end")
         )
-        assert "You lose the game if nothing arrives by" in body(bob.find("turn 1"))
+        assert sentences.YOU_LOSE_THE_GAME_IF_NOTHING in body(bob.find("turn 1"))
         reads_like(bob.find(OVER), "clock/missed-twice")
         # The next game's setup is the third miss in a row.
         referee.send(ann, ann.filled("setup", ANN))
@@ -240,11 +234,11 @@ class TestMisses:
 
     def test_forfeit_at_the_first_miss(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: forfeit\npace: 3d\ngrace: 0")
-        assert "You lose the game if nothing arrives by\n    Wednesday 4 March" in body(bob.find("game 1 begins"))
+        assert f"{sentences.YOU_LOSE_THE_GAME_IF_NOTHING}\n    Wednesday 4 March" in body(bob.find("game 1 begins"))
         referee.turn((bob, ""))
         referee.wait(3 * DAY)
         assert types(referee)[-5:] == ["missed", "forfeited", "ended", "revealed", "closed"]
-        assert "You have lost the match" in body(ann.find("closed"))
+        assert sentences.YOU_HAVE_LOST_THE_MATCH in body(ann.find("closed"))
         proved(referee, ann)
 
     def test_forfeit_waits_for_an_opponent_with_more_time(self, referee: Referee) -> None:
@@ -276,7 +270,7 @@ class TestMisses:
             reads_like(next(letter for letter in bob.letters if OVER in str(letter["Subject"])), "clock/missed-setup")
         referee.wait(HOUR)
         assert types(referee)[-3:] == ["missed", "forfeited", "closed"]
-        assert "You have lost the match" in body(bob.find("closed"))
+        assert sentences.YOU_HAVE_LOST_THE_MATCH in body(bob.find("closed"))
         proved(referee, bob)
 
     def test_a_setup_that_is_claimed(self, referee: Referee) -> None:
@@ -288,17 +282,17 @@ class TestMisses:
         proved(referee, bob)
         for one in (ann, bob):  # no game ended, so that nothing else brings the proof
             closed = one.find("closed")
-            assert "pbem verify m1.pbem.zip" in body(closed)
+            assert sentences.PBEM_VERIFY_PBEM_ZIP.format("m1") in body(closed)
             *_, last = verify(attachment(closed, ".pbem.zip"), Letters)
             assert last.holds
 
     def test_claims_where_nothing_is_to_be_claimed(self, referee: Referee) -> None:
         ann, _ = begun(referee, "miss: pass")
         referee.send(ann, "claim m1\n")
-        assert "there is nothing to claim" in ann.text
+        assert sentences.THERE_IS_NOTHING_TO_CLAIM in ann.text
         referee.send(ann, "resign m1 match\n")
         referee.send(ann, "claim  m1\n")
-        assert "the match is over" in ann.text
+        assert sentences.THE_MATCH_IS_OVER in ann.text
 
 
 class TestGifts:
@@ -328,7 +322,7 @@ class TestGifts:
         referee.send(ann, "extend m1 2d\n")
         assert deadline(bob.last) == datetime(2026, 3, 23, 12, tzinfo=UTC)
         referee.send(ann, "claim m1\n")
-        assert "nobody has missed the deadline and the grace period" in ann.text
+        assert sentences.NOBODY_HAS_MISSED_THE_DEADLINE_AND in ann.text
         referee.wait(5 * DAY)
         assert types(referee)[-3:] == ["missed", "extended", "missed"]
         referee.send(ann, "claim m1 # again\n")
@@ -339,11 +333,11 @@ class TestGifts:
         ann, bob = begun(referee)
         for time in ("59m", "31d"):
             referee.send(ann, f"extend m1 {time}\n")
-            assert "at least 1h and at most 30d" in ann.text
+            assert sentences.AT_LEAST_H_AND_AT_MOST in ann.text
         referee.send(ann, "extend m1 soon\n")
-        assert "say how long" in ann.text
+        assert sentences.SAY_HOW_LONG in ann.text
         referee.send(ann, f"extend m1 1d\nprev {'0' * 64}\n")
-        assert "Refused; nothing was changed." in ann.text
+        assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
         assert len([letter for letter in bob.letters if "more time" in str(letter["Subject"])]) == 0
 
 
@@ -363,7 +357,7 @@ class TestVacations:
             ("08.01. 12:00", REMINDER),
             ("11.01. 12:00", OVER),
         ]
-        assert "Your clock is stopped for your vacation, until\n    Monday 4 January 2027, 00:00" in body(
+        assert f"{sentences.YOUR_CLOCK_IS_STOPPED_FOR_YOUR}\n    Monday 4 January 2027, 00:00" in body(
             bob.letters[before]
         )
         proved(referee, ann)
@@ -383,14 +377,14 @@ class TestVacations:
         referee.send(bob, "vacation 2026-03-03 to 2026-03-20\n")
         referee.wait(4 * DAY)
         referee.send(bob, "vacation off\n")
-        assert "You are back" in bob.text
+        assert sentences.YOU_ARE_BACK in bob.text
         reads_like(ann.last, "clock/vacation-off")
         referee.send(bob, "status m1\n", sign=False)
         assert "due by\n    Wednesday 11 March 2026, 00:00 UTC" in bob.text
         referee.send(bob, "vacation off # again\n")
-        assert "no present or future vacation" in bob.text
+        assert sentences.NO_PRESENT_OR_FUTURE_VACATION in bob.text
         referee.send(bob, "vacation 2026-06-01 to 2026-06-25\n")
-        assert "You have 2 days of vacation left in 2026" in bob.text
+        assert sentences.YOU_HAVE_DAYS_OF_VACATION_LEFT.format(2, 2026) in bob.text
 
     def test_it_never_rescues_a_deadline_already_passed(self, referee: Referee) -> None:
         ann, bob = begun(referee)
@@ -589,7 +583,7 @@ class TestSecrets:
             referee.send(bob, bob.filled("orders", ""))
             referee.wait(4 * DAY)
             referee.send(bob, "substitute m1 carl for ann\n")
-            assert "carl has been asked" in bob.text
+            assert sentences.HAS_BEEN_ASKED.format("carl") in bob.text
             referee.send(bob, "clear m1 turn 1\n")
             before = len(carl.letters)
             for orders in plan:

@@ -18,7 +18,7 @@ import structlog
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
-from referee import Referee, attachment, body
+from in_a_box.referee import Referee, attachment, body
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
@@ -26,7 +26,7 @@ from pbem.proof.verification import verify
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 HOUR = timedelta(hours=1)
 PACE, GRACE = 48, 24

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from honest import accused
-from referee import SERVER, body, form_in
+from in_a_box.referee import SERVER, body, form_in
+from judges import sentences
+from judges.honest import accused
 
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
@@ -24,7 +25,7 @@ from pbem.store.inbox import Envelope
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
 HOUR, DAY, YEAR = timedelta(hours=1), timedelta(days=1), timedelta(days=365)
 
@@ -84,7 +85,7 @@ def test_what_is_kept_stays_and_goes_in_its_time(referee: Referee, by: timedelta
     assert referee.inbox.count() == 2
     referee.wait(HOUR)
     referee.send(ann, form)
-    assert "You are registered" in ann.text
+    assert sentences.YOU_ARE_REGISTERED in ann.text
     referee.wait(referee.config.limits.letters_kept + 2 * DAY)
     assert referee.inbox.count() == (by > timedelta())  # what came at a time that is still to come stays
 
@@ -118,7 +119,7 @@ def test_orders_after_a_miss_are_taken(referee: Referee) -> None:
     assert referee.match().missed == {1}
     assert referee.match().time > written(referee.now + 300 * DAY)
     referee.send(ann, ann.filled("orders", "Gx3"))
-    assert "Your orders for turn 1 stand" in ann.text
+    assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in ann.text
     referee.wait(timedelta(minutes=11))
     assert referee.match().turn == 2
     referee.send(bob, "resign m1 match\n")
@@ -138,7 +139,7 @@ def test_a_recovery_takes_as_long_as_it_was_to(referee: Referee, by: timedelta) 
         2,
         2,
     ]  # told the new time, and the old one
-    assert "replaces all your others on" in ann.text
+    assert sentences.REPLACES_ALL_YOUR_OTHERS_ON in ann.text
     referee.wait(6 * DAY)
     assert changed(referee) == 0
     referee.wait(DAY)
@@ -177,7 +178,7 @@ def ask_for_recovery(referee: Referee, person: Mailbox, new: Ed25519PrivateKey) 
     referee.send(person, f"recover\n{ssh.public(new)}\n", sign=False)
     form = form_in(body(person.find("says that your keys are lost")), "confirm")
     referee.deliver(referee.raw(person, form + ssh.sign(new, form.encode(), f"pbem@{SERVER}")), person.address)
-    assert "replaces all your others on" in person.text
+    assert sentences.REPLACES_ALL_YOUR_OTHERS_ON in person.text
 
 
 def changed(referee: Referee) -> int:

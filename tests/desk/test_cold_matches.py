@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Referee, attachment, known
+from in_a_box.referee import Referee, attachment, known
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
@@ -13,7 +13,7 @@ from pbem.proof.verification import verify
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 FLEETS = {"ann": "MD Rv1 Rv2 Rv3", "bob": "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"}
 SHIPS = {

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
+from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_in
+from judges import sentences
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -65,7 +66,7 @@ def test_the_page_itself_comes_once_a_match_to_who_asked(tmp_path: Path) -> None
     referee = Referee(tmp_path)
     ann, bob = referee.registered("ann"), referee.registered("bob")
     referee.send(ann, "set composer on\n")
-    assert "as a file" in ann.text
+    assert sentences.AS_A_FILE in ann.text
     referee.send(ann, "new spaceships with bob\nsettle: 0\nkind: scored\ngames: 2\nend\n")
     referee.send(bob, form_in(bob.text, "accept", lines=1))
     page = attachment(ann.find("your setup"), "spaceships.html").decode()

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import SERVER, new, placed
+from in_a_box.referee import SERVER, new, placed
 
 from pbem.store.daily import count_today
 from pbem.store.inbox import Envelope
@@ -14,7 +14,7 @@ from pbem.store.inbox import Envelope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
 
 def stranger(referee: Referee, ann: Mailbox, _bob: Mailbox, _number: int) -> None:

@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from golden import reads_like
-from referee import Referee, attachment, body
+from in_a_box.referee import Referee, attachment, body
+from judges import sentences
+from judges.golden import reads_like
 
 from pbem.letters.digest import next_digest
 from pbem.proof.compare.against import Against
@@ -17,7 +18,7 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
@@ -28,7 +29,7 @@ def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
     """A match in which Bob wants digests, in Berlin, on a Sunday at one."""
     ann, bob = referee.begun(f"fleet: cost:3\n{options}", SETUPS)
     referee.send(bob, "set timezone Europe/Berlin\nset mail digest\n")
-    assert "at seven in the morning" in bob.text
+    assert sentences.AT_SEVEN_IN_THE_MORNING in bob.text
     return ann, bob
 
 
@@ -56,7 +57,7 @@ def test_what_can_wait_comes_in_the_morning(referee: Referee) -> None:
     assert html is not None
     assert "Well played!" in html.get_content()
     referee.send(bob, bob.filled("orders", "final"))
-    assert "Your orders for turn 2 stand" in bob.text
+    assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(2) in bob.text
     referee.wait(3 * DAY)
     assert "Your digest" not in " ".join(subjects(bob)), "no empty digest"
 
@@ -66,7 +67,7 @@ def test_one_letter_alone_comes_as_it_is(referee: Referee) -> None:
     referee.turn((bob, ""), (ann, ""))
     referee.wait(DAY)
     assert subjects(bob)[-1] == "[pbem m1] Spaceships, game 1, turn 1"
-    assert "since your last digest" not in bob.text
+    assert sentences.SINCE_YOUR_LAST_DIGEST not in bob.text
 
 
 def test_a_deadline_that_is_near_makes_it_urgent(referee: Referee) -> None:

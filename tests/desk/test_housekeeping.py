@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from referee import attachment
+from in_a_box.referee import attachment
+from judges import sentences
 
 from pbem.config.values import Duration
 from pbem.desk import housekeeping
@@ -19,7 +20,7 @@ from pbem.store.errors import BusyError
 from pbem.store.sqlite import Sqlite
 
 if TYPE_CHECKING:
-    from referee import Referee
+    from in_a_box.referee import Referee
 
 SMALL = "fleet: cost:3\nsettle: 0\npace: none"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
@@ -140,7 +141,7 @@ def test_case_36_the_operator_hears_that_room_runs_out_once_a_day(
         referee.open_desk()  # also across restarts
         referee.work()
     assert len(operator.letters) == 1
-    assert "has 100 MiB left" in operator.text
+    assert sentences.HAS_MIB_LEFT.format(100) in operator.text
     referee.wait(timedelta(days=1))
     assert len(operator.letters) == 2
 

@@ -6,9 +6,10 @@ import email.utils
 from typing import TYPE_CHECKING
 
 import pytest
-from domains import Domain, rsa_key
-from golden import reads_like
-from referee import ANN, BOB, Mailbox, Openings, Referee, body, form_in
+from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, body, form_in
+from judges import sentences
+from judges.golden import reads_like
+from signing.domains import Domain, rsa_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,7 +130,7 @@ def test_an_example_names_the_match_of_the_letter_that_is_answered(referee: Refe
     referee.send(ann, "new spaceships with bob\nsettle: 0\nend\n")
     for kind in (text, reply):
         kind(referee, bob, "extend 3d", asked)
-        assert "name the match, such as m1." in bob.text
+        assert sentences.NAME_THE_MATCH_SUCH_AS.format("m1") in bob.text
         assert "m17" not in bob.text
 
 
@@ -151,7 +152,7 @@ def test_what_is_signed_within_html_is_not_taken(referee: Referee) -> None:
     referee.deliver(raw.encode().replace(b"\n", b"\r\n"), ann.address)
     assert not referee.match().orders
     assert "HTML only" in " ".join(ann.text.split())
-    assert "in answer to our latest letter about m1." in " ".join(ann.text.split())
+    assert sentences.IN_ANSWER_TO_OUR_LATEST_LETTER.format("m1") in " ".join(ann.text.split())
     lines = shown.replace("\n", "<br>\n")
     referee.deliver(raw.replace(shown, lines).encode().replace(b"\n", b"\r\n"), ann.address)
     assert not referee.match().orders
@@ -163,4 +164,4 @@ def test_help_by_html_is_help(referee: Referee) -> None:
         f"From: {carol.address}\nTo: pbem@play.example\nSubject: hi\nMessage-ID: <x@y.example>\n{HTML}\n<p>help</p>\n"
     )
     referee.deliver(HOME.sign(raw.encode().replace(b"\n", b"\r\n"), referee.now), carol.address)
-    assert "To play, write these lines" in carol.text or "register" in carol.text
+    assert sentences.TO_PLAY_WRITE_THESE_LINES in carol.text or "register" in carol.text

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from golden import reads_like
-from referee import attachment, body, form_in, placed, sent_from
+from in_a_box.referee import attachment, body, form_in, placed, sent_from
+from judges import sentences
+from judges.golden import reads_like
 
 from pbem.identity import ssh
 from pbem.proof.kept_letters import kept
 
 if TYPE_CHECKING:
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
 SMALL = "fleet: cost:3\nsettle: 0\npace: 2d\ngrace: 1d\nmiss: wait"
 SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
@@ -38,7 +39,7 @@ def test_it_is_chosen_and_shown(referee: Referee) -> None:
     assert "Briefe an dich sind auf Deutsch." in ann.text
     assert "  language de\n" in ann.text
     referee.send(ann, f"set language en\n{placed(ann)}whoami\n")
-    assert "Your letters come in English." in ann.text
+    assert sentences.YOUR_LETTERS_COME_IN_ENGLISH in ann.text
     assert "  language en\n" in ann.text
 
 
@@ -75,7 +76,7 @@ def test_a_whole_game_reads_well(referee: Referee, pair: tuple[Mailbox, Mailbox]
     reads_like(ann.find("Remis?"), "de/letters/draw")
     referee.send(ann, form_in(ann.text, "draw"))
     reads_like(ann.find("das Ende"), "de/letters/ended")
-    assert "Spaceships game 1 is a draw" in body(bob.find("the end"))
+    assert sentences.GAME_IS_A_DRAW.format("Spaceships", 1) in body(bob.find("the end"))
     assert all("Spiel" not in str(letter["Subject"]) for letter in bob.letters)
 
 
@@ -98,7 +99,7 @@ def test_a_stranger_is_answered_in_the_language_of_the_letter(referee: Referee) 
     referee.deliver(
         referee.raw(cy, "help new\n", headers="Accept-Language: fr\n" + sent_from(cy.address)), cy.address
     )
-    assert "Options of every match" in cy.text
+    assert sentences.OPTIONS_OF_EVERY_MATCH in cy.text
 
 
 def test_who_registers_in_german_goes_on_in_german(referee: Referee) -> None:
@@ -122,7 +123,7 @@ def test_the_servers_own_language_is_for_those_who_chose_none(referee: Referee) 
     referee.send(cy, "help\n", sign=False)
     assert "Schreib Befehle untereinander" in cy.text
     referee.deliver(referee.raw(cy, "help\n", headers="Accept-Language: en\n" + sent_from(cy.address)), cy.address)
-    assert "Write commands one below the other" in cy.text
+    assert sentences.WRITE_COMMANDS_ONE_BELOW_THE_OTHER in cy.text
     referee.send(cy, "new chess\nend\n", sign=False)
     assert "deine Adresse ist hier nicht angemeldet" in cy.text
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from golden import reads_like
-from referee import Referee, attachment, body
+from in_a_box.inquiries import types
+from in_a_box.referee import Referee, attachment, body
+from judges import sentences
+from judges.golden import reads_like
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
-
-
-def types(referee: Referee) -> list[str]:
-    rows = referee.database.execute("SELECT entry FROM entries WHERE match = 1 ORDER BY seq")
-    return [json.loads(row[0])["type"] for row in rows]
 
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
@@ -47,7 +43,7 @@ def test_a_letter_that_was_late_moves_the_deadline_and_says_why(referee: Referee
     assert types(referee)[-2:] == ["halted", "moved"]
     referee.open_desk()
     referee.send(bob, "status m1\n", sign=False)
-    assert "A letter could not be delivered to you at once" in bob.text
+    assert sentences.A_LETTER_COULD_NOT_BE_DELIVERED in bob.text
     referee.wait(11 * DAY)
     referee.send(ann, "transcript m1\n", sign=False)
     checks = list(verify(attachment(ann.last, ".zip"), Letters))
@@ -136,4 +132,4 @@ def test_a_letter_that_was_given_up_is_the_postmasters_business(referee: Referee
     referee.send(bob, "press m1\nhere I am\nend\n")
     assert types(referee)[-1] == "moved"
     referee.send(bob, "status m1\n", sign=False)
-    assert "Your orders are due by\n    Thursday 9 April 2026, 12:00 UTC" in bob.text
+    assert f"{sentences.YOUR_ORDERS_ARE_DUE_BY}\n    Thursday 9 April 2026, 12:00 UTC" in bob.text

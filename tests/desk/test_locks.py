@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import structlog
-from referee import SERVER, Referee, body, sent_from, whole_sentence
-from unlocked import watched
+from in_a_box.referee import SERVER, Referee, body, sent_from, whole_sentence
+from judges import sentences
+from judges.unlocked import watched
 
 from pbem.desk.letter_writer import LetterWriter
 from pbem.letters.draft import TemplateText
@@ -76,4 +77,4 @@ def test_what_cannot_be_put_into_words_harms_its_letter_alone(
     structlog.reset_defaults()
     assert [referee.inbox.outcome(number)[0] for number in numbers] == ["done", "aside", "done"]
     assert [len(who.letters) for who in people] == [3, 3, 3]
-    assert "was set aside" in str(people[1].last["Subject"])
+    assert sentences.WAS_SET_ASIDE in str(people[1].last["Subject"])

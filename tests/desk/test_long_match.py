@@ -9,8 +9,9 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from golden import reads_like
-from referee import Referee, attachment, body, form_in
+from in_a_box.referee import Referee, attachment, body, form_in
+from judges import sentences
+from judges.golden import reads_like
 
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters
@@ -19,7 +20,7 @@ from pbem.proof.verification import verify
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
     from pbem.match.state import Match
 
@@ -235,7 +236,7 @@ def test_twenty_games_over_two_years(referee: Referee) -> None:
     assert entries[-1]["body"]["winner"] == 1
     status = "status\n"
     referee.send(years.ann, status, sign=False)
-    assert "One more match is over" in years.ann.text
+    assert sentences.ONE_MORE_MATCH_IS_OVER in years.ann.text
     referee.send(years.bob, "diary m1\n", sign=False)
     reads_like(years.bob.last, "long-match/diary")
     closed = body(years.bob.find("the match is closed"))

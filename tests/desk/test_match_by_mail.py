@@ -13,9 +13,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from bulletins import FIELD, unpacked
-from referee import Referee, attachment, body, form_in, sent_from, whole_sentence
-from stores import at_rest, of_sqlite
+from in_a_box.bulletins import FIELD, unpacked
+from in_a_box.inquiries import sentence_of
+from in_a_box.referee import Referee, attachment, body, form_in, sent_from, whole_sentence
+from in_a_box.stores import at_rest, of_sqlite
+from judges import sentences
 
 from pbem.desk.commands import HANDLERS
 from pbem.identity import ssh
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3\nsettle: 0"
 SMALL_ANN = "MD Rv1 Rv2 Rv3"
@@ -50,7 +52,7 @@ def test_a_game_is_played_to_the_reveal_and_proved(referee: Referee) -> None:
     checks = list(verify(attachment(reveal, ".zip"), Letters))
     assert all(check.holds for check in checks), checks
     assert checks[-1].found.startswith("ann won")
-    assert "You have lost the match" in body(bob.find("the match is closed"))
+    assert sentences.YOU_HAVE_LOST_THE_MATCH in body(bob.find("the match is closed"))
 
 
 def test_commitments_open_with_sha256sum(referee: Referee, tmp_path: Path) -> None:
@@ -76,7 +78,7 @@ def _answer(person: Mailbox) -> EmailMessage:
 def test_a_continued_match_carries_survivors_over(referee: Referee) -> None:
     ann, bob = referee.begun(f"{SMALL}\nkind: continued\ngames: 2", (SMALL_ANN, SMALL_BOB))
     play_small(referee, ann, bob)
-    assert "Add ships whose costs add up to exactly 3" in body(ann.find("game 2, send your setup"))
+    assert sentences.ADD_SHIPS_WHOSE_COSTS_ADD_UP.format(3) in body(ann.find("game 2, send your setup"))
     assert "Add ships" not in body(bob.find("game 2, send your setup"))
     referee.read_cold()
     referee.send(ann, ann.filled("setup", "MD1 Rv1 Rv2 Rv3\nMD2 Gv1 Gv2 Gv3"))
@@ -93,34 +95,34 @@ def test_a_continued_match_carries_survivors_over(referee: Referee) -> None:
 def test_a_wrong_setup_is_answered_with_all_its_faults_and_changes_nothing(referee: Referee) -> None:
     ann, _ = referee.agreed(SMALL)
     referee.send(ann, ann.filled("setup", "MD Rv1 Rv2 Rv4\nLG Q11"))
-    assert "nothing was changed" in ann.text
+    assert sentences.NOTHING_WAS_CHANGED in ann.text
     assert "`Q11`" in ann.text
     assert "line 6" in ann.text
     assert "(ruling 4)" in ann.text
     referee.send(ann, "status m1\n", sign=False)
-    assert "Send your setup." in ann.text
+    assert sentences.SEND_YOUR_SETUP in ann.text
 
 
 def test_half_legal_orders_change_nothing_and_what_stands_still_stands(referee: Referee) -> None:
     ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     referee.send(ann, ann.filled("orders", "Rv5"))
-    assert "Your orders for turn 1 stand, revision 1:\n\n  Rv5" in ann.text
+    assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}:\n\n  Rv5" in ann.text
     referee.send(ann, ann.filled("orders", "Gv1 gx3 sRv1", rev=2))
     assert "`gx3`" in ann.text
     assert "`sRv1`" in ann.text
     assert "Gv1" not in ann.text.partition("nothing was changed")[2]
     referee.send(ann, "status m1", sign=False)
-    assert "Your orders stand, revision 1:\n\n  Rv5" in ann.text
+    assert f"{sentences.YOUR_ORDERS_STAND_REVISION.format(1)}:\n\n  Rv5" in ann.text
 
 
 def test_orders_are_replaced_by_a_higher_revision_only(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     referee.send(ann, ann.filled("orders", "Rv5"))
     referee.send(ann, ann.filled("orders", "Rv4"))
-    assert "with other content" in ann.text
+    assert sentences.WITH_OTHER_CONTENT in ann.text
     referee.send(ann, ann.filled("orders", "Rv3", rev=2))
     referee.send(ann, ann.filled("orders", "Rv5"))
-    assert "rev 2 was used before" in ann.text
+    assert sentences.REV_WAS_USED_BEFORE.format(2) in ann.text
     referee.send(bob, bob.filled("orders", ""))
     assert "strike    Rv3  hit" in body(ann.find("game 1, turn 1"))
 
@@ -136,11 +138,11 @@ def test_orders_for_another_place_are_refused(referee: Referee) -> None:
         ("rev 1", "rev 0"),
     ):
         referee.send(ann, form.replace(old, new, 1))
-        assert "Refused; nothing was changed." in ann.text, new
+        assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text, new
     referee.send(ann, form.replace("m1", "m2", 1))
-    assert "you have no such match" in ann.text
+    assert sentences.YOU_HAVE_NO_SUCH_MATCH in ann.text
     referee.send(ann, "status m1", sign=False)
-    assert "You have submitted no orders." in ann.text
+    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in ann.text
 
 
 def test_a_turn_settles_unless_all_said_final(referee: Referee) -> None:
@@ -157,43 +159,35 @@ def test_a_turn_settles_unless_all_said_final(referee: Referee) -> None:
     assert "turn 2" in str(ann.last["Subject"])
 
 
-def whole_sentence_of(referee: Referee, person: Mailbox, text: str) -> str:
-    """The answer to a sentence that does not say its place."""
-    referee.send(person, text, follow=False)
-    whole = whole_sentence(person.text)
-    assert whole is not None, person.text
-    return whole
-
-
 def test_cleared_orders_are_gone_and_do_not_come_back(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     form = ann.filled("orders", "Rv5")
     referee.send(ann, form)
-    clear = whole_sentence_of(referee, ann, "clear m1 turn 1\n")
+    clear = sentence_of(referee, ann, "clear m1 turn 1\n")
     referee.send(ann, clear)
-    assert "You have nothing submitted now; send the form again with `rev 3`" in ann.text
+    assert sentences.YOU_HAVE_NOTHING_SUBMITTED_NOW_SEND.format(3) in ann.text
     referee.send(ann, form)
     assert "Refused" in ann.text
     referee.send(bob, bob.filled("orders", ""))
     referee.send(ann, clear)
-    assert "is not obeyed twice" in ann.text
+    assert sentences.IS_NOT_OBEYED_TWICE in ann.text
     referee.send(ann, "status m1", sign=False)
-    assert "You have submitted no orders." in ann.text
+    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in ann.text
 
 
 def test_resigning_a_game_and_a_match(referee: Referee) -> None:
     ann, bob = referee.begun(f"{SMALL}\nkind: scored", (SMALL_ANN, SMALL_BOB))
     referee.turn((ann, "Rv1"), (bob, ""))
     referee.send(ann, "withdraw m1\n")
-    assert "this match has begun; resign it, or offer to annul it" in " ".join(ann.text.split())
+    assert sentences.THIS_MATCH_HAS_BEGUN_RESIGN_IT in " ".join(ann.text.split())
     referee.send(bob, "resign m1\n")
-    assert "say what you resign" in bob.text
+    assert sentences.SAY_WHAT_YOU_RESIGN in bob.text
     referee.send(bob, "resign m1 game 1\n")
     assert "You won Spaceships game 1 after 1 turn, because bob resigned" in body(ann.find("game 1, the end"))
     referee.send(ann, ann.filled("setup", SMALL_ANN))
     referee.send(bob, bob.filled("setup", SMALL_BOB))
     referee.send(ann, "resign m1 match\n")
-    assert "You have won the match, because ann resigned" in body(bob.find("closed"))
+    assert f"{sentences.YOU_HAVE_WON_THE_MATCH}, because ann resigned" in body(bob.find("closed"))
     referee.send(bob, "transcript m1\n", sign=False)
     checks = list(verify(attachment(bob.last, ".zip"), Letters))
     assert all(check.holds for check in checks), checks
@@ -220,7 +214,7 @@ def test_press_goes_to_the_other_player(referee: Referee) -> None:
     # What a revealed letter shows in its To: routes, and grants nothing.
     for to in ("pbem@play.example", str(ann.find("game 1 begins")["Reply-To"])):
         referee.send(ann, "press m1\nUnsigned.\nend\n", sign=False, to=to)
-        assert "must be signed with your key" in ann.text
+        assert sentences.MUST_BE_SIGNED_WITH_YOUR_KEY in ann.text
     assert len(bob.letters) == before
 
 
@@ -231,7 +225,7 @@ def test_whatever_changes_something_of_a_player_with_a_key_is_signed(referee: Re
     ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     to = str(ann.find("game 1 begins")["Reply-To"])
     referee.send(ann, f"{text}\n", sign=False, to=to)
-    assert "must be signed with your key" in ann.text
+    assert sentences.MUST_BE_SIGNED_WITH_YOUR_KEY in ann.text
     assert referee.desk.players.setting("ann", text.split()[1], "as it was") == "as it was"
 
 
@@ -243,7 +237,7 @@ def test_old_words_change_no_setting_again(referee: Referee) -> None:
     referee.deliver(letter, ann.address)
     referee.send(ann, "set mail each\n")
     referee.deliver(letter.replace(b"Subject: orders", b"Subject: again"), "eve@elsewhere.example")
-    assert "is not obeyed twice" in " ".join(ann.text.split())
+    assert sentences.IS_NOT_OBEYED_TWICE in " ".join(ann.text.split())
     assert referee.desk.players.setting("ann", "mail", "") == "each"
 
 
@@ -254,7 +248,7 @@ def test_forged_letters_change_nothing_and_are_noticed_a_few_times_a_day(referee
         forged = referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5")))
         referee.deliver(forged, "evil@elsewhere.example")
     assert len(ann.letters) == before + 3
-    assert "nothing was done with it" in ann.text
+    assert sentences.NOTHING_WAS_DONE_WITH_IT in ann.text
     assert "Rv5" not in ann.text
     for _ in range(12):
         forged = referee.raw(ann, referee.signed(bob, "status m1\n"), headers=sent_from(ann.address))
@@ -264,13 +258,13 @@ def test_forged_letters_change_nothing_and_are_noticed_a_few_times_a_day(referee
     referee.deliver(referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5"))), "evil@elsewhere.example")
     assert len(ann.letters) == before + 11
     referee.send(ann, "status m1", sign=False)
-    assert "You have submitted no orders." in ann.text
+    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in ann.text
 
 
 def test_unsigned_orders_are_refused(referee: Referee) -> None:
     ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
     referee.send(ann, ann.filled("orders", "Rv5"), sign=False)
-    assert "must be signed" in ann.text
+    assert sentences.MUST_BE_SIGNED in ann.text
 
 
 def test_automatic_letters_are_never_answered(referee: Referee) -> None:
@@ -297,12 +291,12 @@ def test_reading_commands(referee: Referee) -> None:
     assert "You are ann" in ann.text
     assert "game 1, turn 1. Your move." in ann.text
     assert "`sRv1`" in ann.text
-    assert "1. A cell is colour, letter, number" in body(ann.find("The rules of Spaceships"))
+    assert sentences.A_CELL_IS_COLOUR_LETTER_NUMBER in body(ann.find("The rules of Spaceships"))
     referee.turn((ann, "Rv5"), (bob, ""))
     referee.send(ann, "report m1\nreport m1 turn 7\n", sign=False)
     assert "strike    Rv5  miss" in body(ann.find("again"))
     assert ann.find("again").get_content_type() == "multipart/mixed"
-    assert "there is no report of that turn" in ann.text
+    assert sentences.THERE_IS_NO_REPORT_OF_THAT in ann.text
 
 
 def test_every_letter_is_marked_and_threaded(referee: Referee) -> None:
@@ -389,12 +383,12 @@ def test_a_letter_for_two_matches_gives_no_secret_away(referee: Referee) -> None
     referee.send(ann, both)
     assert ann.text.count("one match per letter") == 2
     referee.send(ann, "status m1\n", sign=False)
-    assert "You have submitted no orders." in ann.text
+    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in ann.text
 
 
 def test_a_refused_signed_letter_is_not_obeyed_later(referee: Referee) -> None:
     ann, bob = referee.begun(f"{SMALL}\nkind: scored", (SMALL_ANN, SMALL_BOB))
-    text = whole_sentence_of(referee, ann, "resign m1 game 1\n").replace("game 1", "game 2")
+    text = sentence_of(referee, ann, "resign m1 game 1\n").replace("game 1", "game 2")
     resignation = referee.signed(ann, text)
     referee.deliver(referee.raw(ann, resignation), ann.address)
     assert "Refused" in ann.text
@@ -404,7 +398,7 @@ def test_a_refused_signed_letter_is_not_obeyed_later(referee: Referee) -> None:
     referee.deliver(referee.raw(ann, resignation), "evil@elsewhere.example")
     assert "Refused" in ann.text
     referee.send(ann, "status m1\n", sign=False)
-    assert "turn 1 is being played" in ann.text
+    assert sentences.TURN_IS_BEING_PLAYED.format(1) in ann.text
 
 
 def test_a_small_letter_does_not_make_many(referee: Referee) -> None:
@@ -427,7 +421,7 @@ def test_a_foreign_registration_does_not_push_ones_own_away(referee: Referee) ->
     form = form_in(ann.text, "confirm")
     referee.deliver(referee.raw(ann, f"register evil\n{ssh.public(evil.key)}\n"), "evil@elsewhere.example")
     referee.send(ann, form)
-    assert "You are registered as ann" in ann.text
+    assert sentences.YOU_ARE_REGISTERED_AS_X.format("ann") in ann.text
 
 
 def test_what_hides_is_shown_escaped(referee: Referee) -> None:

@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Referee, body, confirming, form_in, placed, sent_from, whole_sentence
+from in_a_box.referee import Referee, body, confirming, form_in, placed, sent_from, whole_sentence
+from judges import sentences
 
 from pbem.identity import ssh
 from pbem.letters.subjects import LONGEST
@@ -16,7 +17,7 @@ from pbem.proof.kept_letters import kept
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3\nsettle: 0"
 FLEETS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
@@ -100,7 +101,7 @@ class TestOrder:
             assert text.count(RULE) == 1
             assert text.count("  head ") == 1
             assert len([line for line in text.split("\n") if " 3 of 3  Rv1 Rv2 Rv3" in line]) == 1
-        assert "as you know it" not in body(ann.find(", the end"))
+        assert sentences.AS_YOU_KNOW_IT not in body(ann.find(", the end"))
 
     @pytest.mark.parametrize(
         "game", ["kind: scored\ngames: 1", "miss: forfeit\npace: 3d\ngrace: 12h\nweekends: free"]
@@ -154,18 +155,18 @@ class TestLists:
         referee.wait(2 * DAY)
         letter = ann.find("a reminder")
         assert letter["List-Id"] == "<reminders.play.example>"
-        assert "No more reminders." in clicked(referee, ann, letter)
+        assert sentences.NO_MORE_REMINDERS in clicked(referee, ann, letter)
         referee.wait(3 * DAY)
         assert len([one for one in ann.letters if "a reminder" in str(one["Subject"])]) == 1
         assert len([one for one in bob.letters if "a reminder" in str(one["Subject"])]) > 1
         # The address is good for one letter, and for nothing but leaving.
-        assert "Nothing shows that this letter came from you" in clicked(referee, ann, letter)
+        assert sentences.NOTHING_SHOWS_THAT_THIS_LETTER_CAME in clicked(referee, ann, letter)
 
     def test_the_address_is_good_for_nothing_else(self, referee: Referee) -> None:
         ann, _ = referee.begun(f"{SMALL}\npace: 4d", FLEETS)
         referee.wait(2 * DAY)
         letter = ann.find("a reminder")
-        assert "must be signed" in clicked(referee, ann, letter, "set format text\nresign m1 match")
+        assert sentences.MUST_BE_SIGNED in clicked(referee, ann, letter, "set format text\nresign m1 match")
         assert referee.match().phase == "playing"
         assert ann.find("a reminder") is letter
 
@@ -176,7 +177,7 @@ class TestLists:
         referee.wait(DAY)
         letter = bob.find("turn 1")
         assert letter["List-Id"] == "<digest.play.example>"
-        assert "Every letter comes at once." in clicked(referee, bob, letter)
+        assert sentences.EVERY_LETTER_COMES_AT_ONCE in clicked(referee, bob, letter)
         referee.turn((bob, ""), (ann, "Rv3"))
         assert "turn 2" in str(bob.last["Subject"])
 
@@ -185,14 +186,14 @@ class TestLists:
         referee.send(ann, "set mail digest\n")
         referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
         referee.send(bob, form_in(bob.text, "accept", lines=1))
-        assert "send your setup" in str(ann.last["Subject"])
+        assert sentences.SEND_YOUR_SETUP_WITHIN in str(ann.last["Subject"])
 
 
 class TestSettings:
     def test_boards_in_words(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         referee.send(ann, "set format words\n")
-        assert "told in words" in ann.text
+        assert sentences.TOLD_IN_WORDS in ann.text
         referee.turn((ann, "Rv1"), (bob, "mRv1 Gx3"))
         letter = ann.find("turn 1")
         text = body(letter)
@@ -212,21 +213,21 @@ class TestSettings:
         for person in (ann, bob):
             shown = body(person.find("send your setup")).partition("has seen it too):\n\n")[2].partition("\n\n")[0]
             referee.send(person, person.filled("setup", shown))
-            assert "Your setup stands" in person.text
-            assert "this is the example of our letters and rules" in person.text
+            assert sentences.YOUR_SETUP_STANDS in person.text
+            assert sentences.THIS_IS_THE_EXAMPLE_OF_OUR in person.text
 
     def test_a_setup_of_ones_own_is(self, referee: Referee) -> None:
         ann, _ = referee.agreed("")
         referee.send(ann, ann.filled("setup", STANDARD.replace("HS Rz5 Oz5", "LS Rz5")))
-        assert "Your setup stands" in ann.text
-        assert "this is the example" not in ann.text
+        assert sentences.YOUR_SETUP_STANDS in ann.text
+        assert sentences.THIS_IS_THE_EXAMPLE not in ann.text
 
     def test_the_first_language_and_time_zone_are_set_by_any_signed_letter(self, referee: Referee) -> None:
         ann = referee.registered("ann")
         referee.send(ann, "set timezone Europe/Berlin\n", follow=False)
-        assert "Your time zone is Europe/Berlin" in ann.text
+        assert f"{sentences.YOUR_TIME_ZONE_IS} Europe/Berlin" in ann.text
         referee.send(ann, "set language de\n", sign=False)
-        assert "must be signed" in ann.text
+        assert sentences.MUST_BE_SIGNED in ann.text
 
     @pytest.mark.parametrize(
         ("setting", "first", "later"), [("language", "en", "de"), ("timezone", "Europe/Berlin", "Asia/Tokyo")]
@@ -255,7 +256,7 @@ class TestSettings:
         referee.send(ann, "whoami\n")
         assert "  language de\n" in ann.text
         referee.send(ann, "set language en\n", follow=False)
-        assert "Your letters come in English." in ann.text
+        assert sentences.YOUR_LETTERS_COME_IN_ENGLISH in ann.text
         referee.send(ann, "set language de\n", follow=False)
         assert whole_sentence(ann.text) == f"set language de\n{placed(ann)}rev 3\nend\n"
 
@@ -263,4 +264,4 @@ class TestSettings:
         played(referee)
         cy = referee.registered("cy")
         referee.send(cy, "observe m1\n")
-        assert "this match is over, and there is nothing more to watch" in cy.text
+        assert sentences.THIS_MATCH_IS_OVER_AND_THERE in cy.text

@@ -13,8 +13,9 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from domains import Domain, rsa_key
-from referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
+from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
+from judges import sentences
+from signing.domains import Domain, rsa_key
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
@@ -199,9 +200,9 @@ def test_orders_in_answer_to_an_older_letter_come_back_for_the_turn_that_is_due(
     phone.says("Gx3", "orders")
     referee.turn((ann, ""))
     phone.reply("Yes!", older)
-    assert "no command that we know" in phone.bob.text
+    assert sentences.NO_COMMAND_THAT_WE_KNOW in phone.bob.text
     phone.reply("Gx4", older)
-    assert "you answered an older letter; turn 2 is due now" in phone.bob.text
+    assert sentences.YOU_ANSWERED_AN_OLDER_LETTER_TURN.format(2) in phone.bob.text
     assert not referee.match().orders.get(2)
     phone.reply(form_in(phone.bob.text, "orders"))
     assert standing(referee) == "Gx4"

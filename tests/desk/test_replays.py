@@ -7,17 +7,18 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from material import IN_FORCE, KEYS
-from openpgp_maker import Signer
-from referee import Referee, body, confirming, form_in, new, placed, whole_sentence
-from signers import WAYS, head, pasted
+from data.material import IN_FORCE, KEYS
+from in_a_box.referee import Referee, body, confirming, form_in, new, placed, whole_sentence
+from judges import sentences
+from signing.openpgp_maker import Signer
+from signing.signers import WAYS, head, pasted
 
 from pbem.identity import ssh
 from pbem.proof.signed_letters import words
 from pbem.store.matches import Matches
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3\nsettle: 0"
 ANN, BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
@@ -91,7 +92,7 @@ def test_a_proposal_begins_one_match(referee: Referee) -> None:
     before = standing(referee)
     for again in (signed, f"Hello!\n\n{signed}", signed.replace("\n", " \n")):
         referee.deliver(referee.raw(ann, again, subject="and again"), ann.address)
-        assert "not obeyed twice" in ann.text
+        assert sentences.NOT_OBEYED_TWICE in ann.text
         assert standing(referee) == before
     referee.send(bob, form_in(bob.text, "accept", lines=1))
     referee.deliver(referee.raw(ann, signed), ann.address)
@@ -134,7 +135,7 @@ class TestOtherPlaces:
         token = str(ann.last["Reply-To"])
         assert "m2" in token, [str(letter["Subject"]) for letter in ann.letters]
         referee.deliver(orders, ann.address, token)
-        assert "Your orders for turn 1 stand" in ann.text  # of m1, where they belong
+        assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in ann.text  # of m1, where they belong
         for number, wanted in ((1, "Your orders stand, revision 1, final"), (2, "You have submitted no orders")):
             referee.send(ann, f"status m{number}\n", sign=False)
             assert wanted in ann.text
@@ -193,7 +194,7 @@ class TestOtherDress:
 
         referee.deliver(pasted(ann, f"register ann\n{signer.certificate()}"), ann.address)
         send(confirming(ann))
-        assert "You are registered" in ann.text, ann.text
+        assert sentences.YOU_ARE_REGISTERED in ann.text, ann.text
         text = f"key add\n{(KEYS / 'ssh-rsa.pub').read_text()}{placed(ann)}end\n"
         return ann, text, send(text)
 
@@ -206,7 +207,7 @@ class TestOtherDress:
         raw = attached(ann, other, signature) if dress in {"attached", "CRLF"} else pasted(ann, other + signature)
         referee.deliver(raw, ann.address)
         assert (standing(referee), len(ann.letters)) == (before, count + 1)
-        assert "not obeyed twice" in ann.text, ann.text
+        assert sentences.NOT_OBEYED_TWICE in ann.text, ann.text
 
     def test_a_lone_cr_is_refused(self, referee: Referee) -> None:
         ann, text, signature = self.added(referee)
@@ -223,7 +224,7 @@ class TestOtherDress:
         before = standing(referee)
         referee.deliver(attached(ann, text, signature), ann.address)
         assert standing(referee) == before
-        assert "not obeyed twice" in ann.text, ann.text
+        assert sentences.NOT_OBEYED_TWICE in ann.text, ann.text
 
 
 def attached(person: Mailbox, text: str, signature: str) -> bytes:

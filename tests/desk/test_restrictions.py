@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from referee import attachment
+from in_a_box.referee import attachment
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
 OPTIONS = "fleet: cost:3\nadditional_allowed: {LG = 4, AG = 1}\nsettle: 0\nkind: continued\ngames: 3"
 MD = "MD Rv1 Rv2 Rv3"

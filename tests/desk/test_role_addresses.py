@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import SERVER, Referee, sent_from
+from in_a_box.referee import SERVER, Referee, sent_from
+from judges import sentences
 
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
 OPERATOR = "operator@play.example"
 
@@ -58,7 +59,7 @@ def test_no_more_than_twenty_a_day(referee: Referee, operator: Mailbox) -> None:
     for _ in range(22):
         come(referee, (f"abuse@{SERVER}",))
     assert len(operator.letters) == 20
-    assert "no more such letters today" in operator.text
+    assert sentences.NO_MORE_SUCH_LETTERS_TODAY in operator.text
 
 
 @pytest.mark.parametrize("sender", [OPERATOR, f"pbem@{SERVER}"])
@@ -71,4 +72,4 @@ def test_a_long_one_is_not_attached(referee: Referee, operator: Mailbox) -> None
     come(referee, (f"postmaster@{SERVER}",), ("x" * 70 + "\n") * 16_000)
     (letter,) = operator.letters
     assert not list(letter.iter_attachments())
-    assert "pbem inbox show" in operator.text
+    assert sentences.PBEM_INBOX_SHOW in operator.text

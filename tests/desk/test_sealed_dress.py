@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import pytest
-from dresses import DRESSES, WAYS
+from data.material import KEYS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from material import KEYS
-from owners import Owner, live, propose
-from referee import SERVER, Referee
+from in_a_box.owners import Owner, live, propose
+from in_a_box.referee import SERVER, Referee
+from judges import sentences
+from signing.dresses import DRESSES, WAYS
 
 from pbem import identity
 from pbem.match.changed import replace
@@ -103,7 +104,7 @@ def test_plain_words_are_taken(post: Post, way: str, dress: str) -> None:
 
 def test_the_refusal_says_how_to_sign(post: Post) -> None:
     assert not post.send("attached ssh", ("byte order mark",))
-    assert "as UTF-8 without a byte order mark" in " ".join(post.referee.people["ann@mail.example"].text.split())
+    assert sentences.AS_UTF_WITHOUT_A_BYTE_ORDER in " ".join(post.referee.people["ann@mail.example"].text.split())
 
 
 @pytest.mark.parametrize("dress", DRESSES)

@@ -23,10 +23,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-import random_players
-import unlearned
-from bulletins import FIELD, unpacked
-from referee import START, Mailbox, Referee, form_in
+from in_a_box.bulletins import FIELD, unpacked
+from in_a_box.referee import START, Mailbox, Referee, form_in
+from playing import random_players, unlearned
 
 from pbem.games import rules
 from pbem.games.audience import EVERYBODY

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from referee import SERVER, form_in, new, sent_from
+from in_a_box.referee import SERVER, form_in, new, sent_from
+from judges import sentences
 
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
@@ -18,7 +19,7 @@ from pbem.store.inbox import Envelope
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
 SPAM = "BUY-MY-PILLS"
 
@@ -81,7 +82,7 @@ def test_case_35_all_such_answers_together_are_limited(referee: Referee) -> None
     # Who is vouched for is answered all the same, and so is a player.
     honest = referee.person("honest")
     referee.send(honest, "help\n", sign=False)
-    assert "Write commands one below the other" in honest.text
+    assert sentences.WRITE_COMMANDS_ONE_BELOW_THE_OTHER in honest.text
 
 
 def test_letters_beyond_the_limits_are_answered_no_more_often(referee: Referee) -> None:
@@ -94,7 +95,7 @@ def test_letters_beyond_the_limits_are_answered_no_more_often(referee: Referee) 
         )
         referee.deliver(raw.replace("\n", "\r\n").encode(), victim.address)
     assert len(victim.letters) == EACH
-    assert "could not be read" in victim.text
+    assert sentences.COULD_NOT_BE_READ in victim.text
     assert all(SPAM not in letter.as_string().upper() for letter in victim.letters)
 
 
@@ -112,11 +113,11 @@ def test_words_that_changed_nothing_yet_are_obeyed_though_no_answer_is_left(refe
     ann, bob = referee.begun()
     said = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Gx3")))
     referee.deliver(b"Date: Mon, 1 Jan 2001 00:00:00 +0000\r\n" + said, "eve@elsewhere.example")
-    assert "cannot be right" in plain(ann.last)
+    assert sentences.CANNOT_BE_RIGHT in plain(ann.last)
     for _ in range(EACH):
         forged(referee, ann, "help")
     referee.deliver(said, ann.address)
-    assert "Your orders for turn 1 stand" in ann.text
+    assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in ann.text
     before = len(ann.letters), len(bob.letters)
     for number in range(3):
         referee.deliver(b"X-Number: %d\r\n" % number + said, "eve@elsewhere.example")
@@ -138,7 +139,7 @@ def test_who_has_the_mailbox_is_answered_in_full(referee: Referee) -> None:
     """Without DKIM: the answer to a short letter proves that its address is the writer's."""
     zoe = referee.person("zoe")
     referee.deliver(referee.raw(zoe, "games\n"), zoe.address)
-    assert "Nothing shows that this letter came from you" in plain(zoe.last)
+    assert sentences.NOTHING_SHOWS_THAT_THIS_LETTER_CAME in plain(zoe.last)
     to = email.utils.parseaddr(str(zoe.last["Reply-To"]))[1]
     referee.deliver(referee.raw(zoe, "games\n"), zoe.address, to)
     assert "> games" in zoe.text
@@ -163,12 +164,12 @@ def test_one_registers_by_short_letters_alone(referee: Referee) -> None:
     referee.deliver(referee.raw(zoe, f"register zoe\n{ssh.public(zoe.key)}\n"), zoe.address)
     form = form_in(zoe.text, "confirm")
     assert form.startswith("confirm NAME\n")
-    assert "replace NAME with the name that you asked for" in plain(zoe.last)
+    assert sentences.REPLACE_NAME_WITH_THE_NAME_THAT in plain(zoe.last)
     assert zoe.last["Subject"] == "[pbem] One more step"
-    assert "do what is asked for above" in plain(zoe.last)
-    assert "To begin, write" not in plain(zoe.last)
+    assert sentences.DO_WHAT_IS_ASKED_FOR_ABOVE in plain(zoe.last)
+    assert sentences.TO_BEGIN_WRITE not in plain(zoe.last)
     referee.deliver(referee.raw(zoe, referee.signed(zoe, form.replace("NAME", "zoe"))), zoe.address)
-    assert "You are registered as zoe" in plain(zoe.last)
+    assert sentences.YOU_ARE_REGISTERED_AS_X.format("zoe") in plain(zoe.last)
 
 
 def test_a_return_path_that_is_not_the_sender_is_vouched_for_by_nobody(referee: Referee) -> None:
@@ -178,7 +179,7 @@ def test_a_return_path_that_is_not_the_sender_is_vouched_for_by_nobody(referee: 
     raw = referee.raw(victim, f"help\n{SPAM}\n", headers=sent_from(victim.address))
     referee.deliver(raw, "eve@elsewhere.example")
     assert len(victim.letters) == 2
-    assert all("Nothing shows that this letter" in plain(letter) for letter in victim.letters)
+    assert all(sentences.NOTHING_SHOWS_THAT_THIS_LETTER in plain(letter) for letter in victim.letters)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def test_case_24_what_our_server_may_not_have_taken_out_vouches_for_nobody(refer
     word = sent_from(victim.address).strip()
     raw = f"{head.format(word.partition(': ')[2] if ': {' in head else word)}\r\n".encode()
     referee.deliver(raw + referee.raw(victim, f"help\n{SPAM}\n"), victim.address)
-    assert "Nothing shows that this letter" in plain(victim.last)
+    assert sentences.NOTHING_SHOWS_THAT_THIS_LETTER in plain(victim.last)
 
 
 @pytest.mark.parametrize(
@@ -221,9 +222,9 @@ def test_what_makes_letters_is_limited_by_the_day(referee: Referee, text: str, m
     if text.startswith("transcript"):
         for _ in range(most + 1):
             referee.send(ann, text, sign=False)
-        assert "try again tomorrow" in plain(ann.last)
+        assert sentences.TRY_AGAIN_TOMORROW in plain(ann.last)
         referee.send(ann, text.format(number="once more"))
-        assert "try again tomorrow" not in plain(ann.last)
+        assert sentences.TRY_AGAIN_TOMORROW not in plain(ann.last)
 
 
 def test_case_35_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Referee) -> None:
@@ -264,7 +265,7 @@ def test_case_28_a_machine_that_answers_all_our_letters_is_answered_only_so_ofte
     count = 0
     while count != (count := answer()):
         assert count - before < 110
-    assert signed or "Until tomorrow (UTC) such letters are read, but not answered." in plain(away.last)
+    assert signed or sentences.UNTIL_TOMORROW_UTC_SUCH_LETTERS_ARE in plain(away.last)
     referee.wait(timedelta(days=1))
     assert answer() == count + 1
 
@@ -312,7 +313,7 @@ def test_case_35_a_mailbox_is_invited_once_under_all_its_addresses(referee: Refe
     for first in (0, 3):
         invited = [one.address for one in victims[first : first + 3]]
         referee.send(mallory, new(mallory, "shoot-em-up", *invited, options="seats: 4"))
-    assert "No invitation was sent" in plain(mallory.last)
+    assert sentences.NO_INVITATION_WAS_SENT in plain(mallory.last)
     assert sum(len(one.letters) for one in victims) == 1
 
 
@@ -337,7 +338,7 @@ def test_case_35_players_who_say_that_a_mailbox_is_theirs_write_three_letters_th
     for number, one in enumerate(victims):
         mallory = referee.registered(f"mallory{number}")
         referee.send(mallory, f"address add {one.address}\n")
-    assert "enough letters went there today" in plain(mallory.last)
+    assert sentences.ENOUGH_LETTERS_WENT_THERE_TODAY in plain(mallory.last)
     assert sum(len(one.letters) for one in victims) == EACH
 
 

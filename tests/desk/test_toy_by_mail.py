@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Referee, attachment, body
+from in_a_box.referee import Referee, attachment, body
+from judges import sentences
 
 import pbem
 from pbem.games import GAMES
@@ -54,7 +55,7 @@ def test_a_continued_match_is_played_and_proved(referee: Referee) -> None:
         assert body(idle.find(f"game {game}, the end")).startswith(f"You lost Marbles game {game} after ")
     checks = list(verify(attachment(bob.find("the end"), ".zip"), Letters))
     assert all(check.holds for check in checks), checks
-    assert "The match is a draw" in body(ann.find("the match is closed"))
+    assert sentences.THE_MATCH_IS_A_DRAW in body(ann.find("the match is closed"))
 
 
 def test_its_refusals_help_and_record(referee: Referee) -> None:
@@ -66,9 +67,9 @@ def test_its_refusals_help_and_record(referee: Referee) -> None:
     turn = re.search(r"(?ms)^orders m1 turn 1$.*?^end$", body(ann.find("begins")))
     assert turn
     referee.send(bob, turn[0].replace("player ann", "player bob").replace("\nend", "\nguess 4\nend\n"))
-    assert "you have nothing to order in turn 1" in bob.text
+    assert sentences.YOU_HAVE_NOTHING_TO_ORDER_IN.format(1) in bob.text
     referee.send(ann, "rules marbles\nstatus m1\npreview m1 turn 1\nguess 4\nend\n", sign=False)
-    assert "Legal. This was a preview; nothing was submitted" in ann.text
+    assert sentences.LEGAL_THIS_WAS_A_PREVIEW_NOTHING in ann.text
     assert "MARBLES" in body(ann.find("The rules of"))
     referee.send(ann, ann.filled("orders", "final\nguess 4"))
     (record,) = (

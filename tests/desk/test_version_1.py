@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import form_in
+from in_a_box.referee import form_in
+from judges import sentences
 
 from pbem.desk.public import Public
 from pbem.match.changed import replace
@@ -15,7 +16,7 @@ from pbem.match.transcript import Entry
 from pbem.store.schema import migrations
 
 if TYPE_CHECKING:
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
     from pbem.match.state import Match
 
@@ -49,7 +50,7 @@ def test_one_under_way_is_over_for_a_reason(referee: Referee, pair: tuple[Mailbo
     assert (match.phase, match.names, match.game) == ("closed", ("ann", "bob"), 1)
     assert match.outcome == {"winner": 0, "scores": [0, 0], "reason": ENDED}
     referee.send(ann, orders)
-    assert "the match is over" in ann.text
+    assert sentences.THE_MATCH_IS_OVER in ann.text
     referee.send(bob, "status m1\n")
     assert "match m1: closed" in bob.text
     assert not Public(referee.config.server, referee.database, referee.vault).site()["running"]

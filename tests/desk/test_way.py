@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import SERVER
+from in_a_box.referee import SERVER
 
 import pbem
 from pbem.desk import answer_letter, authenticate, dispatch, letter_handling, places, sorting, strangers
@@ -22,7 +22,7 @@ from pbem.match.step import Step
 if TYPE_CHECKING:
     from types import FrameType, ModuleType
 
-    from referee import Referee
+    from in_a_box.referee import Referee
 
     from pbem.desk.caller import Caller
     from pbem.desk.reply import Outcome

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hostile_letters import LINES, plain
+from attackers.hostile_letters import LINES, plain
 
 from pbem.store.inbox import LOT, Envelope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox, Referee
 
 LARGE = plain("> something quoted, and long\r\n" * (LINES - 100))
 ANN = b"ann@mail.example"

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-import second_verifier
-from domains import Domain, rsa_key
-from referee import ANN, BOB, Mailbox, Referee, attachment, form_in
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, form_in
+from judges import sentences
+from signing.domains import Domain, rsa_key
+from verifier import second_verifier
 
 from pbem.config.mail import MailboxConfig
 from pbem.proof import bundle
@@ -78,7 +79,7 @@ def begun(referee: Referee) -> tuple[Mailbox, Mailbox]:
     ann, bob = referee.registered("ann"), referee.person("bob")
     referee.send(bob, "register bob\n", sign=False)
     answer(referee, bob, "register bob")
-    assert "You are registered as bob, at the level `mailbox`" in bob.text
+    assert sentences.YOU_ARE_REGISTERED_AS_AT_THE.format("bob") in bob.text
     referee.send(ann, "new spaceships with bob\nsettle: 0\nend\n")
     answer(referee, bob, form_in(bob.text, "accept", lines=1))
     referee.send(ann, ann.filled("setup", ANN))
@@ -92,7 +93,7 @@ def test_a_match_by_answers_alone_and_its_proof(referee: Referee) -> None:
     asking = str(bob.last["Message-ID"])
     answer(referee, bob, bob.filled("orders", "final"))
     answer(referee, bob, "resign m1 game 1", to=asking)
-    assert "was good for one letter" in " ".join(bob.text.split())
+    assert sentences.WAS_GOOD_FOR_ONE_LETTER in " ".join(bob.text.split())
     referee.send(ann, ann.filled("orders", "final"))
     assert referee.match().turn == 2
     for person in (ann, bob):
@@ -116,7 +117,7 @@ def test_an_older_letter_of_the_thread_is_not_the_one_that_is_answered(referee: 
     answer(referee, bob, bob.filled("orders", "final"), more=f"{unused['Message-ID']} ")
     assert referee.match().orders.keys() == {2}
     answer(referee, bob, "resign m1 game 1", to=asking)
-    assert "was good for one letter" in " ".join(bob.text.split())
+    assert sentences.WAS_GOOD_FOR_ONE_LETTER in " ".join(bob.text.split())
 
 
 def test_an_opponent_answers_none_of_our_letters_with_what_a_bundle_shows(referee: Referee) -> None:
@@ -142,7 +143,7 @@ def test_an_opponent_answers_none_of_our_letters_with_what_a_bundle_shows(refere
     again = again.replace(b"Content-Type:", b"Content-Transfer-Encoding: quoted-printable\r\nContent-Type:", 1)
     referee.deliver(again, bob.address)
     assert "> new spaceships with ann end\n\nRefused; nothing was changed." in bob.text
-    assert "was good for one letter" in " ".join(bob.text.split())
+    assert sentences.WAS_GOOD_FOR_ONE_LETTER in " ".join(bob.text.split())
 
 
 def test_a_message_id_that_a_shown_letter_names_makes_no_bounce(referee: Referee) -> None:
@@ -161,7 +162,7 @@ def test_a_message_id_that_a_shown_letter_names_makes_no_bounce(referee: Referee
 def test_without_the_message_id_nothing_counts(referee: Referee) -> None:
     _, bob = begun(referee)
     answer(referee, bob, bob.filled("orders", "final"), to="<m1.aaaaaaaaaaaaaaaaaaaa@play.example>")
-    assert "must be a reply to one of our letters" in " ".join(bob.text.split())
+    assert sentences.MUST_BE_A_REPLY_TO_ONE in " ".join(bob.text.split())
     assert not referee.match().orders
 
 

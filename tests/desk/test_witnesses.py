@@ -17,9 +17,10 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import SERVER, Letters, Mailbox, Referee, attachment, body, form_in, new
-from stores import POSTGRESQL
-from witness_double import Double
+from in_a_box.referee import SERVER, Letters, Mailbox, Referee, attachment, body, form_in, new
+from in_a_box.stores import POSTGRESQL
+from judges import sentences
+from machines.witness_double import Double
 
 from pbem.cli.verify import verify
 from pbem.config.witnessing import Correspondent, WitnessConfig
@@ -336,7 +337,7 @@ def test_forged_alarms_use_up_no_room_of_one_that_proves_itself(watching: Watchi
     for size in range(2, 9):
         arrives(referee, notes(ours, ours, size))
     assert len(operator.letters) == 6
-    assert "Both notes below are signed with our key" in operator.text
+    assert sentences.BOTH_NOTES_BELOW_ARE_SIGNED_WITH in operator.text
 
 
 def test_letters_in_the_name_of_a_witness_do_not_make_us_write_without_end(watching: Watching) -> None:
@@ -592,14 +593,14 @@ def test_who_runs_a_witness_is_told_of_a_log_that_skips_the_size_at_which_it_for
         assert told == [0, 1, 2, 3, 3, 3, 4]
         unproved, forked = operator.letters[0], operator.letters[-1]
         assert unproved["Subject"] == f"[pbem] The log of {SERVER} was not cosigned"
-        assert "this alone proves nothing" in body(unproved)
+        assert sentences.THIS_ALONE_PROVES_NOTHING in body(unproved)
         convicted = [Note.read(f"{one.strip()}\n") for one in re.split("This .{1,40}:\n\n", body(unproved))[1:]]
         assert [(bool(note.by(LOG_KEY)), Checkpoint.read(note.text).size) for note in convicted] == [
             (True, 1),
             (True, 2),
         ]
         assert forked["Subject"] == f"[pbem] The log of {SERVER} forked"
-        assert "prove that to everybody" in body(forked)
+        assert sentences.PROVE_THAT_TO_EVERYBODY in body(forked)
 
 
 def test_without_witnesses_no_log_is_kept_and_with_them_all_of_it_later(tmp_path: Path) -> None:
@@ -840,7 +841,7 @@ def test_a_witness_that_does_not_know_the_log_is_told_to_the_operator(tmp_path: 
         referee.desk.witness_requests.settle(due, status, "who are you?\n")
         referee.wait(timedelta(seconds=1))
         (told,) = asked.told
-        assert "does not know" in told
+        assert sentences.DOES_NOT_KNOW in told
         assert f"HTTP {status}\nwho are you?\n" in told
         for _ in range(30):
             referee.wait(timedelta(hours=1))

@@ -18,9 +18,9 @@ import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import certificate
 import pytest
-from office import Office, serve
+from machines import certificate
+from machines.office import Office, serve
 
 from pbem.config.limits import Limits
 from pbem.config.mail import ListenerConfig
@@ -29,7 +29,7 @@ from pbem.smtp.storing import Refusal
 from pbem.store.errors import BusyError, FullError
 
 if TYPE_CHECKING:
-    from office import Client
+    from machines.office import Client
 
 FILES = sorted(Path(__file__).parent.glob("*.txt"))
 TROUBLE = {

@@ -11,7 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import random_players
+from playing import random_players
 
 from pbem.games import GAMES, Report, rules
 from pbem.games.audience import ANY, EVERYBODY, Audience, Shown, cut

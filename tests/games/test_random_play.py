@@ -9,7 +9,7 @@ import json
 from random import Random
 
 import pytest
-import random_players
+from playing import random_players
 
 from pbem.games import GAMES, rules
 from pbem.match.record import Record, RecordedResult, Turn, read, replay, write

@@ -6,7 +6,7 @@ import json
 from random import Random
 
 import pytest
-import random_players
+from playing import random_players
 
 from pbem.games import GAMES, Fault, Refused, Rules, State, part_of, rules
 

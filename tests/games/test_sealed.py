@@ -14,8 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-import random_players
-import sealed_players
+from playing import random_players, sealed_players
 
 from pbem.games import GAMES, Refused, rules
 from pbem.games.sealed import COMMIT, Falsehood, SealedRules, SealedStep, sealed_rules, settled
@@ -26,7 +25,7 @@ from pbem.match.changed import replace
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sealed_players import Sealed
+    from playing.sealed_players import Sealed
 
 CASES = [(game, case) for game, player in random_players.PLAYERS.items() for case in range(len(player.options))]
 SECRET = ("spaceships", "dueling-masters")

@@ -10,8 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-import random_players
-import unlearned
+from playing import random_players, unlearned
 
 from pbem.games import GAMES, Refused, Rules, State, rules
 from pbem.games.audience import EVERYBODY

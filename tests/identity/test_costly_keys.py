@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
-from material import KEYS
-from openpgp_maker import BORN, Signer, armored, packet, rsa_body, seconds
+from data.material import KEYS
+from signing.openpgp_maker import BORN, Signer, armored, packet, rsa_body, seconds
 
 from pbem.identity import BadKey, Key, parse_key
 from pbem.identity.costs import check_rsa

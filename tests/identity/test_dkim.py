@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from domains import Domain, rsa_key
-from material import KEYS, SIGNED
+from data.material import KEYS, SIGNED
+from judges import sentences
+from signing.domains import Domain, rsa_key
 
 from pbem.identity import authres, dkim
 from pbem.identity.sender_auth import vouch
@@ -163,7 +164,7 @@ def test_changed_on_the_way() -> None:
     domain = Domain("mail.example")
     raw = domain.craft(LETTER)
     body = judged(raw + b"-- \r\na footer\r\n", domain)
-    assert (body.kind, "text was changed" in body.reason) == ("bad", True)
+    assert (body.kind, sentences.TEXT_WAS_CHANGED in body.reason) == ("bad", True)
     assert judged(raw.replace(b"turn 1", b"turn 2"), domain).kind == "bad"
     assert judged(raw.replace(b"Bob <bob", b"Rob <bob"), domain).kind == "bad"
     assert judged(raw.replace(b"Bob <bob@", b"Bob <eve@"), domain).kind == "bad"

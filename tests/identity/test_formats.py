@@ -13,8 +13,8 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
-from material import IN_FORCE, KEYS, SIGNED
-from signers import private_key
+from data.material import IN_FORCE, KEYS, SIGNED
+from signing.signers import private_key
 
 from pbem import identity
 from pbem.identity import BadKey, Key, Verdict, parse_key

@@ -8,10 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from attackers.hostile_letters import HEAD, ORDERS, ORDINARY, SIGNER, WORDS, full, keys, letters, plain
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from domains import Domain, rsa_key
-from hostile_letters import HEAD, ORDERS, ORDINARY, SIGNER, WORDS, full, keys, letters, plain
-from openpgp_maker import BINDING, BORN, Signer, armored, packet, sub
+from signing.domains import Domain, rsa_key
+from signing.openpgp_maker import BINDING, BORN, Signer, armored, packet, sub
 
 from pbem.config.limits import Limits
 from pbem.desk.reading import Question, find

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
+from data.material import SIGNED
 from hypothesis import given
 from hypothesis import strategies as st
-from material import SIGNED
 
 from pbem import identity
 from pbem.identity import Key, Verdict, readings, ssh

@@ -16,9 +16,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
-from material import KEYS, SIGNED
-from openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, expires, notation, sub
-from signers import private_key
+from data.material import KEYS, SIGNED
+from judges import sentences
+from signing.openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, expires, notation, sub
+from signing.signers import private_key
 
 from pbem import identity
 from pbem.identity import BadKey, Verdict, parse_key
@@ -62,7 +63,7 @@ class TestOpenPGP:
         assert verdict(made=RECEIVED + timedelta(minutes=20)).kind == "valid"
         found = verdict(made=RECEIVED + timedelta(hours=1))
         assert found.kind == "refused"
-        assert "in the future" in found.reason
+        assert sentences.IN_THE_FUTURE in found.reason
 
     def test_a_signature_with_conditions(self) -> None:
         assert verdict(notation(critical=False)).kind == "valid"
@@ -187,7 +188,7 @@ import json, sys
 sys.path.insert(0, "tests")
 from datetime import UTC, datetime
 from pathlib import Path
-from material import KEYS, SIGNED
+from data.material import KEYS, SIGNED
 from pbem.identity import judge, parse_key
 from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY

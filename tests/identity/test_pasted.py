@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from material import KEYS
-from referee import SERVER, Mailbox
-from signers import WAYS
+from data.material import KEYS
+from in_a_box.referee import SERVER, Mailbox
+from signing.signers import WAYS
 
 from pbem import identity
 from pbem.mail.message import read

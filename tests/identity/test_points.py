@@ -15,10 +15,10 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
+from data.material import SIGNED
 from hypothesis import given
 from hypothesis import strategies as st
-from material import SIGNED
-from openpgp_maker import BORN, Signer
+from signing.openpgp_maker import BORN, Signer
 
 from pbem import identity
 from pbem.identity import BadKey, parse_key

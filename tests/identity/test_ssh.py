@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.serialization import (
     NoEncryption,
     PrivateFormat,
 )
+from data.material import SIGNED
 from hypothesis import given
 from hypothesis import strategies as st
-from material import SIGNED
 
 from pbem.identity import ssh
 from pbem.identity.verdict import BadKey, BadSignature

@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
-from material import KEYS
-from openpgp_maker import BINARY, BINDING, BORN, TEXT, Signer, armored, notation, packet, sub
-from signers import private_key
+from data.material import KEYS
+from signing.openpgp_maker import BINARY, BINDING, BORN, TEXT, Signer, armored, notation, packet, sub
+from signing.signers import private_key
 
 from pbem import identity
 from pbem.config.limits import Limits

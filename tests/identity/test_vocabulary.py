@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from material import IN_FORCE, KEYS
-from openpgp_maker import BINARY, TEXT, Signer
-from referee import Mailbox
-from signers import by_clear_openpgp, by_ed25519, by_minisign, by_ssh, pasted
+from data.material import IN_FORCE, KEYS
+from in_a_box.referee import Mailbox
+from signing.openpgp_maker import BINARY, TEXT, Signer
+from signing.signers import by_clear_openpgp, by_ed25519, by_minisign, by_ssh, pasted
 
 from pbem import identity
 from pbem.identity import parse_key, readings

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import pytest
 from babel.messages.pofile import read_po
-from german import WIDTH
-from messages import LEFT_ALONE, PLACE, Message, messages, pseudo_language
+from judges.german import WIDTH
+from judges.messages import LEFT_ALONE, PLACE, Message, messages, pseudo_language
 
 import pbem
 from pbem import i18n

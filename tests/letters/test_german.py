@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 import jinja2.meta
 import pytest
-from german import WIDTH
+from judges.german import WIDTH
 
 from pbem.games import GAMES
 from pbem.i18n import template_folder

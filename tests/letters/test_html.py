@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from random_players import PLAYERS, Game, play, sensible_orders
+from playing.random_players import PLAYERS, Game, play, sensible_orders
 
 from pbem.boards import TINTS
 from pbem.boards.text_boards import columns

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from random_players import play, sensible_orders
+from playing.random_players import play, sensible_orders
 
 from pbem.boards import TINTS
 from pbem.boards.picture import GAP, LARGEST, TITLE, draw

@@ -7,7 +7,7 @@ import sys
 from random import Random
 
 import pytest
-from random_players import PLAYERS, play
+from playing.random_players import PLAYERS, play
 
 from pbem.boards.sheet import sheet
 from pbem.games import GAMES, part_of, rules

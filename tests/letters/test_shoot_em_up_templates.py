@@ -1,29 +1,27 @@
 """The Shoot 'em up part of a report letter, and the letters that teach the game, against golden texts.
 
-`GOLDEN=write pytest tests/letters/test_shoot_em_up_templates.py` writes the golden texts anew.
+`test_game_letters.py` compares the letters with the golden texts.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-import random_players
+from judges.game_letters import GameLetters
+from playing import random_players
 
 from pbem.games import rules
 from pbem.games.shoot_em_up.words import position, summary
-from pbem.letters.render import Templates
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = Path(__file__).parent / "golden" / "shoot-em-up"
 NAMES = {1: "Ann", 2: "Bob", 3: "Cem", 4: "Dee"}
+GAME = GameLetters("shoot-em-up")
+call, report = GAME.call, GAME.report
 FACES = {"^": "N", ">": "E", "v": "S", "<": "W"}
-
-ENV = Templates().environment
 
 
 def hit(action: int, ship: str, where: str, by: str, shields: int = 0, *, destroyed: bool = False) -> dict[str, Any]:
@@ -90,20 +88,6 @@ def begun(board: str, seats: int) -> Any:
     return judge.view(judge.begin(options, setups), 2, [])
 
 
-def call(template: str, macro: str, *args: Any) -> str:
-    module = ENV.get_template(f"shoot-em-up/{template}.txt").module
-    return str(getattr(module, macro)(*args))
-
-
-def report(reports: list[dict[str, Any]], seat: int | None, view: dict[str, Any], names: dict[int, str]) -> str:
-    parts = (
-        call("events", "events", reports, seat, names),
-        call("position", "position", view, names),
-        call("entitled", "entitled", view),
-    )
-    return "\n\n\n".join(part for part in parts if part) + "\n"
-
-
 def begin(view: dict[str, Any], names: dict[int, str]) -> str:
     return call("position", "position", view, names) + "\n\n\n" + call("entitled", "entitled", view) + "\n"
 
@@ -116,32 +100,11 @@ LETTERS = {
     "begin-two": lambda: begin(begun("9x9", 2), {1: "Ann", 2: "Bob"}),
     "begin-four-wide": lambda: begin(begun("26x26", 4), NAMES),
     "begin-four-23": lambda: begin(begun("23x5", 4), NAMES),
-    "rules": lambda: ENV.get_template("shoot-em-up/rules.txt").render(),
+    "rules": GAME.rules,
 } | {
     f"setup-help-{seat}": lambda seat=seat, options=options: call("setup_help", "setup_help", options, seat) + "\n"
     for seat, options in enumerate(({}, {"board": "5x7"}, {"board": "26x12", "max_turns": 9}, {"board": "6x5"}), 1)
 }
-
-
-@pytest.mark.parametrize("name", sorted(LETTERS))
-def test_golden(name: str) -> None:
-    text = LETTERS[name]()
-    path = GOLDEN / f"{name}.txt"
-    if os.environ.get("GOLDEN") == "write":
-        path.write_text(text)
-    assert text == path.read_text()
-
-
-@pytest.mark.parametrize("name", sorted(LETTERS))
-def test_reads_well_in_a_terminal(name: str) -> None:
-    text = LETTERS[name]()
-    assert text.isascii()
-    assert max(len(line) for line in text.split("\n")) <= 76
-    assert not re.search(r"[ \t]$", text, re.MULTILINE)
-    assert not text.startswith("\n")
-    assert text.endswith("\n")
-    assert not text.endswith("\n\n")
-    assert "\n\n\n\n" not in text
 
 
 def drawn(text: str) -> list[dict[str, str]]:
@@ -219,12 +182,6 @@ def test_long_names_stay_within_the_column() -> None:
         text = report(REPORTS, seat, VIEW, names)
         assert max(len(line) for line in text.split("\n")) <= 76
         assert not re.search(r"[ \t]$", text, re.MULTILINE)
-
-
-def test_the_rules_letter_prints_every_ruling_whole() -> None:
-    rulings = (ROOT / "templates/shoot-em-up/rulings.txt").read_text()
-    letter = ENV.get_template("shoot-em-up/rules.txt").render()
-    assert " ".join(rulings.split()) in " ".join(letter.split())
 
 
 @pytest.mark.parametrize("seat", [1, 2, 3, 4])

@@ -10,9 +10,9 @@ from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
-import certificate
 import pytest
-from imap_server import PASSWORD, USER, Account, Broken, _Session, serving
+from machines import certificate
+from machines.imap_server import PASSWORD, USER, Account, Broken, _Session, serving
 
 from pbem.mailbox import Denied, Handle, MailboxUnreachable, Withheld
 from pbem.mailbox.imap import Imap

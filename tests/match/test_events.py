@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
-from referee import Die, Referee, attachment
+from in_a_box.referee import Die, Referee, attachment
 
 from pbem.games import Refused
 from pbem.match import advance_orders, progress, stored_orders, submissions
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
     from pbem.match.state import Submission
     from pbem.match.step import Document

@@ -7,7 +7,17 @@ then nobody of the three finds what it forbids: none of them has another copy of
 from __future__ import annotations
 
 import pytest
-from sealed_lies import RULES, after, begun, entered, player_finds, server_finds, signed, verifier_finds, without
+from attackers.sealed_lies import (
+    RULES,
+    after,
+    begun,
+    entered,
+    player_finds,
+    server_finds,
+    signed,
+    verifier_finds,
+    without,
+)
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from make_vectors import VECTORS
+from vectors.make import VECTORS
 
 from pbem.match.documents import level_in_words
 from pbem.match.events import TYPES

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from javascript import Failed, Scripts
-from page_rules import mangled
-from random_players import PLAYERS
+from page_scripts.javascript import Failed, Scripts
+from page_scripts.rules import mangled
+from playing.random_players import PLAYERS
 
 from pbem.games import GAMES, Refused, rules
 from pbem.i18n import catalogue, say, template_folder

@@ -7,11 +7,11 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from javascript import Scripts
-from page_drawings import compare_drawings, compare_sealed_drawings
-from page_rules import compare_orders, compare_setups
-from page_sealed import compare_sealed
-from random_players import PLAYERS, play
+from page_scripts.drawings import compare_drawings, compare_sealed_drawings
+from page_scripts.javascript import Scripts
+from page_scripts.rules import compare_orders, compare_setups
+from page_scripts.sealed import compare_sealed
+from playing.random_players import PLAYERS, play
 
 from pbem.games import GAMES, rules
 from pbem.games.dueling_masters import transit

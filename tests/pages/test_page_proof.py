@@ -7,13 +7,14 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dresses import part, several
-from forgers import checked, proof, signed_again, tampered, with_entry
-from javascript import PAGES, Scripts
-from make_vectors import VECTORS
-from mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten
-from referee import Referee
-from sealed_seats import agreed, play
+from attackers.forgers import checked, proof, signed_again, tampered, with_entry
+from attackers.mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten
+from in_a_box.referee import Referee
+from in_a_box.sealed_seats import agreed, play
+from judges import sentences
+from page_scripts.javascript import PAGES, Scripts
+from signing.dresses import part, several
+from vectors.make import VECTORS
 
 from pbem.desk.public import Public
 from pbem.identity import ed25519_points
@@ -162,7 +163,7 @@ def test_an_entry_nested_too_deep_is_refused_in_the_same_words(deep: int, verifi
         said = ""
     except bundle.NotABundle as error:
         said = str(error)
-    assert ("in one another" in said) == (deep > DEPTH)
+    assert (sentences.IN_ONE_ANOTHER in said) == (deep > DEPTH)
     assert (fails(verifier, changed) == f"chain: {said}") == (deep > DEPTH)
 
 
@@ -302,7 +303,7 @@ def test_the_page_accuses_nobody_whom_pbem_verify_does_not(verifier: Scripts) ->
 def test_a_version_that_the_page_does_not_know_is_refused(verifier: Scripts, name: str, version: object) -> None:
     found = bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
     forged = signed_again(with_entry(found, 0, lambda body: body.update(bundle=version)))
-    assert "which this page cannot read" in str(fails(verifier, forged))
+    assert sentences.WHICH_THIS_PAGE_CANNOT_READ in str(fails(verifier, forged))
     assert not checked(forged)[-1].holds
 
 
@@ -373,6 +374,6 @@ def test_the_page_of_a_sealed_match_without_its_letters_is_proved(tmp_path: Path
     run = RUN.replace("async (packed)", "async ([packed, forms])").replace("run(packed)", "run(packed, forms)")
     said = verifier.evaluate(run, [_packed(bundle.write(match.bundle)), dict(match.forms)])
     assert [one for one in said if one["holds"] is not True] == []
-    assert any("letters signed with these keys" in one["said"] for one in said)
+    assert any(sentences.LETTERS_SIGNED_WITH_THESE_KEYS in one["said"] for one in said)
     replay(match.bundle, forms=match.forms)
     referee.close()

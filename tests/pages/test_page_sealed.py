@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from javascript import Failed, Scripts
-from random_players import PLAYERS
+from judges import sentences
+from page_scripts.javascript import Failed, Scripts
+from playing.random_players import PLAYERS
 
 from pbem.games import GAMES, rules
 from pbem.games.sealed import sealed_rules
@@ -432,19 +433,19 @@ def test_a_resignation_of_this_place_leaves_no_doubt() -> None:
 )
 def test_a_resignation_of_another_place_is_doubted(old: str, new: str) -> None:
     """Signed by ann all the same: an earlier one that was refused then, say."""
-    assert "not for this place in the game" in resigning(RESIGNED.replace(old, new, 1))
+    assert sentences.NOT_FOR_THIS_PLACE_IN_THE in resigning(RESIGNED.replace(old, new, 1))
 
 
 def test_a_resignation_that_the_opponent_did_not_sign_is_doubted() -> None:
     """By another key, for another server, with more beneath it; or by a key that is new, or of another kind."""
-    assert "not signed with a key" in resigning(key=EVE)
-    assert "not signed with a key" in resigning(namespace="pbem@other.example")
-    assert "not signed with a key" in resigning(behind="more\n")
-    assert "knew no key of that player" in resigning(keys=())
-    assert "cannot check such a signature" in resigning(keys=("ssh-rsa AAAA", "-----BEGIN PGP"))
+    assert sentences.NOT_SIGNED_WITH_A_KEY in resigning(key=EVE)
+    assert sentences.NOT_SIGNED_WITH_A_KEY in resigning(namespace="pbem@other.example")
+    assert sentences.NOT_SIGNED_WITH_A_KEY in resigning(behind="more\n")
+    assert sentences.KNEW_NO_KEY_OF_THAT_PLAYER in resigning(keys=())
+    assert sentences.CANNOT_CHECK_SUCH_A_SIGNATURE in resigning(keys=("ssh-rsa AAAA", "-----BEGIN PGP"))
 
 
 def test_a_resignation_after_fewer_steps_than_were_told_is_doubted() -> None:
     """The server shows an earlier head as that of the last step; or no letter told where the game began."""
-    assert "not for this place in the game" in resigning(heads={1: HEAD})
-    assert "not for this place in the game" in resigning(steps=0)
+    assert sentences.NOT_FOR_THIS_PLACE_IN_THE in resigning(heads={1: HEAD})
+    assert sentences.NOT_FOR_THIS_PLACE_IN_THE in resigning(steps=0)

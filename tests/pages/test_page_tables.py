@@ -7,9 +7,9 @@ import re
 from random import Random
 
 import pytest
-from javascript import PAGES, Scripts
-from random_players import PLAYERS
-from sealed_players import play
+from page_scripts.javascript import PAGES, Scripts
+from playing.random_players import PLAYERS
+from playing.sealed_players import play
 
 from pbem.games import GAMES
 from pbem.games.dueling_masters import board as dueling

@@ -9,9 +9,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import witnessed
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from javascript import Scripts
+from in_a_box import witnessed
+from page_scripts.javascript import Scripts
 
 from pbem.cli.verify import _time
 from pbem.i18n import LANGUAGES, catalogue, template_folder

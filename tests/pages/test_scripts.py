@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from javascript import PAGES, Failed, Scripts
+from page_scripts.javascript import PAGES, Failed, Scripts
 
 from pbem.pages import ruled
 

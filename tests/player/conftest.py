@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from owners import Owner
-from referee import Referee, new
-from table import ANN, BOB, SMALL, Side
+from in_a_box.owners import Owner
+from in_a_box.referee import Referee, new
+from in_a_box.table import ANN, BOB, SMALL, Side
 
 from pbem.player import secret_vault
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from referee import Opening
+    from in_a_box.referee import Opening
 
     from pbem.player.correspondence.event import Event
 

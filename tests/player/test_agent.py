@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from machine import Machine
-from owners import RAW, Owner, live, propose
+from in_a_box.machine import Machine
+from in_a_box.owners import RAW, Owner, live, propose
+from judges import sentences
 
 from pbem.player.blind import replayed, seeds
 from pbem.player.correspondence.standings import Impossible
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from referee import Referee
+    from in_a_box.referee import Referee
 
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -72,7 +73,7 @@ def test_a_commitment_that_was_withdrawn_is_asked_for_again(referee: Referee, ow
     bob.flush()
     ann.look()
     ann.agent.hear(ann.receive(), referee.now)
-    assert "You have committed to your setup" in ann.texts[-1]
+    assert sentences.YOU_HAVE_COMMITTED_TO_YOUR_SETUP in ann.texts[-1]
     assert not ann.agent.asks("m1")
     with pytest.raises(Impossible, match="cannot be changed"):
         ann.agent.set_up("m1", "MD Yz1 Yz2 Yz3\nLG Rv1", referee.now)

@@ -8,14 +8,15 @@ import time
 from random import Random
 from typing import TYPE_CHECKING
 
-import post_office
 import pytest
-from by_hand import Player, new_player, register
-from demo import AtAgent, Terminal
-from dresses import DRESSES, beside, part
-from post_office import SERVER, PostOffice, Servers
-from referee import Mailbox, body
-from sealed_seats import SealedSeat
+from demo.whole_match import AtAgent, Terminal
+from in_a_box.referee import Mailbox, body
+from in_a_box.sealed_seats import SealedSeat
+from judges import sentences
+from machines import post_office
+from machines.by_hand import Player, new_player, register
+from machines.post_office import SERVER, PostOffice, Servers
+from signing.dresses import DRESSES, beside, part
 
 from pbem.identity import ssh
 
@@ -106,7 +107,7 @@ def test_no_letter_in_odd_dress_keeps_the_agent_from_answering(
                     assert time.monotonic() < end, (tmp_path / "agent.log").read_text()
             finally:
                 agent.close()
-            assert all("could not verify yours there" in " ".join(text.split()) for text in hand.refused)
+            assert all(sentences.COULD_NOT_VERIFY_YOURS_THERE in " ".join(text.split()) for text in hand.refused)
             ann()
             assert "ALARM" not in capsys.readouterr().err + (tmp_path / "agent.log").read_text()
             server.stop()

@@ -10,7 +10,8 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from owners import RAW, Owner, live, propose
+from in_a_box.owners import RAW, Owner, live, propose
+from judges import sentences
 
 from pbem.desk import bulletin, sealed_state
 from pbem.desk.position_files import PositionFiles
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from referee import Referee
+    from in_a_box.referee import Referee
 
     from pbem.mail.compose import Attachment
     from pbem.match.state import Match
@@ -279,7 +280,7 @@ def test_another_setup_than_the_one_committed_to_is_no_setup(
     propose(referee, owners, "shoot-em-up")
     for _ in live(owners):
         pass
-    assert "it is another setup than the one committed to" in " ".join(owners[1].accusations)
+    assert sentences.IT_IS_ANOTHER_SETUP_THAN_THE in " ".join(owners[1].accusations)
     assert steps_of(referee.match(), BOB) <= 1
 
 

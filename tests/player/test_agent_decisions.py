@@ -10,8 +10,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from machine import Machine
-from owners import RAW, Owner, live, propose
+from in_a_box.machine import Machine
+from in_a_box.owners import RAW, Owner, live, propose
 
 from pbem.desk import sealed_state
 from pbem.player import secret_vault
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from referee import Referee
+    from in_a_box.referee import Referee
 
     from pbem.mail.compose import Attachment
     from pbem.match.state import Match

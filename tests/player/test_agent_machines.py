@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from owners import Owner, live, propose
+from in_a_box.owners import Owner, live, propose
 
 from pbem.player.proving import prove
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from referee import Referee
+    from in_a_box.referee import Referee
 
 
 pytestmark = pytest.mark.usefixtures("quick")

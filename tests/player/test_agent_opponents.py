@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from owners import RAW, Owner, live, propose
-from referee import form_in
+from in_a_box.owners import RAW, Owner, live, propose
+from in_a_box.referee import form_in
+from judges import sentences
 
 from pbem.desk import answer_letter
 from pbem.identity import openpgp, ssh
@@ -18,7 +19,7 @@ from pbem.player.sealed_view import SealedState
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from referee import Referee
+    from in_a_box.referee import Referee
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +56,7 @@ def test_what_the_other_agent_cannot_read_as_one_letter_is_refused(
             for _ in live([ann, bob]):
                 pass
             assert not bob.accusations
-            assert any("send nothing else in it" in text for text in ann.texts)
+            assert any(sentences.SEND_NOTHING_ELSE_IN_IT in text for text in ann.texts)
             assert referee.match().phase != "closed"
 
 

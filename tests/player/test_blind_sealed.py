@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from sealed_match import SealedMatch
+from playing.sealed_match import SealedMatch
 
 from pbem.match.transcript import canonical
 from pbem.player.blind import Plan, comment, replayed
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from random import Random
     from typing import Any
 
-    from sealed_match import Owner
+    from playing.sealed_match import Owner
 
     from pbem.match.signed import Signed
     from pbem.match.state import Match

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Die
+from in_a_box.referee import Die
 
 from pbem.player.browser import Handed, Port
 

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from bulletins import FIELD, unpacked
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import SERVER, Mailbox, Referee, new, sent_from
-from table import ANN, BOB, SMALL, TO, Side
+from in_a_box.bulletins import FIELD, unpacked
+from in_a_box.referee import SERVER, Mailbox, Referee, new, sent_from
+from in_a_box.table import ANN, BOB, SMALL, TO, Side
+from judges import sentences
 
 from pbem.desk.strangers import EACH
 from pbem.games import Refused
@@ -168,7 +169,7 @@ class TestAMatch:
         ann = playing.person
         lines = f"From: {ann.address}\nTo: {TO}\nMessage-ID: {accepted.message_id}\n\n{accepted.form}"
         referee.deliver((sent_from(ann.address) + lines).replace("\n", "\r\n").encode(), ann.address)
-        assert "must be signed" in ann.text
+        assert sentences.MUST_BE_SIGNED in ann.text
         assert "answer" not in [event.kind for event in playing.receive()]
         assert playing.memory.prepared("accept", "m1") == [accepted]
 

@@ -8,10 +8,10 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from by_hand import new_player, register
-from demo import AtAgent, Terminal
-from post_office import PATIENCE, PostOffice, Servers
-from random_players import PLAYERS
+from demo.whole_match import AtAgent, Terminal
+from machines.by_hand import new_player, register
+from machines.post_office import PATIENCE, PostOffice, Servers
+from playing.random_players import PLAYERS
 
 from pbem.games import rules
 

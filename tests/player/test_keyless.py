@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from domains import Domain, rsa_key
-from referee import SERVER, Mailbox, Referee, new
-from table import ANN, BOB, SMALL, TO, Side
+from in_a_box.referee import SERVER, Mailbox, Referee, new
+from in_a_box.table import ANN, BOB, SMALL, TO, Side
+from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
 from pbem.player.account_file import Account

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from click.testing import CliRunner
-from machine import Machine
-from referee import ANN, BOB, Mailbox, Referee, new
+from in_a_box.machine import Machine
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, new
+from judges import sentences
+from machines.deaths import Death, Killed
 
 from pbem.cli.opponent import _Lines
 from pbem.cli.verify import verify as verify_command
@@ -240,7 +242,7 @@ class TestLimits:
         """
         propose(referee, house, bob, f"{STANDARD}\n{options}")
         assert referee.match().phase == "declined"
-        assert "I find no setup for these options" in read(bob)
+        assert sentences.I_FIND_NO_SETUP_FOR_THESE in read(bob)
 
     def test_a_continued_match_of_standard_fleets_is_accepted(
         self, referee: Referee, house: Machine, bob: Mailbox
@@ -253,7 +255,7 @@ class TestLimits:
         for number in (1, 2, 3):
             propose(referee, house, bob, f"{STANDARD}\npace: {number}d")
         assert [referee.match(number).phase for number in (1, 2, 3)] == ["setup", "setup", "declined"]
-        assert "I play 2 with one of you already" in read(bob)
+        assert sentences.I_PLAY_WITH_ONE_OF_YOU.format(2) in read(bob)
 
     def test_so_many_in_all(self, referee: Referee, tmp_path: Path, bob: Mailbox) -> None:
         house = Machine(referee, referee.person("house"), tmp_path / "m.sqlite", limits=PlayerLimits(matches=1))
@@ -419,7 +421,7 @@ class TestConvicted:
         bundle = play(referee, house, bob)
         (finding,) = judged(bundle, [plan_of(house).seed])
         assert finding.standing == "contradicts"
-        assert "more than one" in finding.found
+        assert sentences.MORE_THAN_ONE in finding.found
 
     def test_who_never_committed(
         self, referee: Referee, house: Machine, bob: Mailbox, monkeypatch: pytest.MonkeyPatch
@@ -662,23 +664,6 @@ class _Cheat:
         if name in self._changed:
             return lambda *given: self._changed[name](self._plan, *given)
         return found
-
-
-class Killed(BaseException):
-    """The program ended there."""
-
-
-class Death:
-    """Ends the program at the n-th passing of a point, once."""
-
-    def __init__(self, point: str, number: int) -> None:
-        self.point, self.number, self.passed = point, number, 0
-
-    def __call__(self, point: str) -> None:
-        if point == self.point:
-            self.passed += 1
-            if self.passed == self.number:
-                raise Killed(point)
 
 
 class Mortal(Machine):

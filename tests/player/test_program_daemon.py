@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
-import post_office
 import pytest
+from attackers.mutations import rewritten
 from click.testing import CliRunner
-from machine import words
-from mutations import rewritten
-from post_office import PostOffice, Servers
+from in_a_box.machine import words
+from machines import post_office
+from machines.post_office import PostOffice, Servers
 
 from pbem.cli.verify import verify
 from pbem.player import blind, mail_out, signing

@@ -7,9 +7,9 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import random_players
-import sealed_lies
-from sealed_post import Post
+from attackers import sealed_lies
+from in_a_box.sealed_post import Post
+from playing import random_players
 
 from pbem.games import rules
 from pbem.games.sealed import COMMIT

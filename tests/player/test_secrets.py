@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from in_a_box.referee import Die
 from msgspec.structs import asdict, replace
-from referee import Die
 
 from pbem.match.sealed_documents import PaperPlace
 from pbem.player import secret_vault

@@ -16,9 +16,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import random_players
-import unlearned
-from opponents import play, told
+from playing import random_players, unlearned
+from playing.opponents import play, told
 
 from pbem.games import GAMES, rules
 from pbem.games.dueling_masters.board import SQUARES

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from referee import Openings, Referee
+from in_a_box.referee import Openings, Referee
 
 from pbem.identity import ed25519_points
 

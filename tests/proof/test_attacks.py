@@ -7,9 +7,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from domains import Domain, rsa_key
-from forgers import fails, holds, index, proof, renamed, signed_again, with_entry, with_papers
-from referee import Mailbox, Referee, attachment, body, form_in, whole_sentence
+from attackers.forgers import fails, holds, index, proof, renamed, signed_again, with_entry, with_papers
+from in_a_box.inquiries import early, sentence_of
+from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
+from judges import sentences
+from signing.domains import Domain, rsa_key
 
 from pbem.desk.commands import proposals
 from pbem.games import Refused
@@ -97,7 +99,7 @@ class Post:
         person = self.referee.person(name)
         self.referee.send(person, f"register {name}\n", sign=False)
         self.reply(person, f"register {name}")
-        assert "You are registered as" in person.text
+        assert sentences.YOU_ARE_REGISTERED_AS in person.text
         return person
 
     def agreed(self, options: str) -> tuple[Mailbox, Mailbox]:
@@ -120,24 +122,9 @@ def standings(found: Bundle, *people: Mailbox) -> dict[str, str]:
     return {finding.found: finding.standing for letter in letters for finding in letter.findings}
 
 
-def sentence_of(referee: Referee, person: Mailbox, text: str) -> str:
-    """The whole sentence, as the server gives it back to be signed."""
-    referee.send(person, text, follow=False)
-    whole = whole_sentence(person.text)
-    assert whole is not None, person.text
-    return whole
-
-
 @pytest.fixture
 def post(tmp_path: Path) -> Post:
     return Post(tmp_path)
-
-
-def early(referee: Referee, person: Mailbox, place: str, text: str, rev: int = 1) -> None:
-    """Orders for `turn 7`, or `default`, in the form of the latest letter."""
-    form = person.filled("orders", text, rev)
-    due = form.partition("\n")[0].partition(" ")[2].partition(" ")[2]
-    referee.send(person, form.replace(due, place, 1))
 
 
 def hand_over(referee: Referee, leaver: Mailbox, newcomer: Mailbox, other: Mailbox) -> None:
@@ -238,7 +225,7 @@ class TestServerWithItsKey:
         referee.send(bob, bob.filled("orders", "final\n"))
         referee.wait(9 * DAY)
         referee.send(bob, "claim m1\n")
-        assert "Your claim is granted" in bob.text
+        assert sentences.YOUR_CLAIM_IS_GRANTED in bob.text
         found = proof(referee, bob)
         monkeypatch.undo()
         fails(found, "letters/game-1-default-unused-seat-1-rev-2.eml", "that could be stored")
@@ -464,7 +451,7 @@ class TestHonestButOdd:
             bounced(referee, bob)  # and so does the letter that says so
             referee.wait(DAY)
         referee.send(ann, "claim m1\n")
-        assert "Your claim is granted" in ann.text
+        assert sentences.YOUR_CLAIM_IS_GRANTED in ann.text
         assert accused(referee, ann, bob) == {}
 
     def test_default_orders_that_came_while_the_time_ran_out(self, referee: Referee) -> None:

@@ -15,12 +15,12 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attackers.forgers import checked, saying, signed_again, with_entry
+from attackers.hostile_inputs import agreement, bundles, kept_letters, keys, positions, records
 from click.testing import CliRunner
-from forgers import checked, saying, signed_again, with_entry
-from hostile_inputs import agreement, bundles, kept_letters, keys, positions, records
-from profiled import calls
-from referee import Referee, attachment
-from sealed_match import SealedMatch
+from in_a_box.referee import Referee, attachment
+from judges.profiled import calls
+from playing.sealed_match import SealedMatch
 
 from pbem.cli.publish import publish
 from pbem.cli.replay import replay

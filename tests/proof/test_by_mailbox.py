@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-import second_verifier
-from forgers import checked, holds, index, proof, signed_again, with_entry, with_papers
-from honest import accused
-from make_vectors import SETUPS, SMALL, VECTORS, asked, home, reply
-from referee import Mailbox, Referee, form_in, placed
+from attackers.forgers import checked, holds, index, proof, signed_again, with_entry, with_papers
+from in_a_box.referee import Mailbox, Referee, form_in, placed
+from judges.honest import accused
+from vectors.make import SETUPS, SMALL, VECTORS, asked, home, reply
+from verifier import second_verifier
 
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-import second_verifier
-from honest import accused
-from make_vectors import SETUPS, SMALL, asked, early, home, proof, reply
-from referee import Mailbox, Referee, form_in, new
+from in_a_box.referee import Mailbox, Referee, form_in, new
+from judges.honest import accused
+from vectors.make import SETUPS, SMALL, asked, early, home, proof, reply
+from verifier import second_verifier
 
 from pbem.match.documents import Receipt
 from pbem.store.inbox import Envelope

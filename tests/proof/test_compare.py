@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from referee import Referee, attachment, body
+from in_a_box.referee import Referee, attachment, body
 
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer

@@ -6,12 +6,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from forgers import checked, fails, holds, index, proof, saying, signed_again, with_entry
-from honest import accused
-from make_vectors import SETUPS, SMALL, THREE, VECTORS, key
-from make_vectors import by as sent_by
-from mutations import rewritten
-from referee import Mailbox, Referee, form_in
+from attackers.forgers import checked, fails, holds, index, proof, saying, signed_again, with_entry
+from attackers.mutations import rewritten
+from in_a_box.referee import Mailbox, Referee, form_in
+from judges.honest import accused
+from vectors.make import SETUPS, SMALL, THREE, VECTORS, key
+from vectors.make import by as sent_by
 
 from pbem.desk import dispatch
 from pbem.games import Fault

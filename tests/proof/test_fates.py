@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from forgers import with_papers
-from make_vectors import VECTORS
-from profiled import calls
+from attackers.forgers import with_papers
+from judges.profiled import calls
+from vectors.make import VECTORS
 
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal

@@ -7,10 +7,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from forgers import checked, fails, holds, signed_again, with_entry, with_papers
-from make_vectors import VECTORS
-from mutations import rewritten
-from witnessed import KEY, proof, witness
+from attackers.forgers import checked, fails, holds, signed_again, with_entry, with_papers
+from attackers.mutations import rewritten
+from in_a_box.witnessed import KEY, proof, witness
+from vectors.make import VECTORS
 
 from pbem.match.changed import replace
 from pbem.match.transcript import Entry, sha256_hex, statement, voucher

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from forgers import fails, holds, index, proof, signed_again, with_entry, with_papers
-from make_vectors import SETUPS, SMALL, VECTORS
-from mutations import rewritten
+from attackers.forgers import fails, holds, index, proof, signed_again, with_entry, with_papers
+from attackers.mutations import rewritten
+from vectors.make import SETUPS, SMALL, VECTORS
 
 from pbem.match import record, submissions
 from pbem.match.changed import replace
@@ -22,7 +22,7 @@ from pbem.proof import bundle
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from referee import Referee
+    from in_a_box.referee import Referee
 
     from pbem.match.signed import Signed
     from pbem.match.state import Submission

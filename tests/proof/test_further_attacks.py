@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-import second_verifier
-from forgers import SERVER_KEY, checked, holds, proof, signed_again
-from honest import accused
-from make_vectors import SETUPS, SMALL, VECTORS
-from referee import Referee, body
+from attackers.forgers import SERVER_KEY, checked, holds, proof, signed_again
+from in_a_box.referee import Referee, body
+from judges.honest import accused
+from vectors.make import SETUPS, SMALL, VECTORS
+from verifier import second_verifier
 
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt, Withdrawal

@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from honest import accused
-from make_vectors import CELLS, GOOD, SETUPS, SMALL, early
-from referee import Mailbox, Referee
+from in_a_box.referee import Mailbox, Referee
+from judges.honest import accused
+from vectors.make import CELLS, GOOD, SETUPS, SMALL, early
 
 from pbem.store.operator import Instructions, begin_generation
 

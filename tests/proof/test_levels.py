@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from domains import Domain, rsa_key
-from make_vectors import VECTORS
-from referee import SERVER
+from in_a_box.referee import SERVER
+from signing.domains import Domain, rsa_key
+from vectors.make import VECTORS
 
 from pbem.identity import parse_key, ssh
 from pbem.mail import commands

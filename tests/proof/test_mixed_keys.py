@@ -15,11 +15,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 import structlog
+from attackers.forgers import (
+    SERVER_KEY,
+    checked,
+    fails,
+    holds,
+    remembering,
+    renamed,
+    signed_again,
+    with_entry,
+    with_papers,
+)
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from forgers import SERVER_KEY, checked, fails, holds, remembering, renamed, signed_again, with_entry, with_papers
-from material import IN_FORCE, KEYS
-from referee import Referee, attachment, form_in
-from signers import (
+from data.material import IN_FORCE, KEYS
+from in_a_box.referee import Referee, attachment, form_in
+from signing.signers import (
     by_clear_openpgp,
     by_ed25519,
     by_minisign,
@@ -42,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
     from pbem.match.documents import Opening as AnyOpening
     from pbem.proof.bundle import Bundle

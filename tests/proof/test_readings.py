@@ -8,11 +8,11 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from attackers.forgers import fails, holds, proof, signed_again, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from forgers import fails, holds, proof, signed_again, with_entry, with_papers
-from honest import accused
-from make_vectors import SETUPS, SMALL, VECTORS
-from referee import SERVER, Referee
+from in_a_box.referee import SERVER, Referee
+from judges.honest import accused
+from vectors.make import SETUPS, SMALL, VECTORS
 
 from pbem.identity import BadKey, Verdict, parse_key, ssh
 from pbem.mail import commands

@@ -13,11 +13,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import sealed_lies
-import second_verifier
-from forgers import fails, holds, index, remembering, saying, signed_again, with_entry, with_papers
-from mutations import octet_changed, rewritten
-from sealed_match import SealedMatch
+from attackers import sealed_lies
+from attackers.forgers import fails, holds, index, remembering, saying, signed_again, with_entry, with_papers
+from attackers.mutations import octet_changed, rewritten
+from playing.sealed_match import SealedMatch
+from verifier import second_verifier
 
 from pbem.desk.ratings import reliability
 from pbem.games import Refused
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from sealed_match import Owner
+    from playing.sealed_match import Owner
 
     from pbem.match.signed import Signed
     from pbem.match.step import Step

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from forgers import holds
-from honest import accused, bundles_now
-from referee import Referee
-from sealed_seats import agreed, play
+from attackers.forgers import holds
+from in_a_box.referee import Referee
+from in_a_box.sealed_seats import agreed, play
+from judges.honest import accused, bundles_now
 
 from pbem.desk import sealed_state
 

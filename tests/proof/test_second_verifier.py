@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-import second_verifier
-from dresses import DRESSES, WAYS, by_ssh, part, several
-from forgers import checked, proof
-from make_vectors import GOOD, KEPT, LIES, VECTORS, made
-from material import KEYS
-from mutations import mutated, with_body
-from referee import Referee, new
+from attackers.forgers import checked, proof
+from attackers.mutations import mutated, with_body
+from data.material import KEYS
+from in_a_box.referee import Referee, new
+from signing.dresses import DRESSES, WAYS, by_ssh, part, several
+from vectors.make import GOOD, KEPT, LIES, VECTORS, made
+from verifier import second_verifier
 
 from pbem.identity import parse_key
 from pbem.match.terms import Terms

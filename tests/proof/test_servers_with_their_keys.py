@@ -6,9 +6,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from forgers import fails, holds, index, proof, renamed, saying, signed_again, with_entry, with_papers
-from mutations import with_body
-from referee import Mailbox, Referee, attachment, body, whole_sentence
+from attackers.forgers import fails, holds, index, proof, renamed, saying, signed_again, with_entry, with_papers
+from attackers.mutations import with_body
+from in_a_box.inquiries import sentence_of
+from in_a_box.referee import Mailbox, Referee, attachment, body, whole_sentence
+from judges import sentences
 
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt
@@ -45,13 +47,6 @@ def standings(found: Bundle, *letters: EmailMessage) -> dict[str, str]:
     return {one.found: one.standing for one in findings if one.standing not in {"agrees", "later"}}
 
 
-def sentence_of(referee: Referee, person: Mailbox, text: str) -> str:
-    referee.send(person, text, follow=False)
-    whole = whole_sentence(person.text)
-    assert whole is not None, person.text
-    return whole
-
-
 class TestReplayedSentences:
     def test_a_draw_of_an_earlier_game_is_refused_by_the_desk(self, referee: Referee) -> None:
         ann, bob = referee.begun(f"{SMALL}\nkind: scored\ngames: 3", SETUPS)
@@ -62,7 +57,7 @@ class TestReplayedSentences:
         referee.send(bob, bob.filled("setup", SETUPS[1]))
         for text in (offer, f"Hello\n{offer}", offer.replace("draw m1", "draw  m1")):
             referee.send(ann, text)
-            assert "Refused" in ann.text or "not obeyed twice" in ann.text
+            assert "Refused" in ann.text or sentences.NOT_OBEYED_TWICE in ann.text
         assert not referee.match().offers
 
     def test_and_by_the_verifier(self, referee: Referee) -> None:
@@ -162,9 +157,9 @@ class TestOtherTerms:
         referee.open_desk()
         before = len(bob.letters)
         referee.send(cy, accept)
-        assert "We wait for the others." in cy.text
+        assert sentences.WE_WAIT_FOR_THE_OTHERS in cy.text
         assert referee.match().phase == "proposed"
-        assert "proposes a match" in str(bob.letters[before]["Subject"])
+        assert sentences.PROPOSES_A_MATCH in str(bob.letters[before]["Subject"])
 
 
 def trace_of(found: Bundle, game: int, turn: int, without: str) -> dict[str, bytes]:
@@ -302,7 +297,7 @@ class TestReceipts:
             ("Wed, 99 Foo 2026", True),
         ):
             referee.deliver(referee.raw(ann, text, headers=f"Date: {date}\n"), ann.address)
-            assert ("the date of your letter cannot be right" in " ".join(ann.text.split())) != fine, date
+            assert (sentences.THE_DATE_OF_YOUR_LETTER_CANNOT in " ".join(ann.text.split())) != fine, date
 
 
 class TestBodies:
@@ -341,8 +336,8 @@ class TestBodies:
         clear = orders.replace("orders m1 turn 1", "clear m1 turn 1").replace("rev 1", "rev 2").replace("Rv1\n", "")
         referee.send(ann, orders + clear)
         said = " ".join(ann.text.split())
-        assert "this letter also withdraws what it submits" in said
-        assert "this letter also submits what it withdraws" in said
+        assert sentences.THIS_LETTER_ALSO_WITHDRAWS_WHAT_IT in said
+        assert sentences.THIS_LETTER_ALSO_SUBMITS_WHAT_IT in said
         assert not referee.match().orders
 
 
@@ -362,5 +357,5 @@ def test_press_that_quotes_the_server_accuses_nobody(referee: Referee) -> None:
     for lie in lies:
         referee.send(ann, f"press m1 public\nserver play.example\nplayer ann\n{lie}\nend\n")
     referee.send(bob, "resign m1 match\n")
-    assert sum("writes to you" in str(letter["Subject"]) for letter in bob.letters) >= 4
+    assert sum(sentences.WRITES_TO_YOU in str(letter["Subject"]) for letter in bob.letters) >= 4
     assert standings(proof(referee, bob), *ann.letters, *bob.letters) == {}

@@ -6,12 +6,13 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-import second_verifier
-from forgers import holds
-from honest import bundles_now
-from make_vectors import SETUPS, SMALL, asked, home, reply
-from random_letters import Table
-from referee import Mailbox, Referee, form_in, placed
+from attackers.forgers import holds
+from in_a_box.referee import Mailbox, Referee, form_in, placed
+from judges import sentences
+from judges.honest import bundles_now
+from playing.random_letters import Table
+from vectors.make import SETUPS, SMALL, asked, home, reply
+from verifier import second_verifier
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +89,7 @@ def test_two_sets_of_orders_by_a_player_without_a_key(
     texts = [f"orders m1 turn 1\n{rev}{cell}\nend\n" for rev, cell in zip(revs, ("Rv1", "Rv3"), strict=True)]
     reply(referee, home(), bob, "".join(texts), where)
     assert ordered(referee) == counts
-    assert ("this letter submits two of these" in " ".join(bob.text.split())) == ("" in revs)
+    assert (sentences.THIS_LETTER_SUBMITS_TWO_OF_THESE in " ".join(bob.text.split())) == ("" in revs)
     if not counts:
         reply(referee, home(), bob, bob.filled("orders", "final\nRv1"), where)
     referee.turn((ann, ""))
@@ -124,7 +125,7 @@ def test_whoever_names_a_substitute_says_no_hash(referee: Referee) -> None:
     referee.registered("carl")
     named = sentence(referee, ann, f"substitute m1 carl for ann {referee.match().rules_hash}")
     referee.send(ann, named)
-    assert "the hash is for the newcomer to say" in ann.text
+    assert sentences.THE_HASH_IS_FOR_THE_NEWCOMER in ann.text
     assert referee.match().nominated == {}
     proved(referee, ann)
 

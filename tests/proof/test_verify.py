@@ -10,11 +10,10 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import forgers
 import pytest
 import structlog
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from forgers import (
+from attackers import forgers
+from attackers.forgers import (
     SERVER_KEY,
     checked,
     holds,
@@ -26,7 +25,8 @@ from forgers import (
     with_entry,
     with_papers,
 )
-from referee import Referee, attachment
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from in_a_box.referee import Referee, attachment
 
 from pbem.identity import ssh
 from pbem.match.changed import replace

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from forgers import fails, holds, index, signed_again, with_entry, with_papers
-from referee import Referee, attachment
+from attackers.forgers import fails, holds, index, signed_again, with_entry, with_papers
+from in_a_box.referee import Referee, attachment
 
 from pbem.mail.folders import letters
 from pbem.match.changed import replace
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
     from pbem.proof.bundle import Bundle
     from pbem.proof.compare.finding import Finding

@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from referee import SERVER, Referee, attachment
+from in_a_box.referee import SERVER, Referee, attachment
+from judges import sentences
 
 from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE, Entry, statement
@@ -127,13 +128,15 @@ def test_a_game_lost_by_one_silence(passed: Bundle, referee: Referee) -> None:
     lost = replace(entry(passed, "forfeited"), time=entry(passed, "turn").time)
     content = rewritten(passed, referee, {entry(passed, "turn").seq: lost})
     # Bob's setup was late, but it came: his first silence in a row is that of turn 1.
-    assert "nobody was silent for that long" in found(content)
+    assert sentences.NOBODY_WAS_SILENT_FOR_THAT_LONG in found(content)
 
 
 def test_who_was_not_silent_does_not_lose(passed: Bundle, referee: Referee) -> None:
     lost = entry(passed, "forfeited")
     for seats in ([1], [1, 2], []):
-        assert "does not follow" in found(rewritten(passed, referee, {lost.seq: with_body(lost, seats=seats)}))
+        assert sentences.DOES_NOT_FOLLOW in found(
+            rewritten(passed, referee, {lost.seq: with_body(lost, seats=seats)})
+        )
 
 
 def test_a_gift_of_another_size(passed: Bundle, referee: Referee) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
+from attackers.forgers import fails, holds, signed_again, with_entry
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from forgers import fails, holds, signed_again, with_entry
-from referee import SERVER, Mailbox, Referee, attachment, body, form_in, sent_from, whole_sentence
+from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, form_in, sent_from, whole_sentence
 
 from pbem.identity import parse_key, ssh
 from pbem.match.changed import replace

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from forgers import fails, holds, signed_again, with_papers
-from referee import Referee, attachment, body, form_in
+from attackers.forgers import fails, holds, signed_again, with_papers
+from in_a_box.referee import Referee, attachment, body, form_in
 
 from pbem.identity import parse_key, ssh
 from pbem.match.changed import replace
@@ -21,7 +21,7 @@ from pbem.proof.verification import Proved, verify
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from referee import Mailbox
+    from in_a_box.referee import Mailbox
 
     from pbem.proof.bundle import Bundle
 

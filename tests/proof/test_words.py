@@ -14,12 +14,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs7
+from data.material import IN_FORCE, KEYS
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from material import IN_FORCE, KEYS
-from openpgp_maker import TEXT, Signer
-from referee import Mailbox
-from signers import WAYS, by_openpgp_mime, by_smime, head
+from in_a_box.referee import Mailbox
+from signing.openpgp_maker import TEXT, Signer
+from signing.signers import WAYS, by_openpgp_mime, by_smime, head
 
 from pbem import identity
 from pbem.identity import Verdict, parse_key

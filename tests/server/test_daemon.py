@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 import structlog
-from boxes import Inbox
-from domains import Domain, rsa_key
-from house import TEXT, House, configured, deliver, run
-from stores import of_sqlite
+from in_a_box.boxes import Inbox
+from in_a_box.stores import of_sqlite
+from judges import sentences
+from machines.house import TEXT, House, configured, deliver, run
+from signing.domains import Domain, rsa_key
 
 from pbem.config.limits import Limits
 from pbem.config.mail import ListenerConfig
@@ -88,7 +89,7 @@ def test_a_mailbox_registers_once_the_dns_was_asked(tmp_path: Path) -> None:
         assert "Write commands" in letters()[1]
         answer.set()
         await house.until(lambda: len(letters()) == 3)
-        assert "You are registered as anna, at the level `mailbox`" in letters()[2]
+        assert f"{sentences.YOU_ARE_REGISTERED_AS} anna, at the level `mailbox`" in letters()[2]
         assert asked == [domain.where]
 
     run(configured(tmp_path), scene, desk=open_desk, resolve=resolve)
@@ -171,23 +172,6 @@ def test_a_desk_that_is_busy_in_a_transaction_stops_no_letter_for_long(tmp_path:
                 await asyncio.sleep(0.2)
                 assert not sending.done()
             assert (await sending)[0] == 250
-
-    run(configured(tmp_path), scene)
-
-
-def test_a_store_that_stays_locked_is_a_451_and_the_retry_succeeds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pbem.store.sqlite.BUSY_SECONDS", 0.05)
-    monkeypatch.setattr("pbem.server.desk_work.TROUBLE_WAIT", 0.01)
-    monkeypatch.setattr("pbem.smtp.delivery.TROUBLE_WAIT", 0.01)
-
-    async def scene(house: House) -> None:
-        with Database(tmp_path / "pbem.sqlite") as other:
-            with other.transaction():
-                assert (await house.send())[0] == 451
-            assert (await house.send())[0] == 250
-        await house.until(lambda: len(house.post.sent) == 1)
 
     run(configured(tmp_path), scene)
 

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
-from house import House, configured, run
-from lives import Smarthost, children
-from referee import Referee
+from in_a_box.referee import Referee
+from machines.house import House, configured, run
+from machines.lives import Smarthost, children
 
 from pbem.config.limits import Limits
 from pbem.desk.reading import InProcess, ReaderError

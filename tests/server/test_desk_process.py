@@ -23,8 +23,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from house import House, configured, deliver, run
-from lives import End, Server, Smarthost, children
+from machines.deaths import End
+from machines.house import House, configured, deliver, run
+from machines.lives import Server, Smarthost, children
 
 from pbem.desk.reading import InProcess
 from pbem.server import desk_process, desk_work

@@ -10,9 +10,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from house import House, configured, run
-from imap_server import PASSWORD, USER, Account, Broken, _Session, serving
-from lives import End, Server
+from machines.deaths import End
+from machines.house import House, configured, run
+from machines.imap_server import PASSWORD, USER, Account, Broken, _Session, serving
+from machines.lives import Server
 
 from pbem.config.mail import MailboxConfig
 from pbem.failpoints import FETCHING

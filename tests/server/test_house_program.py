@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from house import House, configured, run
+from machines.house import House, configured, run
 from structlog.testing import capture_logs
 
 from pbem.config.server import HousePlayer

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from boxes import Inbox
 from click.testing import CliRunner
-from house import House, configured
-from stores import of_postgresql
+from in_a_box.boxes import Inbox
+from in_a_box.stores import of_postgresql
+from machines.house import House, configured
 
 from pbem.cli.group import group as pbem
 from pbem.server import daemon as daemons

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
-from clusters import SOCKET, Pair, pair
-from lives import PATIENCE, QUICK, Figures, Server, Table, children
-from stores import of_postgresql
+from in_a_box.stores import of_postgresql
+from machines.clusters import SOCKET, Pair, pair
+from machines.lives import PATIENCE, QUICK, Figures, Server, Table, children
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify

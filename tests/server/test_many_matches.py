@@ -19,10 +19,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from lives import PATIENCE, SERVER, Figures, Player, Server, Table
-from random_players import random_setup
-from referee import attachment, body
-from stores import of_postgresql, place
+from in_a_box.referee import attachment, body
+from in_a_box.stores import of_postgresql, place
+from machines.lives import PATIENCE, SERVER, Figures, Player, Server, Table
+from playing.random_players import random_setup
 
 from pbem.games import rules
 from pbem.proof.signed_letters import Letters

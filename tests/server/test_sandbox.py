@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 import structlog
-from domains import Domain, rsa_key
-from material import KEYS, ODD, SIGNED, mails
-from referee import Referee
+from data.material import KEYS, ODD, SIGNED, mails
+from in_a_box.referee import Referee
+from signing.domains import Domain, rsa_key
 
 from pbem.config.limits import Limits
 from pbem.config.values import Duration

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from house import House, configured, run
-from referee import MAIL_SERVER, body, form_in, sent_from
+from in_a_box.referee import MAIL_SERVER, body, form_in, sent_from
+from judges import sentences
+from machines.house import House, configured, run
 
 from pbem.config.server import ClockConfig, Identity
 from pbem.config.values import Duration
@@ -84,7 +85,7 @@ class World:
         for name in names:
             key = self.keys[name] = Ed25519PrivateKey.generate()
             answer = await self.say(name, f"register {name}\n{ssh.public(key)} {name}@home\n", sign=False)
-            assert "You are registered" in await self.say(name, form_in(answer, "confirm"))
+            assert sentences.YOU_ARE_REGISTERED in await self.say(name, form_in(answer, "confirm"))
 
     async def propose(self, by: str, to: str, options: str = "") -> str:
         answer = await self.say(by, f"new spaceships with {to}\nserver play.example\nplayer {by}\n{options}\nend\n")
@@ -179,6 +180,6 @@ def test_substitute_tells_nobody_who_owes_orders_whether_the_other_came(tmp_path
         told = [await world.say("ann", "substitute m1 carl for bob\n")]
         await world.fill("bob", "orders", "# none")
         told.append(await world.say("ann", "substitute m1 carl for bob\n# again\n"))
-        assert [("first send what is due" in text) for text in told] == [True, True]
+        assert [(sentences.FIRST_SEND_WHAT_IS_DUE in text) for text in told] == [True, True]
 
     play(World(tmp_path), scene)

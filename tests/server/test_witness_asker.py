@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from witness_double import Double, serving
+from machines.witness_double import Double, serving
 
 from pbem.server import witness_asker
 from pbem.server.witness_asker import MOST, WitnessAsker, WitnessUnreachable, posted

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 import pytest
 from aiosmtpd.smtp import SMTP
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from post_office import PBEM
-from referee import Letters, Mailbox, confirming, form_in
+from in_a_box.referee import Letters, Mailbox, confirming, form_in
+from judges import sentences
+from machines.post_office import PBEM
 
 from pbem.identity import ssh
 from pbem.proof.kept_letters import kept
@@ -194,7 +195,7 @@ def test_a_server_that_tells_two_stories_is_refused_within_one_checkpoint(
         until(lambda: OPERATOR in post.people)
         assert time.monotonic() - began < 30, "one checkpoint, and no longer"
         told = message_from_bytes(post.people[OPERATOR][0], policy=default)
-        assert "refuses our log" in told["Subject"]
+        assert sentences.REFUSES_OUR_LOG in told["Subject"]
         assert '"forked"' in str(told.get_content())
         convicts(words, log, own)
         # The second story's letters show nothing that anybody saw of it.

@@ -19,18 +19,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from domains import Domain
-from machine import settings, words
+from signing.domains import Domain
 
 from pbem.games.spaceships.words import EXAMPLE, FURTHER_EXAMPLE
 from pbem.identity import ssh
+from pbem.letters.render import Templates
 from pbem.player.account_file import Account
 from pbem.player.blind import Plan, comment
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.memory import Memory, may_repeat
+from pbem.player.opponent import STRATEGIES
 from pbem.player.program import Program
-from pbem.player.program_config import PlayerLimits
+from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import SecretVault
 
@@ -51,6 +52,10 @@ KEY = Path(__file__).parent.parent / "data" / "signed" / "keys" / "dkim-rsa.key"
 SHOWN = {*EXAMPLE.splitlines(), *FURTHER_EXAMPLE.splitlines()}
 """Ships that each request for a setup shows."""
 MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
+
+
+def _words(name: str, /, **facts: object) -> str:
+    return Templates().render(f"player/{name}.txt", **facts).strip()
 
 
 class Habits(NamedTuple):
@@ -86,8 +91,10 @@ class Player:
         agent = Agent(self.letters, SecretVault(folder / f"{name}.secrets"), self.random.randbytes)
         # A program asks for octets when it makes a plan, and for nothing else.
         self._secret = Random(f"{world.seed} secret {name}")
-        ours = settings(name, self.address, level=1, limits=PlayerLimits(joins="off"))
-        self.program = Program(agent, ours, self._secret.randbytes, words)
+        account = Account(name, SERVER, TO, self.address, "key", "maildir:/nowhere", "sendmail:")
+        games = {game: GameLimits(1) for game in STRATEGIES}
+        ours = ProgramSettings(account=account, play=PlayerLimits(joins="off"), games=games)
+        self.program = Program(agent, ours, self._secret.randbytes, _words)
         self.unread: list[bytes] = []
         self._looks = False
         self._seeds: dict[tuple[str, str], bytes] = {}

@@ -18,7 +18,6 @@ from simulation.disk import Disk, Faults
 from simulation.loop import Event
 from simulation.mailers import INTAKE, SMARTHOST
 from simulation.players import SERVER
-from stores import connection
 
 from pbem.config import mail
 from pbem.config.mail import ListenerConfig
@@ -30,6 +29,7 @@ from pbem.server.daemon import Daemon, StartError
 from pbem.server.desk_opening import opened
 from pbem.store.database import Database
 from pbem.store.inbox import ATTEMPTS
+from pbem.store.sqlite import Sqlite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -442,7 +442,8 @@ class Desk:
         if self._database is None or self.over:
             return False
         query = "SELECT id, state = 'leased' FROM inbox WHERE state <> 'waiting' AND attempts >= ?"
-        found = dict(connection(self._database).execute(query, (ATTEMPTS - 1,)).fetchall())
+        assert isinstance(self._database.engine, Sqlite)
+        found = dict(self._database.engine.connection.execute(query, (ATTEMPTS - 1,)).fetchall())
         if not self._database.in_transaction:  # in one, a letter may be done that is not when that is rolled back
             self._finished |= {letter for letter, leased in found.items() if not leased}
         return not found.keys() <= self._finished

@@ -12,9 +12,9 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from boxes import Inbox, Outbox
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from deaths import Killed
+from in_a_box.boxes import Inbox, Outbox
+from machines.deaths import Killed
 from simulation.disk import Disk, Faults, Process
 
 from pbem.store import own_keys

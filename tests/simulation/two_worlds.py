@@ -7,18 +7,19 @@ may be told later, see tests/desk/test_secrets.py.
 
 from __future__ import annotations
 
+import base64
 import email
 import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bulletins import FIELD, unpacked
 from simulation.world import Week, World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+FIELD = "X-Pbem-Bulletin"
 DIGITS = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{8}){2,16}(?![0-9a-f])")
 """Signatures, hashes and salts; Message-IDs and boundaries; tokens."""
 
@@ -54,7 +55,7 @@ def _contents(raw: bytes) -> Iterator[bytes]:
         headers = "".join(f"{name}: {value}\n" for name, value in part.items() if name != FIELD)
         yield DIGITS.sub(b"#", headers.encode())
         if part[FIELD]:
-            yield DIGITS.sub(b"#", unpacked(part[FIELD]))
+            yield DIGITS.sub(b"#", base64.b64decode("".join(part[FIELD].split())))
         if not part.is_multipart():
             content = part.get_payload(decode=True)
             assert isinstance(content, bytes)

@@ -9,9 +9,9 @@ import ssl
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-import certificate
 import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
+from machines import certificate
 
 from pbem.config.mail import SmarthostConfig
 from pbem.config.values import Duration

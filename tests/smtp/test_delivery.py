@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import pytest
 from aiosmtpd.smtp import SMTP
-from boxes import Outbox
 from hypothesis import given
 from hypothesis import strategies as st
+from in_a_box.boxes import Outbox
 
 from pbem.config.mail import Delivery, SmarthostConfig
 from pbem.config.values import Duration

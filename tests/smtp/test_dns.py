@@ -16,7 +16,7 @@ import dns.rcode
 import dns.resolver
 import dns.rrset
 import pytest
-from boxes import Inbox
+from in_a_box.boxes import Inbox
 
 from pbem.smtp.delivery import Means
 from pbem.smtp.dns import AT_ONCE, CACHED, Asker, DnsUnreachable, txt

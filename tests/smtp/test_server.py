@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from office import HELLO, TEXT, Client, Office, serve, until
+from machines.office import HELLO, TEXT, Client, Office, serve, until
 
 from pbem.config.limits import Limits
 from pbem.config.mail import ListenerConfig
@@ -417,25 +417,6 @@ def test_an_idle_client_is_told_421() -> None:
             assert await client.reply() == ""
 
     serve(scene, limits=Limits(idle=Duration(seconds=0.2)))
-
-
-def test_one_byte_at_a_time_ends_with_the_session() -> None:
-    async def scene(office: Office) -> None:
-        async with office.client() as client:
-            await client.reply()
-            await client.open()
-            await client.say(b"DATA")
-
-            async def drip() -> None:
-                while True:
-                    client.writer.write(b"x\r\n")
-                    await asyncio.sleep(0.02)
-
-            dripping = asyncio.create_task(drip())
-            assert await client.reply() == "421 4.4.2 session too long"
-            dripping.cancel()
-
-    assert serve(scene, limits=Limits(session=Duration(seconds=0.5), idle=Duration(seconds=5))).letters == []
 
 
 def test_a_session_does_not_end_between_the_final_dot_and_its_reply() -> None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
-from stores import migrations_before, of_sqlite, place
+from in_a_box.stores import migrations_before, of_sqlite, place
 
 from pbem.store.database import Database, from_db, to_db
 from pbem.store.errors import BusyError, FullError, LockedError, TooNewError

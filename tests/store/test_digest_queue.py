@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from stores import place
+from in_a_box.stores import place
 
 from pbem.store.database import Database
 from pbem.store.digest_queue import DigestQueue

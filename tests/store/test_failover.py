@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from clusters import Pair, pair
-from stores import of_postgresql
+from in_a_box.stores import of_postgresql
+from machines.clusters import Pair, pair
 
 from pbem.server.examination import _database
 from pbem.store.database import Database, standby_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from boxes import Inbox, Outbox
-from honest import bundles_now
-from referee import Referee
-from stores import place
+from in_a_box.boxes import Inbox, Outbox
+from in_a_box.referee import Referee
+from in_a_box.stores import place
+from judges.honest import bundles_now
 
 from pbem.store.database import Database
 from pbem.store.errors import StoreError

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from stores import place
+from in_a_box.stores import place
 
 from pbem.store.database import Database
 from pbem.store.errors import BusyError

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from boxes import Inbox, Outbox
 from hypothesis import given
 from hypothesis import strategies as st
-from stores import POSTGRESQL, heard, of_sqlite, place
+from in_a_box.boxes import Inbox, Outbox
+from in_a_box.stores import POSTGRESQL, heard, of_sqlite, place
 
 from pbem.store.database import Database
 from pbem.store.errors import BusyError

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 import pytest
-from boxes import Inbox, Outbox
-from stores import POSTGRESQL, heard, of_postgresql, place
+from in_a_box.boxes import Inbox, Outbox
+from in_a_box.stores import POSTGRESQL, heard, of_postgresql, place
 
 from pbem.store.database import Database
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError

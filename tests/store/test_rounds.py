@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from stores import connection, migrations_before, of_sqlite, place
+from in_a_box.stores import connection, migrations_before, of_sqlite, place
 
 from pbem.store.database import Database
 from pbem.store.inbox import ALONE, APART, LOT, Envelope, Inbox

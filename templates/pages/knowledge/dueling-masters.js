@@ -1,6 +1,6 @@
 // What reports tell of both sides of Dueling Masters, turn by turn: a port of `_follow` in
 // pbem/games/dueling_masters/knowledge.py, for the page of a match and for the composer of a sealed one.
-// tests/page_drawings.py and tests/page_sealed.py compare.
+// tests/page_scripts/drawings.py and tests/page_scripts/sealed.py compare.
 
 /**
  * @typedef {{piece: string, state: string, square: string, turn: number}} Heard

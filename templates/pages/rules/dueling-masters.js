@@ -1,6 +1,6 @@
 // The rules of Dueling Masters of Space-Time that a player needs before sending: setups and orders, judged as the
 // referee judges them. A port of pbem/games/dueling_masters/notation.py: text in; canonical text and faults, by ruling,
-// out. Where pieces can go comes from the view of a report. tests/page_rules.py holds both against each other.
+// out. Where pieces can go comes from the view of a report. tests/page_scripts/rules.py holds both against each other.
 
 const RULES = (() => {
   const { asteroids: ASTEROIDS, fighters: FIGHTERS, rank: RANK, rows: ROWS } = FACTS;

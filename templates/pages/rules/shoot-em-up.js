@@ -1,6 +1,6 @@
 // The rules of Shoot 'em up Spaceships that a player needs before sending: setups and orders, judged as the referee
 // judges them. A port of pbem/games/shoot_em_up/notation.py: text in; canonical text and faults, by ruling, out.
-// tests/page_rules.py holds both against each other.
+// tests/page_scripts/rules.py holds both against each other.
 
 const RULES = (() => {
   const { columns: COLUMNS, each: EACH, edges: EDGES, ships: SHIPS } = FACTS;

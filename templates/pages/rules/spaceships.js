@@ -1,6 +1,6 @@
 // The rules of Spaceships that a player needs before sending: setups and orders, judged as the referee judges them.
 // A port of pbem/games/spaceships (notation, fleet, ships): text in; canonical text and faults, by ruling, out. What a
-// turn entitles to comes from the view of a report. tests/page_rules.py holds both against each other.
+// turn entitles to comes from the view of a report. tests/page_scripts/rules.py holds both against each other.
 
 const RULES = (() => {
   const { colours: COLOURS, letters: LETTERS, numbers: NUMBERS, standard: STANDARD } = FACTS;

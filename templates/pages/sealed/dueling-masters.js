@@ -1,6 +1,6 @@
 // Dueling Masters as it is played sealed: departures are announced, and the opponent checks the path. A port of
 // pbem/games/dueling_masters/sealed.py and of what it reads in board.py, transit.py and knowledge.py: the table from all
-// steps, an own side from secrets and table, the lines of a step. tests/page_sealed.py holds both against each other.
+// steps, an own side from secrets and table, the lines of a step. tests/page_scripts/sealed.py holds both against each other.
 
 /**
  * @typedef {{turn: number, seat: number, step: string, lines: string[]}} Step

@@ -1,6 +1,6 @@
 // Shoot 'em up Spaceships as it is played sealed: setups and orders are committed to, and then opened to all. A port of
 // pbem/games/shoot_em_up/sealed.py and action.py: the table from all steps, and the turns that follow from it.
-// tests/page_sealed.py holds both against each other.
+// tests/page_scripts/sealed.py holds both against each other.
 
 /**
  * @typedef {{turn: number, seat: number, step: string, lines: string[]}} Step

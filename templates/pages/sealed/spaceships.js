@@ -1,6 +1,6 @@
 // Spaceships as it is played sealed: what both were told, and what the owner of a side answers for it. A port of
 // pbem/games/spaceships/sealed.py and of what it reads in turn.py and knowledge.py: the table from all steps, an own side
-// from secrets and table, the lines of a step. tests/page_rules.py holds both against each other.
+// from secrets and table, the lines of a step. tests/page_scripts/rules.py holds both against each other.
 
 /**
  * @typedef {{turn: number, seat: number, step: string, lines: string[]}} Step

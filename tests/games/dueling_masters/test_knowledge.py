@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import random_players
+from playing import random_players
 
 from pbem.games import Report, rules
 from pbem.match import record

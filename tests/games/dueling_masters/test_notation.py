@@ -7,15 +7,16 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import random_players
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judges.refusals import faults, messages
+from playing import random_players
 
 from pbem.games import Options, Refused, State, rules
 from pbem.games.dueling_masters.board import NAMES, PATHS, destinations, reach
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 JUDGE = rules("dueling-masters")
 STANDARD = JUDGE.options({}, 2)
@@ -27,12 +28,6 @@ CANONICAL_BOB = BOB.replace("* I2 I4 I6 I8 I10 G1 F1", "* F1 G1 I2 I4 I6 I8 I10"
 
 def start(options: Options = STANDARD) -> State:
     return JUDGE.begin(options, [JUDGE.setup(options, 1, ANN), JUDGE.setup(options, 2, BOB)])
-
-
-def faults(judge: Callable[..., object], *arguments: Any) -> list[tuple[str, str | None, int | None]]:
-    with pytest.raises(Refused) as refused:
-        judge(*arguments)
-    return [(fault.rule, fault.token, fault.line) for fault in refused.value.faults]
 
 
 @pytest.mark.parametrize(
@@ -70,12 +65,6 @@ def test_all_faults_of_an_order() -> None:
     assert faults(JUDGE.order, state, 1, "X2 A8-C8") == [("9", "X2 A8-C8", None)]
     assert faults(JUDGE.order, state, 1, "X2 A7-J7") == [("6", "X2 A7-J7", None)]
     assert faults(JUDGE.order, state, 1, "H A2-A3") == [("9", "H A2-A3", None), ("4", "H A2-A3", None)]
-
-
-def messages(judge: Callable[..., object], *arguments: Any) -> list[str]:
-    with pytest.raises(Refused) as refused:
-        judge(*arguments)
-    return [str(fault.message) for fault in refused.value.faults]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-import sealed_players
+from playing import sealed_players
 
 from pbem.games import Refused, Result, rules
 from pbem.games.dueling_masters import RULES, transit

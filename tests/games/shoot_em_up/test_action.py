@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 import pytest
-import random_players
 from hypothesis import given
 from hypothesis import strategies as st
+from playing import random_players
 
 from pbem.games.shoot_em_up import RULES
 from pbem.games.shoot_em_up.board import LETTERS, board

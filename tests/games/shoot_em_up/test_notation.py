@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judges.refusals import faults
 
 from pbem.games import Fault, Refused, Result
 from pbem.games.shoot_em_up import RULES, State
@@ -22,12 +23,6 @@ ORDERS = "A: FMS\nB: LRL\nC: MMM"
 
 def state() -> State:
     return RULES.begin(OPTIONS, [RULES.setup(OPTIONS, seat, text) for seat, text in enumerate(SETUPS, start=1)])
-
-
-def faults(judge: Callable[..., object], *arguments: Any) -> list[tuple[str, str | None, int | None]]:
-    with pytest.raises(Refused) as refused:
-        judge(*arguments)
-    return [(fault.rule, fault.token, fault.line) for fault in refused.value.faults]
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,10 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import random_players
 from hypothesis import given
 from hypothesis import strategies as st
+from judges.refusals import faults, messages
+from playing import random_players
 
 from pbem.games import Fault, Refused
 from pbem.games.player_text import Text
@@ -33,18 +34,6 @@ STARS = "DS1 Rv1-Ow2\nDS2 Bv1-Bw4"
 
 def state(options: Options = STANDARD, one: str = ANN, two: str = BOB) -> State:
     return RULES.begin(options, [RULES.setup(options, 1, one), RULES.setup(options, 2, two)])
-
-
-def faults(judge: Callable[..., object], *arguments: Any) -> list[tuple[str, str | None, int | None]]:
-    with pytest.raises(Refused) as refused:
-        judge(*arguments)
-    return [(fault.rule, fault.token, fault.line) for fault in refused.value.faults]
-
-
-def messages(judge: Callable[..., object], *arguments: Any) -> list[str]:
-    with pytest.raises(Refused) as refused:
-        judge(*arguments)
-    return [str(fault.message) for fault in refused.value.faults]
 
 
 def setup_faults(text: str, options: Options = STANDARD) -> list[tuple[str, str | None, int | None]]:

@@ -6,9 +6,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import random_players
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from playing import random_players
 
 from pbem.games.spaceships import RULES
 from pbem.games.spaceships.space import CELLS, mask_of

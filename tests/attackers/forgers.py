@@ -1,0 +1,146 @@
+"""What a forger does to a bundle, and whether verification finds it; the server's key is the forger's, too."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import TYPE_CHECKING, Any, cast
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from in_a_box.referee import attachment
+
+from pbem.match.changed import replace
+from pbem.match.transcript import BEFORE, Entry, statement
+from pbem.proof import bundle
+from pbem.proof.bundle import Bundle
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verification import Check, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from in_a_box.referee import Mailbox, Referee
+
+    from pbem.match.remaking import Proving
+    from pbem.match.signed import Signed
+    from pbem.match.state import Match
+    from pbem.requests import AnyForm, Requested, SignedForm
+
+SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+"""The key of tests/in_a_box/referee.py."""
+
+
+class Remembering(Letters):
+    """Letters that are read and verified once: the same letter at the same place says the same again."""
+
+    known: dict[object, AnyForm | ValueError]
+
+    def said(
+        self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
+    ) -> SignedForm[Requested]:
+        keys = repr((match.players, match.terms))  # those of `agreed` and `substituted` stand in that very entry
+        place = (match.head, keys, match.game, match.turn, wanted, seat, paper, signed)
+        if place not in self.known:
+            try:
+                self.known[place] = super().said(match, wanted, seat, signed, paper)
+            except ValueError as error:
+                self.known[place] = error
+        found = self.known[place]
+        if isinstance(found, ValueError):
+            raise found.with_traceback(None)  # or it would drag along each place that it was raised in
+        return cast("SignedForm[Requested]", found)
+
+
+def remembering() -> type[Remembering]:
+    """A reader with a memory of its own."""
+    return type("Remembered", (Remembering,), {"known": {}})
+
+
+def checked(content: bytes | Bundle, server_key: str | None = None, reader: type[Letters] = Letters) -> list[Check]:
+    if isinstance(content, Bundle):
+        content = bundle.write(content)
+    return list(verify(content, reader, server_key))
+
+
+def holds(content: bytes | Bundle) -> list[Check]:
+    checks = checked(content)
+    assert all(check.holds for check in checks), checks[-1]
+    assert checks[-1].what == "result"
+    return checks
+
+
+def fails(content: bytes | Bundle, *words: str, reader: type[Letters] = Letters) -> str:
+    """What the one failing check, the last, found; it names all these words."""
+    checks = checked(content, reader=reader)
+    assert [check.holds for check in checks] == [True] * (len(checks) - 1) + [False], checks[-1]
+    found = checks[-1].found
+    for word in words:
+        assert word in found, found
+    return found
+
+
+def proof(referee: Referee, person: Mailbox) -> Bundle:
+    """The bundle of the first match as it comes to a person, whose letters stay as they were."""
+    referee.send(person, "transcript m1\n", sign=False)
+    content = attachment(person.last, ".zip")
+    del person.letters[-1]
+    return bundle.read(content)
+
+
+def signed_again(found: Bundle, at: int = 0, *, key: Ed25519PrivateKey = SERVER_KEY) -> Bundle:
+    """The chain made whole from this entry on and signed, as a server would do that rewrites the past."""
+    entries: list[Entry] = list(found.entries[:at])
+    for entry in found.entries[at:]:
+        before = entries[-1].head if entries else BEFORE
+        entries.append(replace(entry, seq=len(entries) + 1, prev=before))
+    body = entries[0].body
+    server, number = str(body.get("server")), str(body.get("match"))
+    try:
+        signatures = [key.sign(statement(server, number, entry.seq, entry.head)) for entry in entries]
+    except UnicodeError:  # a name that has no bytes cannot be signed
+        signatures = [bytes(64) for _ in entries]
+    return Bundle(tuple(entries), tuple(signatures), found.papers)
+
+
+def tampered(content: bytes, path: str, change: Callable[[bytes], bytes]) -> bytes:
+    """The bundle with one file changed, otherwise a sound archive."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as new:
+        for info in old.infolist():
+            inside = old.read(info)
+            new.writestr(info, change(inside) if info.filename == path else inside)
+    assert out.getvalue() != content
+    return out.getvalue()
+
+
+def with_entry(found: Bundle, at: int, change: Callable[[dict[str, Any]], object]) -> Bundle:
+    body = json.loads(json.dumps(found.entries[at].body))
+    change(body)
+    entries = list(found.entries)
+    entries[at] = replace(entries[at], body=body)
+    return replace(found, entries=tuple(entries))
+
+
+def saying(**values: Any) -> Callable[[dict[str, Any]], None]:
+    """A change of a body, for `with_entry`: it says this."""
+    return lambda body: body.update(values)
+
+
+def with_papers(found: Bundle, papers: dict[str, bytes]) -> Bundle:
+    return replace(found, papers={**found.papers, **papers})
+
+
+def index(found: Bundle, kind: str, game: int = 1, turn: int | None = None) -> int:
+    return next(
+        at
+        for at, entry in enumerate(found.entries)
+        if entry.type == kind and entry.body.get("game", game) == game and entry.body.get("turn") == turn
+    )
+
+
+def renamed(body: dict[str, Any], old: str, new: str) -> None:
+    """Put another hash for this one wherever a body names it."""
+    text = json.dumps(body)
+    assert old in text
+    body.update(json.loads(text.replace(old, new)))

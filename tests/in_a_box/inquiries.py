@@ -1,0 +1,43 @@
+"""What many tests ask of a referee in a box: its entries, a proof that holds, a whole sentence, orders in advance."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from in_a_box.referee import attachment, whole_sentence
+
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verification import verify
+
+if TYPE_CHECKING:
+    from in_a_box.referee import Mailbox, Referee
+
+
+def types(referee: Referee) -> list[str]:
+    """The types of the entries of the first match."""
+    rows = referee.database.execute("SELECT entry FROM entries WHERE match = 1 ORDER BY seq")
+    return [json.loads(row[0])["type"] for row in rows]
+
+
+def proved(referee: Referee, person: Mailbox) -> list[str]:
+    """What the proof finds that a player asks for, once it holds."""
+    referee.send(person, "transcript m1\n", sign=False)
+    checks = list(verify(attachment(person.last, ".zip"), Letters))
+    assert all(check.holds for check in checks), checks[-1]
+    return [check.found for check in checks]
+
+
+def sentence_of(referee: Referee, person: Mailbox, text: str) -> str:
+    """The whole sentence, as the server gives it back to be signed where a player does not say its place."""
+    referee.send(person, text, follow=False)
+    whole = whole_sentence(person.text)
+    assert whole is not None, person.text
+    return whole
+
+
+def early(referee: Referee, person: Mailbox, place: str, text: str, rev: int = 1) -> None:
+    """Orders for `turn 7`, or `default`, in the form of the latest letter."""
+    form = person.filled("orders", text, rev)
+    due = form.partition("\n")[0].partition(" ")[2].partition(" ")[2]
+    referee.send(person, form.replace(due, place, 1))

@@ -1,0 +1,112 @@
+"""Owners in sealed matches: sides whose agent answers, and who decide by chance on what it asks for."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from in_a_box.referee import new
+from in_a_box.table import Side
+from playing import random_players
+
+from pbem.failpoints import passing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from in_a_box.referee import Mailbox, Referee
+
+    from pbem.failpoints import Failpoints
+    from pbem.player.correspondence.event import Event
+
+RAW: dict[str, dict[str, Any]] = {
+    "spaceships": {"fleet": "cost:4"},
+    "dueling-masters": {"max_turns": 30},
+    "shoot-em-up": {"board": "7x7", "max_turns": 8},
+}
+"""Short games."""
+ORDERS = {"spaceships": random_players.sensible_orders}
+
+
+class Owner(Side):
+    """A side with an agent, whose player follows chance."""
+
+    def __init__(self, referee: Referee, person: Mailbox, path: Path, failpoint: Failpoints = passing) -> None:
+        super().__init__(referee, person, path, failpoint)
+        self.chance = ""
+        self.decided = 0
+        self.heard: list[Event] = []
+
+    def look(self) -> list[Event]:
+        """What one pass of `pbem agent` does, and what its player answers."""
+        events = self.receive()
+        events += self.agent.hear(events, self.referee.now)
+        self.heard += events
+        self.flush()
+        self.agent.act(self.referee.now)
+        for standing in self.letters.matches.standings:
+            if standing.phase == "proposed" and not standing.accepted:
+                self.letters.accept(standing.match, self.referee.now)
+            elif standing.sealed and self.agent.asks(standing.match):
+                self.decide(standing.match)
+        self.flush()
+        return events
+
+    def decide(self, match: str) -> None:
+        """Choose a setup, or orders: always the same at one place."""
+        standing = self.letters.matches.standing(match)
+        self.decided += 1
+        game, where = standing.rules, (standing.game, standing.turn, standing.seat)
+        if standing.owes == ["reveal"]:
+            self.agent.reveal(match, self.referee.now)
+            return
+        if standing.phase == "setup":
+            options = self.letters.judge.options(match)
+            rnd = Random(f"{self.person.name} {self.chance} {where}")
+            text = random_players.PLAYERS[game].setup(rnd, options, standing.seat)
+            self.agent.set_up(match, text, self.referee.now)
+            return
+        shown = self.agent.shown(match)
+        give = ORDERS.get(game) or random_players.PLAYERS[game].orders
+        rnd = Random(f"{self.person.name} {self.chance} {standing.game} {shown.turn}")
+        self.agent.order(match, give(rnd, dict(shown.view)), self.referee.now)
+
+    @property
+    def texts(self) -> list[str]:
+        """What the letters say that came."""
+        return [self.person.letters.text(at) for at in range(len(self.person.letters))]
+
+    @property
+    def accusations(self) -> list[str]:
+        """What it found wrong."""
+        return [event.said for event in self.heard if event.kind in {"contradiction", "forged"}] + [
+            alarm.said for alarm in self.memory.alarms()
+        ]
+
+    @property
+    def refusals(self) -> list[tuple[str, ...]]:
+        """What the server refused of its letters."""
+        return [event.faults for event in self.heard if event.kind == "answer" and event.said == "refused"]
+
+
+def propose(referee: Referee, players: Sequence[Side | Mailbox], game: str, options: str = "") -> None:
+    """A sealed match that is proposed by the first."""
+    first, *others = (player.person if isinstance(player, Side) else player for player in players)
+    raw = "\n".join(f"{name}: {value}" for name, value in RAW[game].items())
+    form = new(first, game, *(other.name for other in others), options=f"sealed: yes\n{raw}{options}")
+    referee.send(first, form)
+
+
+def live(owners: Sequence[Owner], most: int = 4000) -> Iterator[Owner]:
+    """Pass after pass, each owner in turn, until nothing comes; each whose pass brought something."""
+    for _ in range(most):
+        moved = False
+        for owner in owners:
+            before = len(owner.sent)
+            if owner.look() or len(owner.sent) > before:
+                moved = True
+                yield owner
+        if not moved:
+            return
+    raise AssertionError("it goes on for ever")

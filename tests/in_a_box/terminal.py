@@ -1,0 +1,80 @@
+"""Ann at her terminal, with `pbem play`: letters in a Maildir, drafts out, the referee in a box behind both."""
+
+from __future__ import annotations
+
+import mailbox
+import re
+import stat
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from pbem.cli.group import group
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+    from in_a_box.referee import Referee
+    from signing.domains import Domain
+
+
+class Terminal:
+    """Ann at her terminal: a home, a Maildir, a folder of drafts that she sends with her mail program."""
+
+    def __init__(self, folder: Path, referee: Referee) -> None:
+        self.referee = referee
+        self.home = folder / "home"
+        self.drafts = folder / "drafts"
+        self.maildir = mailbox.Maildir(folder / "Maildir")
+        self.ann = referee.person("ann")
+        self.came = 0
+        self.sent: list[bytes] = []
+        self.provider: Domain | None = None
+        """Who signs what leaves, for a player without a key."""
+        self.own_ids = False
+        """Whether the mail program that sends the drafts gives them Message-IDs of its own."""
+
+    def __call__(self, *words: str, typed: str = "", status: int = 0) -> str:
+        """What the terminal shows of `pbem play`, after the letters that have come; then the drafts are sent."""
+        return self.run("play", "--wait", "0", *words, typed=typed, status=status)
+
+    def run(self, *words: str, typed: str = "", status: int = 0) -> str:
+        """What the terminal shows of `pbem`, in the same way."""
+        self.bring()
+        environment = {"HOME": str(self.home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
+        result: Result = CliRunner().invoke(group, list(words), input=typed, env=environment)
+        assert result.exit_code == status, result.output
+        self.post()
+        return result.output
+
+    def bring(self) -> None:
+        """Put the letters that have come into the Maildir."""
+        for raw in self.ann.letters.came[self.came :]:
+            self.maildir.add(raw.replace(b"\r\n", b"\n"))
+        self.came = len(self.ann.letters.came)
+
+    def post(self) -> None:
+        """Send the drafts that lie ready."""
+        for draft in sorted(self.drafts.glob("*.eml")) if self.drafts.exists() else ():
+            raw = draft.read_bytes()
+            assert raw.startswith(b"X-Unsent: 1\r\n")
+            assert stat.S_IMODE(draft.stat().st_mode) == 0o600
+            self.sent.append(raw)
+            if self.own_ids:
+                raw = re.sub(rb"(?m)^Message-ID: <", b"Message-ID: <own.", raw)
+            to = next(line for line in raw.decode().splitlines() if line.startswith("To: ")).removeprefix("To: ")
+            if self.provider is not None:
+                raw = self.provider.sign(raw.removeprefix(b"X-Unsent: 1\r\n"), self.referee.now)
+            self.referee.deliver(raw, self.ann.address, to)
+            draft.unlink()
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """How letters come and go."""
+        return "--in", f"maildir:{self.maildir._path}", "--out", f"drafts:{self.drafts}"
+
+    def register(self) -> str:
+        given = ("--address", self.ann.address, "--key", "~/key", "--new-key", *self.ways)
+        first = self("register", "ann@play.example", *given)
+        return first + self() + self()

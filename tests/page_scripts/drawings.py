@@ -1,0 +1,154 @@
+"""What the page of a match draws from records and reports, against the boards and words of letters: random games.
+
+Here live the games and what is alike; `tests/pages/` draws them in an engine, `tests/browser/` in Chromium.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any, cast
+
+from playing import sealed_players
+from playing.random_players import PLAYERS, play, sensible_orders
+
+from pbem.games import part_of, rules
+from pbem.games.sealed import sealed_rules
+from pbem.games.squares import PLAIN
+from pbem.letters.render import Templates
+
+if TYPE_CHECKING:
+    from page_scripts.javascript import Evaluate
+    from playing.random_players import Game
+
+DRAW = """([record, names]) => {
+    let at = GAME.begin(record);
+    const boards = (one, reader) => GAME.boards(one, reader).map((board) => board.panels.map((panel) =>
+        panel.rows.map((row) => panel.columns.map((column) => panel.square(row, column) || null))));
+    const readers = GAME.secret ? [1, 2] : [];
+    const known = (one) => readers.map((reader) => boards(one, reader)[2 - reader]);
+    const steps = [[boards(at), GAME.materiel(at), [], known(at)]];
+    record.turns.forEach((orders, turn) => {
+        at = GAME.turn(at, orders, record.reports[turn]);
+        const told = GAME.told(record.reports[turn], names).map(([title, lines, none = "nothing"]) =>
+            [title, ...(lines.length ? lines.map((one) => [one.label, one.square, ...one.text].join(" ")) : [none])]);
+        steps.push([boards(at), GAME.materiel(at), told.flat(), known(at)]);
+    });
+    return [steps, GAME.shots(at)];
+}"""
+
+
+def random_game(game: str, random: Random, most: int) -> Game:
+    raw, seats = random.choice(PLAYERS[game].options)
+    other = {"orders": sensible_orders} if game == "spaceships" else {}
+    return play(game, random, raw, seats, most=most, **other)
+
+
+def squares(game: str, played: Game, turn: int, seat: int, board_of: int = 0) -> Any:
+    """A side as its own player's letter shows it: symbol and tint of each square, and whether it is fresh.
+
+    Or the other side (`board_of` 1), as that letter shows it.
+    """
+    judge, module = rules(game), part_of(game, "boards")
+    assert module is not None
+    shown = [[found for one in reports if (found := judge.show(one, seat))] for reports in played.reports[:turn]]
+    board = module.boards(judge.view(played.states[turn], seat, shown))[board_of]
+    return [
+        [[None if square == PLAIN else square for square in row] for row in panel.squares] for panel in board.panels
+    ]
+
+
+def alike(game: str, drawn_square: Any, square: Any) -> bool:
+    """Alike but for what only one of the two shows: paths that were looked at, and which ships were hit."""
+    if game == "dueling-masters" and (square is None or square.tint == "empty"):
+        return drawn_square is None or drawn_square["tint"] == "empty"
+    if drawn_square is None or square is None:
+        return drawn_square is square
+    same = (drawn_square["symbol"], drawn_square["tint"]) == (square.symbol, square.tint.replace(" ", ""))
+    return same and (game != "spaceships" or drawn_square["fresh"] == square.fresh)
+
+
+def known_alike(drawn_square: Any, square: Any) -> bool:
+    if drawn_square is None or square is None:
+        return drawn_square is square
+    same = (drawn_square["symbol"], drawn_square["tint"]) == (square.symbol, square.tint)
+    return same and bool(drawn_square["fresh"]) == square.fresh
+
+
+def compare_sealed_drawings(game: str, evaluate: Evaluate, count: int, most: int = 400) -> None:
+    """What a player of a sealed match knew of the other's side, in which all are told the same."""
+    random, sealed, module = Random(6), sealed_rules(game), part_of(game, "boards")
+    assert sealed is not None
+    assert module is not None
+    for _ in range(count):
+        raw, seats = random.choice(PLAYERS[game].options)
+        played = sealed_players.play(game, random, raw, seats, most)
+        told = [list(reports) for reports in played.tables[-1].played]
+        record = {
+            "options": {},
+            "sealed": True,
+            "seats": [{"name": f"p{seat}", "setup": played.setups[seat]} for seat in played.setups],
+            "reports": told,
+            "turns": [
+                {str(seat): orders.get(turn, "") for seat, orders in played.orders.items()}
+                for turn in range(1, len(told) + 1)
+            ],
+        }
+        steps, _ = evaluate(DRAW, [record, ["p1", "p2"]])
+        for turn, (_, _, _, known) in enumerate(steps):
+            table = next(each for each in played.tables if len(each.played) == turn)
+            for seat, panels in enumerate(known, start=1):
+                orders = {of: text for of, text in played.orders[seat].items() if of < table.turn or table.result}
+                own = sealed.own(played.options, seat, played.setups[seat], orders, table)
+                board = module.boards(cast("Any", sealed.own_view(own, table)))[1]
+                for one, panel in zip(panels, board.panels, strict=True):
+                    rows = one if game == "spaceships" else one[::-1]  # a letter turns the board to its reader
+                    wanted = [[None if square == PLAIN else square for square in row] for row in panel.squares]
+                    pairs = [pair for two in zip(rows, wanted, strict=True) for pair in zip(*two, strict=True)]
+                    assert [pair for pair in pairs if not known_alike(*pair)] == [], (turn, seat)
+
+
+def compare_drawings(game: str, evaluate: Evaluate, count: int, most: int = 30) -> None:
+    """So many games of at most so many turns."""
+    judge = rules(game)
+    random, events = Random(5), Templates().environment.get_template(f"{game}/events.txt").module
+    struck = 0
+    for _ in range(count):
+        played = random_game(game, random, most)
+        seats = [{"name": f"p{seat}", "setup": text} for seat, text in enumerate(played.setups, start=1)]
+        names = {seat: one["name"] for seat, one in enumerate(seats, start=1)}
+        turns = [
+            {str(seat): judge.order(state, seat, text).text for seat, text in orders.items()}
+            for state, orders in zip(played.states, played.orders, strict=False)
+        ]
+        options = {name: value for name, value in played.options.changed.items() if name == "board"}
+        record = {"options": options, "seats": seats, "reports": played.reports, "turns": turns}
+        steps, shots = evaluate(DRAW, [record, list(names.values())])
+        assert len(steps) == len(played.states)
+        for turn, (boards, materiel, told, known) in enumerate(steps):
+            for seat, panels in enumerate(known, start=1):
+                wanted = squares(game, played, turn, seat, 1)
+                for one, other in zip(panels, wanted, strict=True):
+                    rows = one if game == "spaceships" else one[::-1]  # a letter turns the board to its reader
+                    pairs = [pair for two in zip(rows, other, strict=True) for pair in zip(*two, strict=True)]
+                    assert [pair for pair in pairs if not known_alike(*pair)] == [], (turn, seat)
+            for seat, board in enumerate(boards, start=1):
+                wanted = squares(game, played, turn, seat)
+                for one, other in zip(board, wanted, strict=True):
+                    pairs = [pair for rows in zip(one, other, strict=True) for pair in zip(*rows, strict=True)]
+                    assert [pair for pair in pairs if not alike(game, *pair)] == [], (turn, seat, record["turns"])
+            if game != "dueling-masters":
+                assert materiel == list(played.states[turn].scores)
+            if turn:
+                said = " ".join(str(events.events(played.reports[turn - 1], None, names)).split())  # type: ignore[attr-defined]  # a macro
+                words = [" ".join(line.split()) for line in told]
+                if game == "shoot-em-up":  # the letter has small boards between its words
+                    assert all(line in said for line in words), (words, said)
+                else:
+                    assert " ".join(words).strip() == said
+        struck += sum(hit for weapons in shots for _, _, hit in weapons)
+        if game == "spaceships":
+            hits = [one for reports in played.reports for one in reports if one.get("result") == "hit"]
+            assert sum(hit for weapons in shots for _, _, hit in weapons) == sum(
+                one["kind"] != "scan" for one in hits
+            )
+    assert struck > 2 * count or game != "spaceships"
