@@ -38,6 +38,8 @@ _PAPERS = re.compile(r"(openings|receipts|withdrawals|steps|traces|reports|recor
 """The papers of a bundle that are the server's own and hold no address."""
 _BARE_KEYS = frozenset({"ssh", "minisign", "ed25519"})
 """The formats whose public keys are keys and nothing else; certificates name their owners' addresses."""
+_PROVED = "ssh-ed25519 "
+"""How the keys begin whose signatures the page of a match can check: of no others is a form any use there."""
 _REMARKS = frozenset("#@")
 """A comment in orders, or an address, is no part of the game."""
 
@@ -156,8 +158,8 @@ def _forms(match: Match, entries: Sequence[Entry], papers: Mapping[str, bytes]) 
 
 
 def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -> str | None:
-    """The text that one of these SSH keys signed, with its signature; None unless it is a single form of a match."""
-    pinned = [Key("ssh", key["fingerprint"], key["public"]) for key in keys if key["format"] == "ssh"]
+    """The text that one of these Ed25519 keys of SSH signed, with its signature; None unless it is a single form."""
+    pinned = [Key("ssh", key["fingerprint"], key["public"]) for key in keys if key["public"].startswith(_PROVED)]
     try:
         opened = read(letter)
         verdict = judge(opened, pinned, server, words=VOCABULARY)

@@ -113,7 +113,8 @@ const BUNDLE = (() => {
    */
   function games(files) {
     const found = [];
-    for (let number = 1; files.has(`records/game-${number}.pbem.toml`); number++) {
+    const numbers = [...files.keys()].flatMap((path) => (path.match(/^records\/game-([1-9][0-9]*)\.pbem\.toml$/) || []).slice(1).map(Number));
+    for (const number of numbers.sort((one, other) => one - other)) {
       const played = record(text(files.get(`records/game-${number}.pbem.toml`)));
       // In the last turns of a sealed game nobody may have had anything to tell.
       const told = played.turns.map((_, turn) => `reports/game-${number}-turn-${turn + 1}.json`);
@@ -123,5 +124,18 @@ const BUNDLE = (() => {
     return found;
   }
 
-  return { Wrong, must, utf8, text, bytesOf, unpacked, unzip, json, canonical, field, games };
+  /** Who has which seat at the time of an entry. */
+  const holders = (entries, seq) => entries.reduce((found, { type, body, seq: at }) => type === "substituted" && at <= seq ? { ...found, [body.seat]: body.player } : found, entries[0].body.players);
+
+  /**
+   * How the match ended, by the transcript; null while it goes on.
+   * @param {Map<string, Uint8Array>} files
+   * @returns {?{winner: string, scores: number[], reason: string}} winner: a name, or ""
+   */
+  function outcome(files) {
+    const entries = text(files.get("transcript.jsonl")).split("\n").filter(Boolean).map((line) => json(line, "transcript.jsonl")), { type, body, seq } = entries[entries.length - 1];
+    return type === "closed" ? { ...body, winner: body.winner ? holders(entries, seq)[body.winner].name : "" } : null;
+  }
+
+  return { Wrong, must, utf8, text, bytesOf, unpacked, unzip, json, canonical, field, games, holders, outcome };
 })();

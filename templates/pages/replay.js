@@ -24,8 +24,10 @@
   const byId = (id) => document.getElementById(id), PACE = 1500; // milliseconds a turn
   const REASONS = {
     rules: say("by the rules"), resignation: say("resignation"), forfeit: say("forfeit"), abandoned: say("abandoned"), agreement: say("by agreement"), annulled: say("annulled"),
+    "agreed length": say("agreed length"), false: say("told something false"), "not revealed": say("revealed nothing"),
   };
-  let data = null, games = [], game = null, at = 0, steps = [], reader = 0, playing = 0, run = 0;
+  const because = (reason) => (Object.hasOwn(REASONS, reason) ? REASONS[reason] : reason);
+  let data = null, outcome = null, games = [], game = null, at = 0, steps = [], reader = 0, playing = 0, run = 0;
 
   /** The positions of a game, the start first. */
   function played(one) {
@@ -94,6 +96,13 @@
     go(Number(turn) || 0);
   }
 
+  /** How the match ended: it may be another's than its last game, or end without one. */
+  function ended() {
+    if (!outcome) return "";
+    const facts = { winner: outcome.winner, scores: outcome.scores.join(say(" to ")), reason: because(outcome.reason) };
+    return outcome.winner ? say("The match is over: {winner} won, {scores} ({reason}).", facts) : say("The match is over: nobody won, {scores} ({reason}).", facts);
+  }
+
   function readers() {
     const choices = [[say("as it was"), 0], ...game.seats.map((seat, number) => [say("as {player} knew it", { player: seat.name }), number + 1])];
     byId("readers").hidden = !GAME.secret;
@@ -137,7 +146,7 @@
     let step = 0;
     every.forEach((turns, number) => {
       if (number) parts.push(["line", { y1: 20, y2: HIGH - 20, x1: place(step - 0.5), x2: place(step - 0.5), class: "between" }]);
-      if (games.length > 1) parts.push(["text", { x: place(step), y: HIGH - 6 }, String(number + 1)]);
+      if (games.length > 1) parts.push(["text", { x: place(step), y: HIGH - 6 }, String(games[number].number)]);
       step += turns.length;
     });
     parts.push(["line", { y1: 20, y2: HIGH - 20, x1: 10, x2: 10, class: "now" }]);
@@ -165,9 +174,10 @@
     at = 0;
     for (const button of byId("games").children) button.setAttribute("aria-pressed", String(Number(button.dataset.game) === game.number));
     const { result } = game;
-    const facts = { title: data.title, players: game.seats.map((seat) => seat.name).join(say(" and ")), game: game.number, scores: result.scores.join(say(" to ")), reason: REASONS[result.reason] || result.reason };
-    byId("about").textContent = result.winner ? say("{title}: {players}. Game {game}: {winner} won, {scores} ({reason}).", { ...facts, winner: name(result.winner - 1) })
+    const facts = { title: data.title, players: game.seats.map((seat) => seat.name).join(say(" and ")), game: game.number, scores: result.scores.join(say(" to ")), reason: because(result.reason) };
+    const about = result.winner ? say("{title}: {players}. Game {game}: {winner} won, {scores} ({reason}).", { ...facts, winner: name(result.winner - 1) })
       : say("{title}: {players}. Game {game}: nobody won, {scores} ({reason}).", facts);
+    byId("about").textContent = `${about} ${ended()}`.trim();
     byId("setups").replaceChildren(...game.seats.flatMap((seat) => [make("h3", {}, seat.name), make("pre", {}, seat.setup)]));
     byId("legend").textContent = `${say("Yellow frames: what this turn changed.")} ${GAME.legend}`;
     readers();
@@ -261,12 +271,14 @@
     const bytes = await BUNDLE.unpacked(data.bundle);
     byId("save").href = URL.createObjectURL(new Blob([bytes], { type: "application/zip" }));
     byId("save").setAttribute("download", `${document.title.split(" ")[0]}.pbem.zip`);
-    games = BUNDLE.games(BUNDLE.unzip(bytes)).map((one) => ({ ...one, sealed: data.sealed }));
+    const held = BUNDLE.unzip(bytes);
+    outcome = BUNDLE.outcome(held);
+    games = BUNDLE.games(held).map((one) => ({ ...one, sealed: data.sealed }));
     every = games.map((one) => played(one).map(GAME.materiel));
     for (const each of games) byId("games").append(make("button", { type: "button", "data-game": each.number, onclick: () => open(each) }, say("game {game}", { game: each.number })));
     byId("games").hidden = games.length < 2;
     if (games.length) addressed();
-    else { byId("steps").hidden = true; byId("about").textContent = say("No game of this match is revealed yet."); }
+    else { byId("steps").hidden = true; byId("drawn").hidden = byId("readers").hidden = true; byId("about").textContent = outcome ? `${say("No game of this match was revealed.")} ${ended()}` : say("No game of this match is revealed yet."); }
   }
 
   byId("cut").hidden = true;

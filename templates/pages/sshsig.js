@@ -55,10 +55,13 @@ const SSHSIG = (() => {
   /** Whether a signature is of a kind that is checked here. */
   const isKnown = ({ kind, hash }) => kind === KIND && Object.hasOwn(DIGESTS, hash);
 
+  /** A text without the runs behind which the pattern's group finds what it wants: in a time as long as the text. */
+  const cut = (text, runs) => text.replace(runs, (run, end) => (end === undefined ? run : end));
+
   /** What mail programs may have changed around a signed text and leave for us to undo. */
   const readings = (said) => {
-    const lines = said.replace(/\r\n/g, "\n"), clean = lines.split("\n").map((line) => line.replace(/[ \t\u00a0]+$/, "")).join("\n").replace(/^\n+|\n+$/g, "");
-    return new Set([said, lines, `${clean}\n`, clean, `${clean}\n`.replace(/\n/g, "\r\n")]);
+    const lines = said.replace(/\r\n/g, "\n"), clean = cut(cut(lines, /[ \t\u00a0]+(\n|$)?/g), /\n+($)?/g).replace(/^\n+/, "");
+    return new Set([said, lines, lines.replace(/\n$/, ""), `${clean}\n`, clean, `${clean}\n`.replace(/\n/g, "\r\n")]);
   };
 
   /**

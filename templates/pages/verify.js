@@ -3,7 +3,7 @@
 // browser cannot check is said by each check that leaves something open.
 
 const VERIFY = (() => {
-  const { Wrong, must, utf8, text, json, canonical, field } = BUNDLE;
+  const { Wrong, must, utf8, text, json, canonical, field, holders } = BUNDLE;
   const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   const unhex = (digits) => Uint8Array.from(digits.match(/../g) || [], (pair) => parseInt(pair, 16));
   const sha256 = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
@@ -65,6 +65,7 @@ const VERIFY = (() => {
     const named = new Set(["transcript.jsonl", "heads.txt", "commitments.sha256"]), commitments = [];
     const revealed = new Set(entries.filter((entry) => entry.type === "revealed").map((entry) => entry.body.game));
     const running = entries.find((entry) => entry.type === "commitments" && !revealed.has(entry.body.game));
+    const begun = entries.filter(({ type }) => type === "commitments" || type === "sealed").length; // games
     const hidden = (seq) => running !== undefined && seq > running.seq;
     const check = async (path, hash, seq, optional) => {
       named.add(path);
@@ -135,7 +136,7 @@ const VERIFY = (() => {
           if (paper) await letter(`${name}-seat-${seat}`, field(paper, "mail"), field(paper, "evidence"), seat, seq, open, field(paper, "orders"));
         }
       } else if (type === "ended" || type === "closed") {
-        await trace(`game-${body.game || revealed.size + 1}-end`, body.trace, seq, false);
+        await trace(`game-${body.game || begun + 1}-end`, body.trace, seq, false);
       } else if (type === "revealed") {
         await check(`records/game-${body.game}.pbem.toml`, body.record, seq, false);
       } else if (type === "keys") {
@@ -150,9 +151,6 @@ const VERIFY = (() => {
     for (const path of files.keys()) must(named.has(path), say("{path} is named by no entry", { path }));
     return { count, letters };
   }
-
-  /** Who has which seat at the time of an entry. */
-  const holders = (entries, seq) => entries.reduce((found, { type, body, seq: at }) => type === "substituted" && at <= seq ? { ...found, [body.seat]: body.player } : found, entries[0].body.players);
 
   /** A step of a sealed game as its entry and its paper tell it. */
   function told(files, { seq, body }) {
@@ -208,6 +206,10 @@ const VERIFY = (() => {
         must(name === holders(entries, ended.seq)[at + 1].name, say("{path}: seat {seat} is another player's", { path, seat: at + 1 }));
         must(opening.slice(opening.indexOf("\nsetup\n")) === `\nsetup\n${setup}\nend\n`, say("{path}: the setup of seat {seat} is not that of its opening", { path, seat: at + 1 }));
       });
+      if (sealed) turns.forEach((given, at) => Object.entries(given).forEach(([seat, orders]) => {
+        const opening = files.get(`openings/game-${number}-turn-${at + 1}-seat-${seat}.txt`), held = opening ? text(opening) : "\norders\nend\n";
+        must(held.slice(held.indexOf("\norders\n")) === `\norders\n${orders && `${orders}\n`}end\n`, say("{path}: the orders of seat {seat} in turn {turn} are not those of their opening", { path, seat, turn: at + 1 }));
+      }));
       played.forEach(({ body, seq }, at) => {
         const told = `reports/game-${number}-turn-${at + 1}.json`, { game, turn } = json(text(files.get(told)), told);
         must(game === number && turn === at + 1 && body.turn === turn, say("entry {seq}: the reports are those of another turn", { seq }));
@@ -216,10 +218,28 @@ const VERIFY = (() => {
     return games.length;
   }
 
+  /** Whether the match ended as its games say, where they do: if it was played to its length, or ended with its only game, or without a winner. */
+  function closed(entries) {
+    const { type, seq, body: { winner, scores, reason } } = entries[entries.length - 1], { kind, victory } = entries[0].body.terms;
+    if (type !== "closed") return;
+    const games = entries.filter((entry) => entry.type === "ended").map(({ body }) => body), last = games[games.length - 1], single = kind === "single";
+    const totals = Object.keys(entries[0].body.players).map((_, seat) => games.reduce((sum, game) => sum + game.scores[seat], 0)), most = Math.max(...totals);
+    const first = totals.indexOf(most) === totals.lastIndexOf(most) ? totals.indexOf(most) + 1 : 0;
+    const due = reason === "agreed length" ? (single || victory === "last game" ? last.winner : first)
+      : single && last && reason === last.reason ? last.winner
+        : ["abandoned", "annulled"].includes(reason) || reason.startsWith("operator: ") ? 0 : winner;
+    must(winner === due && canonical(scores) === canonical(totals), say("entry {seq}: winner and scores of the match do not follow from its games", { seq }));
+  }
+
   // Players' letters: plain text with the signature beneath it, or a text attachment with its signature beside it.
 
   const binary = (bytes) => { let made = ""; for (const byte of bytes) made += String.fromCharCode(byte); return made; };
   const fromBinary = (chars) => Uint8Array.from(chars, (char) => char.charCodeAt(0));
+
+  /** Base64 undone; nothing where it is damaged, which makes the file useless and accuses nobody. */
+  function decoded(body) {
+    try { return atob(body.replace(/[^A-Za-z0-9+/=]/g, "")); } catch { return ""; }
+  }
 
   /**
    * The leaves of a letter: transfer encodings undone, containers opened (RFC 2045, 2046).
@@ -237,8 +257,8 @@ const VERIFY = (() => {
       return;
     }
     const encoding = value("content-transfer-encoding").toLowerCase();
-    const content = encoding === "base64" ? atob(body.replace(/[^A-Za-z0-9+/=]/g, ""))
-      : encoding === "quoted-printable" ? body.replace(/[ \t]+(?=\r?$)/gm, "").replace(/=\r?\n/g, "").replace(/=([0-9A-F]{2})/gi, (_, pair) => String.fromCharCode(parseInt(pair, 16))) : body;
+    const content = encoding === "base64" ? decoded(body)
+      : encoding === "quoted-printable" ? body.replace(/(?<![ \t])[ \t]+(?=\r?$)/gm, "").replace(/=\r?\n/g, "").replace(/=([0-9A-F]{2})/gi, (_, pair) => String.fromCharCode(parseInt(pair, 16))) : body;
     const file = `${value("content-disposition")};${value("content-type")}`.match(/(?:file)?name="?([^";]+)"?/i);
     yield { file: file ? file[1].trim() : "", type: value("content-type").split(";")[0].toLowerCase(), content: fromBinary(content) };
   }
@@ -271,8 +291,9 @@ const VERIFY = (() => {
     return null; // other formats, or rewrapped on its way: `pbem verify` knows how
   }
 
-  /** What mail and people put into words, or behind them, and nobody reads: docs/bundle.md, 6.3. */
-  const bare = (said) => said.replace(/[\u00ad\u200b-\u200d\u2060\ufeff]/g, "").replace(/[,;.:]*(?:[\s\x1c-\x1f\x85]+|$)/g, " ");
+  /** What mail and people put into words, between or behind them, and nobody reads: docs/bundle.md, 6.3. */
+  const bare = (said) => said.replace(/[\u00ad\u200b-\u200d\u2060\ufeff]/g, "").split(/[\n\r\v\f\x85\u2028\u2029]/).filter((line) => !/^[\s\x1c-\x1f]*>/.test(line)).join(" ")
+    .replace(/(?<![,;.:])[,;.:]+(?=[\s\x1c-\x1f\x85]|$)/g, " ").replace(/[\s\x1c-\x1f\x85]+/g, " ");
 
   /** Whether a signed text may be the orders, the setup or the seal of a place, whatever else is in it. */
   const isOf = (said, match, number) => [...bare(said).matchAll(/\b(?:setup|orders|seal) (m\d+) (?:game|turn) (\d+)/gi)].some((found) => found[1].toLowerCase() === match && Number(found[2]) === number);
@@ -331,6 +352,7 @@ const VERIFY = (() => {
       }
       failed = (fault) => say("games: {fault}", { fault });
       const games = drawn(files, entries);
+      closed(entries);
       yield { holds: true, said: say("games: {games} drawn on this page from these very records and reports", { games }) };
       failed = (fault) => say("players: {fault}", { fault });
       const { held, open, missing } = await players(files, forms || {}, entries, letters, cut);

@@ -211,6 +211,25 @@ def test_every_kind_of_match_is_checked(path: Path, opened: Callable[..., Page])
     assert any(line.startswith("ok") and "players: " in line for line in said)
 
 
+ENDED = {
+    "resignation": "Game 1: ann won, 3 to 2 (resignation). The match is over: bob won, 3 to 2 (resignation).",
+    "forfeit": "Game 1: ann won, 3 to 2 (forfeit). The match is over: nobody won, 3 to 2 (abandoned).",
+    "sealed-silent": "No game of this match was revealed. The match is over: nobody won, 0 to 0 (revealed nothing).",
+    "sealed-version-2": "No game of this match was revealed. The match is over: bob won, 0 to 0 (revealed nothing).",
+    "running": "Game 1: nobody won, 3 to 3 (by agreement).",
+    "sealed-running": "No game of this match is revealed yet.",
+}
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_it_is_said_how_the_match_ended(name: str, opened: Callable[..., Page]) -> None:
+    """It may be another's than the last game that is drawn, or have no game to be drawn."""
+    page = opened(replay(bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())))
+    until(page, "document.getElementById('badge').textContent.includes('checked here')")
+    assert page.locator("#about").inner_text().endswith(ENDED[name])
+    assert page.locator("#drawn").is_hidden() == ENDED[name].startswith("No game")
+
+
 HOSTILE = b"<img src=x onerror=hit=1></script><script>hit=1</script>"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from random import Random
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +18,7 @@ from page_scripts.javascript import PAGES, Scripts
 from signing.dresses import part, several
 from vectors.make import VECTORS
 
-from pbem.desk.public import Public
+from pbem.desk.public import Public, signed_form
 from pbem.identity import ed25519_points
 from pbem.json_object import DEPTH
 from pbem.match.changed import replace
@@ -36,6 +38,9 @@ RUN = """async (packed) => {
     for await (const check of VERIFY.run(packed)) found.push(check);
     return found;
 }"""
+
+PUBLIC = RUN.replace("async (packed)", "async ([packed, forms])").replace("run(packed)", "run(packed, forms)")
+"""The same of a bundle without letters, and of their signed forms."""
 
 
 @pytest.fixture
@@ -311,12 +316,18 @@ def quoted(text: str) -> str:
     return "".join(f"> {line}\n" for line in text.splitlines())
 
 
+LONG = 60_000
+"""As much of one sign in a line as a letter may have: nobody waits for what takes the square of it."""
+SECONDS = 3
 ASIDE = "press m1\nIn setup m2 game 5 I was lucky.\nend\n"
 WORDS: dict[str, Callable[[str], str]] = {
     "another turn first": lambda form: f"{form.replace('turn 1', 'turn 2')}\n{form}",
     "other words first": lambda form: ASIDE + form,
     "commas": lambda form: form.replace("orders m1 turn 1", "orders m1, turn 1:"),
     "a soft hyphen": lambda form: form.replace("orders", "or\u00adders"),
+    "a quote in the command": lambda form: form.replace("orders m1", "orders m1\n > as you wrote\n", 1),
+    "a long run of dots": lambda form: f"# {'.' * LONG}x\n{form}",
+    "a long run of blanks": lambda form: f"# x{' ' * LONG}x\n{form}",
 }
 LETTERS: dict[str, Callable[[str], str]] = {
     "below a quote": lambda signed: f"{quoted(signed)}\n{signed}",
@@ -324,7 +335,15 @@ LETTERS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("way", [*WORDS, *LETTERS, "beside HTML"])
+BLANKS = f"x{' ' * LONG}x\r\n".encode()
+FILES = {
+    "beside damaged base64": b"base64\r\n\r\nAAAAA\r\n",
+    "beside base64 that goes on behind its end": b"base64\r\n\r\nAA==AAAA\r\n",
+    "beside many blanks": b"quoted-printable\r\n\r\n" + BLANKS,
+}
+
+
+@pytest.mark.parametrize("way", [*WORDS, *LETTERS, *FILES, "beside HTML"])
 def test_the_page_accuses_no_honest_server_whatever_else_a_letter_holds(
     verifier: Scripts, tmp_path: Path, way: str
 ) -> None:
@@ -332,6 +351,10 @@ def test_the_page_accuses_no_honest_server_whatever_else_a_letter_holds(
     ann, bob = referee.begun("settle: 0")
     signed = referee.signed(ann, WORDS.get(way, str)(ann.filled("orders", "Gx3")))
     raw = referee.raw(ann, LETTERS.get(way, str)(signed))
+    if way in FILES:
+        head, _, _ = raw.partition(b"Content-Type:")
+        file = b'Content-Type: application/octet-stream; name="a.bin"\r\nContent-Transfer-Encoding: ' + FILES[way]
+        raw = head + several("multipart/mixed", part(signed.encode()), file)
     if way == "beside HTML":
         html = f"<p>You wrote:<pre>{referee.signed(bob, 'status m1')}</pre>".encode()
         head, _, _ = raw.partition(b"Content-Type:")
@@ -344,13 +367,46 @@ def test_the_page_accuses_no_honest_server_whatever_else_a_letter_holds(
     referee.send(bob, "resign m1 match\n")
     found = proof(referee, bob)
     assert checked(found)[-1].holds
+    began = monotonic()
     assert fails(verifier, found) is None
+    assert monotonic() - began < SECONDS
     referee.close()
 
 
+@pytest.mark.parametrize("last", ["", "\n", "\n\n"])
+def test_the_page_without_letters_proves_a_form_however_its_text_ends(
+    verifier: Scripts, tmp_path: Path, last: str
+) -> None:
+    referee = Referee(tmp_path)
+    ann, bob = referee.begun("settle: 0")
+    form = ann.filled("orders", "Gx3").replace("turn 1", "turn 1 ", 1).rstrip("\n") + last
+    referee.deliver(referee.raw(ann, referee.signed(ann, form)), ann.address)
+    referee.send(bob, bob.filled("orders", "Gx3"))
+    referee.send(bob, "resign m1 match\n")
+    assert published(verifier, referee) == []
+    referee.close()
+
+
+def published(verifier: Scripts, referee: Referee) -> list[str]:
+    """What fails or is left open on the public page of a match."""
+    (match,) = Public("play.example", referee.database, referee.vault).finished()
+    assert match.bundle is not None
+    assert "game-1-turn-1-seat-1" in match.forms
+    said = verifier.evaluate(PUBLIC, [_packed(bundle.write(match.bundle)), dict(match.forms)])
+    return [one["said"] for one in said if one["holds"] is not True]
+
+
+def test_forms_whose_signature_the_page_cannot_check_are_not_published() -> None:
+    found = bundle.read((VECTORS / "good" / "ssh-rsa.pbem.zip").read_bytes())
+    agreement = found.entries[0].body
+    for seat, signs in (("1", False), ("2", True)):
+        letter = found.papers[f"letters/game-1-turn-1-seat-{seat}.eml"]
+        assert (signed_form(letter, agreement["server"], agreement["players"][seat]["keys"]) is not None) == signs
+
+
 FOUND = {"chain", "forced", "foreign", "hidden", "key", "letter", "missing", "newcomer", "record", "server", "setup",
-         "sealed-answer", "sealed-letter", "sealed-reveal", "sealed-step", "stays", "terms", "trace", "version",
-         "version-1", "version-3", "winner"}  # fmt: skip
+         "sealed-answer", "sealed-letter", "sealed-resigned", "sealed-reveal", "sealed-scores", "sealed-step",
+         "stays", "terms", "third", "trace", "version", "version-1", "version-3", "winner"}  # fmt: skip
 """The lies that the page finds; the others want the rules of the game, the clock, or a letter's date to be known."""
 
 
@@ -371,9 +427,95 @@ def test_the_page_of_a_sealed_match_without_its_letters_is_proved(tmp_path: Path
     (match,) = Public("play.example", referee.database, referee.vault).finished()
     assert match.bundle is not None
     assert any(path.startswith("steps/") for path in match.bundle.papers) == (game != "shoot-em-up")
-    run = RUN.replace("async (packed)", "async ([packed, forms])").replace("run(packed)", "run(packed, forms)")
-    said = verifier.evaluate(run, [_packed(bundle.write(match.bundle)), dict(match.forms)])
+    said = verifier.evaluate(PUBLIC, [_packed(bundle.write(match.bundle)), dict(match.forms)])
     assert [one for one in said if one["holds"] is not True] == []
     assert any(sentences.LETTERS_SIGNED_WITH_THESE_KEYS in one["said"] for one in said)
     replay(match.bundle, forms=match.forms)
     referee.close()
+
+
+@pytest.mark.parametrize("words", ["resign m1 match\n", "annul m1 offer\n"])
+def test_a_sealed_match_that_ends_in_a_setup_after_a_game_that_was_not_revealed(tmp_path: Path, words: str) -> None:
+    """The setups that were withdrawn are listed by the number of the game that did not begin."""
+    referee = Referee(tmp_path)
+    ann, bob = seats = agreed(referee, "ann", "bob", options="fleet: cost:3\nkind: scored\ngames: 2\n")
+    play(referee, seats, 6)
+    referee.send(ann.box, "resign m1 game 1\n")
+    bob.write(referee)
+    referee.wait(timedelta(days=30))
+    referee.send(ann.box, words)
+    if words.startswith("annul"):
+        referee.send(bob.box, "annul m1 accept\n")
+    assert referee.match().phase == "closed"
+    found = proof(referee, bob.box)
+    assert "traces/game-2-end.txt" in found.papers
+    assert checked(found)[-1].holds
+    scripts = Scripts(*checking("spaceships", sealed=True))
+    assert fails(scripts, found) is None
+    ended = scripts.evaluate(OUTCOME, _packed(bundle.write(found)))
+    assert (ended["winner"], ended["reason"]) == (
+        ("bob", "resignation") if words.startswith("resign") else ("", "annulled")
+    )
+    referee.close()
+
+
+OUTCOME = "async (packed) => BUNDLE.outcome(BUNDLE.unzip(await BUNDLE.unpacked(packed)))"
+GAMES = "async (packed) => BUNDLE.games(BUNDLE.unzip(await BUNDLE.unpacked(packed))).map((game) => game.number)"
+
+
+def test_a_game_after_one_that_was_not_revealed_is_drawn_and_checked(tmp_path: Path) -> None:
+    referee = Referee(tmp_path)
+    options = "max_turns: 2\nkind: scored\ngames: 2\n"
+    ann, bob = seats = agreed(referee, "ann", "bob", game="dueling-masters", options=options)
+    play(referee, seats, 4)
+    referee.send(ann.box, "resign m1 game 1\n")
+    bob.write(referee)
+    referee.wait(timedelta(days=11))
+    assert referee.match().game == 2
+    play(referee, seats)
+    found, scripts = proof(referee, bob.box), Scripts(*checking("dueling-masters", sealed=True))
+    assert [path for path in found.papers if path.startswith("records/")] == ["records/game-2.pbem.toml"]
+    assert checked(found)[-1].holds
+    assert fails(scripts, found) is None
+    assert scripts.evaluate(GAMES, _packed(bundle.write(found))) == [2]
+    record = "records/game-2.pbem.toml"
+    other = found.papers[record].replace(b"winner = ", b"winner = 7")
+    assert (
+        fails(scripts, rewritten(found, record, other))
+        == f"games: {record}: its result is not that of the entry `ended`"
+    )
+    referee.close()
+
+
+@pytest.mark.parametrize("change", [{"winner": 2}, {"scores": [4, 0]}])
+@pytest.mark.parametrize("name", ["ssh", "continued", "sealed", "sealed-silent", "sealed-shoot-em-up", "draw"])
+def test_the_match_must_end_as_its_games_say(verifier: Scripts, name: str, change: dict[str, object]) -> None:
+    found = bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
+    forged = signed_again(with_entry(found, -1, lambda body: body.update(change)))
+    assert not checked(forged)[-1].holds
+    assert (fails(verifier, forged) or "").endswith("winner and scores of the match do not follow from its games")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"), [("sealed-shoot-em-up", "MSF", "SSS"), ("sealed-dueling-masters", "D9-D6", "D9-D7")]
+)
+def test_the_orders_of_a_sealed_game_are_those_that_were_committed_to(
+    verifier: Scripts, name: str, old: str, new: str
+) -> None:
+    found = bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())
+    path = "records/game-1.pbem.toml"
+    before, head, turns = found.papers[path].decode().partition("[[turn]]")
+    assert old in turns
+    forged = rewritten(found, path, f"{before}{head}{turns.replace(old, new, 1)}".encode())
+    said = fails(verifier, forged) or ""
+    assert re.fullmatch(f"games: {path}: the orders of seat . in turn [0-9]+ are not those of their opening", said)
+    assert not checked(forged)[-1].holds
+
+
+def test_no_line_of_a_step_is_read_in_more_ways_than_one() -> None:
+    """Whoever writes steps into a link or a bundle would halt the page of whoever opens it."""
+    for game in ("dueling-masters", "spaceships", "shoot-em-up"):
+        scripts = Scripts(*checking(game, sealed=True))
+        began = monotonic()
+        assert not scripts.evaluate("(line) => SEALED.line.test(line)", "check " + "B1 " * 26 + "!")
+        assert monotonic() - began < SECONDS

@@ -22,7 +22,7 @@ const GAME = (() => {
   /** The kinds of a seat's strikes in the order in which they were written, and its launches. */
   function orders(own, source) {
     const strikes = [], launches = [];
-    for (const word of source.match(new RegExp(`b\\S+(?:\\s*\\([A-Z0-9]+\\))?|[mk]\\S+\\s+\\S+|s\\S+|[${COLOURS}]\\S+`, "g")) || []) {
+    for (const word of source.match(new RegExp(`b\\S+(?:\\s*\\([A-Z0-9]+\\))?|[mk]\\S+(?:\\s+\\S+)?|s\\S+|[${COLOURS}]\\S+`, "g")) || []) {
       if (word[0] === "m") { strikes.push("missile"); launches.push(launched(own, word.slice(1).split(/\s/)[0])); }
       else if (word[0] === "k") strikes.push("kamikaze");
       else if (word[0] !== "b" && word[0] !== "s") strikes.push("conventional");

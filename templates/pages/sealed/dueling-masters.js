@@ -10,7 +10,9 @@
  */
 const SEALED = (() => {
   const { ROWS, SQUARE, SQUARES } = RULES, { asteroids: ASTEROIDS, rank: RANK, strength: STRENGTH } = FACTS, FIRST_HOME = FACTS.fighters.length, { path } = KNOWLEDGE;
-  const line = new RegExp(`^(?:(?:pass|check|none|\\*|[${RANK}][1-9]?|${SQUARE})(?: |$))+$`);
+  // B1 may be a piece or a square: no word may be read in two ways, or the time doubles with each.
+  const numbered = [...RANK].filter((kind) => !ROWS.includes(kind)).join("");
+  const line = new RegExp(`^(?:(?:pass|check|none|\\*|[${RANK}]|[${numbered}][1-9]|${SQUARE})(?: |$))+$`);
   const named = (table) => RULES.pieces(RULES.homesOf(table.options));
   const slotOf = (table, piece) => (piece === "*" ? -1 : named(table).indexOf(piece));
   const mover = (turn) => 2 - turn % 2;
