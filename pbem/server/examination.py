@@ -162,7 +162,7 @@ def _database(address: PostgresqlAddress) -> Diagnosis:
     except StoreError as error:
         return Diagnosis(False, "store", str(error))
     except ImportError:
-        return Diagnosis(False, "store", "psycopg is not installed: pip install pbem[postgresql]")
+        return Diagnosis(False, "store", "psycopg is not installed: install pbem as pbem[postgresql]")
     return Diagnosis(
         True,
         "store",
