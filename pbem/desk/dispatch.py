@@ -397,7 +397,7 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
 
 
 def _is_house(desk: Desk, caller: Caller) -> bool:
-    """True if the caller is the server's house program, which sends a greeting and its seed in each of its matches."""
+    """True if the caller is the server's house program: it sends a greeting and its seed in each of its matches."""
     return caller.player is not None and caller.player.name == desk.config.house_name
 
 
