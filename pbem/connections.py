@@ -1,7 +1,7 @@
-"""Which connection makes room for another when all are taken; and servers with a thread for each connection.
+"""The choice of the connection to end when all are taken, and servers with a thread for each connection.
 
-So nobody keeps others out by coming first, with many addresses, or by saying a little now and then. Connections are
-seen from outside here. Implements reliability.md, "Limits", and case 33.
+So nobody keeps others out by coming first, with many addresses, or by sending a little now and then. This module does
+not look into connections. Implements reliability.md, "Limits", and case 33.
 """
 
 from __future__ import annotations

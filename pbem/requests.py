@@ -28,7 +28,7 @@ class InMatch(Request, frozen=True):
     """A request about a match."""
 
     match: str | None = None
-    """As `m17`, lower case."""
+    """The name of the match in lower case, such as `m17`."""
 
 
 # For everybody.
@@ -175,7 +175,7 @@ class Withdraw(InMatch, frozen=True):
     """`withdraw`."""
 
 
-# What is sent for a turn or a game.
+# Submissions for a turn or a game.
 
 
 class SubmitSetup(InMatch, frozen=True):

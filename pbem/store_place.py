@@ -1,4 +1,4 @@
-"""Where a store is: a file, or a PostgreSQL database, whose address may hold a password that is never shown."""
+"""The address of a store: a file, or a PostgreSQL database, whose password must never be shown."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Self
 _URL = re.compile(
     r"postgres(?:ql)?://(?:[^\s@/?#\[\]]*@)?(?P<shown>[A-Za-z0-9._,:%\[\]-]*(?:/[A-Za-z0-9._%-]*)?)(?:\?[^\s#]*)?"
 )
-"""A connection URI of libpq's. What is none might be shown in its error texts with a part of a password."""
+"""A connection URI of libpq. We refuse others, because libpq's error texts might quote a part of a password."""
 
 
 class PostgresqlAddress:
-    """The address of a database, as libpq takes it; written out it has neither a user, a password nor options."""
+    """The address of a database, in libpq's format; as a string, it has no user, password or options."""
 
     def __init__(self, url: str) -> None:
         found = _URL.fullmatch(url)

@@ -31,7 +31,7 @@ class _Commands(click.Group):
                 raise
             raise click.ClickException(
                 f"`pbem {cmd_name}` needs the libraries of the server ({error.name} is not here): "
-                "pip install 'pbem[server]'"
+                "install pbem with them, as pbem[server]"
             ) from error
         finally:
             gc.freeze()  # nor will it be

@@ -47,11 +47,11 @@ _SUMS: dict[Standing, str] = {
     "contradicts": "contradict the bundle",
     "two stories": "prove that the server told two stories",
 }
-"""The sentence about the letters of each standing, which are counted."""
+"""The end of the sentence that counts the letters of each standing."""
 
 
 def _server_key(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    """A key that is none would make an honest server look false."""
+    """Check the form of the option: a mistyped key would make an honest server look false."""
     if value is not None and not _KEY.fullmatch(value):
         raise click.BadParameter("a server's key has 64 hex digits")
     return value and value.lower()
@@ -128,16 +128,9 @@ def verify(
         raise click.UsageError("letters come after --against")
     if witnesses and not against:
         raise click.UsageError("what witnesses saw stands in letters: name some with --against")
-    believed = []
-    if witnesses:
-        from pbem.cli.evidence import witness_keys
-
-        believed = witness_keys(witnesses)
+    believed = _witness_keys(witnesses) if witnesses else []
     seeds = _seeds(opened) if opened else []
-    try:
-        content = load(bundle)
-    except BeyondLimits as error:
-        raise click.UsageError(f"{bundle}: {error}") from error
+    content = _loaded(bundle)
     proved = Proved(telling=bool(against or seeds))
     made = list(_checked(content, server_key, proved, as_json=as_json))
     holds = made[-1].holds
@@ -145,37 +138,44 @@ def verify(
     played = list(_played_again(proved, seeds, as_json=as_json)) if holds and seeds else []
     status = _status(made[-1], judged, played, bool(against), len(seen) < len(believed))
     if as_json:
-        document = {
-            "pbem": "verification 1",
-            "bundle": str(bundle),
-            "sha256": sha256_hex(content),
-            "status": status,
-            "server_key_known": server_key is not None,
-            "witnessed": {name: {"seq": seq, "time": _time(at)} for name, (seq, at) in seen.items()},
-            **_document(made, proved, judged, played),
-        }
+        about = {"bundle": str(bundle), "sha256": sha256_hex(content), "server_key_known": server_key is not None}
+        document = {**about, "status": status, **_document(made, proved, judged, played, seen)}
         click.echo(json.dumps(document, indent=1, sort_keys=True))
     elif holds:
-        _tell_of_witnesses(believed, seen, proved)
-        _tell(judged, bool(against), not status and all(finding.standing == "agrees" for finding in played))
+        _print_witnesses(believed, seen, proved)
+        _print_letters(judged, bool(against), not status and all(finding.standing == "agrees" for finding in played))
     if status:
         sys.exit(status)
 
 
+def _loaded(bundle: Path) -> bytes:
+    try:
+        return load(bundle)
+    except BeyondLimits as error:
+        raise click.UsageError(f"{bundle}: {error}") from error
+
+
 def _checked(content: bytes, server_key: str | None, proved: Proved, *, as_json: bool) -> Iterator[Check]:
+    """Verify the bundle, and print each check at once, because a long match takes a while."""
     for check in checks(content, Letters, server_key, proved):
         if not as_json:
             click.echo(f"{'ok  ' if check.holds else 'FAIL'}  {check.what:<10} {check.found}")
         yield check
 
 
-# Verifying a bundle alone loads nothing that reads letters: the functions below import that.
+# The functions below import the modules that read letters, so that verifying just a bundle does not load them.
+
+
+def _witness_keys(witnesses: Sequence[str]) -> list[VerifierKey]:
+    from pbem.cli.evidence import witness_keys
+
+    return witness_keys(witnesses)
 
 
 def _compared(
     proved: Proved, places: Sequence[Path], believed: Sequence[VerifierKey]
 ) -> tuple[list[NamedLetter], dict[str, tuple[int, int]]]:
-    """Judge all letters of these places; also returns what each witness saw, and when."""
+    """Judge all letters of these places; also returns the last entry that each witness saw, and the time."""
     from pbem.cli.evidence import kept_letters
     from pbem.proof.kept_letters import kept
     from pbem.proof.prove import against
@@ -185,17 +185,17 @@ def _compared(
 
 
 def _seeds(opened: Sequence[str]) -> list[bytes]:
-    """The seeds that are given, or that are in the given letters."""
+    """The seeds of these options, each a seed itself or a file with letters that contain some."""
     from pbem.cli.evidence import kept_letters
     from pbem.player.blind import seeds
 
-    found: list[bytes] = []
-    for given in opened:
-        of_it = seeds(given) or [seed for _, raw in kept_letters([Path(given)]) for seed in seeds(_text(raw))]
-        if not of_it:
-            raise click.UsageError(f"{given} holds no seed: 32 hex digits")
-        found += of_it
-    return found
+    all_seeds: list[bytes] = []
+    for option in opened:
+        own = seeds(option) or [seed for _, raw in kept_letters([Path(option)]) for seed in seeds(_text(raw))]
+        if not own:
+            raise click.UsageError(f"{option} holds no seed: 32 hex digits")
+        all_seeds += own
+    return all_seeds
 
 
 def _text(raw: bytes) -> str:
@@ -206,17 +206,18 @@ def _text(raw: bytes) -> str:
 
 
 def _played_again(proved: Proved, seeds: Sequence[bytes], *, as_json: bool) -> Iterator[Finding]:
+    """Play the programs' seats again from their seeds, and print each finding at once."""
     from pbem.player.blind import replayed
 
     for finding in replayed(proved, seeds):
         if not as_json:
-            said = {"agrees": "ok  ", "open": "OPEN"}.get(finding.standing, "FAIL")
-            click.echo(harmless(f"{said}  {'opponent':<10} {finding.what}: {finding.found}"))
+            result = {"agrees": "ok  ", "open": "OPEN"}.get(finding.standing, "FAIL")
+            click.echo(harmless(f"{result}  {'opponent':<10} {finding.what}: {finding.found}"))
         yield finding
 
 
 def _status(last: Check, judged: Sequence[NamedLetter], played: Sequence[Finding], asked: bool, unseen: bool) -> int:
-    """The exit status; `unseen` if of a named witness no letter shows what it saw."""
+    """The exit status; `unseen` if no letter shows what a named witness saw."""
     if last.what == "limits":
         return 2
     letters_ = {letter.standing for letter in judged}
@@ -226,8 +227,8 @@ def _status(last: Check, judged: Sequence[NamedLetter], played: Sequence[Finding
     return 3 if standings & _DOUBTFUL or (asked and letters_ <= _NOTHING) or unseen else 0
 
 
-def _tell(judged: Sequence[NamedLetter], asked: bool, blind: bool) -> None:
-    """The letters that say something, each with what it says, and a summing-up."""
+def _print_letters(judged: Sequence[NamedLetter], asked: bool, blind: bool) -> None:
+    """Print the letters about the match, each with its findings, and a summary."""
     for letter in judged:
         if letter.standing != "silent":
             click.echo(harmless(f"{letter.standing}: {letter.kept.subject[:100]} {letter.kept.message_id or ''}"))
@@ -248,7 +249,7 @@ def _tell(judged: Sequence[NamedLetter], asked: bool, blind: bool) -> None:
         click.echo("Everything holds.")
 
 
-def _tell_of_witnesses(believed: Sequence[VerifierKey], seen: Mapping[str, tuple[int, int]], proved: Proved) -> None:
+def _print_witnesses(believed: Sequence[VerifierKey], seen: Mapping[str, tuple[int, int]], proved: Proved) -> None:
     last = len(proved.bundle.entries) if proved.bundle else 0
     for name in dict.fromkeys(key.name for key in believed):
         if name in seen:
@@ -259,7 +260,7 @@ def _tell_of_witnesses(believed: Sequence[VerifierKey], seen: Mapping[str, tuple
 
 
 def _time(seconds: int) -> str:
-    """A time of a cosignature, as entries write times."""
+    """The time of a cosignature, in the format of entries."""
     try:
         return written(datetime.fromtimestamp(seconds, UTC))
     except (OverflowError, ValueError, OSError):
@@ -281,10 +282,16 @@ def _lines(letter: NamedLetter) -> Iterator[str]:
 
 
 def _document(
-    made: Sequence[Check], proved: Proved, judged: Sequence[NamedLetter], played: Sequence[Finding]
+    made: Sequence[Check],
+    proved: Proved,
+    judged: Sequence[NamedLetter],
+    played: Sequence[Finding],
+    seen: Mapping[str, tuple[int, int]],
 ) -> dict[str, object]:
     match = proved.match
     return {
+        "pbem": "verification 1",
+        "witnessed": {name: {"seq": seq, "time": _time(at)} for name, (seq, at) in seen.items()},
         "holds": made[-1].holds,
         "server": match.server if match else None,
         "server_key": proved.server_key,

@@ -51,7 +51,7 @@ class ClockConfig(ConfigTable, frozen=True):
 
 
 class Identity(ConfigTable, frozen=True):
-    """Whose word is taken for who wrote a letter."""
+    """The mail server whose verdict on the sender of a letter is believed."""
 
     authserv_id: _AuthservId = ""
 

@@ -37,7 +37,7 @@ PATIENCE = timedelta(days=7)
 """The lifetime of a challenge."""
 
 
-# Who signs.
+# The signer.
 
 
 def offered(desk: Desk, sender: str, player: PlayerRow | None) -> list[Key]:
@@ -88,7 +88,7 @@ def is_code(players: Players, player: PlayerRow, code: str) -> bool:
     return hmac.compare_digest(players.recovery_hash(player.name) or "", _hash(player.name, code))
 
 
-# What a player has.
+# A player's keys.
 
 
 def new_code(desk: Desk, name: str, now: datetime) -> str:
@@ -173,7 +173,7 @@ def tell_recovery(
     tell_opponents(desk, player, "recovery", subject, now, facts)
 
 
-# What changes have in common.
+# Common steps of all changes.
 
 
 def replace_all(
@@ -187,7 +187,7 @@ def replace_all(
     desk.players.add_key(player.name, waiting.key, to_db(now))
     desk.changes.forget(player.name)
     enter(desk, player, change, now)
-    # Whoever got into the mailbox must not make the owner's code void: it is what takes the account back.
+    # An intruder in the mailbox must not void the owner's code, with which the owner takes the account back.
     keeps = waiting.proof == "mailbox" and desk.players.recovery_hash(player.name) is not None
     return change, None if keeps else new_code(desk, player.name, now)
 

@@ -146,7 +146,7 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[Answered]) -> None
         if reply.letters:  # the rules of a game: there is no more to say
             (out,) = reply.letters
         else:
-            # Of what was written nothing is repeated, not even the name that was asked for.
+            # Quote nothing of the letter, not even the name in its request.
             facts = {**reply.facts, "name": ""}
             if isinstance(faults := facts.get("faults"), list):
                 facts["faults"] = [fault._replace(token=None) for fault in faults]

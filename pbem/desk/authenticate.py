@@ -1,7 +1,7 @@
-"""The sender of a letter, and the right by which it counts: a key, or the mailbox.
+"""Authentication: the sender of a letter, and the proof by which it counts: a key, or the mailbox.
 
-A letter with a bad signature has no effect, and its owner is told; answers to senders for whom nobody vouches are
-counted. Nothing is obeyed here. Implements protocol.md, "Identity", and reliability.md, case 35.
+A letter with a bad signature has no effect, and the owner of the address gets a notice; answers to unverified senders
+are limited. Nothing is obeyed here. Implements protocol.md, "Identity", and reliability.md, case 35.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ UNVOUCHED = "nobody vouches for the sender, not answered"
 
 
 class KeysChanged(Exception):
-    """The keys by which a letter was judged are not those that go with its From any more: it is to be read anew."""
+    """The keys of the From address changed after the letter was judged by them: it must be read again."""
 
 
 def authenticate(
@@ -52,33 +52,33 @@ def authenticate(
     """
     sender = letter.sender or ""
     player = desk.players.by_address(sender)
-    # Step 1: it is judged by the keys that go with its From, and by no others. A letter before it may change them.
+    # Step 1: only the keys of its From address may judge it. A letter before it may have changed them.
     if understood.keys != account_keys.offered(desk, sender, player):
         desk.offered.pop(sender, None)
         raise KeysChanged
-    # Step 2: whoever has no key here may sign elsewhere.
+    # Step 2: the signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
     reading, verdict = understood.reading, _as_unsigned(understood.heard.verdict, player)
     vouched = partial(desk.strangers.vouched_for, letter, row, understood.voucher)
-    # Step 3: what was mailed to one mailbox alone comes back from somebody who reads its mail.
-    found = desk.mailboxes.tokens_of(letter, row)
+    # Step 3: a token that was mailed to one mailbox only comes back from somebody who reads its mail.
+    mailed = desk.mailboxes.tokens_of(letter, row)
     name = player.name if player else None
-    tokens = tuple(token for token in found if token.came_back(sender, name))
-    # Step 4: a signature that does not hold: no effect. Perhaps somebody wrote the letter in a player's name.
+    tokens = tuple(token for token in mailed if token.came_back(sender, name))
+    # Step 4: a signature that does not verify: no effect, since somebody may have forged the letter.
     if verdict.kind not in {"none", "valid"}:
         return _refuse_signature(desk, letter, player, verdict, tokens, vouched, now)
-    # Step 5: a key of the player's counts. One that waits for its challenge may be anybody's.
+    # Step 5: a key of the player's counts, but not one that waits for its challenge: it may be anybody's.
     player, by_key = account_keys.writer(desk, sender, player, verdict)
-    # Step 6: the time of receipt, before the evidence is made, which must name the same one as the papers.
+    # Step 6: the time of receipt, before the evidence is made: evidence and papers must name the same time.
     if player is not None:
         row = replace(row, received=_receipt(desk, player, to_answer(reading)[0], row.received, now))
     # Step 7: without a signature, a letter may prove its mailbox.
-    proof = _prove(desk, letter, row, understood, found, player) if verdict.kind == "none" else None
-    # Step 8: anybody can write a From. So letters that only came from there are answered a few times a day.
+    proof = _prove(desk, letter, row, understood, mailed, player) if verdict.kind == "none" else None
+    # Step 8: anybody can forge a From. So letters without other proof are answered only a few times a day.
     known = by_key or bool(tokens) or account_keys.told(desk, sender, player, reading)
     trust = _trust(proof, by_key=by_key, vouched=known or vouched())
     if not known and (outcome := _left_unread(desk, letter, player, reading, trust, now)):
         return outcome
-    # Step 9: others have seen what was said before, and can send it.
+    # Step 9: replays. Other players have seen earlier signed words, and can send them.
     # Texts from before words were compared are recognised by their signed bytes.
     words, signed = understood.heard.words, sha256_hex(verdict.signed)
     seen = desk.players.handled(player.name, words, signed) if player is not None and by_key else None
@@ -86,13 +86,13 @@ def authenticate(
     if said is Said.SILENT and _is_in_vain(seen, reading):
         return f"said before; {UNVOUCHED}"
     language = desk.letters.language_of(player, letter)
-    answers, fault = _place_answered(found, player), misdated(letter, row.received)
+    answers, fault = _place_answered(mailed, player), misdated(letter, row.received)
     rights = (trust, said, proof, understood, tokens, answers, seen, fault)
     return Caller(sender, player, verdict, letter, now, row.received, language, *rights), reading
 
 
 def _as_unsigned(verdict: Verdict, player: PlayerRow | None) -> Verdict:
-    """The verdict as it counts here: a player without a key may sign elsewhere, which makes an unsigned letter."""
+    """The verdict as it counts here: a player without a key here may sign with another, as if not signed at all."""
     elsewhere = verdict.kind == "unknown key" and player is not None and player.level == "mailbox"
     return Verdict("none", verdict.reason) if elsewhere else verdict
 
@@ -117,7 +117,7 @@ def _prove(
 
 
 def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place | None:
-    """The state of the match in the letter of ours that a player without a key answers."""
+    """The place in the match of our letter that a player without a key answers."""
     if player is None or player.level != "mailbox":
         return None
     mailed = (token.place for token in tokens if token.purpose == "reply" and token.name == player.name)
@@ -125,10 +125,10 @@ def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place 
 
 
 def _receipt(
-    desk: Desk, player: PlayerRow, told: Sequence[AnyCommand], received: datetime, now: datetime
+    desk: Desk, player: PlayerRow, answered: Sequence[AnyCommand], received: datetime, now: datetime
 ) -> datetime:
-    """The time at which a letter of this player counts as received, by the matches that its commands are about."""
-    for number in {number_of(command) for command in told if COMMANDS[command.name].signed}:
+    """The time at which a letter of this player counts as received, in the matches of its commands."""
+    for number in {number_of(command) for command in answered if COMMANDS[command.name].signed}:
         if seated := find_seat(desk, number, player.name):
             received = missed.came(seated.match, seated.seat, received, now)
     return received
@@ -149,7 +149,7 @@ def _novelty(proof: MailboxProof | None) -> Said:
 def _novelty_again(
     desk: Desk, sender: str, tokens: Sequence[Token], vouched: Callable[[], bool], now: datetime
 ) -> Said:
-    """True if somebody else may send these words again; counts the answer to that one."""
+    """The novelty of words that were handled before; counts the answer if somebody else may be repeating them."""
     if tokens or vouched():
         return Said.SEEN
     return Said.REPEATED if desk.strangers.may_be_answered(sender, now) else Said.SILENT
@@ -158,7 +158,8 @@ def _novelty_again(
 def _is_in_vain(seen: HandledRow | None, reading: Reading) -> bool:
     """True if nothing in these words can be obeyed now.
 
-    If they never were, another's copy may have been refused: by its date, or as it came before what it rests on.
+    Words that never changed anything may still count: somebody may have sent a copy first, so that it was refused for
+    its date, or because it came too early.
     """
     return (seen is not None and seen.changed) or not any(COMMANDS[one.name].changes for one in reading.commands)
 
@@ -172,8 +173,9 @@ def _refuse_signature(
     is_vouched_for: Callable[[], bool],
     now: datetime,
 ) -> str:
-    """Do nothing and tell nothing, except for a notice to the registered address, a few a day."""
+    """Refuse a letter with a bad signature, with a notice to the registered address, a few a day."""
     sender = letter.sender or ""
+    # No notice for a letter from an unverified sender, beyond a few: anybody could cause such letters.
     vouched = bool(tokens) or is_vouched_for()
     outcome = f"signature {verdict.kind}"
     if not vouched and not desk.strangers.may_be_answered(sender, now):
@@ -184,6 +186,7 @@ def _refuse_signature(
         return outcome
     last = left == 0 and not tokens
     rows = player.keys if player else [waiting.key for waiting in desk.players.challenges(sender)]
+    # Quote nothing from an unverified sender: otherwise we would deliver a stranger's text.
     subject = masked(letter.subject)[:60] if vouched else ""
     facts = {"reason": verdict.reason, "subject": subject, "received": now, "last": last}
     keys = [key.fingerprint for key in rows]
@@ -201,14 +204,14 @@ def _refuse_signature(
 def _left_unread(
     desk: Desk, letter: Letter, player: PlayerRow | None, reading: Reading, trust: Trust, now: datetime
 ) -> str:
-    """The outcome of an unsigned letter too many, perhaps by somebody else; empty if it is read."""
+    """The outcome of an unsigned letter beyond the day's limit, perhaps forged; empty if it is read."""
     sender = letter.sender or ""
     if trust is Trust.STRANGER:
         return "" if desk.strangers.may_be_answered(sender, now) else UNVOUCHED
     left = 0 if reading.optout else left_today(desk.database, daily_limits.UNSIGNED, now, sender.lower())
     if left >= 0:
         return ""
-    if left == -1:  # say once how to get a letter read anyway
+    if left == -1:  # explain once a day how to get a letter read anyway
         out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=daily_limits.UNSIGNED.most))
         out.language = desk.letters.language_of(desk.players.by_address(sender), letter)
         out.reply_to = desk.mailboxes.write_back(sender, player, now)

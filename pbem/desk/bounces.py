@@ -57,7 +57,7 @@ def bounce(desk: Desk, row: InboxRow, letter: Letter, found: Bounce | None, now:
         return None
     desk.outbox.bounce(returned.id, row.id, found.kind, found.status, row.received)
     _LOG.info("bounce", outbox=returned.id, kind=found.kind, status=found.status)
-    # Who receives a letter knows its return path: what came back before says nothing new.
+    # Every receiver of a letter knows its return path, so a second report of a bounce proves nothing new.
     if found.kind == "permanent" and desk.outbox.bounces(returned.id)["permanent"] == 1:
         _report(desk, [returned], now, _CAME_BACK.given(status=found.status or Phrase("unknown")))
     return f"bounce of letter {returned.id}: {found.kind}"

@@ -1,7 +1,7 @@
-"""Dispatch: each command of a letter is obeyed by the function of its name, in turn; and what that uses up.
+"""Dispatch: passes each command of a letter, in turn, to the function of its name, and uses up reply addresses.
 
-A command's row in the table of commands says what the command needs; that is checked here before the function is
-called. Implements protocol.md, "Commands" and "Identity".
+A command's row in the table of commands lists its requirements, which this module checks before it calls the
+function. Implements protocol.md, "Commands" and "Identity".
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BULKY = 5
 """The most of them that may bring sheets, reports, transcripts and rules."""
 
 _BLOCKS = 10_000
-"""The most characters of its setups and orders together: a game judges them while the store is locked."""
+"""The most characters of a letter's setups and orders together: a game judges them while the store is locked."""
 
 _TOO_BULKY = Phrase(
     "one letter may ask for at most {most} sheets, reports, transcripts and rules: ask for this one in another letter"
@@ -64,11 +64,11 @@ _MISDATED = Phrase(
 
 
 class _NothingObeyedError(Exception):
-    """A letter that is answered only if it is obeyed, and is not: whatever it did is undone."""
+    """Undoes the effects of a letter that gets an answer only if one of its commands is obeyed, and none was."""
 
 
 class _UnplacedError(Exception):
-    """A sentence that did not name its place: nothing changes, and this is the answer."""
+    """Undoes the effects of a sentence that did not name its place, and carries the answer."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.template)
@@ -101,7 +101,7 @@ class _Effect(msgspec.Struct, frozen=True):
     def is_of_player(self) -> bool:
         """True if a key of the player signed something for players alone that is obeyed, and only now.
 
-        What was obeyed before others can send again; but they may have had a copy refused first.
+        If an earlier copy was obeyed, others may be repeating it; if it was refused, others may have sent it first.
         """
         if self.caller.trust is not Trust.KEY:
             return False
@@ -125,26 +125,26 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
 def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     # Step 1: a letter without a command asks for what its subject says.
     reading = _with_subject(caller, reading)
-    # Step 2: its player is within reach. A letter that came before shows nothing: anybody who saw it can send it.
+    # Step 2: its player can be reached. A repeated letter shows nothing: anybody who saw it can send it.
     reached = bool(caller.player and caller.new and bounces.heard(desk, caller.player, caller.received, caller.now))
-    # Step 3: no more mail is wanted. If somebody else may have written that, the address is asked, and nothing more.
+    # Step 3: the sender wants no more mail. If anybody else may have written that, only ask the address.
     if reading.optout and not stop(desk, caller, reading.place):
         return "stop, unproved"
     # Step 4: each command is obeyed or refused, in its turn.
     replies, reading = _replies(desk, caller, reading)
     effect = _Effect(caller, replies, reading.optout)
-    # Step 5: whoever sends another's words again gets no answer, unless they are obeyed only now.
+    # Step 5: a stranger who repeats a player's words gets no answer, unless they are obeyed only now.
     if caller.said is Said.SILENT and not effect.changes:
         raise _NothingObeyedError
-    # Step 6: so that nobody can repeat it, words are remembered, and a reply address that was of use is used up.
+    # Step 6: so that nobody can replay the letter, remember its words, and use up a reply address that was of use.
     _remember(desk, effect)
     used = reached or effect.changes
     if used:
         _use_up(desk, effect)
-    # Step 7: a player who signs with an old key has not lost it.
+    # Step 7: a player who signs with an old key has not lost it: recoveries by the mailbox alone stop.
     if effect.is_of_player:
         account_keys.stop(desk, caller)
-    # Step 8: the answer; but machines that answer each other's letters come to an end.
+    # Step 8: answer, but limit answers to letters that change nothing: two machines would answer each other for ever.
     outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
     left = 1 if used else _left_idle(desk, effect)
     if left < 0:
@@ -154,11 +154,12 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
 
 
 def _with_subject(caller: Caller, reading: Reading) -> Reading:
-    """The reading; for a letter that says nothing, with what its subject asks for."""
+    """The reading; if its text says nothing, with the command that the subject gives."""
     if reading.commands or reading.optout or reading.meant:
         return reading
     subject = caller.letter.subject
-    leaving = [one for one in mailing_lists.asked_by_subject(subject) if mailing_lists.may_leave(caller.tokens, one)]
+    asked = mailing_lists.asked_by_subject(subject)
+    leaving = [command for command in asked if mailing_lists.may_leave(caller.tokens, command)]
     return msgspec.structs.replace(reading, commands=leaving or asked_by_subject(subject))
 
 
@@ -168,17 +169,19 @@ def _replies(desk: Desk, caller: Caller, reading: Reading) -> tuple[list[tuple[A
     if caller.trust is Trust.STRANGER:
         wanted, left_out = enough(reading.commands), []
     beyond, ignored = _beyond(wanted), reading.ignored
-    # Those left out, too: whoever reads the letter without us does not know how many were answered.
+    # With those left out: a verifier of the letter does not know how many were answered.
     together = reading.commands
-    replies = [(one, beyond.get(at) or _reply(desk, caller, one, together)) for at, one in enumerate(wanted)]
+    replies = [
+        (command, beyond.get(at) or _reply(desk, caller, command, together)) for at, command in enumerate(wanted)
+    ]
     replies += [(command, _without_effect(desk, caller, command)) for command in reading.meant or []]
-    if reading.short and (found := understood(desk, caller, reading.short)) is not None:
-        replies, ignored = [found[:2]], found[2]
+    if reading.short and (completed_command := understood(desk, caller, reading.short)) is not None:
+        replies, ignored = [completed_command[:2]], completed_command[2]
     return replies, msgspec.structs.replace(reading, ignored=[*ignored, *left_out])
 
 
 def _remember(desk: Desk, effect: _Effect) -> None:
-    """Remember what a key signed, unless it had its effect before."""
+    """Remember words that a key signed, unless they were handled before."""
     caller = effect.caller
     if caller.trust is Trust.KEY and caller.again is None:
         came = {"effect": effect.counts_once, "changed": effect.changes}
@@ -186,7 +189,10 @@ def _remember(desk: Desk, effect: _Effect) -> None:
 
 
 def _use_up(desk: Desk, effect: _Effect) -> None:
-    """Use up the reply address that proved the mailbox; if other players are shown the letter, all that are in it."""
+    """Use up the reply address that proved the mailbox.
+
+    If other players are shown the letter, use up all reply addresses in it: they could send them back.
+    """
     caller = effect.caller
     if caller.trust is Trust.MAILBOX and caller.new:
         assert caller.proof is not None
@@ -205,7 +211,7 @@ def _left_idle(desk: Desk, effect: _Effect) -> int:
 
 
 def _answer(desk: Desk, effect: _Effect, reading: Reading, *, last: bool) -> None:
-    """Write the answer; to a letter without a command, it says what is due."""
+    """Write the answer; for a letter without a command, an overview of what is due."""
     if effect.caller.trust is Trust.STRANGER:
         answer_letter.write_short(desk, effect.caller, effect.replies)
         return
@@ -214,20 +220,20 @@ def _answer(desk: Desk, effect: _Effect, reading: Reading, *, last: bool) -> Non
 
 
 def _overview(desk: Desk, caller: Caller) -> Reply | None:
-    """The reply to a player's letter without a command: what is due in each match. None for somebody else."""
+    """The reply to a player's letter without a command: what is due in each match. None for other senders."""
     if caller.player is None:
         return None
     reply = _reply(desk, caller, asked_by_nothing(), ())
     return reply if reply.outcome == "done" else None
 
 
-# Which commands of a letter.
+# The commands of a letter.
 
 
 def to_answer(reading: Reading) -> tuple[list[AnyCommand], list[str]]:
     """The commands to answer, each once, and the first lines of the commands left out.
 
-    What must be alone in its letter is not even there twice: others read the letter without us, and count.
+    A command that must be alone in its letter is not merged with its copy: verifiers count both.
     """
     once: dict[Hashable, AnyCommand] = {}
     for at, command in enumerate(reading.commands):
@@ -237,18 +243,18 @@ def to_answer(reading: Reading) -> tuple[list[AnyCommand], list[str]]:
 
 
 def _beyond(wanted: Sequence[AnyCommand]) -> dict[int, Reply]:
-    """The commands, by their places, that exceed what one letter may ask for."""
-    found = {}
+    """The refusals of the commands that exceed what one letter may ask for, by the commands' places."""
+    refusals = {}
     bulky = characters = 0
     for at, command in enumerate(wanted):
         spec = COMMANDS[command.name]
         bulky += spec.bulky
         characters += len(command.block or "") if spec.body == "text" else 0
         if spec.bulky and bulky > _BULKY:
-            found[at] = refusal(command, _TOO_BULKY.given(most=_BULKY))
+            refusals[at] = refusal(command, _TOO_BULKY.given(most=_BULKY))
         elif spec.body == "text" and characters > _BLOCKS:
-            found[at] = refusal(command, _TOO_LONG.given(most=_BLOCKS))
-    return found
+            refusals[at] = refusal(command, _TOO_LONG.given(most=_BLOCKS))
+    return refusals
 
 
 def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Fault | None:
@@ -273,7 +279,7 @@ def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Faul
 
 
 def _replaces(command: AnyCommand, other: AnyCommand) -> bool:
-    """True if another in the letter brings something else for the same place: their order alone says what counts."""
+    """True if another command submits something else for the same place, so that only their order would decide."""
     place = (command.name, command.match, command.form.game, command.form.turn)
     if not COMMANDS[command.name].stands or place != (other.name, other.match, other.form.game, other.form.turn):
         return False
@@ -283,7 +289,7 @@ def _replaces(command: AnyCommand, other: AnyCommand) -> bool:
 
 
 def _withdraws(command: AnyCommand, other: AnyCommand) -> bool:
-    """True if a command withdraws what another one in its letter brings."""
+    """True if a command withdraws the submission of another one in its letter."""
     if other.name not in COMMANDS[command.name].withdraws or command.match != other.match:
         return False
     turn = command.form.turn
@@ -296,8 +302,10 @@ def _withdraws(command: AnyCommand, other: AnyCommand) -> bool:
 def _reply(desk: Desk, caller: Caller, command: AnyCommand, together: Sequence[AnyCommand]) -> Reply:
     """The reply to one command; a refused command has changed nothing."""
     spec = COMMANDS[command.name]
+    # A replay of words that a key signed.
     if caller.again is not None and spec.once:
         return Reply("again", {"name": command.name, "when": from_db(caller.again)}, outcome="again")
+    # The same letter again from a mailbox, whose reply address is used up.
     proof = caller.proof
     if proof is not None and proof.again is not None and spec.signed:
         facts = {"name": command.name, "when": from_db(proof.again), "match": command.match}
@@ -314,10 +322,10 @@ def _reply(desk: Desk, caller: Caller, command: AnyCommand, together: Sequence[A
 
 
 def _without_effect(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
-    """The form that will count, for a letter whose words count for nothing, if it answers a letter of ours."""
+    """The reply to a command without effect; to an answer to our own letter, with the form that will count."""
     at = _place(desk, caller, command)
     faults, form = command.faults, None
-    # What others may write in this name is not laid before its owner to be sent back.
+    # Anybody may write in this name: do not lay a stranger's words before its owner, ready to be sent back.
     if at is not None and caller.answers == at.place and caller.trust is not Trust.STRANGER:
         faults, form = completed(at, command, command.faults)
         form = form or (None if command.faults else command.echo)
@@ -326,7 +334,7 @@ def _without_effect(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
 
 
 def _refused(desk: Desk, caller: Caller, command: AnyCommand, refused: Refused) -> Reply:
-    """All faults of a command."""
+    """The reply to a refused command: all its faults, and the form to send instead."""
     at = _place(desk, caller, command)
     if at and caller.player and any(fault.rule == "prev" for fault in refused.faults):
         head = command.fields.get("prev", "")
@@ -346,7 +354,7 @@ def _refused(desk: Desk, caller: Caller, command: AnyCommand, refused: Refused) 
 
 
 def _shown_faults(desk: Desk, caller: Caller, faults: Sequence[Fault]) -> list[Fault]:
-    """Faults as the answer shows them: where an example names a match, it is one of the writer's own."""
+    """Faults as the answer shows them: an example that names a match names one of the writer's own."""
     return [escaped(_with_own_match(desk, caller, fault)) for fault in faults]
 
 
@@ -359,7 +367,7 @@ def _with_own_match(desk: Desk, caller: Caller, fault: Fault) -> Fault:
 
 
 def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
-    """Demand what a command needs, and carry it out; raises `Refused`."""
+    """Check a command's requirements, and carry it out; raises `Refused`."""
     if command.faults:
         raise Refused(*command.faults)
     spec = COMMANDS[command.name]
@@ -381,7 +389,7 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     handle = HANDLERS[command.name]
     if not left_out:
         return handle(desk, caller, command)
-    # What is wrong with it is told at once, and not when it comes back signed.
+    # A trial, which the raise below undoes: its faults are reported now, and not when it comes back signed.
     at = _place(desk, caller, command)
     handle(desk, caller, places.filled_in(command, left_out))
     whole = {"sentence": places.sentence(command, left_out)}
@@ -389,20 +397,20 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
 
 
 def _is_house(desk: Desk, caller: Caller) -> bool:
-    """True if the server's house asks, which sends a greeting and its seed as often as people play with it."""
+    """True if the caller is the server's house program: it sends a greeting and its seed in each of its matches."""
     return caller.player is not None and caller.player.name == desk.config.house_name
 
 
 def _left(desk: Desk, caller: Caller, command: AnyCommand, most: int) -> int:
     """The number of times that a player may still do this today."""
     proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
-    # What others may write in that name uses up nothing of the player's.
+    # Counted separately, so that letters forged in this name do not use up the player's limit.
     about = command.name, caller.known_player.name, "proved" if proved else "unproved"
     return left_today(desk.database, COMMAND, caller.now, *about, most=most)
 
 
 def _left_out(desk: Desk, caller: Caller, command: AnyCommand) -> dict[str, str]:
-    """All fields of a signed sentence that does not name its whole place; none if it does."""
+    """All fields for a signed sentence that does not name its whole place; empty if it does."""
     spec = COMMANDS[command.name]
     if caller.player is None or not spec.fields:
         return {}
@@ -419,7 +427,7 @@ def _left_out(desk: Desk, caller: Caller, command: AnyCommand) -> dict[str, str]
 
 
 def _is_first_choice(desk: Desk, player: str, command: AnyCommand) -> bool:
-    """True if this is a `set` without a place that overrides no choice; its letter may be late, or from elsewhere."""
+    """True if this is a `set` without a place that overrides no choice; it may be late, or from another server."""
     request = command.request
     setting = request.name if isinstance(request, Choose) else ""
     return setting in OF_ANY_PLACE and not desk.players.has_chosen(player, setting)

@@ -142,7 +142,7 @@ def _handle_batch(desk: Desk, taken: Sequence[_Leased], now: datetime, *, more: 
         if row.suspect:
             desk.inbox.begin_alone(row.id, now)
     desk.points("letter read")
-    # Who failed before comes alone: it may take everything down with it that is in hand.
+    # A letter that failed before has a batch of its own, because it may take down all leased letters.
     more = more and not any(row.alone for row, _ in letters) and not _is_soon_answered(letters)
     following = _lease_next(desk, now, fresh=True) if more else []
     outcomes = _give_effect(desk, letters, now)

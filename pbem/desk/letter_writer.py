@@ -260,7 +260,7 @@ class LetterWriter:
                 if out is not one and out.detail and out.detail != one.detail:
                     self._mailboxes.give(out.detail, player, out.place, now)
             message_id = self.send(player.address, one, now)
-            # Of several turns of a match the last one is asked for.
+            # If a letter has several turns of a match, it asks for the last one.
             for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in some if out.watch}.items():
                 self._outbox.watch(message_id, match, seat, asked)
 

@@ -1,7 +1,7 @@
 """Matches from the store and back: from the cache if the version is right, otherwise replayed from the transcript.
 
-This module knows how a `Match` is kept in rows. Every call is part of a decision; after a failed one, the desk
-puts back what it changed in memory. Implements design.md, "The rules interface": only orders are stored, no states.
+This module knows how a `Match` is stored in rows. Every call is part of a decision; after a failed one, the desk
+restores the cache. Implements design.md, "The rules interface": only orders are stored, no states.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 WARM = 1500
 """The size of the cache of matches; the others are replayed when a letter comes.
 
-One of a hundred turns takes some 90 KiB there, and one of a thousand 600, without the letters that wait in it.
+A match of a hundred turns takes about 90 KiB, and one of a thousand 600, without the letters that wait in it.
 """
 
 LETTERS = 128 * 1024 * 1024
-"""The most octets of the letters that wait in cached matches: their players decide how long they are."""
+"""The most octets of letters that wait in cached matches: without a limit, players could fill the memory."""
 
 
 def _nothing_is_signed(_statement: bytes) -> bytes:
@@ -61,7 +61,7 @@ def _nothing_is_signed(_statement: bytes) -> bytes:
 class MatchRepository:
     """The matches of a server; `_sign` makes the server's signature of a statement; `key` (in hex) verifies it.
 
-    Whoever only reads matches needs neither.
+    A caller that only reads matches needs neither.
     """
 
     matches: Matches
@@ -71,20 +71,20 @@ class MatchRepository:
     key: str = ""
     _log: TransparencyLog | None = None
     _warm: OrderedDict[int, tuple[int, Match]] = field(default_factory=OrderedDict)
-    """Matches with the versions of their rows."""
+    """The cached matches, with the versions of their rows, the least recently used first."""
     _octets: dict[int, int] = field(default_factory=dict)
-    """The octets of the letters that wait in each of them."""
+    """The octets of the letters that wait in each cached match."""
     _last: dict[int, EntryRow] = field(default_factory=dict)
-    """Their last entries, as they were signed: each letter about a match shows one."""
+    """The last entries of cached matches, as they were signed: each letter about a match shows one."""
     _before: dict[int, tuple[int, Match] | None] = field(default_factory=dict)
-    """Those that changed since the present decision began, as they were then: the decision may be undone."""
+    """The cached matches that this decision changed, as they were before it: the decision may be undone."""
 
     def begin(self) -> None:
-        """Note that a decision begins: what was decided before is committed."""
+        """Note that a decision begins: earlier ones are committed."""
         self._before.clear()
 
     def forget(self) -> None:
-        """Put back what changed since the decision began; a letter that is refused makes no match cold."""
+        """Restore the cache as it was when the decision began, so that a refused letter costs no replay."""
         for number, before in self._before.items():
             self._drop(number)
             if before is not None:
@@ -92,7 +92,7 @@ class MatchRepository:
         self._before.clear()
 
     def vouch(self, match: str, sha256: str) -> str:
-        """The server's signature of a paper, in hex, so that a letter's contents can be proved to anybody."""
+        """The server's signature of a paper, in hex, with which a player can prove a letter's contents to anybody."""
         return self._sign(voucher(self._server, match, sha256)).hex()
 
     def announce(self, sha256: str) -> str:
@@ -112,7 +112,7 @@ class MatchRepository:
         return match, row
 
     def known(self, number: int) -> tuple[Match, MatchRow]:
-        """The match of a number that the store has given, and its row."""
+        """The match of a number that must exist, and its row."""
         loaded = self.load(number)
         assert loaded is not None
         return loaded
@@ -128,26 +128,26 @@ class MatchRepository:
 
     def logged(self, number: int) -> tuple[int, InclusionProof] | None:
         """The proof that the latest witnessed head of a match is in the log, with the head's number."""
-        found = self._log.witnessed() if self._log is not None else None
-        place = self._log.place(number, found.size) if self._log is not None and found else None
-        return self._in_log(place, found)
+        checkpoint = self._log.witnessed() if self._log is not None else None
+        place = self._log.place(number, checkpoint.size) if self._log is not None and checkpoint else None
+        return self._in_log(place, checkpoint)
 
     def first_seen(self, number: int) -> tuple[int, InclusionProof] | None:
-        """The same of its last head, in the first checkpoint of those kept by which witnesses saw it.
+        """The proof that a match's last head is in the log, by the first stored checkpoint in which witnesses saw it.
 
-        It stays the same when the log grows. As `logged`, where none saw the last head yet.
+        It stays the same when the log grows. If no witness saw the last head yet, the result of `logged`.
         """
         place = self._log.place(number, self._log.size) if self._log is not None else None
-        found = self._log.witnessed(place[0]) if self._log is not None and place else None
-        return self._in_log(place, found) or self.logged(number)
+        checkpoint = self._log.witnessed(place[0]) if self._log is not None and place else None
+        return self._in_log(place, checkpoint) or self.logged(number)
 
     def _in_log(
-        self, place: tuple[int, int] | None, found: CheckpointRow | None
+        self, place: tuple[int, int] | None, checkpoint: CheckpointRow | None
     ) -> tuple[int, InclusionProof] | None:
-        if self._log is None or found is None or place is None:
+        if self._log is None or checkpoint is None or place is None:
             return None
-        hashes = inclusion(place[0], found.size, self._log.node)
-        return place[1], InclusionProof(place[0], tuple(hashes), Note.read(found.note))
+        hashes = inclusion(place[0], checkpoint.size, self._log.node)
+        return place[1], InclusionProof(place[0], tuple(hashes), Note.read(checkpoint.note))
 
     def _keep(self, number: int, match: Match, version: int) -> None:
         before = self._warm.get(number)
@@ -188,7 +188,7 @@ class MatchRepository:
         )
 
     def _replayed(self, number: int) -> Match:
-        """The match after its transcript."""
+        """The match after a replay of its transcript."""
         entries = [Entry.read(entry.entry) for entry in self.matches.entries(number)]
         if entries[0].body.get("bundle") not in BUNDLES:
             return _from_entries(entries)
@@ -252,14 +252,14 @@ class MatchRepository:
         self.matches.consent(number, seat, content, signed.raw)
 
     def consents(self, number: int) -> dict[int, Signed]:
-        """The letters by which seats agreed, by seat; proposals from before they were kept lack some."""
+        """The letters by which seats agreed, by seat; older proposals, whose letters were not stored, lack some."""
         return {
             seat: Signed(letter, content["level"], content["key"], content["received"], content["evidence"].encode())
             for seat, content, letter in self.matches.consents(number)
         }
 
     def submit(self, number: int, match: Match, seat: int, submission: Submission, turn: int | None = None) -> None:
-        """Keep what a seat sent or withdrew, before the step to which it may lead; `match` is as it was then.
+        """Store what a seat submitted or withdrew, before the step to which it may lead; `match` is as it was then.
 
         `turn` differs from the turn that is due for orders in advance and default orders.
         """
@@ -284,16 +284,16 @@ class MatchRepository:
 
 
 class _Rows:
-    """The rows of the store as a source for a replay: they are our own, and were judged when they came.
+    """The rows of the store as a source for a replay, without checks: they were made when the letters came.
 
-    Papers are read at once, but letters one by one: those of two who pad them would fill the memory.
+    All papers are loaded at once, but letters one by one: players who pad them could fill the memory.
     """
 
     def __init__(self, number: int, matches: Matches) -> None:
         self._papers = matches.papers_but_letters(number)
         self._submitted = matches.submitted(number)
         self._letter = lru_cache(maxsize=8)(partial(matches.paper, number))
-        """Each is read for what it says, and held against what the step files."""
+        """The replay reads each letter twice: for its words, and to compare it with what the step files."""
 
     def paper(self, path: str) -> bytes | None:
         return self._letter(path) if path.startswith("letters/") else self._papers.get(path)
@@ -302,7 +302,7 @@ class _Rows:
         self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
         asked = wanted.request
-        if isinstance(asked, Sections):  # whose words nothing else holds
+        if isinstance(asked, Sections):  # only the letter holds its words
             return Letters({}).said(match, wanted, seat, signed, paper)
         if isinstance(asked, SubmitSetup | SubmitOrders):
             content = self._submitted[match.game, match.turn if isinstance(asked, SubmitOrders) else 0, seat]
@@ -312,14 +312,14 @@ class _Rows:
         return replace(wanted, server=match.server, player=match.name(seat), prev=match.prev)
 
     def unused(self, match: Match, seat: int, signed: Signed, receipt: Receipt) -> None:
-        """Our own orders were judged when their turn came."""
+        """Accept: our own orders were judged when their turn came."""
 
     def keys(self, match: Match, seat: int, change: KeyChange) -> None:
-        """Our own entries were judged when the letters came."""
+        """Accept: our own entries were judged when the letters came."""
 
 
 def _from_entries(entries: Sequence[Entry]) -> Match:
-    """A match that began as version 1, as its entries tell it: nothing reads its letters any more, so it is over."""
+    """A match of version 1, built from its entries only: nothing reads its letters any more, so it is over."""
     agreed, last = entries[0].body, entries[-1]
     seated = agreed["players"] | {str(e.body["seat"]): e.body["player"] for e in entries if e.type == "substituted"}
     ended = [entry.body for entry in entries if entry.type == "ended"]
@@ -340,13 +340,13 @@ def _from_entries(entries: Sequence[Entry]) -> Match:
 
 
 _VERSION_1 = "operator: this server's new version cannot continue it"
-"""The reason why a match ended that began as version 1 and was under way when the store was migrated."""
+"""The reason for the end of a match of version 1 that was under way when the store was migrated."""
 
 _PLAIN = ("rev", "text", "paper", "final", "standing")
-"""The fields of a submission that are written as they are."""
+"""The fields of a submission that are stored unchanged."""
 
 _OF_DEFAULTS = -1
-"""The turn in the rows of default orders, where 0 is that of setups."""
+"""The turn in the rows of default orders; 0 is the turn of setups."""
 
 
 def _turn(row: SubmissionRow) -> int:

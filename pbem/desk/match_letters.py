@@ -1,7 +1,8 @@
 """The letters of a match: each event as the facts of a template, for each reader.
 
-It was decided before who is told what. Views and reports come only through `Match.view` and `Match.show`, so a letter
-cannot say more than the game lets its reader know. Implements protocol.md, "Addresses and threads" and "Secrets".
+The event has chosen the notices and their seats. Views and reports come only through `Match.view` and `Match.show`,
+so a letter cannot say more than the game lets its reader know. Implements protocol.md, "Addresses and threads" and
+"Secrets".
 """
 
 from __future__ import annotations
@@ -60,26 +61,26 @@ if TYPE_CHECKING:
     from pbem.store.players import Players
 
 _ROOM = 6 * 1024 * 1024
-"""Octets of the largest bundle that is mailed: mail servers take ten million, a third of them base64.
+"""The largest bundle, in octets, that is mailed: mail servers accept ten million, and base64 adds a third.
 
-Players decide how long their letters in it are.
+Players can make a bundle larger, because it holds their letters.
 """
 
 _APPOINTMENT = Phrase("{title} {match}, game {game}, {what}")
 _PROOF = Phrase("game {game}, the proof")
 
 _OF_SEALED = frozenset({"step", "reveals", "revealed"})
-"""The letters of sealed matches alone."""
+"""The kinds of notices that only sealed matches have."""
 
 _ASK_AGAIN = frozenset({"reminder", "resumed"})
-"""The letters that ask for what was asked for before: of a sealed match they bring all that a program needs."""
+"""The kinds of notices that repeat a request: in a sealed match, they bring again all that a program needs."""
 
 _OF_SEATS = frozenset({"substitute", "substituted", "welcome"})
-"""The letters about a seat that changes hands."""
+"""The kinds of notices about a seat that gets another player."""
 
 _BESIDE = 1 << 20
-"""Octets of a bundle that comes with other news. Players can make it as large as they like, and mail servers take no
-large letters: such a one must not keep the request for the next setup from its reader."""
+"""The largest bundle, in octets, that shares a letter with other news. Players can make it as large as they like, and
+a mail server that refuses it must not also keep the request for the next setup from its reader."""
 
 
 @dataclass(eq=False, repr=False)
@@ -114,12 +115,13 @@ class MatchLetters:
         for seat, outs in letters.items():
             outs.sort(key=lambda out: (not NOTICES[out[0]].says_why, not NOTICES[out[0]].leads))
             ends = any(NOTICES[kind].leads for kind, _ in outs)
-            for kind, out in outs:  # of what ended a game the end says enough
+            # If a game ended, do not also name what ended it: the letter about the end says enough.
+            for kind, out in outs:
                 out.named = not (ends and (kind == "turn" or NOTICES[kind].says_why))
             self._writer.post(row, seat, outs, latest, now)
 
     def _observed(self, notice: Notice, row: MatchRow) -> TemplateText:
-        """A notice as observers read it: the public view, and never a fact of the seat that it was for."""
+        """A notice for observers, from the public view; it never contains the facts that only its seat may know."""
         match = notice.match
         facts: Facts = {}
         if notice.kind == "turn":
@@ -147,7 +149,7 @@ class MatchLetters:
     ) -> None:
         observers = self._people.observers(row.number)
         text = write() if observers else None
-        # Hundreds may watch, while the store is locked: what is the same for many is put into words once.
+        # Hundreds may observe, and the store is locked meanwhile: render each version of the text only once.
         in_words = cache(partial(self._for_observers, text)) if text else None
         subject = subjects.about(match.id, match.rules.title, subject)
         for name in observers:
@@ -165,7 +167,7 @@ class MatchLetters:
         return self._writer.write(replace(text, facts={**text.facts, **own}), language)
 
     def public_facts(self, match: Match, row: MatchRow, latest: Match | None = None) -> Facts:
-        """The facts of a match that a letter may tell anybody: the `m` of the templates, without a seat."""
+        """The public facts of a match: the `m` of the templates, for readers without a seat."""
         last = latest or match
         return {
             "id": match.id,
@@ -217,7 +219,7 @@ class MatchLetters:
         return out
 
     def _facts_of(self, notice: Notice, row: MatchRow, latest: Match, out: OutgoingLetter, now: datetime) -> Facts:
-        """The facts of a letter of this kind, beside those of its notice; the files that it brings are attached."""
+        """The facts of a letter besides those of its notice; attaches its files."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         if notice.kind in _OF_SEALED or (match.terms.sealed and notice.kind in _ASK_AGAIN):
             return self._of_sealed(notice, row, out)
@@ -242,7 +244,7 @@ class MatchLetters:
         return self._of_seats(notice, row, out) if notice.kind in _OF_SEATS else {}
 
     def _show(self, notice: Notice, game: ModuleType, facts: Facts, wanted: str, out: OutgoingLetter) -> None:
-        """Give a letter its HTML part, with the boards that its reader may see."""
+        """Add the HTML part to a letter, with the boards that its reader may see."""
         match = notice.match
         facts["picture"] = None
         if match.position is not None:
@@ -260,7 +262,7 @@ class MatchLetters:
     ) -> OutgoingLetter:
         """An empty letter in the thread of a match, whose present state is `latest`; its Reply-To names the match.
 
-        For a player without a key, the Reply-To is good once.
+        For a player without a key, the Reply-To holds a token: it proves the mailbox, and only once.
         """
         keyless = self._players.level(match.name(seat)) == "mailbox"
         detail = self._mailboxes.draw(match.id) if keyless else match.id
@@ -278,14 +280,14 @@ class MatchLetters:
     def about(
         self, match: Match, row: MatchRow, seat: int, subject: Phrase, template: str, /, **facts: object
     ) -> OutgoingLetter:
-        """A letter in the thread of a match, from a template that gets the facts of the match, too."""
+        """A letter in the thread of a match, from a template, which also gets the facts of the match."""
         out = self.thread(match, row, seat, subject)
         m = self.facts(match, row, seat, match)
         out.text = self._writer.draft(f"letters/{template}.txt", m=m, **facts)
         return out
 
     def _for_programs(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> list[JsonObject]:
-        """The bulletin's items about a match for a seat: how it stands, and what witnesses have seen."""
+        """The bulletin's items about a match for a seat: its state, and the proof that witnesses saw its head."""
         assert out.reply_to is not None
         signature = self._signature(match, row)
         standing = bulletin.of_match(match, row, seat, signature, out.reply_to, self.programs(match))
@@ -293,7 +295,7 @@ class MatchLetters:
         return [standing, bulletin.of_log(match.id, *logged)] if logged else [standing]
 
     def programs(self, match: Match) -> list[int]:
-        """The seats of a match that programs have."""
+        """The seats of a match whose players are programs."""
         return [seat for seat, name in enumerate(match.names, start=1) if self._people.is_program(name)]
 
     def _signature(self, match: Match, row: MatchRow) -> str:
@@ -304,7 +306,7 @@ class MatchLetters:
         return entry.signature.hex() if entry else ""
 
     def facts(self, match: Match, row: MatchRow, seat: int, latest: Match) -> Facts:
-        """The facts of a match that a letter may tell this seat: the `m` of the templates."""
+        """The facts of a match that this seat may know: the `m` of the templates."""
         submission = match.orders.get(seat) if match.phase == "playing" else match.setups.get(seat)
         keys = self._players.keys(match.name(seat))
         return self.public_facts(match, row, latest) | {
@@ -338,17 +340,18 @@ class MatchLetters:
         return [appointment(name, uid, texts, deadline, now, match.seq)]
 
     def _position(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
-        """The beginning of a game for a seat: its view, which is attached, too, and how the setups came."""
+        """The facts for a seat about the beginning of a game: its view, also attached, and the commitments."""
         view = self._files.position(match, row, seat, out)
         return {"view": view, "commitments": commitments_of(match), "levels": levels_of(match)}
 
     def _of_turn(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> Facts:
-        """The facts for the report of a turn; its reports are attached as the file that the transcript hashes."""
+        """The facts for the report of a turn; attaches the reports as the file whose hash is in the transcript."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         name = f"{match.id}-game-{match.game}-turn-{facts['turn']}"
         file = self._file(match, f"{name}.json", facts["file"])
         out.attachments.append((file["file_name"], "application/json", facts["file"]))
         taken_up, stand_in, played = facts["taken_up"], facts["stand_in"], None
+        # The server played default orders for this seat: the receipt proves which.
         if stand_in is not None:
             receipt, paper = f"{name}-default.receipt.txt", stand_in.paper.encode()
             out.attachments.append((receipt, "text/plain", paper))
@@ -367,7 +370,7 @@ class MatchLetters:
         }
 
     def _file(self, match: Match, name: str, content: bytes) -> dict[str, str]:
-        """An attached file by its name, with its hash and the server's signature of that."""
+        """The name and hash of an attached file, and the server's signature of the hash."""
         hashed = sha256_hex(content)
         return {"file_name": name, "file_hash": hashed, "file_signature": self._archive.vouch(match.id, hashed)}
 
@@ -385,7 +388,7 @@ class MatchLetters:
         return [*out.attachments, (name, "application/json", canonical(whole))]
 
     def _of_sealed(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> Facts:
-        """The facts of a letter about a sealed match: steps, what is due, or that somebody revealed everything."""
+        """The facts of a letter about a sealed match: new steps, the present position, or a reveal."""
         match, seat = notice.match, notice.seat
         if notice.kind == "revealed":
             return {"by": match.name(notice.facts["seat"])}
@@ -397,23 +400,23 @@ class MatchLetters:
         if notice.kind == "step":
             told, files = self.steps(match, seat, notice.facts["told"])
             out.attachments += files
-            reports = [report for one in told["turns"] for report in one["reports"]]
+            reports = [report for turn in told["turns"] for report in turn["reports"]]
             facts |= {**told, "reports": reports}
         return facts | {"view": self._files.position(match, row, seat, out, reports)}
 
     def steps(self, match: Match, seat: int, told: Entered) -> tuple[Facts, list[Attachment]]:
-        """The result of a letter with steps, for a seat; with the reports of each turn that it finished."""
+        """The facts for a seat about a letter with steps, with the reports of each turn that the letter finished."""
         turns: list[dict[str, object]] = []
         files: list[Attachment] = []
         for turn, reports in told.reports.items():
             name, content = f"{match.id}-game-{match.game}-turn-{turn}.json", told.files[turn][seat]
             files.append((name, "application/json", content))
             turns.append({"turn": turn, "reports": match.show(seat, reports), **self._file(match, name, content)})
-        facts = {"by": match.name(told.seat), "turn": told.turn, "steps": [one.step for one in told.steps]}
+        facts = {"by": match.name(told.seat), "turn": told.turn, "steps": [entered.step for entered in told.steps]}
         return {**facts, "turns": turns, "over": is_over(match)}, files
 
     def _of_seats(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> Facts:
-        """The facts about a seat that changes hands: for the newcomer, its setup and all that it knows."""
+        """The facts about a seat that gets another player: for the newcomer, its setup and all that it knows."""
         match, seat, facts = notice.match, notice.seat, notice.facts
         if notice.kind == "substitute":
             told = {"by": match.name(facts["by"]), "leaver": match.name(facts["seat"]), "gone": facts["seat"]}
@@ -451,7 +454,7 @@ class MatchLetters:
         }
 
     def _close(self, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime) -> Facts:
-        """The end of a match; where no game ended with it, nothing else brings the bundle that shows it."""
+        """The facts about the end of a match; attaches the bundle if no game ended, since no other letter does."""
         match, name = notice.match, None
         if len(match.games) < match.game:
             name = f"{match.id}.pbem.zip"
@@ -463,19 +466,20 @@ class MatchLetters:
     def _bring_bundle(
         self, name: str, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime
     ) -> bool:
-        """Attach the bundle, or post a large one in a letter of its own; returns True if it did that."""
+        """Attach the bundle, or post a large one in a letter of its own and return True."""
         content = self.bundle(notice.match, row, None)
-        apart = self.proof(notice.match, row, notice.seat, latest, (name, content))
-        if apart is None:
+        own_letter = self.proof(notice.match, row, notice.seat, latest, (name, content))
+        if own_letter is None:
             out.attachments.append((name, "application/zip", content))
-        else:  # before the letter that tells of the end: if it bounces, a later one arrived
-            self._writer.post_alone(row, notice.seat, apart, now)
-        return apart is not None
+        else:
+            # Before the letter about the end: if this one bounces, the later one still proves that mail arrives.
+            self._writer.post_alone(row, notice.seat, own_letter, now)
+        return own_letter is not None
 
     def proof(
         self, match: Match, row: MatchRow, seat: int, latest: Match, bundle: tuple[str, bytes]
     ) -> OutgoingLetter | None:
-        """The letter of its own for a large bundle, or to tell that no letter can bring it; None for a small one."""
+        """A separate letter for a large bundle, or about one that no letter can bring; None for a small one."""
         name, content = bundle
         if len(content) <= _BESIDE:
             return None
@@ -488,7 +492,7 @@ class MatchLetters:
         return out
 
     def bundle(self, match: Match, row: MatchRow, seat: int | None) -> bytes:
-        """The bundle of a match: its finished games, and what this seat may see of the running one."""
+        """The bundle of a match: its finished games, and the papers of the running one that this seat may see."""
         rows = self._archive.matches.entries(row.number)
         running = match.game if match.phase == "playing" else 0
         papers = self._archive.matches.papers(row.number, len(match.games), running, seat)
@@ -505,7 +509,7 @@ class MatchLetters:
         for turn in turns:
             file = self._archive.matches.paper(row.number, f"reports/game-{game}-turn-{turn}-seat-{seat}.json")
             if file is None:
-                continue  # what the secrets of a sealed game show, nobody was told
+                continue  # of turns that only the reveal of a sealed game shows, nobody got a report
             name = f"{match.id}-game-{game}-turn-{turn}.json"
             out.attachments.append((name, "application/json", file))
             reports = json.loads(file)["reports"]
@@ -516,7 +520,7 @@ class MatchLetters:
 
 
 def _of_missed(notice: Notice, latest: Match) -> Facts:
-    """The facts about a seat that was late; what its default orders are is for its player alone."""
+    """The facts about a seat that was late; only its own player learns its default orders."""
     match, seat = notice.match, notice.seat
     who = notice.facts["seat"]
     own = notice.kind == "missed" and who == seat and match.terms.miss == "default"

@@ -32,7 +32,7 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> tuple[
         return passed_on
     if letter is None:
         return "unreadable"
-    # Whoever writes to a return path is a machine, whatever else it looks like.
+    # Only machines write to a return path, even if the letter looks like a person's.
     if bounced := bounces.bounce(desk, row, letter, findings.bounce, now):
         return bounced
     if findings.beyond is not None:

@@ -1,14 +1,14 @@
 """The signer of a letter: one graded verdict over a letter, whatever the format of its signature.
 
 This module finds the one signature of a letter and the text that it may cover; each format verifies in its own
-module. No game knowledge, no store, no clock: the desk hands in the keys that are pinned to the named player (no
-others are tried), and the words by which a form is found.
+module. No game knowledge, no store, no clock: the desk passes the keys that are pinned to the named player (no
+others are tried), and the words by which to recognise a form.
 
-At receipt, when the time is handed in, more is refused than later: signatures that will not hold for ever, and at
-registration costly keys. What was accepted once is verified without a time, so that neither a new rule nor today's
+At receipt, when the caller passes the time, more is refused than later: signatures that will not hold for ever, and
+at registration costly keys. An accepted letter is verified without a time, so that neither a new rule nor today's
 date makes an old match unreadable. Keys and signatures that prove nothing (Ed25519 points of small order, RSA
-exponents of 1) are always refused. `pbem.proof.signed_letters`, where MIME is read, makes sure that everybody reads
-the same in what was signed. Implements protocol.md, "Identity".
+exponents of 1) are always refused. `pbem.proof.signed_letters`, where MIME is read, makes sure that all programs read
+the same words from the signed bytes. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SMART = str.maketrans(
 """Typographic quotes, dashes and dots, and the plain ones that a mail program replaced by them."""
 
 _HASH = re.compile(r"[0-9a-f]{64}")
-"""A hash: it makes a line of a form long that nobody wrapped."""
+"""A hash: a line that contains one is long, although no program wrapped it."""
 
 _DETACHED_TYPES: dict[str, Format] = {
     "application/pgp-signature": "openpgp",
@@ -86,8 +86,8 @@ _Signature = (
 )
 """One signature, not yet verified, as each format reads it.
 
-`issuer` is whom it names; `claims` says whether it names a key, only a hint that saves work; `covers` gives the
-signed bytes and the standing of the key, or None. At receipt, at a time, `covers` raises `BadSignature` for
+`issuer` is the key that it names; `claims` compares that with a key, only a hint that saves work; `covers` returns
+the signed bytes and the state of the key, or None. With the time of receipt, `covers` raises `BadSignature` for
 signatures that will not last.
 """
 
@@ -111,7 +111,7 @@ class _Block(msgspec.Struct, frozen=True):
     fault: Phrase | None = None
     way: Literal["pasted", "clear", "attached", "entity", "opaque"] = "pasted"
     marks: tuple[str, ...] = ()
-    """Signs of how the text was mailed."""
+    """Features of the letter that explain a broken text: `flowed`, `html`."""
     whole: str = ""
     """The whole of a clear-signed message."""
 
@@ -122,12 +122,15 @@ def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
     Its state is as of the time `at`; without a time, expiry is not checked.
     """
     if isinstance(data, bytes):
+        # The first octet of a binary OpenPGP packet has its high bit set (RFC 9580 4.2).
         if data[:1] >= b"\x80":
             return openpgp.parse(data, at)
+        # A certificate in DER is a SEQUENCE, whose tag is 0x30.
         if data[:1] == b"\x30":
             return smime.parse(data, at)
         data = data.decode("utf-8", "replace")
     text = data.lstrip("\ufeff").strip()
+    # A private key of any format: warn its owner.
     if "PRIVATE KEY" in text:
         raise BadKey(
             Phrase(
@@ -154,12 +157,12 @@ def judge(
     namespace: str | None = None,
     at: datetime | None = None,
 ) -> Verdict:
-    """Say who signed this letter, trying only the keys offered.
+    """Decide who signed this letter, trying only these keys.
 
     `words` help to find a form below a greeting. The namespace of an SSH signature must be `pbem@<server>`, or
-    `namespace` if it is given. `at` is when the letter was received: a key that had expired by then does not count,
-    and a signature that would not hold for ever is refused. Without `at`, the keys count as the caller pinned them;
-    this serves to check again a letter that was received at an unknown time. Never raises.
+    `namespace` if it is set. `at` is the time of receipt: a key that had expired by then does not count, and a
+    signature that would not hold for ever is refused. Without `at`, the keys count as the caller pinned them; this
+    serves to check again a letter that was received at an unknown time. Never raises.
     """
     blocks = list(islice(_blocks(letter), 2))
     if not blocks:
@@ -189,15 +192,15 @@ def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: st
             "The signature was made by the key {name}, which is not one of your keys here.", name=signature.issuer
         )
         raise BadSignature(unknown, "unknown key")
-    # Of a revoked OpenPGP certificate no signature verifies any more: say so, and not that the text is wrong.
+    # No signature by a revoked OpenPGP certificate verifies any more: name that reason, and not a changed text.
     for key in named:
         if isinstance(signature, openpgp.OpenpgpSignature) and signature.revoked(key):
             return _graded(key, "revoked", b"", block)
     for message in _messages(block, signature, words):
         for key in named:
-            found = signature.covers(key, message, at)
-            if found is not None:
-                signed, state = found
+            covered = signature.covers(key, message, at)
+            if covered is not None:
+                signed, state = covered
                 return _graded(key, key.state if key.state != "pinned" else state, signed, block)
     raise BadSignature(_diagnosis(block), "bad")
 
@@ -243,7 +246,7 @@ def _signed_by(fingerprint: str) -> Phrase:
 
 
 def _diagnosis(block: _Block) -> Phrase:
-    """Say what probably broke a text on its way, and which way of sending would have worked."""
+    """The probable reason why a signature does not match its text, with advice on sending it."""
     if block.way in {"entity", "opaque"}:
         cause = Phrase(
             "a server or mailing list on the way changed the signed part: a footer, other line ends or encoding"
@@ -303,9 +306,10 @@ def _clear_readings(text: str, words: Vocabulary) -> Iterator[bytes]:
 
 
 def _blocks(letter: Letter) -> Iterator[_Block]:
-    """Find every signature, of whatever format: exactly one may be there."""
+    """All signatures of a letter, of any format; `judge` accepts exactly one."""
     parts = letter.parts
     yield from _inline(letter.text or "", _marks(parts))
+    # The signature part of a multipart/signed entity must not count again as an attachment.
     consumed: set[int] = set()
     for entity in letter.root.walk():
         if entity.content_type == "multipart/signed":
@@ -326,7 +330,7 @@ def _marks(parts: Sequence[Part]) -> tuple[str, ...]:
 
 
 def _signed_entity(entity: Part) -> _Block:
-    """A multipart/signed container (RFC 1847): what is signed, and its signature, each exactly once."""
+    """A multipart/signed container (RFC 1847): exactly two parts, the signed one and its signature."""
     children = entity.children
     kind = _DETACHED_TYPES.get(children[1].content_type) if len(children) == 2 else None
     if kind is None:
@@ -352,11 +356,11 @@ def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
         )
         yield _Block("smime", fault=taken)
     elif name.endswith(_SUFFIXES) or kind == "application/pgp-signature":
-        # The name and the armor decide: mutt calls every .sig file application/pgp-signature.
+        # The file's name and armor decide, not its type: mutt calls every .sig file application/pgp-signature.
         yield from _signature_file(part, parts)
     elif name:
         text = part.content.decode("utf-8", "replace")
-        # Some programs name even the body: what was read as letter.text is not counted a second time.
+        # Some programs name even the body: a signature in letter.text must not count twice.
         if text.split() != body.split():
             yield from _inline(text, ())
 
@@ -364,21 +368,25 @@ def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
 def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
     content = part.content
     text = content.decode("utf-8", "replace").lstrip("\ufeff").strip()
-    found: tuple[Format, str | bytes] | None = None
+    signature: tuple[Format, str | bytes] | None = None
     if text.startswith(ssh.BEGIN):
-        found = ("ssh", text)
+        signature = ("ssh", text)
     elif text.startswith(openpgp.SIGNATURE):
-        found = ("openpgp", text)
+        signature = ("openpgp", text)
     elif openpgp.is_signature(content):
-        found = ("openpgp", content)
+        signature = ("openpgp", content)
+    # A minisign public key begins with the same comment line as a signature.
     elif text.startswith(minisign.COMMENT) and not minisign.PUBLIC.fullmatch(text.split()[-1]):
-        found = ("minisign", text)
+        signature = ("minisign", text)
+    # A bare Ed25519 signature: 64 octets, or these in base64.
     elif len(content) == 64 or re.fullmatch(r"(?:signature:\s*)?[A-Za-z0-9+/]{86}==", text):
-        found = ("ed25519", content if len(content) == 64 else text)
-    if found is not None:
-        yield _detached(part, parts, *found)
+        signature = ("ed25519", content if len(content) == 64 else text)
+    if signature is not None:
+        yield _detached(part, parts, *signature)
+    # A key file beside the signed text is no signature.
     elif "-----BEGIN PGP PUBLIC KEY BLOCK-----" in text or part.content_type == "application/pgp-keys":
         return
+    # The file may hold its text and a signature below.
     elif inline := list(_inline(text, ())):
         yield from inline
     elif not (part.filename or "").lower().endswith(".asc"):
@@ -433,6 +441,7 @@ def _inline_openpgp(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
             continue
         region = text[start + len(openpgp.CLEAR) : end]
         _, _, region = region.partition("\n")
+        # Armor headers, such as `Hash: SHA512`, and the empty line behind them (RFC 9580 7), if it is there.
         region = re.sub(r"\A(?:[A-Za-z]{1,20}:[^\n]*\n)*", "", region)
         first, _, rest = region.partition("\n")
         signed = rest if not first.strip() else region
@@ -446,13 +455,13 @@ def _inline_minisign(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
     behind = 0
     for at in _places(text, minisign.COMMENT):
         if at < behind:
-            continue  # in the comment or the signature that was seen
+            continue  # within the signature just yielded
         match = minisign.beneath(text, at)
         behind = match.end() if match else text.find("\n", at)
         if match is not None:
             before = text[:at]
             embedded = not before.strip() and match["whole"] is None
-            # signify -e puts the text beneath.
+            # `signify -e` puts the signed text below its signature.
             covered = text[match.end() + 1 :] if embedded else before
             yield _Block("minisign", text[at : match.end()], covered, marks=marks)
         elif text.startswith(f"{minisign.COMMENT} signature", at):
@@ -478,7 +487,7 @@ def _places(text: str, mark: str) -> Iterator[int]:
 
 
 def readings(text: str, words: Vocabulary) -> Iterator[bytes]:
-    """Give the texts that a player may have signed before mail programs changed them, the likeliest first.
+    """The texts that a player may have signed before mail programs changed them, the likeliest first.
 
     The text as it came; then, from its start and from each line that begins a form: blanks at line ends,
     blank lines around, invisible characters and NBSP repaired; margins and blank lines dropped; a form's
@@ -543,7 +552,7 @@ def _flowed(text: str) -> list[list[str]]:
         else:
             joined.append(line)
         soft = line.endswith(" ") and line != "-- "
-    return [found for found in (stuffed, joined) if found != lines]
+    return [undone for undone in (stuffed, joined) if undone != lines]
 
 
 def _layouts(clean: list[str], fields: Collection[str]) -> list[list[str]]:

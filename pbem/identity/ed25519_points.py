@@ -1,4 +1,4 @@
-"""Which Ed25519 keys and signatures count: none of small order, none in a non-canonical encoding.
+"""The Ed25519 keys and signatures that count: none of small order, none in a non-canonical encoding.
 
 Here lives the verification of Ed25519 for the server's heads, players' keys in every format and DKIM. Under a key
 of small order, one signature holds for many texts; a second encoding makes two signatures out of one. RFC 8032

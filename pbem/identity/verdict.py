@@ -54,7 +54,7 @@ class Key(msgspec.Struct, frozen=True):
     """The public key as text, one line for SSH and minisign, armor for the others, without the comment."""
     comment: str = ""
     state: State = "pinned"
-    """As it stands at receipt of the letter; a signature's own date never counts."""
+    """The key's state at receipt of the letter; a signature's own date never counts."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -71,8 +71,8 @@ class Verdict(msgspec.Struct, frozen=True):
     entity: bool = False
     """True if `signed` is a MIME entity with headers of its own, whose text is still to be decoded."""
     pasted: str = ""
-    """What was signed, with its signature beneath, as a text that is judged alike in any letter; empty where it is
-    no text, but a MIME entity, or has a signature that no text can hold."""
+    """The signed text with its signature below, which is judged alike in any letter; empty if it is not text, but a
+    MIME entity, or has a signature that no text can hold."""
 
 
 class BadKey(ValueError):

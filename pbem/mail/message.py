@@ -144,7 +144,7 @@ class Letter(msgspec.Struct, frozen=True):
     hops: int
     """Number of Received headers."""
     text: str | None
-    """That of `plain`."""
+    """The text of the part `plain`."""
 
     @property
     def plain(self) -> Part | None:

@@ -69,7 +69,7 @@ class Plan(msgspec.Struct, frozen=True):
     seed: bytes
     program: str = PROGRAM
     edition: int | None = None
-    """As in its commitment; None: the one here."""
+    """The edition that its commitment names; None: the one of this program."""
 
     @property
     def commitment(self) -> Commitment:

@@ -1,9 +1,10 @@
 """A player's agent in sealed matches: it checks what comes, answers and opens by itself, and asks only for orders.
 
-It uses the correspondence, as a person does, and keeps secrets in a vault: they are on the disk before a hash of
-them is in any letter. What it says next follows from the letters and the vault, so it may be killed at any point. If
-the server lies to it, it accuses it, and sends nothing more; if it cannot read what another player signed, it sends
-nothing until its player has decided. Sans-IO except for the vault. Implements sealed.md 1.5 and 1.7.
+It uses the correspondence, as a person does, and keeps secrets in a vault: they are on disk before a hash of
+them is in any letter. Its next letter follows from the letters and the vault, so it may be killed at any point. If
+the server contradicts itself, the agent accuses it, and sends nothing more; if another player's signed text is
+unreadable, it sends nothing until its player has decided. Sans-IO except for the vault. Implements sealed.md 1.5 and
+1.7.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 POINTS = ("secrets kept",)
-"""Beside those of the correspondence, the points at which an agent may be stopped dead without harm."""
+"""The points, besides those of the correspondence, at which an agent may be killed without harm."""
 
 
 class ShownGame(msgspec.Struct, frozen=True):
@@ -88,15 +89,15 @@ class Agent:
         self._random = random
         self._at = failpoint
         self._games: dict[str, tuple[JsonObject, SealedSide]] = {}
-        """By match, the latest file about its game, and the game read from it."""
+        """The latest file about the game of each match, and the game read from it."""
         self._passed: dict[str, SealedSide] = {}
-        """By match, the last game that passed all checks."""
+        """The last game of each match that passed all checks."""
 
     # The six words.
 
     @property
     def words(self) -> str:
-        """The six words under which notes are sealed: those of this account, or new ones, which are then kept."""
+        """The six words that seal notes: those of this account, or new ones, which are then stored."""
         with self.vault.alone():
             return self._code().words
 
@@ -107,7 +108,7 @@ class Agent:
             self.vault.keep_code(code.words)
 
     def _code(self) -> Code:
-        """The code of this account, or a new one; nobody else may draw one meanwhile."""
+        """The code of this account, or a new one; the caller holds the vault, so that no other process draws one."""
         if known := self.vault.code():
             return Code(known, self._random)
         code = Code.drawn(self._random)
@@ -117,21 +118,21 @@ class Agent:
     # Letters in.
 
     def hear(self, events: Iterable[Event], now: datetime) -> list[Event]:
-        """Check what came about sealed matches.
+        """Check the news about sealed matches.
 
-        A contradiction is a separate event, and stops the match; so is a signed text that cannot be read, which
-        stops it until its player decides.
+        A contradiction is a separate event, and stops the match; so is an unreadable signed text, which stops it
+        until its player decides.
         """
-        found = []
+        faults = []
         for match in dict.fromkeys(event.match for event in events if event.kind == "news"):
             if self.letters.matches.standing(match).sealed and not self.held.accused(match):
-                found += self._judge(match, now)
-        return found
+                faults += self._judge(match, now)
+        return faults
 
     def _judge(self, match: str, now: datetime) -> list[Event]:
-        """Check what came about a match, and hold what does not hold against whoever said it."""
+        """Check the news about a match; records an accusation or a doubt, and returns it as an event."""
         try:
-            # `pbem play` may take letters in beside the agent
+            # In one transaction, because `pbem play` may read letters at the same time.
             with self.memory.transaction(), self.held.unless_taken_back(match):
                 self._check(self.letters.matches.standing(match))
         except Unread as unread:
@@ -145,9 +146,9 @@ class Agent:
         return []
 
     def take_back(self, match: str, now: datetime) -> list[Event]:
-        """Go on in a match: its player has decided about a text that cannot be read, or takes back an accusation.
+        """Resume a match: its player has decided about an unreadable text, or takes back an accusation.
 
-        Returns what else does not hold. Raises `Impossible` if nothing is held.
+        Returns further faults. Raises `Impossible` if there is no accusation or doubt.
         """
         with self.memory.transaction():
             self.held.take_back(match)
@@ -178,7 +179,7 @@ class Agent:
         self._passed[match] = game
         self.held.read(match)
 
-    # How things stand.
+    # The state of a match.
 
     def game(self, standing: MatchStanding) -> SealedSide:
         """The current game; raises `Contradiction`, or `Impossible` if a letter is missing."""
@@ -207,9 +208,9 @@ class Agent:
         game = self.game(standing)
         secrets = self._demanded(standing, game)
         found = game.letter(secrets, standing.prev)
-        # What is on its way is owed no more, though the server tells of it later than of what others sent.
-        said = self._alive("step", match, _place(game)) is not None
-        asked = isinstance(found, OrdersAsked) and bool(standing.owes) and not said
+        # A step on its way is no longer owed, although the server's letters may not show it yet.
+        sent = self._alive("step", match, _place(game)) is not None
+        asked = isinstance(found, OrdersAsked) and bool(standing.owes) and not sent
         if isinstance(found, OrdersAsked):
             own, table = found.own, found.table
         else:
@@ -256,7 +257,7 @@ class Agent:
 
     def _act(self, standing: MatchStanding, now: datetime) -> SentForm | None:
         if not self._is_due(standing):
-            return None  # another program of the same player's was first
+            return None  # another process of the same player was first
         self._demand_unaccused(standing.match)
         if standing.phase == "setup":
             secrets = self._setup_to_send(standing)
@@ -269,7 +270,7 @@ class Agent:
         game = self._checked(standing)
         secrets = self._demanded(standing, game)
         if secrets != self.vault.secrets(standing.match, standing.game):
-            self._keep(secrets)  # another machine went on, and its note came back
+            self._keep(secrets)  # from the note of another machine, which continued the game
         found = game.letter(secrets, standing.prev)
         if not isinstance(found, NextLetter):
             return None
@@ -316,8 +317,9 @@ class Agent:
             return self._step(standing, game, found, now)
 
     def _asking(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> OrdersAsked:
-        """The decision that is due; orders that are in no letter yet may be decided again. Raises `Impossible`."""
+        """The decision that is due; raises `Impossible`."""
         match = standing.match
+        # A signed step cannot be changed; orders that are in no letter yet can be, so they count as not decided.
         sent = self._alive("step", match, _place(game))
         if sent is not None:
             raise Impossible(f"What you owe in {match} is signed, and cannot be changed.")
@@ -357,7 +359,7 @@ class Agent:
     def _is_over(self, standing: MatchStanding) -> bool:
         """True if the game has ended by checked steps, or by a resignation signed here or by the other player.
 
-        Anything else is the server's word alone, and a server in league with the opponent would like to see the
+        Anything else is only the server's claim, and a server in league with the opponent would like to see the
         secrets.
         """
         match, place = standing.match, f"; game {standing.game} "
@@ -368,9 +370,9 @@ class Agent:
         return bool(resigned) or game.table.result is not None or has_resigned(self.memory, game)
 
     def reveal(self, match: str, now: datetime) -> SentForm:
-        """Reveal everything although nothing that was told ends the game, or a signed text cannot be read.
+        """Reveal everything by the player's decision, although no checked step ends the game or a text is unreadable.
 
-        The player has decided so. Raises `Impossible`, `Contradiction`.
+        Raises `Impossible`, `Contradiction`.
         """
         self._demand_unaccused(match)
         with self.vault.alone():
@@ -382,17 +384,17 @@ class Agent:
             return self._reveal(standing, now)
 
     def _committed(self, standing: MatchStanding) -> SentForm | None:
-        """The commitment to a setup that stands, or is on its way; what is asked for again was withdrawn."""
+        """The commitment to a setup that stands, or is on its way; if the server asks again, it was withdrawn."""
         sent = self._alive("seal", standing.match, _setup_place(standing))
         return None if sent is not None and sent.state == "done" and standing.owes else sent
 
     def _alive(self, command: str, match: str, place: str) -> SentForm | None:
-        """The letters prepared there that were not refused."""
-        found = [sent for sent in self.memory.sent(command, match, place) if sent.state != "refused"]
-        return found[-1] if found else None
+        """The last letter prepared for this place that was not refused; None if there is none."""
+        alive = [sent for sent in self.memory.sent(command, match, place) if sent.state != "refused"]
+        return alive[-1] if alive else None
 
     def _demand_unrefused(self, standing: MatchStanding, command: str, place: str, now: datetime) -> None:
-        """Raise if the same was refused in the present state, and not long ago."""
+        """Raise `Impossible` if the server refused the same, in the present state, not long ago."""
         refused = [
             sent
             for sent in self.memory.sent(command, standing.match, place)
@@ -407,7 +409,7 @@ class Agent:
         self._at("secrets kept")
 
     def _checked(self, standing: MatchStanding) -> SealedSide:
-        """The game, once everything told about it is checked; raises `Contradiction`, `Impossible`."""
+        """The game, after a check of all reports about it; raises `Contradiction`, `Impossible`."""
         self._check(standing)
         return self.game(standing)
 
@@ -427,26 +429,26 @@ class Agent:
         return note
 
     def _setup(self, standing: MatchStanding) -> Secrets | None:
-        """The secrets of a game whose setup is due: those of the vault, or of the note that came back."""
-        found = self.vault.secrets(standing.match, standing.game)
-        return found or self._noted(standing, self._asked(standing).note)
+        """The secrets of a game whose setup is due: from the vault, or from our own note in the server's letter."""
+        secrets = self.vault.secrets(standing.match, standing.game)
+        return secrets or self._noted(standing, self._asked(standing).note)
 
     def _setup_to_send(self, standing: MatchStanding) -> Secrets | None:
-        """The same, unless its player withdrew it, who is asked then whether it is still the one."""
+        """The secrets of a game whose setup is due, unless its player withdrew it, and so must decide again."""
         withdrawn = self._alive("seal", standing.match, _setup_place(standing)) and not self._committed(standing)
         return None if withdrawn else self._setup(standing)
 
     def _demanded(self, standing: MatchStanding, game: SealedSide) -> Secrets:
-        found = self._secrets(standing, game)
-        if found is None:
+        secrets = self._secrets(standing, game)
+        if secrets is None:
             raise Impossible(
                 f"Your secrets of {standing.match} are not on this machine, and its six words open no note."
                 " Take over those that you wrote down: pbem play words WORD WORD ..."
             )
-        return found
+        return secrets
 
     def _secrets(self, standing: MatchStanding, game: SealedSide) -> Secrets | None:
-        """The secrets that agree with what was told: of the vault, or of the note, if another machine went on."""
+        """The secrets that agree with all reports: from the vault, or from the note of another machine."""
         kept = self.vault.secrets(standing.match, standing.game)
         if kept is not None and game.agrees(kept):
             return kept
@@ -465,7 +467,7 @@ class Agent:
 
 
 def _place(game: SealedSide) -> str:
-    """The place of a letter of ours: after this many of our steps in this game."""
+    """The place of our next step: its game and turn, and its number among our steps in this game."""
     own = sum(step.seat == game.place.seat for step in game.told.steps)
     return f"game {game.place.game} turn {game.table.turn} step {own + 1}"
 

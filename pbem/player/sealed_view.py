@@ -125,7 +125,7 @@ class SealedSide(msgspec.Struct, frozen=True):
     prev: str
     """The head that the next letter cites, whoever writes it."""
     plays: tuple[SealedPlay, ...]
-    """As it was before each step, and as it is now."""
+    """The game before each step, and at last as it is now."""
 
     @classmethod
     def of(cls, standing: MatchStanding, server: str, document: JsonObject) -> SealedSide:

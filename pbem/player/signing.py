@@ -42,7 +42,7 @@ class SigningKey(msgspec.Struct):
 
     @property
     def fingerprint(self) -> str:
-        """As `ssh-keygen -l` names it."""
+        """The key's fingerprint, as `ssh-keygen -l` prints it."""
         return ssh.parse(self.public).fingerprint
 
     def sign(self, text: bytes, namespace: str) -> str:

@@ -31,7 +31,7 @@ class BundleLimits(msgspec.Struct, frozen=True):
     octets: int = 1 << 30
     """The file: twice what two need who pad each letter of a thousand turns to the post office's limit."""
     members: int = 65_535
-    """As many as a ZIP file counts without an extension: a match of two needs seven a turn."""
+    """The most files in a ZIP file without ZIP64: a match of two players needs seven per turn."""
     member_octets: int = 64 << 20
     """The transcript, and the heads."""
     record_octets: int = 16 << 20

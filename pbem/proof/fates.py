@@ -1,8 +1,8 @@
-"""The fate of what the server acknowledged: played, replaced, withdrawn, illegal in its turn, or dropped.
+"""The fate of acknowledged submissions: played, replaced, withdrawn, illegal in their turn, or dropped.
 
 A bundle leaves no order without a trace. So a receipt whose orders were neither played, nor replaced,
 nor withdrawn convicts the server, and so does a miss that was counted although there was an answer. The bundle must
-have been verified: its contents are believed here. Implements protocol.md, "Transcript", and docs/bundle.md,
+have been verified: this module trusts its contents. Implements protocol.md, "Transcript", and docs/bundle.md,
 "Letters kept".
 """
 
@@ -42,7 +42,7 @@ class Fate(msgspec.Struct, frozen=True):
 
 
 class _Miss(NamedTuple):
-    """A miss, and what became of the turn: looked up once for all receipts that are compared with it."""
+    """A miss and the turn that followed, looked up once for all receipts to compare."""
 
     entry: Entry
     deadline: datetime
@@ -52,7 +52,7 @@ class _Miss(NamedTuple):
     resigned: bool
     """True if the seat left the game to the others in between."""
     stood: Receipt | None
-    """The orders that were played; of games that are not revealed, nobody can tell."""
+    """The receipt of the orders that were played; unknown before the game is revealed."""
 
 
 class Fates:
@@ -63,12 +63,12 @@ class Fates:
         paths = [path for path in found.papers if path.startswith("withdrawals/") or "-unused-" in path]
         papers = [found.papers[path] for path in paths if path.startswith(("withdrawals/", "receipts/"))]
         self._aside: dict[tuple[int, int, int, bool], list[Receipt | Withdrawal]] = {}
-        """All that was set aside, of revealed games, by game, seat and turn, default orders separately."""
+        """The papers set aside in revealed games, by game, seat, turn, and whether they are of default orders."""
         for one in (traces.read(paper.decode()) for paper in papers):
             self._aside.setdefault((one.game, one.seat, one.turn, one.by_default), []).append(one)
         self._hashes = {sha256_hex(paper) for paper in papers}
         entries = found.entries
-        # Of a sealed game the receipts are open at once: there is nothing in them to keep secret.
+        # In a sealed game, receipts hold no secrets, so they are open from the start.
         self._revealed = {entry.body["game"] for entry in entries if entry.type in {"revealed", "sealed"}}
         self._places = first_entries(entries)
         self._grace = timedelta(seconds=int(entries[0].body["terms"]["grace"]))
@@ -79,9 +79,9 @@ class Fates:
                 self._resigned.setdefault(entry.body["seat"], []).append(entry.seq)
         begun = {entry.body["game"]: entry.seq for entry in reversed(entries) if entry.type == "sealed"}
         self._missed: dict[tuple[int, int], dict[int, list[_Miss]]] = {}
-        """The misses of each turn, by game and seat: letters may bring any number of receipts.
+        """The misses by game and seat, then by turn: an index, because letters may bring any number of receipts.
 
-        Of a sealed game, those before the setups were committed to: what is due later is neither setup nor orders.
+        In a sealed game, only misses before the commitments: later steps are neither setups nor orders.
         """
         for entry in entries:
             if entry.type == "missed" and entry.seq < begun.get(entry.body["game"], len(entries) + 1):
@@ -91,12 +91,13 @@ class Fates:
         """The changes of players."""
 
     def of(self, paper: Sent, sha256: str) -> Fate:
-        """The fate of what this paper, of this hash, acknowledges."""
+        """The fate of the submission that this paper, of this hash, acknowledges."""
         what = _what(paper)
         given_up = self._given_up(paper)
         missed = None if isinstance(paper, Withdrawal) else self._missed_in_time(paper)
         if isinstance(paper, Receipt) and paper.by_default and not paper.turn and sha256 not in self._hashes:
             return self._of_default_orders(paper, what, given_up)
+        # The submission may have been withdrawn before the miss, and its trace lost with the seat.
         if given_up and missed and missed.seq < given_up:
             reason = _missed_although_in(missed)
             return Fate("open", what, f"{reason}; what was withdrawn and then given up leaves no trace", missed.seq)
@@ -113,7 +114,7 @@ class Fates:
         return self._of_answer(paper, what, sha256)
 
     def _of_answer(self, paper: Opening | Receipt, what: str, sha256: str) -> Fate:
-        """A setup, or the orders of a turn."""
+        """The fate of a setup, or of the orders of a turn."""
         entry = self._resolved(paper)
         if entry is None:
             return self._never_due(paper, what)
@@ -133,7 +134,7 @@ class Fates:
         return Fate("dropped", what, reason, entry.seq)
 
     def _never_due(self, paper: Opening | Receipt, what: str) -> Fate:
-        """A submission for a turn or game that never came to its end."""
+        """The fate of a submission for a turn or game that never came to its end."""
         ended = self._end(paper)
         if ended is None:
             return Fate("later", what, "the bundle does not have that yet; ask for a newer one")
@@ -150,21 +151,25 @@ class Fates:
         return Fate("dropped", what, reason, cause.seq)
 
     def _of_default_orders(self, paper: Receipt, what: str, given_up: int | None) -> Fate:
-        """Default orders: each turn that was missed after they came must account for them."""
+        """The fate of default orders: each turn that was missed after they came must account for them."""
         received, withdrawn = utc(paper.received), self._withdrawn(paper)
         for miss in chain.from_iterable(self._missed.get((paper.game, paper.seat), {}).values()):
             missed, entry, stood = miss.entry, miss.resolved, miss.stood
+            # They ended with the seat's player; later misses need no account.
             if (given_up and (entry is None or entry.seq > given_up)) or miss.resigned:
                 break
+            # They came too late for this miss, or were withdrawn before it.
             if not self._in_time(received, miss) or (withdrawn and withdrawn <= miss.time):
                 continue
             if paper.game not in self._revealed:
                 return Fate("open", what, "a turn was missed; the reveal will show what was played", missed.seq)
+            # The turn was played: with these default orders, a later revision, or orders of its own.
             if entry is not None:
                 if stood is None or (stood.by_default and stood.rev < paper.rev):
                     reason = f"turn {missed.body['turn']} was missed, and entry {entry.seq} did not play them"
                     return Fate("dropped", what, reason, entry.seq)
                 continue
+            # The turn was never played: a claim for silence must not win over default orders that were in.
             ended = self._end(paper)
             cause = self.found.entries[ended.seq - 2] if ended else None
             if ended is None or cause is None or cause.type != "claimed" or paper.seat not in cause.body["against"]:
@@ -175,7 +180,7 @@ class Fates:
         return Fate("agrees", what, f"given up with the seat in entry {given_up}" if given_up else "", given_up)
 
     def _of_withdrawal(self, paper: Withdrawal, what: str) -> Fate:
-        """A withdrawn submission must leave its trace where it was due; one that never was due leaves none."""
+        """The fate of a withdrawal: it leaves a trace where the submission was due, or none if that never was."""
         entry = self._end(paper) if paper.by_default else self._resolved(paper) or self._end(paper)
         if entry is None:
             return Fate("later", what, "the bundle does not have that yet; ask for a newer one")
@@ -185,10 +190,10 @@ class Fates:
             return Fate("agrees", what, "that turn never came", entry.seq)
         return Fate("dropped", what, f"the withdrawal left no trace up to entry {entry.seq}", entry.seq)
 
-    # What the bundle has.
+    # Lookups in the bundle.
 
     def _missed_in_time(self, paper: Opening | Receipt) -> Entry | None:
-        """The miss of what this answers, although this had come when the time was over."""
+        """The miss that was counted although this answer to it had come in time; None if there is none."""
         if isinstance(paper, Receipt) and paper.by_default:
             return None
         turn = paper.turn if isinstance(paper, Receipt) else 0
@@ -202,10 +207,10 @@ class Fates:
         return None
 
     def _in_time(self, received: datetime, miss: _Miss) -> bool:
-        """True if it had come when the missed time was over, however late the miss was entered.
+        """True if a submission had come before the missed time was over, however late the miss was entered.
 
-        If a zone's clocks were changed, grace may be over a little sooner; and nothing that came after the miss
-        had come in time.
+        If a zone's clocks were changed, grace may be over a little sooner; and a submission that came after the
+        miss was never in time.
         """
         return received - miss.deadline < self._grace and received < miss.time
 
@@ -217,13 +222,13 @@ class Fates:
         return _Miss(entry, utc(entry.body["deadline"]), utc(entry.time), resolved, bool(resigned), stood)
 
     def _withdrawn(self, paper: Opening | Receipt) -> datetime | None:
-        """The time at which it was first set aside; for games that are not revealed, nobody knows it."""
+        """The time at which a submission was first set aside; the earliest possible time if nobody knows it yet."""
         if paper.game not in self._revealed and self._end(paper) is None:
             return datetime.min.replace(tzinfo=UTC)
         return min((utc(one.received) for one in self._set_aside(paper)), default=None)
 
     def _set_aside(self, paper: Opening | Receipt) -> list[Receipt | Withdrawal]:
-        """The later papers of a higher revision set aside for the same: withdrawals, or illegal orders.
+        """The later papers, of a higher revision, that were set aside for the same turn: withdrawals, illegal orders.
 
         Later by the server's clock, which may have been set back in between.
         """
@@ -266,14 +271,14 @@ class Fates:
             return None
 
     def _for_silence(self, cause: Entry) -> bool:
-        """True if the cause ended it because seats were silent, and not because no letter reached them."""
+        """True if the cause ended the game because seats were silent, and not because no letter reached them."""
         if cause.type != "claimed":
             return cause.type == "forfeited"
         claimable = self.found.entries[0].body["terms"]["miss"] in {"wait", "default"}
         return claimable and set(cause.body["against"]) <= self._silent_at(cause)
 
     def _silent_at(self, cause: Entry) -> set[int]:
-        """The seats that had missed what was due from them when this was entered."""
+        """The seats that had missed their time, and not answered since, when this entry was made."""
         silent: set[int] = set()
         for entry in self.found.entries[: cause.seq - 1]:
             if entry.type == "missed":
@@ -287,9 +292,9 @@ class Fates:
         return silent
 
     def _given_up(self, paper: Sent) -> int | None:
-        """The entry by which the paper's player gave up the seat, if any, and what counted, whoever has it later.
+        """The entry by which the paper's player gave up the seat, and with it the submission; None if none did.
 
-        Default orders are given up until the game ends.
+        Default orders can be given up until the game ends.
         """
         waits = not isinstance(paper, Opening) and paper.by_default and not paper.turn
         entry = (None if waits else self._resolved(paper)) or self._end(paper)
@@ -305,7 +310,7 @@ class Fates:
 
 
 def _what(paper: Sent) -> str:
-    """The game and turn of a paper."""
+    """The description of a paper: its kind, game, turn or seat, and revision."""
     if isinstance(paper, Opening):
         return f"opening of game {paper.game}, seat {paper.seat}"
     kind = "withdrawal" if isinstance(paper, Withdrawal) else "receipt"

@@ -64,10 +64,10 @@ VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
 """The words by which a signed form is found in a letter."""
 
 _SHOWN: Final = Limits(message_bytes=64 << 20, message_lines=1_000_000)
-"""Wider than a server's: as UTF-8, what it took may have three times as many octets."""
+"""Wider than a server's limits: in UTF-8, an accepted text may have three times as many octets."""
 
 _UNCLEAR = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
-"""Characters that some programs take for the end of a line or of the text, and others for nothing, or for a blank."""
+"""Characters that some programs read as the end of a line or of the text, and others as a blank, or not at all."""
 
 
 class Letters:
@@ -76,11 +76,11 @@ class Letters:
     def __init__(self, papers: Mapping[str, bytes]) -> None:
         self.papers = papers
         self.used: set[str] = set()
-        """The papers that were read: a bundle holds no others."""
+        """The papers that the replay has read; in the end, a bundle must hold no others."""
         self._effects: set[tuple[object, ...]] = set()
-        """The effects of each letter so far."""
+        """The effects that letters had so far: none may have the same effect twice."""
         self._tokens: dict[str, tuple[bytes, str, str]] = {}
-        """The letter that each reply address let count, what that was about, and when it came."""
+        """For each used reply address, its letter, the letter's place and the time of receipt."""
 
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle."""
@@ -90,21 +90,22 @@ class Letters:
     def said(
         self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
-        """The form in a letter that asks for what is wanted, after checking that it is the player's.
+        """The form in a letter that makes the wanted request, after a check that the letter is the player's.
 
         Raises ValueError if it is not.
         """
+        # Setups and orders wait for their turn; a sentence takes effect when it comes.
         waited = not isinstance(paper, Sentence | None)
         reading = self._read(match, seat, signed, paper, waited=waited)
         self._judge_once(match, (wanted.request, wanted.turn), seat, signed, paper)
         if len(reading) > 1 and commands.row_of(wanted.request).alone:
             raise ValueError(f"holds more than its `{commands.row_of(wanted.request).name}`")
-        found = _that_ask(reading, match, wanted, seat, signed.evidence)
-        if not found:
-            raise ValueError(f"holds no `{_called(wanted)}` for this place")
+        forms = _matching(reading, match, wanted, seat, signed.evidence)
+        if not forms:
+            raise ValueError(f"holds no `{_name_of(wanted)}` for this place")
         if _withdraws(reading, match, wanted, seat):
-            raise ValueError(f"holds `{_called(wanted)}` and its own `clear`")
-        return next((form for form in found if _stood(form, match, seat, paper)), found[-1])
+            raise ValueError(f"holds `{_name_of(wanted)}` and its own `clear`")
+        return next((form for form in forms if _was_accepted(form, match, seat, paper)), forms[-1])
 
     def _judge_once(
         self, match: Match, what: tuple[object, ...], seat: int, signed: Signed, paper: Proving | None
@@ -112,12 +113,14 @@ class Letters:
         """Check that no letter has one effect twice, no reply address serves two letters, and dates are possible."""
         if fault := misdated(_opened(signed.raw), datetime.fromisoformat(signed.received)):
             raise ValueError(str(fault))
+        # The same letter with the same effect at the same place is a replay.
         turn = match.turn if match.phase == "playing" else 0
         rev = paper.rev if isinstance(paper, Withdrawal | Sentence) else 0
         effect = (signed.raw, *what, seat, match.game, turn, rev)
         if effect in self._effects:
             raise ValueError("this letter had this effect before")
         self._effects.add(effect)
+        # A reply address lets one letter count, at one place, received at one time.
         if signed.evidence:
             vouching = Evidence.read(signed.evidence.decode())
             if vouching.received != signed.received:
@@ -131,6 +134,7 @@ class Letters:
 
     def unused(self, match: Match, seat: int, signed: Signed, receipt: Receipt) -> None:
         """Check that orders sent in advance, or by a player who resigned, could not be played; raises ValueError."""
+        # First, the letter is this player's, and asks for what the receipt acknowledges.
         turn = DEFAULT if receipt.by_default else match.turn
         wanted = SignedForm(SubmitOrders(match=match.id), rev=receipt.rev, turn=turn)
         reading = self._read(match, seat, signed, receipt, waited=True, former=True)
@@ -138,20 +142,23 @@ class Letters:
             raise ValueError(f"its receipt names {receipt.player}")
         self._judge_once(match, ("unused", turn), seat, signed, receipt)
         if _withdraws(reading, match, wanted, seat):
-            raise ValueError(f"holds `{_called(wanted)}` and its own `clear`")
+            raise ValueError(f"holds `{_name_of(wanted)}` and its own `clear`")
+        # Orders for the turn that is due are judged when they come: only earlier ones can be found illegal now,
+        # except those of a player who resigned in this turn.
         if not receipt.by_default and match.left.get(seat) != match.turn:
             reading = [command for command in reading if _in_advance(command.form, match, signed.evidence)]
-        found = _that_ask(reading, match, wanted, seat, signed.evidence)
-        found = [form for form in found if _storable(form, match, seat)]
-        if not found:
-            raise ValueError(f"holds no `{_called(wanted)}` for this place that could be stored")
+        forms = _matching(reading, match, wanted, seat, signed.evidence)
+        forms = [form for form in forms if _storable(form, match, seat)]
+        if not forms:
+            raise ValueError(f"holds no `{_name_of(wanted)}` for this place that could be stored")
+        # Then a reason not to use them: the key no longer counts, the seat is not asked, or they are illegal.
         if not match.players[seat - 1].counts(receipt.level, receipt.key, match.prev):
             return
         assert match.position is not None
         if match.position.due.get(seat, 0) is not None:
             return
         try:
-            match.rules.order(match.position, seat, found[0].request.text)
+            match.rules.order(match.position, seat, forms[0].request.text)
         except Refused:
             return
         raise ValueError("these orders are legal, and were not used")
@@ -166,10 +173,10 @@ class Letters:
         waited: bool,
         former: bool = False,
     ) -> list[AnyCommand]:
-        """The commands of a letter, after checking that it is the player's; raises ValueError.
+        """The commands of a letter, after a check that it is the player's; raises ValueError.
 
         A letter that waited was judged when it came; one with immediate effect, by the keys of that moment.
-        `former` keys count if the question is why something no longer counts.
+        `former` keys count, too, to find out why a submission no longer counts.
         """
         player = match.players[seat - 1]
         if signed.evidence:
@@ -196,15 +203,15 @@ class Letters:
         if match.seq and vouching.match != match.id:  # a proposal answers a letter of no match
             raise ValueError("the evidence belongs to another match")
         try:
-            found = _opened(signed.raw)
+            letter = _opened(signed.raw)
         except Unreadable as error:
             raise ValueError(f"cannot be read: {error}") from error
-        sender = (found.sender or "").lower()
+        sender = (letter.sender or "").lower()
         if player.named is None or sender != player.named.address:
             raise ValueError(f"does not come from the mailbox of {player.name}")
-        if fault := vouched(found, vouching, match, waited=waited):
+        if fault := vouched(letter, vouching, match, waited=waited):
             raise ValueError(f"it is not vouched for: {fault}")
-        return vouching.key, found.text or ""
+        return vouching.key, letter.text or ""
 
     @staticmethod
     def _signed(match: Match, seat: int, letter: bytes, keys: Iterable[Mapping[str, str]]) -> tuple[str, str]:
@@ -233,35 +240,35 @@ class Letters:
 
 
 _IN_ITS_WORDS = (SubmitSetup, SubmitOrders, Sections)
-"""The requests whose words no entry holds, only their letter."""
+"""The requests whose words are in their letter, and in no entry."""
 
 
-def _that_ask(
+def _matching(
     reading: Sequence[AnyCommand], match: Match, wanted: SignedForm[Requested], seat: int, evidence: bytes
 ) -> list[SignedForm[Requested]]:
-    """The forms in a letter without fault that ask for what is wanted, each with its place completed."""
+    """The faultless forms in a letter that make the wanted request, each with its place completed."""
     forms = [command.form for command in reading if not command.faults]
     if isinstance(wanted.request, Accept):
         forms = [form for form in forms if _agrees(form, match, seat, evidence)]
         return cast("list[SignedForm[Requested]]", forms)
     if evidence:
         forms = [at_reply_address(form, match, seat) for form in forms]
-        # Where another form names its revision, the desk does not obey one that names none.
+        # Last, because the desk does not obey a form without a revision if another form names one.
         forms += [replace(form, rev=wanted.rev) for form in forms if form.rev is None]
-    found = [form for form in forms if _is_wanted(form, wanted)]
-    # What came back empty, it asks about: any other goes first.
-    found.sort(key=lambda form: isinstance(form.request, SubmitOrders) and form.request.untouched)
-    return cast("list[SignedForm[Requested]]", found)
+    matching = [form for form in forms if _is_wanted(form, wanted)]
+    # A form that came back untouched only asks a question: prefer any other.
+    matching.sort(key=lambda form: isinstance(form.request, SubmitOrders) and form.request.untouched)
+    return cast("list[SignedForm[Requested]]", matching)
 
 
 def _is_wanted(form: AnyForm, wanted: AnyForm) -> bool:
-    """True if a form asks for what is wanted, and names each part of its place."""
+    """True if a form makes the wanted request, and names each part of its place."""
     asked = form.request
     if isinstance(asked, _IN_ITS_WORDS):
         same = type(asked) is type(wanted.request) and asked.match == cast("InMatch", wanted.request).match
     else:
         same = asked == wanted.request
-    if isinstance(asked, Clear) and form.turn != wanted.turn:  # of a setup, which has none
+    if isinstance(asked, Clear) and form.turn != wanted.turn:  # the `clear` of a setup names no turn
         return False
     place = ((name, getattr(wanted, name)) for name in _PLACE)
     return same and all(value is None or getattr(form, name) == value for name, value in place)
@@ -270,8 +277,8 @@ def _is_wanted(form: AnyForm, wanted: AnyForm) -> bool:
 _PLACE = ("server", "player", "prev", "rev", "game", "turn")
 
 
-def _called(wanted: AnyForm) -> str:
-    """The command and words by which a fault names the wanted request."""
+def _name_of(wanted: AnyForm) -> str:
+    """The wanted request, as faults name it: its command, and its own words."""
     request = wanted.request
     if isinstance(request, Accept):
         return "agreed"
@@ -283,26 +290,27 @@ def _called(wanted: AnyForm) -> str:
     elif isinstance(request, Substitute):
         words += [request.name, "for", request.leaver, *filter(None, [request.hash])]
     elif not isinstance(request, _IN_ITS_WORDS):
-        said = (getattr(request, name) for name in request.__struct_fields__ if name != "match")
-        words += [str(value) for value in said if value]
+        values = (getattr(request, name) for name in request.__struct_fields__ if name != "match")
+        words += [str(value) for value in values if value]
     return " ".join(words)
 
 
 def _withdraws(reading: Sequence[AnyCommand], match: Match, wanted: AnyForm, seat: int) -> bool:
-    """True if a letter that brings a setup or orders withdraws them, too."""
+    """True if a letter both submits a setup or orders and withdraws them."""
     if not isinstance(wanted.request, SubmitSetup | SubmitOrders):
         return False
     cleared = SignedForm(Clear(match=match.id), game=wanted.game, turn=wanted.turn)
     forms = [command.form for command in reading if not command.faults]
-    # As others may read it: one that names no place is for what is due.
+    # Other readers may take a `clear` without a place to be for the present one.
     return any(_is_wanted(at_reply_address(form, match, seat), cleared) for form in forms)
 
 
-def _stood(form: AnyForm, match: Match, seat: int, paper: Proving | None) -> bool:
-    """True if the desk accepted this form in a letter that holds several: the refused ones count for nothing.
+def _was_accepted(form: AnyForm, match: Match, seat: int, paper: Proving | None) -> bool:
+    """True if the desk accepted this form in a letter that holds several: refused ones have no effect.
 
     Of forms with one revision, the desk accepts the first legal one; an opening itself says which setup it was.
     """
+    # A sentence or a withdrawal: the desk refuses it at a wrong place.
     if isinstance(paper, Sentence):
         return not misplaced(match, form, seat, None, **match.place)
     if isinstance(paper, Withdrawal):
@@ -310,6 +318,7 @@ def _stood(form: AnyForm, match: Match, seat: int, paper: Proving | None) -> boo
         return not misplaced(match, form, seat, None, in_advance=in_advance, **match.place_of(paper.turn))
     if not isinstance(form.request, SubmitSetup | SubmitOrders):
         return True
+    # A setup or orders: addressed to this place, under a head that this game's letters printed, and legal.
     if (form.server, form.player) != (match.server, match.name(seat)) or form.prev is None:
         return False
     if not (match.printed(form.prev) if isinstance(paper, Receipt) else form.prev == match.prev):
@@ -336,7 +345,7 @@ def _in_advance(form: AnyForm, match: Match, evidence: bytes) -> bool:
 
 
 def _storable(form: SignedForm[SubmitOrders], match: Match, seat: int) -> bool:
-    """True if the desk could have stored a form for the turn that is due now, or as default orders."""
+    """True if the desk could have stored a form in advance for the present turn, or as default orders."""
     if form.turn == DEFAULT and match.terms.miss != "default":
         return False
     if misplaced(match, form, seat, None, in_advance=True, turn=form.turn):
@@ -346,8 +355,8 @@ def _storable(form: SignedForm[SubmitOrders], match: Match, seat: int) -> bool:
 
 
 EARLY, LATE = timedelta(days=1), timedelta(days=10)
-"""How far the date that a letter bears may lie after its receipt, for clocks that are wrong; and before it: mail is
-tried for five days, and written before."""
+"""The most by which a letter's date may lie after its receipt, because clocks are wrong, and before it, because mail
+servers retry for five days, and the letter was written before that."""
 
 
 def misdated(letter: Letter, received: datetime) -> Phrase | None:
@@ -366,15 +375,15 @@ def misdated(letter: Letter, received: datetime) -> Phrase | None:
 
 
 def said(verdict: Verdict, read: Callable[[bytes], Letter] = read) -> str:
-    """The text that a signature covers, in its one form, read only from the signed bytes.
+    """The text that a signature covers, in its one normal form, read only from the signed bytes.
 
-    `read` reads those that are a MIME entity; raises `Unreadable` when they are a letter beyond the limits.
+    `read` parses signed bytes that are a MIME entity; raises `Unreadable` if that exceeds the limits.
     """
     return _one_form(verdict, read(verdict.signed) if verdict.entity else None)
 
 
 def _one_form(verdict: Verdict, entity: Letter | None) -> str:
-    """Decoded, as commands are read: line ends LF, blanks plain, nothing invisible, none at the ends of lines."""
+    """The text in its normal form: line ends LF, plain blanks, none at line ends, no invisible characters."""
     text = verdict.signed.decode("utf-8", "replace") if entity is None else entity.text or ""
     return "\n".join(line.rstrip() for line in commands.clean(text).split("\n"))
 
@@ -386,13 +395,13 @@ class Heard(msgspec.Struct, frozen=True):
     text: str
     """The text from which commands are read."""
     words: str = ""
-    """SHA-256 of what was signed, whatever its dress; empty where nothing is."""
+    """SHA-256 of the signed words, the same in any MIME encoding; empty if nothing is signed."""
 
 
 def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = read) -> Heard:
     """A judged letter as it counts; the verdict is `refused` if programs might read the signed bytes differently.
 
-    Only for receipt: letters accepted before are verified by the verdict.
+    Only for receipt: later, the verdict decides, so that no accepted letter becomes invalid.
     """
     if verdict.kind != "valid":
         return Heard(verdict, letter.text or "")
@@ -409,10 +418,10 @@ def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = re
 
 
 def shown(content: bytes, keys: Iterable[str], server: str) -> Heard:
-    """A signed text as the players who are shown it read it, with its signer's keys as public text.
+    """A signed text as the other players read it; `keys` are the signer's, as public text.
 
-    The server at receipt and the others' programs call this alike, over the same octets: no letter counts that the
-    others would read differently. Raises `BadKey`.
+    The server at receipt and the other players' programs both call this, over the same octets, so that no letter
+    counts that the others would read differently. Raises `BadKey`.
     """
     parsed = [_parsed(public) for public in keys]
     try:
@@ -428,7 +437,7 @@ def shown(content: bytes, keys: Iterable[str], server: str) -> Heard:
 
 def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
     """The reason why programs may read the signed bytes differently, if there is one."""
-    # A text signature of OpenPGP holds whether lines end in CR or LF (RFC 9580 5.2.1.2), in the headers, too.
+    # An OpenPGP text signature verifies with CR or LF as line ends (RFC 9580 5.2.1.2), also within headers.
     around = verdict.signed.decode("latin-1")
     text: str | None = ""
     try:
@@ -451,23 +460,23 @@ def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
 
 
 def words(text: str, files: Iterable[bytes] = ()) -> str:
-    """The hash by which the same words are recognised: of a text as `said` gives it, and of keys signed with it."""
+    """The hash by which to recognise the same words: of a text as `said` returns it, and of keys signed with it."""
     lines = [text.strip("\n"), *(sha256_hex(b" ".join(content.split())) for content in files)]
     return sha256_hex("\n".join(lines).encode("utf-8", "replace"))
 
 
 _opened = lru_cache(maxsize=4)(read)
-"""A letter of a bundle, which several questions are asked about one after the other."""
+"""A letter of a bundle, parsed once for the several checks in a row that need it."""
 
 
 @lru_cache(maxsize=256)
 def _parsed(public: str) -> Key:
-    """A key as the transcript lists it, cached from the previous letter; it counts."""
+    """A key as the transcript lists it, parsed once for all letters; pinned, so that it counts."""
     return replace(identity.parse_key(public), state="pinned")
 
 
 def signed_agreement(found: Bundle, seat: int) -> str:
-    """The text that a seat signed when it agreed, in a bundle that holds; nothing at level `mailbox`."""
+    """The text that a seat signed when it agreed, in a verified bundle; empty at level `mailbox`."""
     keys = found.entries[0].body["players"][str(seat)]["keys"]
     letter = found.papers[f"letters/agreed-seat-{seat}.eml"]
     server = str(found.entries[0].body["server"])
@@ -496,10 +505,10 @@ def _all_listed(keys: Iterable[Mapping[str, str]]) -> list[Key]:
 
 def _listed(key: Mapping[str, str]) -> Key:
     """A key as the transcript lists it; raises ValueError if its fingerprint names another key."""
-    found = _parsed(key["public"])
-    if (found.format, found.fingerprint) != (key["format"], key["fingerprint"]):
+    parsed = _parsed(key["public"])
+    if (parsed.format, parsed.fingerprint) != (key["format"], key["fingerprint"]):
         raise ValueError(f"the key {key['fingerprint']} is not the one that stands beside it")
-    return found
+    return parsed
 
 
 def _agrees(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
@@ -507,6 +516,7 @@ def _agrees(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
     asked = form.request
     if isinstance(asked, Accept):
         return asked == Accept(match=match.id, hash=match.rules_hash)
+    # The first seat agrees by its own proposal, whose place a reply address may complete.
     place = (match.server, match.name(seat))
     if not isinstance(asked, Propose) or seat != 1:
         return False
@@ -514,6 +524,7 @@ def _agrees(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
         evidence and form.server in {None, match.server} and form.player in {None, match.name(seat)}
     ):
         return False
+    # Then its seats, the named players (addresses are invited, and may register any name), and all its terms.
     terms, lines = match.terms, {key: text for key, text in asked.options.items() if key != "seats"}
     wanted = asked.options.get("seats", str(min(match.rules.seats))).strip()
     if not wanted.isdecimal() or len(terms.players) != max(len(asked.players) + 1, int(wanted)):
@@ -525,8 +536,8 @@ def _agrees(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
         proposed = Terms.propose(asked.rules, lines, terms.players, terms.settling)
     except Refused:
         return False
-    # Which rulings are the newest was for the server to know, where the letter names none. Matches from before there
-    # was the choice have clocks that stand.
+    # If the letter names no edition, the server chose the newest of its day. In matches that are older than the
+    # option `unreachable`, clocks stand.
     edition = proposed.edition if "rules" in lines else terms.edition
     stands = "unreachable" not in lines and terms.unreachable == "stands"
     return replace(proposed, edition=edition, unreachable="stands" if stands else proposed.unreachable) == terms

@@ -1,8 +1,8 @@
 """The proof: checks a bundle from its first byte to its last, without a server and without a network.
 
 It checks the chain, the server's signatures, every letter's signature and every commitment, and makes every entry
-again from the letters and the rules. What a letter says, and whether that is what its entry tells, is decided in
-`signed_letters`. Implements protocol.md, "Transcript".
+again from the letters and the rules. `signed_letters` decides whether a letter says what its entry records.
+Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["Check", "Ordered", "Proved", "verify"]
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One check: whether it holds, and what was found; the entry and the file that it is about."""
+    """One check: its subject and result, and the entry and the file that it is about."""
 
     holds: bool
     what: str
@@ -41,11 +41,11 @@ class Check(msgspec.Struct, frozen=True):
     seq: int | None = None
     path: str | None = None
     orders: tuple[Ordered, ...] = ()
-    """The orders of an entry `turn`: who gave them, and how that is known."""
+    """The orders of an entry `turn`, each with its player and the evidence for that."""
 
 
 class Proved(msgspec.Struct):
-    """The results of a verification, for later use: filled while its checks are made."""
+    """The results of a verification, for later use; `verify` fills it during its checks."""
 
     bundle: Bundle | None = None
     match: Match | None = None
@@ -61,8 +61,8 @@ def verify(
 ) -> Iterator[Check]:
     """Check a bundle; yields each check, and none after the first that fails.
 
-    `server_key` (64 hex digits) is the server's known key; without it, the bundle's own word is taken
-    for it, and said. `proved` is filled with what was proved.
+    `server_key` (64 hex digits) is the server's known key; without it, the key that the bundle itself names is
+    used, and the check says so. `proved` gets the results.
     """
     for check in _checks(content, reader, server_key, proved or Proved(telling=False)):
         if (check.what + check.found).isprintable():
@@ -154,9 +154,9 @@ def _walk(found: Bundle, reader: type[Letters], proved: Proved) -> Iterator[Chec
 
 
 def _revealed(found: Bundle) -> int:
-    """The number of entries that can be checked in full: up to the game that has begun and is not revealed yet.
+    """The number of entries that can be checked in full: those before a game that is not revealed yet.
 
-    In a sealed match, all: its bundles hold the papers of a game that runs.
+    In a sealed match, all entries: its bundles hold the papers even of a running game.
     """
     if found.entries[0].body["terms"].get("sealed"):
         return len(found.entries)
@@ -194,7 +194,8 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
                 named.update(_letter(found, path))
             except ValueError as error:
                 raise TranscriptError(until + 1, path, f"cannot be read: {error}") from error
-    for path in sorted(rest, key=lambda path: (path.startswith("letters/"), path)):  # letters hang on the others
+    # Letters last: a fault in the paper that names a letter is reported first.
+    for path in sorted(rest, key=lambda path: (path.startswith("letters/"), path)):
         if sha256_hex(found.papers[path]) != named.get(path):
             raise TranscriptError(until + 1, path, "is not what the transcript names")
     return Check(True, f"game {game}", "not revealed yet: its chain holds, its secrets can be checked after its end")

@@ -1,7 +1,7 @@
-"""Wiring and tasks: what runs when the server runs, how it starts, and how it stops.
+"""The daemon: starts and stops the parts of a server, and wires them together.
 
-Here live the opening of keys, store and listeners, and the tasks of intake and delivery with what wakes them and the
-desk. No logic: the desk decides what becomes of a letter; `smtp` takes letters in and sends them.
+It opens keys, store and listeners, runs the tasks of intake and delivery, and wakes them and the desk. No logic: the
+desk decides what becomes of a letter; `smtp` takes letters in and sends them.
 The desk works in a separate process (`pbem.server.desk_process`), and takes no time from the intake. Intake
 and delivery call the store in a thread, because a commit may have to wait until the desk's is done,
 and the loop must not wait with it.
@@ -78,11 +78,11 @@ if TYPE_CHECKING:
     from pbem.store.own_keys import OwnKeys
 
 QUICK = 0.005  # seconds: a commit that takes no longer may keep the event loop
-TOGETHER = 64  # letters in one commit: so long nobody waits for the others' sealing
+TOGETHER = 64  # the most letters in one commit: with more, each would wait long for the others to be sealed
 TOO_MANY_TODAY = "450 4.7.1 too many letters from your network, come again tomorrow"
-IN_DOUBT = (4, 64)  # letters beyond that limit that may wait to be looked at, of each network and in all
-RENEW = 0.75  # seconds, about: how often a server that shares its store says that it lives, and looks around
-LAST_MOMENTS = 10.0  # seconds for a desk to end whose daemon is dead
+IN_DOUBT = (4, 64)  # letters beyond that limit that may wait for examination, from each network and in all
+RENEW = 0.75  # seconds, roughly, between two signs of life of a server that shares its store
+LAST_MOMENTS = 10.0  # seconds for the desk of a dead daemon to end
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -105,7 +105,7 @@ class StartError(Exception):
 
 @dataclass(eq=False)
 class Daemon:
-    """One running server. Raises `StartError` from `run`; time, randomness and the desk are handed in."""
+    """One running server. `run` raises `StartError`; time, randomness and the desk are arguments, for tests."""
 
     config: Config
     _: KW_ONLY
@@ -155,7 +155,7 @@ class Daemon:
         self._stop.set()
 
     def wake(self) -> None:
-        """Let the desk look at its inbox and its clock now."""
+        """Make the desk look at its inbox and its clock now."""
         if self._desk is not None:
             self._desk.wake()
 
@@ -168,7 +168,7 @@ class Daemon:
             self._begin()
         elif isinstance(config.store, Path):
             self._lock = stack.enter_context(await self._locked(config.store))
-        # What can be wrong with a start is found before anything is written.
+        # Steps that can fail for lack of a password, key or port come before anything is written.
         secret = _password(config)
         open_composer(config, 1)
         intake = self._intake()
@@ -177,58 +177,74 @@ class Daemon:
         metrics = await self._give_figures(places, stack)
         self._flood = Flood(asyncio.get_running_loop().time)
         if Role.DESK in self.roles:
-            supplies = Supplies(
-                config,
-                self.now,
-                self.random,
-                self.desk,
-                self.reader,
-                self.points,
-                self._name,
-                self.disk,
-                self.longest_wait,
-            )
-            self._desk = self.place(supplies, self._wake_others)
+            self._desk = self._make_desk()
             stack.push_async_callback(self._desk.close)
         keys = self._open_store(stack, new=not known)
         outbox = Outbox(self._post_base, keys.vault, self._name)
-        if self._name:
-            # A connection of its own: nobody is to be held dead because letters wait for a lock.
-            self._life_base = stack.enter_context(Database(config.store, disk=self.disk))
-            self._owners = Owners(self._life_base)
-            stack.callback(self._leave)
-            self._renew()
-            log.info("store open")
-        else:
-            # What the last process was sending when it ended, nobody sends now: we hold the lock.
-            log.info("store open", sendings=outbox.release_all())
-        from pbem.desk.admission import DeskAdmission
-
-        # The examiner of letters beyond a network's limit, on a separate connection.
-        examiner = DeskAdmission(config, self._door_base, keys.vault, self.reader)
-        self._admission = stack.enter_context(closing(examiner))
-        # Entered last, left first: what still runs in a thread ends before its connection is closed.
+        self._release_others(outbox, stack)
+        self._open_admission(keys, stack)
+        # Entered last, left first: calls in a thread end before their connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._admission_thread.shutdown)
         if self._desk is not None:
             await self._desk.open(self._lock.files if self._lock else [])
         means = Means(self.now, self._post, self.wake, self.longest_wait)
-        deliverer = Deliverer(
+        deliverer = self._deliverer(outbox, means, secret)
+        # Letters and questions come in only once everything that they need is open.
+        await intake.open()
+        if metrics:
+            await metrics.open()
+        await self._work(deliverer, self._askers(means), intake, places)
+
+    def _make_desk(self) -> DeskPlace:
+        """The place of the desk, to be opened later."""
+        supplies = Supplies(
+            self.config,
+            self.now,
+            self.random,
+            self.desk,
+            self.reader,
+            self.points,
+            self._name,
+            self.disk,
+            self.longest_wait,
+        )
+        return self.place(supplies, self._wake_others)
+
+    def _release_others(self, outbox: Outbox, stack: AsyncExitStack) -> None:
+        """Release letters that dead servers had leased; in a shared store, also report that this one lives."""
+        if self._name:
+            # A separate connection: letters that wait for a lock must not make this server look dead.
+            self._life_base = stack.enter_context(Database(self.config.store, disk=self.disk))
+            self._owners = Owners(self._life_base)
+            stack.callback(self._leave)
+            self._renew()
+            log.info("store open")
+        else:
+            # We hold the lock, so the process that leased letters has ended.
+            log.info("store open", sendings=outbox.release_all())
+
+    def _open_admission(self, keys: OwnKeys, stack: AsyncExitStack) -> None:
+        """Open the examiner of letters beyond a network's limit, on a separate connection."""
+        from pbem.desk.admission import DeskAdmission
+
+        examiner = DeskAdmission(self.config, self._door_base, keys.vault, self.reader)
+        self._admission = stack.enter_context(closing(examiner))
+
+    def _deliverer(self, outbox: Outbox, means: Means, password: str) -> Deliverer:
+        config = self.config
+        return Deliverer(
             outbox,
-            self.transport or _transport(config, secret),
+            self.transport or _transport(config, password),
             config.delivery,
             means,
             address=config.mail_address,
             delimiter=config.delimiter if config.return_paths else None,
             points=self.points,
         )
-        await intake.open()
-        if metrics:
-            await metrics.open()
-        await self._work(deliverer, self._askers(means), intake, places)
 
     async def _locked(self, store: Path) -> Lock:
-        """The lock of the store; if its daemon is dead but the desk is not yet, the lock is free in a moment."""
+        """The lock of the store; waits for it while the desk of a dead daemon still holds it."""
         clock = asyncio.get_running_loop().time
         end = clock() + LAST_MOMENTS
         while True:
@@ -257,14 +273,15 @@ class Daemon:
         """Open the store with its keys; if there is none, make it and keys for it."""
         config = self.config
         files = (config.store_key, config.signing_key)
-        found: list[OwnKeys] = []
+        loaded: list[OwnKeys] = []
 
+        # Before the first write: a wrong or older store must stay as it is.
         def approve(database: Database) -> None:
             if not new and database.engine.version == 0 and any(path.exists() for path in files):
                 raise StartError(f'{config.store} is empty, and was not: see docs/operating.md, "The store is lost"')
             if own_keys.begun(database):
-                found.append(own_keys.load(*files, self.random))
-                own_keys.check(database, found[0])
+                loaded.append(own_keys.load(*files, self.random))
+                own_keys.check(database, loaded[0])
                 own_keys.check_name(database, config.server)
                 database.engine.check_high_water()
 
@@ -277,11 +294,11 @@ class Daemon:
             log.warning("the store's log stays as it is: somebody reads the store")
         if new and self._lock:
             self._lock.cover()
-        keys = found[0] if found else own_keys.make(*files, self.random, disk)
+        keys = loaded[0] if loaded else own_keys.make(*files, self.random, disk)
         own_keys.note(first, keys)
-        # The intake's own connection: a commit may be made on the event loop, while the post works in its thread.
+        # A connection for the intake: it may commit on the event loop while delivery works in its thread.
         doorstep = stack.enter_context(Database(config.store, points=self.points, disk=disk))
-        doorstep.engine.leave_log()  # somebody waits for it
+        doorstep.engine.leave_log()  # an SMTP client waits for this connection
         self._inbox = Inbox(doorstep, keys.vault)
         self._door_base = stack.enter_context(Database(config.store, points=self.points, disk=disk))
         return keys
@@ -300,7 +317,7 @@ class Daemon:
             self.wake()
             self._wake_others()
 
-        # From the operator's commands; a process that does not know it is not ended by it.
+        # The operator's commands send SIGCONT, because it does not end a process that has no handler for it.
         loop.add_signal_handler(signal.SIGCONT, look)
         tasks: list[asyncio.Task[object]] = []
         try:
@@ -315,7 +332,7 @@ class Daemon:
             await asyncio.wait([*tasks, stopped], return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
             log.info("stopping")
-            with contextlib.suppress(OSError):  # there may be no descriptor to say it by; it stops all the same
+            with contextlib.suppress(OSError):  # without a free descriptor, stop all the same
                 systemd.notify(self.environment, "STOPPING=1")
         finally:
             self.stop()
@@ -334,19 +351,19 @@ class Daemon:
 
     def _bringers(self, intake: Intake) -> dict[str, _Running]:
         """The sources of letters beside the listeners, by name: the mailbox and the house, if there are any."""
-        found: dict[str, _Running | None] = {
+        sources: dict[str, _Running | None] = {
             "mailbox": self._fetcher(intake) if self.config.mailbox and Role.INTAKE in self.roles else None,
             "house": self._house(),
         }
-        return {name: one for name, one in found.items() if one is not None}
+        return {name: source for name, source in sources.items() if source is not None}
 
     def _workers(self, deliverer: Deliverer, askers: Mapping[str, Asking[Any]]) -> dict[str, _Running]:
-        """The desk, and what sends and asks, as far as this server has these roles, by their names."""
+        """The desk, the deliverer and the askers, by name, as far as this server has these roles."""
         desk: dict[str, _Running] = {"desk": self._desk} if self._desk is not None else {}
         return desk | ({"delivery": deliverer, **askers} if Role.POST in self.roles else {})
 
     async def _watch(self) -> None:
-        """Look from time to time, and at the end, where the store is, and how far it has come."""
+        """Check, from time to time and at the end, that the store is in place, and note its high water."""
         while (in_place := self._post_base.engine.in_place()) and not self._stop.is_set():
             await self._note_high_water()
             await is_set_within(self._stop, self.longest_wait)
@@ -359,7 +376,7 @@ class Daemon:
             )
 
     async def _note_high_water(self) -> None:
-        """Note how far a store in a file has come; a disk without room changes nothing else."""
+        """Note the high water of a store in a file; a full disk is only logged."""
         try:
             await self._post(self._post_base.engine.note_high_water)
         except (StoreError, OSError) as error:
@@ -383,7 +400,7 @@ class Daemon:
         return places
 
     async def _give_figures(self, places: list[IntakePlace], stack: AsyncExitStack) -> Metrics | None:
-        """Listen for whoever wants the figures, if the operator wants that; they are given once all is open."""
+        """Listen for requests for metrics, if the operator configured that; the answers begin once all is open."""
         place = self.config.metrics.listen
         if not place:
             return None
@@ -398,13 +415,13 @@ class Daemon:
         return metrics
 
     def _wake_others(self) -> None:
-        """Wake delivery and DNS: there may be letters to send, and names to look up."""
+        """Wake the deliverer and the askers: there may be letters to send, and names to look up."""
         for other in self._others:
             other.set()
 
     async def _share(self) -> None:
-        """Keep reporting that this server lives; look for what others left, and for what came in elsewhere."""
-        # Not all servers at once.
+        """Keep reporting that this server lives; take over letters from dead servers and from other intakes."""
+        # At a random moment, so that servers do not come all at once.
         while not await is_set_within(self._stop, RENEW * (0.75 + self.random(1)[0] / 512)):
             try:
                 given_back = await asyncio.to_thread(self._renew)
@@ -417,7 +434,7 @@ class Daemon:
             self._wake_others()
 
     def _renew(self) -> int:
-        """Report that this server lives; returns how many letters of dead servers are to be sent again."""
+        """Report that this server lives; returns the number of letters released from dead servers."""
         now = self._life_base.engine.time(self.now())
         with self._life_base.transaction():
             self._owners.renew(self._name, self.roles, now)
@@ -454,7 +471,7 @@ class Daemon:
         return intake
 
     def _fetcher(self, intake: Intake) -> Fetcher:
-        """The fetcher of the mailbox's letters, which are kept like all others."""
+        """The fetcher of the mailbox's letters, which are stored like all others."""
         config = self.config
 
         async def keep(raw: bytes) -> None:
@@ -479,15 +496,16 @@ class Daemon:
         return HouseProgram(self.house(file), Path(file).parent, self.environment) if file else None
 
     def _askers(self, means: Means) -> dict[str, Asking[Any]]:
-        """The askers by what they ask: the DNS, and those witnesses that are asked by HTTP, if any are."""
-        urls = {one.key.name: one.address for one in self.config.witness.cosigners if one.by_http}
+        """The askers by their names: of the DNS, and of those witnesses that answer by HTTP, if any do."""
+        cosigners = self.config.witness.cosigners
+        urls = {cosigner.key.name: cosigner.address for cosigner in cosigners if cosigner.by_http}
         askers: dict[str, Asking[Any]] = {"dns": Asker(Lookups(self._post_base), self.resolve, means)}
         if urls:
             askers["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means)
         return askers
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:
-        """Store letters that arrived together; returns which, because some may exceed their network's limit today."""
+        """Store letters that arrived together; returns False for each that exceeds its network's limit today."""
         if not self._post_base.engine.in_place():
             self.stop()
             raise StoreError("the store is not where it was opened")
@@ -498,18 +516,19 @@ class Daemon:
         clock = asyncio.get_running_loop().time
         began = clock()
         try:
-            # To hand a commit to a thread and back costs more than a quick disk's fsync.
+            # Switching to a thread and back costs more than a quick disk's fsync.
             if not self._quick:
                 raise BusyError
             rows = self._inbox.put_all(letters, self.now, a_day, wait=False)
         except BusyError:
             rows = await self._post(self._inbox.put_all, letters, self.now, a_day)
-        self._quick = not self._name and clock() - began < QUICK  # a network may be slow at any moment
+        # Never for a shared store, because a network may be slow at any moment.
+        self._quick = not self._name and clock() - began < QUICK
         self._came(len(letters))
         return [row is not None for row in rows]
 
     def _came(self, letters: int) -> None:
-        """Letters came in: let the desk look, and rest more than it works while many come."""
+        """Wake the desk for new letters; during a flood, make it rest more than it works."""
         if self._desk is not None and self._flood.is_on(letters):
             self._desk.ease()
         self.wake()
@@ -537,7 +556,7 @@ class Daemon:
 
 
 def write_ready(path: Path, places: Sequence[IntakePlace]) -> None:
-    """Write the bound places as JSON, whole or not at all, because a waiting program may read the file at once."""
+    """Write the bound places as JSON, atomically, because a waiting program may read the file at once."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(json.dumps({place.protocol: _described(place) for place in places}) + "\n", "utf-8")
     draft.replace(path)

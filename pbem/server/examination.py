@@ -162,7 +162,7 @@ def _database(address: PostgresqlAddress) -> Diagnosis:
     except StoreError as error:
         return Diagnosis(False, "store", str(error))
     except ImportError:
-        return Diagnosis(False, "store", "psycopg is not installed: pip install pbem[postgresql]")
+        return Diagnosis(False, "store", "psycopg is not installed: install pbem as pbem[postgresql]")
     return Diagnosis(
         True,
         "store",
@@ -330,7 +330,7 @@ def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Diagnosi
 
 
 def undone(database: Database, now: datetime) -> list[str]:
-    """Which roles none of the servers on a store has, and what that means."""
+    """The roles that no server on a store has, each with the consequence."""
     done = roles_at_work(database, now)
     missing = [role for role in Role if done is not None and role not in done]
     return [f"no server has the role {role}: {UNDONE[role]}" for role in missing]

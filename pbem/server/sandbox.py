@@ -1,8 +1,8 @@
-"""The sandbox: letters, signatures and keys of strangers are taken apart in a separate process.
+"""The sandbox: a separate process parses the letters, signatures and keys of strangers.
 
-Here lives the `Reader` that hands the bytes to a worker with a deadline, a budget of work and a memory limit, and
-starts another when it dies. A worker has no store, no keys and no network; what it sends back is decoded by type,
-so that only plain letters, verdicts and commands can result. `pbem.desk.reading` has what a worker does.
+Here lives the `Reader` that sends the bytes to a worker with a deadline, a budget of work and a memory limit, and
+starts another when it dies. A worker has no store, no keys and no network; its answers are decoded by type, so that
+only plain letters, verdicts and commands can result. `pbem.desk.reading` holds the worker's task.
 Implements reliability.md, "Ground facts" (parsing in a child process with a deadline and a memory limit), case 16.
 
 We frame messages ourselves: the frames of `multiprocessing.connection` have no deadline once their first octet came
@@ -82,9 +82,9 @@ class _Batch:
 
     @property
     def next(self) -> bytes | None:
-        """The next request to send, if its worker's socket has room for it.
+        """The next request to send, if the worker's socket has room for it.
 
-        Sending to a blocked worker must not keep us from listening to it.
+        Otherwise sending could block while the worker itself waits for us to read its answer.
         """
         if self.sent == len(self.frames):
             return None
@@ -97,7 +97,7 @@ class _Batch:
         self.replies.append(reply)
 
     def lost(self) -> None:
-        """Forget what was sent ahead: it was lost with the worker."""
+        """Mark the requests without an answer as not sent: they were lost with the worker."""
         self.sent, self.in_socket = len(self.replies), 0
 
 
@@ -107,8 +107,8 @@ class Worker:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._deadline = limits.reading.total_seconds()
-        # Each nested part is sent along with the whole that it is cut from. Its text is there decoded, as what was
-        # signed, as others read that, and in pieces, keys among them, with up to three octets for each of its own.
+        # The longest honest answer. It repeats each nested part besides the whole that contains it, and each text:
+        # decoded, as signed, as other programs read it, and in pieces, with up to three octets for each one.
         self._most = (2 * (limits.depth + 2) + 48) * limits.message_bytes + 2**20
         self._decoder: msgspec.msgpack.Decoder[_Reply] = msgspec.msgpack.Decoder(_Reply, dec_hook=_phrase)
         self._process: subprocess.Popen[bytes] | None = None
@@ -131,7 +131,7 @@ class Worker:
         self._started = True
 
     def ask(self, questions: Sequence[Question]) -> None:
-        """Send questions to the worker, as many as its socket takes; it reads whatever we do meanwhile."""
+        """Send questions to the worker, as many as its socket takes; it works while the caller does other things."""
         with contextlib.suppress(ReaderError):
             self._complete(self._asked)
         self._asked = _Batch(questions)
@@ -142,7 +142,10 @@ class Worker:
                 self._asked.lost()
 
     def found(self) -> list[Findings | ReaderError]:
-        """The worker's findings; it already has the next letter while it reads one. Raises `ReaderError`."""
+        """Wait for the worker's findings about all questions; raises `ReaderError`.
+
+        The worker always has the next letter in its socket while it reads one.
+        """
         batch, self._asked = self._asked, _Batch([])
         self._complete(batch)
         return batch.replies
@@ -165,7 +168,7 @@ class Worker:
                         stdout=subprocess.DEVNULL,
                         stderr=subprocess.DEVNULL,  # a library's last words may quote the letter
                         cwd="/",
-                        env={"LC_ALL": "C.UTF-8"},  # what our own environment holds is none of its business
+                        env={"LC_ALL": "C.UTF-8"},  # our own environment may hold secrets
                     )
             except OSError as error:
                 raise ReaderError(f"the reader cannot be started: {error.strerror}") from error
@@ -252,7 +255,7 @@ class Worker:
         return data
 
     def _failed(self, what: str) -> ReaderError:
-        """End the worker, start another for the next letters, and say what happened to this one."""
+        """End the worker, start another for the next letters, and return the error about this one."""
         started = self._started
         self._end(what)
         if started:
@@ -261,7 +264,7 @@ class Worker:
 
 
 def work() -> None:
-    """A worker's whole life: frames in, frames out, until the daemon hangs up."""
+    """Run a worker: frames in, frames out, until the daemon hangs up."""
     limits = msgspec.json.decode(sys.argv[1], type=Limits, dec_hook=lambda _, value: Duration(seconds=value))
     _confine(limits.reading_bytes)
     decoder = msgspec.msgpack.Decoder(Question)
@@ -269,9 +272,9 @@ def work() -> None:
         _send(daemon, _Ready())
         while len(head := incoming.read(LENGTH)) == LENGTH:
             question = decoder.decode(incoming.read(int.from_bytes(head, "big")))
-            # By its default SIGALRM ends the process, whatever code is running: even when nobody waits any more.
+            # Without a handler, SIGALRM ends the process in any code, even if the daemon was killed meanwhile.
             signal.setitimer(signal.ITIMER_REAL, limits.reading.total_seconds() + ALARM)
-            # So does SIGPROF when so much work was done: on a busy machine a letter takes longer, not more work.
+            # SIGPROF ends it after too much processor time: on a busy machine, a letter takes longer, not more work.
             signal.setitimer(signal.ITIMER_PROF, limits.reading_processor.total_seconds())
             reply = _answer(question, limits)
             for timer in (signal.ITIMER_REAL, signal.ITIMER_PROF):
@@ -283,7 +286,7 @@ def _answer(question: Question, limits: Limits) -> Findings | _Broken:
     try:
         return find(question, limits)
     except MemoryError:
-        raise  # whatever is left of this process is not to be trusted with another letter
+        raise  # a process that ran out of memory must not read another letter
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         return _Broken(type(error).__name__, [f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in frames[-8:]])

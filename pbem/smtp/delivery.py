@@ -1,10 +1,11 @@
-"""Sending the outbox to the smarthost, with retries, in exactly the bytes that were stored.
+"""Delivery: sends the outbox to the smarthost, with retries, in exactly the bytes that were stored.
 
-Here live the connections to the smarthost, the judgement of its replies (again later, or never), the schedule of
-retries, and the task that keeps a few letters under way, over connections that it reuses. Every letter has its own
-return path (VERP), unless a provider lets only the account send. Nothing is composed or changed here.
-One call to the store serves many letters: the outcome of some, and the next ones, in one commit. Calls go through
-`run`, because they may wait for the disk; time is handed in.
+Here live the connections to the smarthost, the judgement of its replies (temporary or permanent), the schedule of
+retries, and the task that sends several letters at once, over connections that it reuses. Every letter has its own
+return path (VERP), unless a provider accepts only the account's address. Nothing is composed or changed here.
+
+One call to the store serves many letters: it records outcomes, and leases the next letters, in one commit. Calls go
+through `run`, because they may wait for the disk; time is an argument.
 Implements reliability.md, promise 3 and cases 27 and 29; RFC 5321 4.5.4.1.
 """
 
@@ -39,15 +40,15 @@ if TYPE_CHECKING:
     from pbem.store.outbox import Outbox, OutboxRow
 
 REPLY = 500  # characters of a reply that are kept
-LONGEST_WAIT = 60.0  # seconds; how long a step of the system clock can go unnoticed
-TROUBLE_WAIT = 5.0  # seconds before the store is asked again after it had trouble
-PATIENCE = 10.0  # seconds that letters under way get to finish when the daemon stops
+LONGEST_WAIT = 60.0  # seconds, after which a step of the system clock is noticed
+TROUBLE_WAIT = 5.0  # seconds until the next call to a store that had trouble
+PATIENCE = 10.0  # seconds for letters under way to finish when the daemon stops
 AUTHENTICATION = range(530, 540)  # RFC 4954 6: about our account, not about the letter
 LETTERS_PER_CONNECTION = 50  # many servers end a connection after 100
-KEPT = 2.0  # seconds that a connection is kept for the next letter, as Postfix does
-SOON = 0.02  # seconds that what came of a letter may wait for others to be noted together
+KEPT = 2.0  # seconds that a connection stays open for the next letter, as in Postfix
+SOON = 0.02  # seconds that an outcome may wait, to be recorded together with others
 DAY = timedelta(days=1)
-LETTERS_AHEAD = 16  # in hand for each connection; as many may be sent and not yet noted
+LETTERS_AHEAD = 16  # leased letters per connection, and as many more whose outcome is not recorded yet
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -62,7 +63,7 @@ class Run(Protocol):
 
 
 class Means(msgspec.Struct, frozen=True):
-    """The means of a task that asks or sends: the time, the calls to the store, and a call on answers."""
+    """The services for a task that asks or sends: the time, calls to the store, and a callback on outcomes."""
 
     now: Callable[[], datetime]
     run: Run
@@ -77,19 +78,19 @@ class Transport(Protocol):
         """Send one letter and return the reply; raises `Permanent` or `Temporary`."""
 
     async def rest(self) -> None:
-        """Nothing will be sent for a while: drop connections kept for the next letter."""
+        """Close idle connections, because nothing will be sent for a while."""
 
 
 class Permanent(Exception):
-    """The letter will never be taken; the text is the reply."""
+    """The letter was refused for good; the text is the reply."""
 
 
 class Temporary(Exception):
-    """The letter was not taken this time; the text is the reply or the error."""
+    """The letter was not accepted this time; the text is the reply or the error."""
 
 
 class _Ended(Exception):
-    """A kept connection no longer takes letters."""
+    """An idle connection was closed by the smarthost meanwhile."""
 
 
 @dataclass(eq=False)
@@ -109,7 +110,7 @@ class Smarthost:
     async def send(self, sender: str, recipient: str, raw: bytes) -> str:
         """Send one letter and return the reply; raises `Permanent` or `Temporary`."""
         if not ADDRESS.fullmatch(recipient):
-            # Nobody else is to be written to, and nothing but an address goes into a command.
+            # Any other text could add recipients or commands to the session.
             raise Permanent("not sent: no plain address")
         kept = self._idle.pop() if self._idle else None
         try:
@@ -121,19 +122,19 @@ class Smarthost:
         except aiosmtplib.SMTPResponseException as error:
             raise _judged(error) from None
         except (aiosmtplib.SMTPException, OSError) as error:
-            # Nobody knows whether the letter arrived when the connection broke after the final dot:
-            # the same bytes and Message-ID go out again, and the receiver can tell.
+            # If the connection broke after the final dot, the letter may have arrived. We send the same bytes with
+            # the same Message-ID again, by which the receiver can recognise the copy.
             raise Temporary(_printable(f"{type(error).__name__}: {error}")) from None
 
     async def rest(self) -> None:
-        """Say goodbye on all connections that are not in use."""
+        """Close all idle connections with QUIT."""
         while self._idle:
             await self._idle.pop().end()
 
     async def _carry(self, line: SmtpClient, sender: str, recipient: str, raw: bytes) -> str:
-        """Send a letter over a connection, which is kept for the next if it may be.
+        """Send a letter over a connection, and keep that for the next letter if possible.
 
-        Raises `_Ended` if it was kept and has ended meanwhile.
+        Raises `_Ended` if it is an idle connection that has ended meanwhile.
         """
         kept = line.letters > 0
         usable = False
@@ -143,8 +144,10 @@ class Smarthost:
             reply = await line.send(sender, recipient, raw)
             usable = True
         except (aiosmtplib.SMTPException, OSError) as error:
+            # The smarthost closed it before this letter began: a new connection may work.
             if kept and not line.begun:
                 raise _Ended from error
+            # A refused letter does not spoil the connection for the next.
             usable = isinstance(error, RefusedBySmtp) and line.begun and await line.reset()
             raise
         finally:
@@ -172,7 +175,7 @@ class Smarthost:
 
 @dataclass(eq=False)
 class Deliverer:
-    """The task that empties the outbox; `wake` is set when new letters were put into it."""
+    """The task that empties the outbox; set `wake` when it gets new letters."""
 
     outbox: Outbox
     transport: Transport
@@ -190,12 +193,12 @@ class Deliverer:
         self._outcomes: list[tuple[OutboxRow, Sent]] = []
         """The outcomes of letters, not yet on disk."""
         self._oldest_outcome = 0.0
-        """The time of the oldest of them, by the event loop's clock."""
+        """The time of the oldest outcome, by the event loop's clock."""
         self._senders: set[asyncio.Task[None]] = set()
         self._under_way: set[int] = set()
-        """The letters that the senders have."""
+        """The letters that senders are sending."""
         self._in_doubt = False
-        """True if the store may have given letters that never came here."""
+        """True if the store may have leased letters to us whose rows we never received."""
         self._stopping = False
 
     async def work(self) -> None:
@@ -217,22 +220,22 @@ class Deliverer:
         await self._finish()
 
     def stop(self) -> None:
-        """Begin no further letter, and let `work` come to its end."""
+        """Start no further letter, and let `work` finish."""
         self._stopping = True
         self.wake.set()
 
     def envelope_sender(self, row: OutboxRow) -> str:
-        """The sender to which a bounce comes back (VERP): nobody can guess it, and it shows no number."""
+        """The envelope sender, to which a bounce comes back (VERP); nobody can guess it, and it reveals no number."""
         if self.delimiter is None:
             return self.address
         local, _, domain = self.address.rpartition("@")
         return f"{local}{self.delimiter}{RETURN_PATH}{row.token}@{domain}"
 
     def _idle_time(self) -> float:
-        """The seconds for which the store need not be called; 0 if it is time now.
+        """The seconds until the next call to the store; 0 if it is due now.
 
-        Half of the letters in hand are enough to go on, while the outcome of the other half is recorded at once.
-        But if letters take long, each outcome is put on disk soon: until then, a crash would send the letter again.
+        Senders work on the second half of the leased letters while one call records the outcomes of the first half.
+        If letters take long, each outcome is recorded soon: until then, a crash would send the letter again.
         """
         if len(self._leased) <= self._ahead // 2:
             return 0.0 if self._outcomes or not self._leased else self.means.longest_wait
@@ -241,16 +244,18 @@ class Deliverer:
         return max(self._oldest_outcome + SOON - asyncio.get_running_loop().time(), 0.0)
 
     async def _exchange(self) -> float:
-        """Put outcomes on disk, and lease more letters in the same call; returns how long to wait for more."""
+        """Record outcomes, and lease more letters in the same call; returns the seconds until the next is due."""
         outcomes, self._outcomes = self._outcomes, []
         full = self._stopping or len(self._leased) > self._ahead // 2
         room = 0 if full else self._ahead - len(self._leased)
         try:
+            # A provider's daily limit counts letters that are delivered, and those that may be.
             if room and self.schedule.per_day:
                 ours = len(outcomes) + len(self._leased) + len(self._senders)
                 now = self.means.now()
                 today = await self.means.run(self.outbox.delivered_between, now - DAY, now)
                 room = max(min(room, self.schedule.per_day - today - ours), 0)
+            # The last exchange failed, perhaps after its commit: give back leased letters that we do not know.
             if self._in_doubt:
                 known = [row.id for row in self._leased] + [row.id for row, _ in outcomes]
                 await self.means.run(self.outbox.give_back_others, {*known, *self._under_way})
@@ -275,14 +280,14 @@ class Deliverer:
         return min(max((leased.due - self.means.now()).total_seconds(), 0.0), self.means.longest_wait)
 
     def _send(self) -> None:
-        """Have as many letters under way as allowed."""
+        """Start as many senders as the schedule allows."""
         while self._may_start() and len(self._senders) < self.schedule.concurrency:
             sender = asyncio.create_task(self._sender(self._leased.popleft()))
             self._senders.add(sender)
             sender.add_done_callback(self._ended)
 
     async def _sender(self, row: OutboxRow) -> None:
-        """Send this letter and those in hand after it."""
+        """Send this letter, and then further leased ones."""
         while True:
             self._under_way.add(row.id)
             try:
@@ -298,7 +303,7 @@ class Deliverer:
             row = self._leased.popleft()
 
     def _may_start(self) -> bool:
-        """True if a letter in hand may be started; not while too many wait for the disk."""
+        """True if a leased letter may be started; not while too many outcomes wait for the disk."""
         return bool(self._leased) and not self._stopping and len(self._outcomes) < self._ahead
 
     def _note(self, row: OutboxRow, sent: Sent) -> None:
@@ -310,7 +315,7 @@ class Deliverer:
 
     def _ended(self, sender: asyncio.Task[None]) -> None:
         self._senders.discard(sender)
-        # The hand may have been filled while it came to its end.
+        # More letters may have been leased while this sender was finishing.
         self._send()
         self.wake.set()
 
@@ -334,7 +339,7 @@ class Deliverer:
         return Sent(row.id, reply, now, "waiting", retry)
 
     def _recorded(self, row: OutboxRow, sent: Sent) -> None:
-        """The outcome of a letter is on disk."""
+        """Log the outcome of a letter, which is on disk now."""
         if sent.state == "delivered":
             self.points("sending settled")
             log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)
@@ -346,7 +351,7 @@ class Deliverer:
             self.means.settled()
 
     async def _finish(self) -> None:
-        """Let letters under way finish, and leave nothing in hand."""
+        """Let letters under way finish, and leave none leased."""
         loop = asyncio.get_running_loop()
         give_up = loop.time() + PATIENCE
         await self._leave()
@@ -357,11 +362,11 @@ class Deliverer:
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
-        await self._leave()  # what came of the last ones while others were noted
+        await self._leave()  # outcomes that came during the last exchange
         await self.transport.rest()
 
     async def _leave(self) -> None:
-        """Record outcomes until there are no more, and give back what is in hand."""
+        """Record outcomes until there are no more, and give back leased letters."""
         try:
             while self._outcomes:
                 await self._exchange()
@@ -369,15 +374,15 @@ class Deliverer:
                 await self.means.run(self.outbox.give_back, [row.id for row in self._leased])
                 self._leased.clear()
         except Exception:
-            # What is leased waits again at the next start.
+            # Leased letters wait again after the next start.
             log.exception("outbox trouble")
 
 
 def retry_time(schedule: Schedule, created: datetime, attempts: int, now: datetime) -> datetime | None:
     """The time of the next retry after this number of attempts; None to give the letter up.
 
-    It is given up after so many attempts as that takes: a clock that was set ahead, or an outage, makes it older at
-    once, and it has not been tried for it. The letter of a clock that was ahead has no other age.
+    The letter must be old, and must have had the attempts of that time: an outage, or a clock that was set ahead,
+    makes it older at once, without attempts. A letter from the future has no age, so only its attempts count.
     """
     longest = schedule.longest_retry.total_seconds()
     wait = tried = min(schedule.first_retry.total_seconds(), longest)
@@ -399,10 +404,10 @@ def _judged(error: aiosmtplib.SMTPResponseException) -> Permanent | Temporary:
 
 
 def _reply_code(reply: str) -> str:
-    """A reply's first word, for the log: the rest may name the recipient, and stays in the store."""
+    """A reply's first word, for the log: the rest may name the recipient, and must stay in the store."""
     return reply.partition(" ")[0].rstrip(":")
 
 
 def _printable(reply: str) -> str:
-    """A stranger's words, made fit for a log line and for the operator's letter."""
+    """A stranger's text, made safe for a log line and for the operator's letter."""
     return "".join(character if character.isprintable() else " " for character in reply)[:REPLY]

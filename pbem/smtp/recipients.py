@@ -1,4 +1,4 @@
-"""Whose letters are taken: those for the server's mailbox, its sub-addresses, postmaster and abuse; no others."""
+"""The recipients whose mail is accepted: the server's mailbox, its sub-addresses, postmaster and abuse; no others."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""One connection, from its greeting to its end: lines become commands, replies are sent, time and faults are counted.
+"""One SMTP session, from greeting to end: it reads lines, calls commands, sends replies, and limits time and faults.
 
-aiosmtpd 1.4.6 is restrained here: an exception is never shown to a client, and connections, commands and time are
-counted. It also spends more time on its debug log and on a timer a line than on all the rest, so lines are read here.
-What a command does is in `pbem.smtp.command_lines`. Implements reliability.md, cases 1 to 8 and 10 to 15; haproxy's
-PROXY protocol.
+It restrains aiosmtpd 1.4.6: no client sees an exception, and connections, commands and time have limits. It also
+reads lines itself, because aiosmtpd spends most of its time on a debug log and on a new timer for each line. The
+commands are in `pbem.smtp.command_lines`. Implements reliability.md, cases 1 to 8 and 10 to 15; haproxy's PROXY
+protocol.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAIL_PARAMETERS = 64  # what SIZE and BODY may add to that (RFC 1870 3, RFC 6152
 IDLE_COMMANDS = 50  # NOOP, HELP, VRFY and their like, each in one session
 FAULTS = 20  # refused commands in one session: a lost client gives up earlier, a scanner does not
 LINGER = 2.0  # seconds that a closing connection gets to take our last reply
-PROXY_SECONDS = 5.0  # until the header of a proxy must be there: it is the first thing that is sent
+PROXY_SECONDS = 5.0  # until the header of a proxy must be complete: the proxy sends it first
 CONTROL = re.compile(rb"[\0-\x08\x0a-\x1f\x7f]")  # in no command (RFC 5321 4.1.2); a bare CR may end one elsewhere
 
 COMMAND_TOO_LONG = "500 Command line too long"
@@ -60,11 +60,11 @@ class _Sizes(dict[str, int]):
         return COMMAND_BYTES + (MAIL_PARAMETERS if command == "MAIL" else 0)
 
     def __setitem__(self, command: str, size: int) -> None:
-        """Nothing: aiosmtpd adds to MAIL's limit at each EHLO."""
+        """Ignore: aiosmtpd would raise MAIL's limit at each EHLO."""
 
 
 class Session(SMTP):
-    """One connection, with what aiosmtpd lacks; `ended` is done once the connection is over."""
+    """One connection, with the limits that aiosmtpd lacks; `ended` is done once the connection is over."""
 
     line_length_limit = CHUNK
 
@@ -95,7 +95,7 @@ class Session(SMTP):
         self._storing = False
 
     def begin_another(self, address: str, transport: asyncio.Transport) -> None:
-        """Begin a session like this one for a connection: aiosmtpd looks through all its members to make one."""
+        """Begin a copy of this session for a connection: to make a new one, aiosmtpd inspects all its members."""
         session = copy(self)
         transport.set_protocol(session)
         session.begin(address, transport)
@@ -108,12 +108,12 @@ class Session(SMTP):
         self._smtp_methods = {name: getattr(self, f"smtp_{name}") for name in self._smtp_methods}
         self._called: Counter[str] = Counter()
         self.ended: asyncio.Future[None] = self.loop.create_future()
-        # A proxy stands for many clients: each is counted once it is named.
+        # A proxy speaks for many clients: count each one when the proxy names it.
         self.address = "" if self._proxy else address
         self.network = network_of(self.address)
         self._client = self.address
         self._active = self.brought = self.loop.time()
-        """The time of its last line; the time at which its last letter was stored, or it began."""
+        """The time of its last line, and the time at which its last letter was stored, or at first, it began."""
         self._shared.admission.enter(self)
         self._deadline = self.loop.call_later(
             self._shared.limits.session.total_seconds(), self.dismiss, "421 4.4.2 session too long"
@@ -122,12 +122,12 @@ class Session(SMTP):
 
     @property
     def silent(self) -> float:
-        """For how many seconds the client has been silent."""
+        """The seconds since the client's last line."""
         return self.loop.time() - self._active
 
     @property
     def without_result(self) -> float:
-        """For how many seconds it has brought no letter: since it began, or since its last one was stored."""
+        """The seconds since its last letter was stored, or since it began."""
         return self.loop.time() - self.brought
 
     @property
@@ -136,7 +136,7 @@ class Session(SMTP):
         return bool(self.address) and not self._storing
 
     def proxied(self, address: str) -> bool:
-        """Count the client for which a proxy speaks; returns whether it is let in."""
+        """Count the client for which a proxy speaks; returns True if it is admitted."""
         if not self._shared.admission.counts_for(self, address):
             self.dismiss(TOO_MANY)
             return False
@@ -145,7 +145,7 @@ class Session(SMTP):
         return True
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Count the session no more."""
+        """Stop counting the session."""
         if self.ended.done():
             return
         self._deadline.cancel()
@@ -166,23 +166,23 @@ class Session(SMTP):
             return
         transport.write(f"{reply}\r\n".encode("ascii"))
         transport.close()
-        # A client that does not read keeps the transport from closing: it had its chance.
+        # Otherwise a client that does not read would keep the transport open for ever.
         self.loop.call_later(LINGER, transport.abort)
 
     def make_room(self) -> None:
-        """End the session now, with what can be said without waiting."""
+        """End the session now; the reply arrives only if it needs no waiting."""
         assert isinstance(self.transport, asyncio.Transport)
         self.transport.write(f"{OTHERS_WAIT}\r\n".encode("ascii"))
         self.transport.abort()
 
     def _hang_up(self, reply: str) -> NoReturn:
-        """End the session at once: nothing more of what the client already sent is read."""
+        """End the session at once, and read nothing more, not even lines that the client already sent."""
         self.dismiss(reply)
         raise ConnectionResetError
 
     def data_received(self, data: bytes) -> None:
         """Take in octets."""
-        # Who sends octets but never a whole line is as idle as who sends nothing.
+        # A client that sends octets but never a whole line is as idle as one that sends nothing.
         if b"\n" in data:
             self._active = self.loop.time()
         super().data_received(data)
@@ -196,7 +196,7 @@ class Session(SMTP):
     def _timeout_cb(self) -> None:
         left = self._active + self._timeout_duration - self.loop.time()
         if self._introducing:
-            cast("asyncio.Transport", self.transport).close()  # a proxy is told nothing
+            cast("asyncio.Transport", self.transport).close()  # without a reply, which would reach the proxy
         elif left > 0:
             super()._reset_timeout(left)
         else:
@@ -210,7 +210,7 @@ class Session(SMTP):
             while self.transport is not None:
                 await self._obey()
         except (ConnectionError, asyncio.IncompleteReadError):
-            return  # the client went away; there is nobody to answer
+            return  # the client has gone
         except asyncio.CancelledError:
             self._writer.close()
             raise
@@ -218,7 +218,7 @@ class Session(SMTP):
             self.dismiss(self._shared.trouble.reply("421 4.3.0 local trouble", error))
 
     async def _introduce(self) -> None:
-        """Read from the proxy for whom it speaks."""
+        """Read the PROXY header, which names the client."""
         assert self.session is not None
         self._introducing = True
         self._reset_timeout(PROXY_SECONDS)
@@ -231,21 +231,24 @@ class Session(SMTP):
         self._reset_timeout(self._timeout_duration)
 
     async def _obey(self) -> None:
-        """One command, from its line to its reply."""
+        """Handle one command, from its line to its reply."""
         try:
             line = await self._reader.readuntil()
         except asyncio.LimitOverrunError:
             await self._skip_line()
             await self.push(COMMAND_TOO_LONG)
             return
-        said = line.removesuffix(b"\n").removesuffix(b"\r")
-        word, _, rest = said.partition(b" ")
-        if not word or CONTROL.search(said):
+        # No control characters (RFC 5321 4.1.2): other servers may take a bare CR for the end of a command.
+        text = line.removesuffix(b"\n").removesuffix(b"\r")
+        word, _, rest = text.partition(b" ")
+        if not word or CONTROL.search(text):
             await self.push("500 Error: bad syntax")
             return
-        if not said.isascii():
+        # Only ASCII: SMTPUTF8 is not offered.
+        if not text.isascii():
             await self.push("500 Error: strict ASCII mode" if word.isascii() else "500 Error: bad syntax")
             return
+        # Commands have a length (RFC 5321 4.5.3.1.4), and a number in each session.
         command, argument = word.decode("ascii").upper(), rest.strip().decode("ascii") or None
         if len(line) > self.command_size_limits[command] + len(b"\r\n"):
             await self.push(COMMAND_TOO_LONG)
@@ -268,7 +271,7 @@ class Session(SMTP):
             await self.push(self._shared.trouble.reply("451 4.3.0 local trouble", error))
 
     async def _skip_line(self) -> None:
-        """Read a line that is too long to its end, keeping nothing."""
+        """Read and discard the rest of a line that is too long."""
         while True:
             try:
                 await self._reader.readuntil()
@@ -278,7 +281,7 @@ class Session(SMTP):
                 return
 
     async def push(self, status: AnyStr) -> None:
-        """Send a reply; a session that earned too many refusals is ended."""
+        """Send a reply; after too many refusals, end the session."""
         reply = status if isinstance(status, bytes) else str(status).encode("ascii")
         self._writer.write(reply + b"\r\n")
         await self._writer.drain()

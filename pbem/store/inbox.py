@@ -1,15 +1,18 @@
-"""The inbox: every letter that was answered with 250, and what became of it.
+"""The inbox: every letter that was answered with 250, and its outcome.
 
 Here live the rows and their states: waiting -> leased -> done or set aside. Nothing here reads a letter: raw
 bytes go in and out, sealed by the vault because setups travel in them.
+
 An attempt counts if it fails because of the letter. The death of the whole process is usually the host's fault, so it
-only makes the leased letters suspect. A suspect is worked on alone, and a death after it was read is blamed on it.
-Then it rests for a while, because no host dies three times at exactly that moment.
-Letters from players' addresses come in rounds, one per sender in each. So somebody who sends many letters, or writes
-in another's name, delays only that address; other letters have separate places beside them. The envelope is anybody's
-to write, but not the network: letters from where their player proved to have written before come first, in rounds of
-their own, so that nobody delays them who writes in however many names. A letter's round is fixed when it comes, so
-that an index holds the order, however many wait.
+only makes the leased letters suspect. A suspect is processed in a batch of its own, and a death after it was read is
+blamed on it. Then it rests for a while, because no host dies three times at exactly that moment.
+
+Letters from players' addresses are served in rounds, one per sender in each. So somebody who sends many letters, or
+forges a sender, delays only that address; a part of each batch is kept for other letters. Anybody can forge an
+envelope, but not a network: letters from a network from which their player has proved to write come first, in rounds
+of their own, so that no number of forged senders can delay them. A letter's round is fixed when it comes, so that an
+index holds the order, however many wait.
+
 Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
 """
 
@@ -43,17 +46,17 @@ APART = 4
 longer queues behind those in its sender's name."""
 
 ALONE = 4
-"""Every so many leases begin with a letter that failed or is suspect: its turn comes, however many others wait."""
+"""One lease in this many begins with a letter that failed or is suspect, however many others wait."""
 
 LOT = 128 * 1024
-"""The most octets of letters in one batch, of players' and of others' each; a single letter may have more."""
+"""The most octets of letters of each kind in one batch; a single letter may have more."""
 
 OTHERS = 4
-"""One place in so many is for each kind of letters after the first that waits: other networks', and strangers'."""
+"""One place in this many is for each further kind of letters: from unknown networks, and from strangers."""
 
 _READY = """state = 'waiting' AND attempts = 0 AND suspect = 0
     AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"""
-"""A letter that may share a batch: it did not fail, and waits for no answer of the DNS."""
+"""The condition for a letter that may share a batch: it did not fail, and waits for no answer of the DNS."""
 
 _NEXT = f"""
     SELECT * FROM (
@@ -76,8 +79,8 @@ _NEXT = f"""
     ) AS strangers
 """
 """The first letters of each kind: players' from known networks, players' from elsewhere (none that would overtake an
-earlier one of its sender), and strangers'. Each is read from an index, whose columns the conditions repeat; the signs
-keep SQLite from another. A window over all that wait would look at each of them."""
+earlier one of its sender), and strangers'. The conditions repeat the columns of an index, so that SQLite uses it; the
+`+` signs keep it from using another. A window function would read every waiting letter."""
 
 _FAILED = """
     SELECT id, size FROM inbox
@@ -86,7 +89,7 @@ _FAILED = """
         AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)
     ORDER BY attempts, id LIMIT 1
 """
-"""The letter that is worked on alone, if there is one."""
+"""The next letter to process in a batch of its own, if there is one."""
 
 _ROUNDS = f"""
     SELECT
@@ -107,20 +110,21 @@ _ROUNDS = f"""
     WHERE EXISTS (SELECT 1 FROM players WHERE address = :sender COLLATE NOCASE)
         OR EXISTS (SELECT 1 FROM addresses WHERE address = :sender COLLATE NOCASE AND confirmed IS NOT NULL)
 """
-"""For a new letter from a player's address: whether that player is known to write from its network; the number of
-letters from elsewhere that wait, so far as it matters; and for each kind the present round and the sender's next."""
+"""The facts that decide the round of a new letter from a player's address: `familiar`, 1 if the player is known to
+write from its network; the number of waiting letters from elsewhere, counted up to the limit; and for each kind the
+present round and the sender's next."""
 
 ROLES = frozenset({"postmaster", "abuse"})
 """The local parts of addresses that are the operator's (RFC 2142)."""
 
 
 class Envelope(msgspec.Struct, frozen=True):
-    """The SMTP envelope: who sent ("" for the null sender), and the recipients as they were given."""
+    """The SMTP envelope: the sender ("" for the null sender), and the recipients as the client wrote them."""
 
     sender: str
     recipients: tuple[str, ...]
     network: str = ""
-    """The client's; "" where a mail server of this machine does not say whom it took the letter from."""
+    """The client's network; "" if a mail server on this machine delivered the letter without naming its client."""
 
     @property
     def for_operator(self) -> bool:
@@ -129,7 +133,7 @@ class Envelope(msgspec.Struct, frozen=True):
 
 
 class InboxRow(msgspec.Struct, frozen=True):
-    """A letter that is being worked on."""
+    """A leased letter."""
 
     id: int
     envelope: Envelope
@@ -142,7 +146,7 @@ class InboxRow(msgspec.Struct, frozen=True):
 
     @property
     def alone(self) -> bool:
-        """True if it is worked on alone, because it may take others down with it."""
+        """True if it needs a batch of its own, because it may take others down with it."""
         return self.suspect or self.attempts > 0
 
 
@@ -156,15 +160,15 @@ class Stranded(msgspec.Struct, frozen=True):
 
 
 class Inbox(SealedRows):
-    """The table of received letters on one connection; only the one who decides leases any."""
+    """The table of received letters on one connection; only the server that decides leases any."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
         super().__init__(database, vault)
         self._leases = 0
-        """The number of leases that were not of fresh letters alone."""
+        """The number of leases that were not `fresh`: one in `ALONE` of them begins with a failed letter."""
 
     def put(self, envelope: Envelope, raw: bytes, received: datetime) -> int:
-        """Keep a letter, on disk when this returns; the same envelope and bytes again give the same row.
+        """Store a letter, on disk when this returns; the same envelope and bytes again give the same row.
 
         Raises `BusyError` and `FullError`; then nothing was stored.
         """
@@ -178,20 +182,21 @@ class Inbox(SealedRows):
         *,
         wait: bool = True,
     ) -> list[int | None]:
-        """Keep letters that came together, all of them on disk when this returns: their rows, in order.
+        """Store letters that came together, all of them on disk when this returns; returns their rows, in order.
 
-        None stands for a letter that was not kept, because its client network would exceed `a_day` letters on this
-        day (UTC). A known letter does not count again, bounces are counted separately, and letters from a
-        network that nobody named are not counted. Raises `BusyError` (at once without `wait`) and `FullError`;
-        then none was stored. They were received `now`, once nobody else writes: no letter turns up that came before
-        what was decided in its absence.
+        None stands for a letter that was not stored, because its client network would exceed `a_day` letters on this
+        day (UTC). A known letter does not count again, bounces are counted separately, and letters without a network
+        are not counted. Raises `BusyError` (at once without `wait`) and `FullError`; then none was stored.
+
+        The time of receipt is taken once the transaction is open: otherwise a letter could appear after a decision,
+        with an earlier time.
         """
         with self._database.transaction(wait=wait):
             time = to_db(now())
             return [self._put(envelope, raw, time, a_day) for envelope, raw in letters]
 
     def _put(self, envelope: Envelope, raw: bytes, time: str, a_day: int | None) -> int | None:
-        """Keep a letter that was received at this time, in the open transaction; None if it is one too many."""
+        """Store a letter that was received at this time, in the open transaction; None if it is one too many."""
         fingerprint = self._fingerprint(envelope, raw)
         known: int | None = self._database.scalar("SELECT id FROM inbox WHERE fingerprint = ?", (fingerprint,))
         tally = _tally(envelope)
@@ -212,41 +217,40 @@ class Inbox(SealedRows):
         return self._database.insert("inbox", "id", **self._sealed("inbox", **row))
 
     def _is_full(self, tally: str, day: str, most: int) -> bool:
-        """True if as many letters of a client network were kept on this day (UTC) as may be."""
+        """True if a client network has reached its limit of letters for this day (UTC)."""
         today = "network = ? AND network <> '' AND received >= ? AND received < ?"
         query = f"SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {today} LIMIT ?) AS kept"
-        # Each time of the day has a T behind the date.
+        # All times of this day begin with the date and a T, and sort before the date and a U.
         return bool(self._database.scalar(query, (tally, day, f"{day}U", most)) >= most)
 
     def _round_of(self, envelope: Envelope) -> tuple[int, int | None]:
         """1 if the letter's network is known for its player, else 0; and its round, None if it is no player's.
 
-        One sender's letters stay in order, unless many come from elsewhere, in whichever names.
+        One sender's letters stay in order, unless there is a flood from unknown networks, in whatever names.
         """
         values = {"sender": envelope.sender, "network": envelope.network}
-        if (found := self._database.row(_ROUNDS, values)) is None:
+        if (row := self._database.row(_ROUNDS, values)) is None:
             return 0, None
-        behind = found["next_elsewhere"] - found["present_elsewhere"]  # what waits for the DNS has a round, too
-        if found["familiar"] and (found["elsewhere"] > APART or behind > APART or not found["next_elsewhere"]):
-            return 1, max(found["present_familiar"], found["next_familiar"])
-        return 0, max(found["present_elsewhere"], found["next_elsewhere"])
+        behind = row["next_elsewhere"] - row["present_elsewhere"]  # letters that wait for the DNS have a round, too
+        if row["familiar"] and (row["elsewhere"] > APART or behind > APART or not row["next_elsewhere"]):
+            return 1, max(row["present_familiar"], row["next_familiar"])
+        return 0, max(row["present_elsewhere"], row["next_elsewhere"])
 
     def received_since(self, time: datetime) -> Iterator[bytes]:
-        """The octets of what came since then; raises `Sealed`."""
+        """The octets of the letters received since this time; raises `Sealed`."""
         rows = self._database.each("SELECT fingerprint, raw FROM inbox WHERE received >= ?", (to_db(time),))
         return (self._opened("inbox", row)["raw"] for row in rows)
 
     def lease_some(self, most: int, now: datetime, *, fresh: bool = False) -> list[InboxRow]:
         """Lease the next waiting letters, up to this many; the lease is committed before this returns.
 
-        Letters from where their players wrote before come first, in their rounds, and with them always some in
-        players' names from elsewhere, and some of others, in the order in which they were kept; of each kind no more
-        octets together than a `LOT`, so that nobody waits for long.
+        Players' letters from known networks come first, in their rounds. Some places are always for players' letters
+        from elsewhere, and for strangers', in the order of their receipt. No kind may have more octets than a `LOT`,
+        so that no batch takes long.
 
-        A letter that failed, or is suspect, comes alone, so that it takes no other down with it, when it has its turn
-        or nothing else waits, and never among `fresh` ones; one that failed three times is not given again: see
-        `stranded`. A letter that waits for the DNS (`Lookups`) is not given either. One that cannot be unsealed has
-        failed.
+        A letter that failed or is suspect gets a batch of its own, so that it takes no other down with it: when it is
+        its turn, or nothing else waits, but never with `fresh`. A letter that failed three times is not leased again:
+        see `stranded`; nor is one that waits for the DNS (`Lookups`). One that cannot be unsealed has failed.
         """
         self._leases += not fresh
         turn = not fresh and self._leases % ALONE == 0
@@ -261,16 +265,16 @@ class Inbox(SealedRows):
         return list(filter(None, (self._leased(leased[row_id]) for row_id in chosen)))
 
     def _fresh(self, most: int) -> list[int]:
-        """The letters of the next batch: of the first kind that waits, and some of each that comes after it."""
-        found = self._database.rows(_NEXT, {"most": most})
-        found.sort(key=lambda row: (row["kind"], row["round"] or 0, row["id"]))
-        first, *others = [list(rows) for _, rows in groupby(found, itemgetter("kind"))] or [[]]
+        """The letters of the next batch: mostly the first kind that waits, and some of each further kind."""
+        waiting = self._database.rows(_NEXT, {"most": most})
+        waiting.sort(key=lambda row: (row["kind"], row["round"] or 0, row["id"]))
+        first, *others = [list(rows) for _, rows in groupby(waiting, itemgetter("kind"))] or [[]]
         after = [rows[: most // OTHERS] for rows in others]
         first = first[: most - sum(map(len, after))]
         return [row["id"] for rows in (first, *after) for row in _lot(rows)]
 
     def _failed(self, now: datetime) -> list[int]:
-        """The letter to work on alone, if there is one."""
+        """The next letter that needs a batch of its own, if there is one."""
         rows = self._database.rows(_FAILED, {"attempts": ATTEMPTS, "rested": to_db(now - REST)})
         return [row["id"] for row in rows]
 
@@ -285,7 +289,7 @@ class Inbox(SealedRows):
         return InboxRow(row["id"], _envelope(row), raw, received, row["attempts"], bool(row["suspect"]))
 
     def begin_alone(self, row_id: int, now: datetime) -> None:
-        """Record that a suspect was read, and is worked on alone from now on: a death would be its fault."""
+        """Record that the processing of a suspect begins: if the process dies now, that is the letter's fault."""
         self._database.execute(
             "UPDATE inbox SET alone = 1, tried = ? WHERE id = ? AND state = 'leased'", (to_db(now), row_id)
         )
@@ -295,7 +299,7 @@ class Inbox(SealedRows):
         self.give_back(row_id, failed=1)
 
     def give_back_all(self) -> None:
-        """Give back all that is leased, known or not: the answer to a commit may have been lost."""
+        """Give back all leased letters, known here or not: the answer to a commit may have been lost."""
         self._database.execute("UPDATE inbox SET state = 'waiting', alone = 0, tried = NULL WHERE state = 'leased'")
 
     def give_back(self, row_id: int, *, failed: int = 0) -> None:
@@ -307,7 +311,7 @@ class Inbox(SealedRows):
         )
 
     def release_all(self) -> int:
-        """Give back what the last one who decided had leased when it died; returns how many letters."""
+        """Give back the letters that a deciding server had leased when it died; returns their number."""
         return self._database.execute(
             "UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1"
             " WHERE state = 'leased'"
@@ -324,7 +328,7 @@ class Inbox(SealedRows):
             raise RuntimeError(f"inbox row {row_id} is not leased")
 
     def stranded(self) -> list[Stranded]:
-        """The letters whose attempts are used up, and that wait to be set aside."""
+        """The letters whose attempts are used up, waiting to be set aside."""
         rows = self._database.rows(
             "SELECT id, sender, recipients, network, size, received FROM inbox"
             " WHERE state = 'waiting' AND attempts >= ? ORDER BY id",
@@ -333,7 +337,7 @@ class Inbox(SealedRows):
         return [Stranded(row["id"], _envelope(row), row["size"], from_db(row["received"])) for row in rows]
 
     def set_aside(self, row_id: int, reference: str) -> bool:
-        """Set a stranded letter aside under the reference given to the operator, in the caller's transaction.
+        """Set a stranded letter aside under the operator's reference, in the caller's transaction.
 
         False if it is no longer stranded.
         """
@@ -349,7 +353,7 @@ class Inbox(SealedRows):
     def heard_until(self) -> datetime | None:
         """The time of receipt of the oldest unhandled letter that may have an effect in a match.
 
-        No letter is being kept beside this transaction, nor is any until it ends.
+        Until this transaction ends, no other connection can store a letter.
         """
         self._database.engine.lock("inbox")
         query = (
@@ -370,7 +374,7 @@ def _tally(envelope: Envelope) -> str:
 
 
 def _lot(rows: Sequence[Row]) -> list[Row]:
-    """The first of these letters, and further ones as long as they are no more than a lot together."""
+    """The first of these letters, and as many further ones as fit into a lot together."""
     sizes = accumulate(row["size"] for row in rows)
     return [row for row, size in zip(rows, sizes, strict=True) if row is rows[0] or size <= LOT]
 

@@ -315,5 +315,5 @@ class Matches(SealedRows):
 
 
 def _values(phases: tuple[str, ...]) -> str:
-    """As many placeholders as there are phases."""
+    """A list in SQL with a placeholder for each phase."""
     return f"({', '.join('?' * len(phases))})"

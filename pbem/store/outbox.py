@@ -1,8 +1,8 @@
-"""The outbox: letters to be sent, in fixed bytes under a fixed Message-ID, and what became of the sending.
+"""The outbox: letters to send, in fixed bytes under a fixed Message-ID, and the outcomes of sending.
 
 Here live the rows and their states: waiting -> leased -> delivered or failed, or waiting again; the token of each
-letter's return path; and the bounces that came back to it. Nothing here composes, sends or reads mail. Bytes are
-sealed by the vault, because reports carry what only one player may know.
+letter's return path; and the bounces that came back to it. Nothing here composes, sends or reads mail. The vault
+seals the bytes, because reports contain secrets of a single player.
 Implements reliability.md, promise 3 and cases 28 and 29.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TOKEN = 20  # hex digits: 80 bits, which nobody can guess, and short enough for any local part
 LATE = timedelta(hours=1)
-"""The time that a letter may take before the clock stops for it: mail takes its time, and reminders are due."""
+"""The delay of a letter up to which the seat's clock runs on: a short one is normal, and reminders must go out."""
 
 _FAILURE = """
     SELECT id, recipient, message_id, created, coalesce(settled, created) AS settled, attempts,
@@ -38,11 +38,11 @@ _ARRIVED = (
     "later.id > lost.id AND later.state = 'delivered' AND later.settled <= ? AND NOT EXISTS"
     " (SELECT 1 FROM bounces WHERE bounces.outbox = later.id AND bounces.kind IN ('permanent', 'temporary'))"
 )
-"""A later letter arrived: it was accepted, and neither bounced nor is it still being tried elsewhere."""
+"""The condition that a later letter arrived: it was accepted, and neither bounced nor delayed."""
 
 
 class OutboxRow(msgspec.Struct, frozen=True):
-    """A letter that is being sent."""
+    """A leased letter."""
 
     id: int
     recipient: str
@@ -56,7 +56,7 @@ class OutboxRow(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A letter that was given up, or that bounced; the reply is the smarthost's last."""
+    """A letter that was given up, or that bounced, with the smarthost's last reply."""
 
     id: int
     recipient: str
@@ -68,7 +68,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Watched(msgspec.Struct, frozen=True):
-    """A letter that started a seat's clock: when it did, when it was written, and its fate."""
+    """A letter that started a seat's clock, with the time of that, its own time, and its outcome."""
 
     id: int
     match: int
@@ -82,7 +82,7 @@ class Watched(msgspec.Struct, frozen=True):
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """The outcome of an attempt: `delivered`, `failed` for good, or `waiting` until the time to try again."""
+    """The outcome of an attempt: `delivered`, `failed` for good, or `waiting` until the time of the next retry."""
 
     id: int
     reply: str
@@ -96,7 +96,7 @@ class Leased(msgspec.Struct, frozen=True):
 
     rows: list[OutboxRow]
     sealed: list[int]
-    """Letters that could not be opened; they stay leased, out of the others' way."""
+    """Letters that could not be unsealed; they stay leased, so that they do not delay the others."""
     due: datetime | None
     """The time at which the next waiting letter is due, or was due; None if none waits."""
 
@@ -109,7 +109,7 @@ class Outbox(SealedRows):
         self._owner = owner
 
     def put(self, recipient: str, message_id: str, raw: bytes, created: datetime) -> None:
-        """Keep a letter to send, in the caller's transaction; the same letter again changes nothing.
+        """Store a letter to send, in the caller's transaction; the same letter again changes nothing.
 
         Raises ValueError if this recipient and Message-ID already have other bytes.
         """
@@ -131,7 +131,7 @@ class Outbox(SealedRows):
             raise ValueError(f"{message_id} was already given to another letter")
 
     def return_token(self, recipient: str, message_id: str) -> str:
-        """The token by which a returned letter is recognised; nobody can know it who was not sent the letter."""
+        """The token by which to recognise a returned letter; only somebody who received the letter can know it."""
         return self._vault.digest(f"return path {message_id} {recipient}".encode())[:TOKEN]
 
     def number(self, recipient: str, message_id: str) -> int:
@@ -140,7 +140,7 @@ class Outbox(SealedRows):
         return int(self._database.scalar(query, (message_id, recipient)))
 
     def exchange(self, sent: Sequence[Sent], now: datetime, most: int) -> Leased:
-        """Note the outcomes of several attempts, and take the next letters that are due, up to this many.
+        """Record the outcomes of several attempts, and lease the next letters that are due, up to this many.
 
         Both in one transaction: everything is on disk when this returns, including the counts of attempts.
         """
@@ -165,13 +165,13 @@ class Outbox(SealedRows):
         query = (
             "UPDATE outbox SET state = 'leased', owner = ?, attempts = attempts + 1 WHERE id IN"
             " (SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?)"
-            " AND state = 'waiting' RETURNING *"  # again: another server may just have taken it
+            " AND state = 'waiting' RETURNING *"  # a second check: another server may just have leased it
         )
         rows = self._database.rows(query, (self._owner, to_db(now), most))
         return sorted(rows, key=itemgetter("due", "id"))
 
     def give_back(self, row_ids: Sequence[int]) -> None:
-        """Give back leased letters that nobody tried to send, as if they had never been taken."""
+        """Give back leased letters that nobody tried to send, as if they had never been leased."""
         with self._database.transaction():
             for row_id in row_ids:
                 self._database.write(
@@ -181,17 +181,17 @@ class Outbox(SealedRows):
                 )
 
     def give_back_others(self, row_ids: Collection[int]) -> None:
-        """Give back all that the owner leased except these: a commit's answer was lost, and it does not know."""
+        """Give back the owner's leased letters except these, when the answer to a commit was lost."""
         query = "SELECT id FROM outbox WHERE state = 'leased' AND owner = ?"
         leased = [row[0] for row in self._database.execute(query, (self._owner,))]
         self.give_back([row_id for row_id in leased if row_id not in row_ids])
 
     def release_all(self) -> int:
-        """Give back what a crashed process had leased; returns how many. For the store's only daemon."""
+        """Give back all leased letters, and return their number. Only for a store with one daemon, after a crash."""
         return self._database.execute("UPDATE outbox SET state = 'waiting' WHERE state = 'leased'").rowcount
 
     def delivered_between(self, time: datetime, now: datetime) -> int:
-        """The number of letters that the smarthost took since then; not those of a clock that was ahead."""
+        """The number of letters that the smarthost took between these times: a clock may have been ahead."""
         query = "SELECT count(*) FROM outbox WHERE state = 'delivered' AND settled > ? AND settled <= ?"
         return int(self._database.scalar(query, (to_db(time), to_db(now))))
 
@@ -216,7 +216,7 @@ class Outbox(SealedRows):
         )
 
     def watched(self, limit: int) -> list[Watched]:
-        """The letters that started clocks and were not dealt with yet, oldest first."""
+        """The letters that started clocks and still need attention, oldest first."""
         query = (
             "SELECT id, match, seat, asked, created, settled, late FROM watched JOIN outbox ON id = outbox"
             " ORDER BY outbox, match, seat LIMIT ?"
@@ -237,11 +237,11 @@ class Outbox(SealedRows):
         return self._database.write(sql, (found.id, found.match, found.seat)).rowcount == 1
 
     def returned(self, token: str) -> Failure | None:
-        """The letter whose return path, or header, has this token, as one that came back; None when there is none."""
+        """The returned letter whose return path, or header, has this token; None if there is none."""
         return self._database.read_one(Failure, f"{_FAILURE} WHERE token = ?", (token,))
 
     def arrived_since(self, row_id: int, by: datetime) -> bool:
-        """True if a later letter to the same address was accepted, by then, and did not bounce."""
+        """True if a later letter to the same address was accepted by this time, and did not bounce."""
         query = (
             "SELECT 1 FROM outbox AS lost JOIN outbox AS later ON later.recipient = lost.recipient"
             f" WHERE lost.id = ? AND {_ARRIVED} LIMIT 1"
@@ -249,7 +249,7 @@ class Outbox(SealedRows):
         return bool(self._database.scalar(query, (row_id, to_db(by))))
 
     def reached_again(self, by: datetime) -> list[str]:
-        """The unreachable players to whom a later letter was accepted, by then, that did not bounce."""
+        """The unreachable players of whom a later letter was accepted by this time, and did not bounce."""
         query = (
             "SELECT DISTINCT player FROM unreachable JOIN outbox AS lost ON lost.id = unreachable.letter"
             f" JOIN outbox AS later ON later.recipient = lost.recipient WHERE {_ARRIVED} ORDER BY player"
@@ -257,7 +257,7 @@ class Outbox(SealedRows):
         return [row["player"] for row in self._database.rows(query, (to_db(by),))]
 
     def bounce(self, row_id: int, inbox_id: int, kind: str, status: str, received: datetime) -> None:
-        """Keep, in the caller's transaction, that a letter in the inbox reports a bounce of ours."""
+        """Record, in the caller's transaction, that a letter in the inbox reports a bounce of ours."""
         row = {"kind": kind, "status": status, "received": to_db(received)}
         self._database.put("bounces", inbox=inbox_id, outbox=row_id, **row)
 

@@ -1,6 +1,6 @@
-"""Players, their addresses and keys, challenges that wait, signed texts already handled, and who is out of reach.
+"""Players: addresses, keys, open challenges, settings, vacations, handled signed texts, and who is unreachable.
 
-Only storage: who may register what is decided at the desk. Every call is part of the caller's transaction.
+Only storage: the desk decides who may register what. Every call is part of the caller's transaction.
 Implements protocol.md, "Identity".
 """
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class KeyRow(msgspec.Struct, frozen=True):
-    """A public key as stored: its format, fingerprint and text; since when it is valid, and when it was revoked."""
+    """A public key as stored: its format, fingerprint and text, and the times of its addition and revocation."""
 
     format: Format
     fingerprint: str
@@ -35,15 +35,15 @@ class KeyRow(msgspec.Struct, frozen=True):
 
 
 class PlayerRow(msgspec.Struct, frozen=True):
-    """A registered player: name, address of the first mailbox, and keys, oldest first."""
+    """A registered player: name, first address, and keys, oldest first."""
 
     name: str
     address: str
     keys: tuple[KeyRow, ...]
-    """The valid ones; the revoked ones are `former`."""
+    """The valid keys; the revoked ones are `former`."""
     former: tuple[KeyRow, ...] = ()
     more_addresses: tuple[str, ...] = ()
-    """Those that the player may write from as well."""
+    """The other addresses from which the player may write."""
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -52,12 +52,12 @@ class PlayerRow(msgspec.Struct, frozen=True):
 
     @property
     def level(self) -> str:
-        """The level that the player's letters must have: `key` for good once there was a key, else `mailbox`."""
+        """The level that the player's letters need: `mailbox`, until a first key makes it `key` for good."""
         return "key" if self.keys or self.former else "mailbox"
 
 
 class VacationRow(msgspec.Struct, frozen=True):
-    """A vacation: its first and last day, and the moments between which clocks stand for it."""
+    """A vacation: its first and last day, and the times between which clocks stand for it."""
 
     first: str
     last: str
@@ -75,7 +75,7 @@ class Challenge(msgspec.Struct, frozen=True):
 
 
 class WaitingAddress(msgspec.Struct, frozen=True):
-    """One more address of a player that waits for its challenge to come back."""
+    """A player's further address that waits for its challenge to come back."""
 
     address: str
     player: str
@@ -83,10 +83,10 @@ class WaitingAddress(msgspec.Struct, frozen=True):
 
 
 _SETTINGS = "SELECT name, value FROM settings WHERE player = ?"
-"""All settings that a player chose, or that were assumed: one query, whichever setting is needed."""
+"""All settings that a player chose, or that were assumed: one cached query serves every setting."""
 
 _SUPPOSED = "supposed {}"
-"""The row of an assumed setting; no command sets one of such a name."""
+"""The name of an assumed setting's row; no command can set a name with a blank."""
 
 _PLAYER = (
     "SELECT name, address, format, fingerprint, public, added, revoked FROM players LEFT JOIN keys ON player = name"
@@ -100,21 +100,21 @@ _BY_ADDRESS = _PLAYER.format(
 
 
 _EFFECT, _CHANGED = 1, 2
-"""The bits by which the store adds up the effects of a signed text."""
+"""The bits of a signed text's effects in the store."""
 
 
 class HandledRow(msgspec.Struct, frozen=True):
-    """A signed text that was handled before: when it was last, and what came of it."""
+    """A signed text that was handled before: the time of its last receipt, and its effects."""
 
     time: str
     effect: bool
-    """True if something in it was obeyed that is obeyed only once."""
+    """True if one of its commands was obeyed that is obeyed only once."""
     changed: bool
-    """True if anything in it was obeyed that changes something."""
+    """True if one of its commands was obeyed that changes something."""
 
 
 class Players:
-    """The players of a store; those that were found are cached until the transaction is over."""
+    """The players of a store, cached until the transaction is over."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -126,7 +126,7 @@ class Players:
         self._cache.clear()
 
     def by_address(self, address: str) -> PlayerRow | None:
-        """The player whose mailbox this is, the first or another; case does not matter."""
+        """The player with this address, the first or a further one; case does not matter."""
         return self._player(_BY_ADDRESS, address)
 
     def by_name(self, name: str) -> PlayerRow | None:
@@ -140,14 +140,14 @@ class Players:
         return row
 
     def _cached(self, query: str, value: str, read: Callable[[str, str], T]) -> T:
-        """The result of reading, which is cached until the transaction is over."""
+        """The result of `read`, cached until the transaction is over."""
         if self._cached_in != self._database.begun or not self._database.in_transaction:
             self._cached_in = self._database.begun
             self.forget()
         if (query, value) not in self._cache:
             self._cache[query, value] = read(query, value)
-        found: T = self._cache[query, value]
-        return found
+        result: T = self._cache[query, value]
+        return result
 
     def _read(self, query: str, value: str) -> PlayerRow | None:
         rows = self._database.execute(query, {"value": value}).fetchall()
@@ -158,7 +158,7 @@ class Players:
         more = "SELECT address FROM addresses WHERE player = ? AND confirmed IS NOT NULL ORDER BY confirmed, address"
         valid = tuple(key for key in keys if key.revoked is None)
         former = tuple(key for key in keys if key.revoked is not None)
-        addresses = tuple(found[0] for found in self._database.execute(more, (name,)))
+        addresses = tuple(row[0] for row in self._database.execute(more, (name,)))
         return PlayerRow(name, address, valid, former, addresses)
 
     def keys(self, player: str) -> tuple[KeyRow, ...]:
@@ -167,7 +167,7 @@ class Players:
         return row.keys if row else ()
 
     def level(self, player: str) -> str | None:
-        """The level that this player's letters must have, see `PlayerRow.level`; None if there is no such player."""
+        """The level that this player's letters need, see `PlayerRow.level`; None if there is no such player."""
         row = self.by_name(player)
         return row.level if row else None
 
@@ -176,7 +176,7 @@ class Players:
         return self._database.text("SELECT player FROM keys WHERE fingerprint = ?", (fingerprint,))
 
     def setting(self, player: str, name: str, default: str) -> str:
-        """The player's choice for a setting; without one, what was assumed, or the default."""
+        """The player's choice for a setting; without one, the assumed value, or the default."""
         chosen = self._cached(_SETTINGS, player, self._settings)
         return chosen.get(name, chosen.get(_SUPPOSED.format(name), default))
 
@@ -193,7 +193,7 @@ class Players:
         self.choose(player, _SUPPOSED.format(name), value)
 
     def choose(self, player: str, name: str, value: str) -> None:
-        """Keep the player's choice for a setting."""
+        """Store the player's choice for a setting."""
         self.forget()
         self._database.put("settings", "player, name", player=player, name=name, value=value)
 
@@ -203,7 +203,7 @@ class Players:
         return self._database.read(VacationRow, query, (player, since))
 
     def take_vacation(self, player: str, row: VacationRow) -> None:
-        """Keep a vacation."""
+        """Store a vacation."""
         self._database.put("vacations", "player, began", player=player, **asdict(row))
 
     def call_off(self, player: str, now: str, today: str) -> None:
@@ -214,14 +214,14 @@ class Players:
         )
 
     def add(self, name: str, address: str, key: KeyRow | None, time: str) -> None:
-        """A new player with a first key, or without one."""
+        """Add a player, with a first key or without one."""
         self.forget()
         self._database.execute("INSERT INTO players VALUES (?, ?, ?)", (name, address, time))
         if key is not None:
             self.add_key(name, key, time)
 
     def add_key(self, name: str, key: KeyRow, time: str) -> None:
-        """One more key of a player; nobody may have or have had it."""
+        """Add a key to a player; no player may have it, or have had it."""
         self.forget()
         self._database.put("keys", player=name, **asdict(replace(key, added=time)))
 
@@ -231,12 +231,12 @@ class Players:
         self._database.execute("UPDATE keys SET revoked = ? WHERE fingerprint = ?", (time, fingerprint))
 
     def await_address(self, player: str, address: str, challenge: str, time: str) -> None:
-        """Keep the challenge that one more address of the player is mailed."""
+        """Store the challenge that is mailed to a further address of the player."""
         row = {"address": address, "challenge": challenge, "created": time, "confirmed": None}
         self._database.put("addresses", "address COLLATE NOCASE, player", player=player, **row)
 
     def waiting_addresses(self, *, address: str | None = None, player: str | None = None) -> list[WaitingAddress]:
-        """The addresses whose challenge has not come back: this one, whoever asked, or all of this player."""
+        """The addresses whose challenge has not come back: this one, for any player, or all of this player."""
         query = (
             "SELECT address, player, challenge FROM addresses WHERE confirmed IS NULL"
             " AND (address = :address COLLATE NOCASE OR player = :player) ORDER BY created, address"
@@ -244,7 +244,7 @@ class Players:
         return self._database.read(WaitingAddress, query, {"address": address, "player": player})
 
     def confirm_address(self, player: str, address: str, time: str) -> None:
-        """Add one more address of the player."""
+        """Add a further address to the player."""
         self.forget()
         self._database.execute(
             "UPDATE addresses SET confirmed = ? WHERE address = ? COLLATE NOCASE AND player = ?",
@@ -256,11 +256,11 @@ class Players:
         return self._database.text("SELECT hash FROM recovery_codes WHERE player = ?", (player,))
 
     def set_recovery_hash(self, player: str, code_hash: str, time: str) -> None:
-        """Keep the hash of a new recovery code, in place of the old one."""
+        """Store the hash of a new recovery code, in place of the old one."""
         self._database.put("recovery_codes", "player", player=player, hash=code_hash, created=time)
 
     def challenges(self, address: str) -> list[Challenge]:
-        """The registrations that wait for an answer from this address, one a name and key, oldest first."""
+        """The registrations that wait for an answer from this address, one per name and key, oldest first."""
         query = (
             "SELECT address, name, format, fingerprint, public, challenge FROM challenges"
             " WHERE address = ? COLLATE NOCASE ORDER BY created, fingerprint, name"
@@ -269,22 +269,22 @@ class Players:
         return [Challenge(row[0], row[1], KeyRow(row[2], row[3], row[4]), row[5]) for row in rows]
 
     def await_answer(self, waiting: Challenge, time: str, too_old: str) -> None:
-        """Keep a challenge, or renew one that is kept; forget all from before `too_old`."""
+        """Store a challenge, or renew it; delete all from before `too_old`."""
         self._database.execute("DELETE FROM challenges WHERE created < ?", (too_old,))
         row = {"address": waiting.address, "name": waiting.name, "challenge": waiting.challenge, "created": time}
         key = "address COLLATE NOCASE, name, fingerprint"
         self._database.put("challenges", key, **row, **waiting.key.document())
 
     def answered(self, address: str) -> None:
-        """Forget the challenges of this address."""
+        """Delete the challenges of this address."""
         self._database.execute("DELETE FROM challenges WHERE address = ? COLLATE NOCASE", (address,))
 
     def unreachable(self, player: str) -> str | None:
-        """Since when letters to this player do not arrive, as a stamp; None if nothing shows that."""
+        """The time since which letters to this player do not arrive; None if nothing shows that."""
         return self._database.text("SELECT since FROM unreachable WHERE player = ?", (player,))
 
     def out_of_reach(self) -> dict[str, str]:
-        """All players to whom letters do not arrive, with the stamp since when."""
+        """All players to whom letters do not arrive, each with the time since when."""
         query = "SELECT player, since FROM unreachable ORDER BY since, player"
         return {row["player"]: row["since"] for row in self._database.rows(query)}
 
@@ -299,8 +299,8 @@ class Players:
     def handled(self, player: str, signed: str, otherwise: str = "") -> HandledRow | None:
         """The row of the player's signed text with this hash, or else the other; None if it is new."""
         query = "SELECT signed, received, effect FROM handled WHERE player = ? AND signed IN (?, ?)"
-        found = {row[0]: row for row in self._database.execute(query, (player, signed, otherwise))}
-        row = found.get(signed) or found.get(otherwise)
+        rows = {row[0]: row for row in self._database.execute(query, (player, signed, otherwise))}
+        row = rows.get(signed) or rows.get(otherwise)
         return HandledRow(row[1], bool(row[2] & _EFFECT), bool(row[2])) if row else None
 
     def said(self, player: str) -> int:
@@ -308,7 +308,7 @@ class Players:
         return int(self._database.scalar("SELECT count(*) FROM handled WHERE player = ?", (player,)))
 
     def handle(self, player: str, signed: str, time: str, *, effect: bool, changed: bool) -> None:
-        """Remember a signed text, so that it never has its effect a second time."""
+        """Record a signed text, so that it never has its effect a second time."""
         came = _EFFECT * effect | _CHANGED * changed
         self._database.execute(
             "INSERT INTO handled VALUES (?, ?, ?, ?) ON CONFLICT (player, signed) DO UPDATE SET"

@@ -1,10 +1,10 @@
-"""A PostgreSQL database under a store: how it is opened, migrated and written to, and where it differs.
+"""A store in a PostgreSQL database: connection, transactions, migrations, and translated SQL.
 
 One connection decides: it holds an advisory lock, which PostgreSQL releases when that connection breaks, within
-`SILENCE` if a machine or its network died. Transactions are READ COMMITTED; what others write beside the one who
-decides (letters kept, sendings settled, answers of the DNS) changes no row on which a decision rests. Statements that
-return nothing are sent without waiting for an answer to each (libpq's pipeline mode). Implements reliability.md,
-promises 1 and 2, as far as the database keeps what it says is committed.
+`SILENCE` if a machine or its network died. Transactions are READ COMMITTED; the other connections (letters stored,
+sendings settled, answers of the DNS) change no row on which a decision rests. Statements that return nothing are sent
+without waiting for an answer to each (libpq's pipeline mode). Implements reliability.md, promises 1 and 2, as far as
+the database keeps what it reports as committed.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 OLDEST = 150000
 SILENCE = 3
-"""Seconds after which either side gives up a connection if the other's machine does not acknowledge what it sends."""
+"""Seconds after which either side gives up a connection whose other end acknowledges nothing."""
 
 IDLE_SECONDS = 10
-"""The longest time that a transaction may idle: then it is cut off, and others may write."""
+"""The longest time that a transaction may idle before PostgreSQL ends it, so that others may write."""
 
 CONNECT_SECONDS = 5
 
 _TO_DECIDE = "hashtext('pbem'), hashtext(current_schema())"
-"""The name of the advisory lock: each schema may hold a store."""
+"""The name of the advisory lock, one per schema, since each schema may hold a store."""
 
 PREPARED = 1000
-"""The most statements that a connection keeps prepared: more than there are, in all types of their values."""
+"""The most statements that a connection keeps prepared: more than there are, counting each by its values' types."""
 
 _BEGINNING = """
 CREATE TABLE store (
@@ -55,18 +55,19 @@ CREATE FUNCTION next_number(of_table TEXT) RETURNS BIGINT LANGUAGE sql AS $$
     ON CONFLICT (name) DO UPDATE SET last = numbers.last + 1 RETURNING last
 $$;
 """
-"""Built into SQLite: a version, and row numbers that are undone with the transaction that drew them."""
+"""Features that SQLite has built in: a version, and row numbers that a rollback takes back."""
 
-# By their states (PostgreSQL, Appendix A), or their classes, which are the first two characters.
+# SQLSTATE codes (PostgreSQL, Appendix A), or their classes, which are the first two characters.
 _UNDONE = "40"
 _NOT_PREPARED = {"0A000", "26000", "42P05"}
-"""Another version changed a table meanwhile, or a pooler between us and the database switched the connection."""
+"""States of prepared statements that are out of date: another version of pbem changed a table, or a pooler switched
+the connection."""
 _CUT_OFF = {"25P03", "25P04"}
 _LOST = psycopg.OperationalError | psycopg.InterfaceError
-"""The errors of psycopg itself for a lost connection."""
+"""The errors that psycopg itself raises for a lost connection."""
 
 _ADVISORY = "(hashtext('pbem')::bigint & 4294967295, hashtext(current_schema())::bigint & 4294967295)"
-"""That name, as the unsigned numbers that `pg_locks` shows."""
+"""The name of the advisory lock as the unsigned numbers that `pg_locks` shows."""
 
 _OWN = {"store", "numbers"}
 
@@ -82,9 +83,9 @@ class Postgresql:
         self._parts = 0
         self._open = ExitStack()
         self._pipeline: psycopg.Pipeline | None = None
-        """The open transaction's statements that are not answered yet."""
+        """The pipeline of the open transaction: its statements without an answer yet."""
         self.in_transaction = False
-        """True if a transaction was begun and not ended: one whose connection was lost must still be undone."""
+        """True from `begin` to `commit` or `rollback`, which is also needed after the connection was lost."""
         self._is_to_decide = False
         self._connect()
 
@@ -96,7 +97,7 @@ class Postgresql:
             self._connect()
 
     def _reach_to_write(self) -> None:
-        """The same; raises `BusyError` where this connection was to decide, and no longer does."""
+        """Make sure that there is a connection; raises `BusyError` if it was to decide, and no longer does."""
         self._reach()
         if self._is_to_decide and not self.decides:
             raise BusyError("the connection was lost: another server may decide by now")
@@ -105,14 +106,14 @@ class Postgresql:
         self.decides = False
         """True if this connection is the one that decides."""
         self._worn = False
-        """True if psycopg may think statements prepared on this connection that are not, or are out of date."""
+        """True if psycopg may rely on prepared statements that this connection does not have, or not up to date."""
         try:
             self.connection = psycopg.connect(
                 self.place.url,
                 autocommit=True,
                 connect_timeout=CONNECT_SECONDS,
                 application_name=f"pbem {self._name}".strip(),
-                # A machine whose power failed says no farewell: without these, we would wait for it for 15 minutes.
+                # A machine that loses power does not close its connections: otherwise we would wait for 15 minutes.
                 tcp_user_timeout=SILENCE * 1000,
                 keepalives_idle=1,
                 keepalives_interval=1,
@@ -143,7 +144,7 @@ class Postgresql:
 
     @property
     def version(self) -> int:
-        """The number of migrations that this store has seen; 0 for one that is empty."""
+        """The number of migrations that this store has had; 0 if it is empty."""
         if not self._begun():
             return 0
         return self._number("SELECT coalesce(max(version), 0) FROM store")
@@ -165,22 +166,22 @@ class Postgresql:
             raise StoreError(f"there is no store in {self.place}")
 
     def prepare(self) -> None:
-        """Make what SQLite has built in; raises `StoreError` if a commit need not be on disk."""
+        """Create what SQLite has built in; raises `StoreError` if the database may lose a commit."""
         for name in ("fsync", "synchronous_commit", "full_page_writes"):
             if self.run(f"SHOW {name}").fetchone() == ("off",):
                 raise StoreError(
                     f"{self.place}: with {name} = off nothing that is answered for is sure to be on disk"
                 )
         if not self._begun():
-            # Another process that began at the same moment has made the same.
+            # Another process may have begun at the same moment.
             with suppress(errors.UniqueViolation, errors.DuplicateTable, errors.DuplicateFunction):
                 self.connection.execute(_BEGINNING)
 
     def leave_log(self) -> None:
-        """The checkpointer is a process of its own."""
+        """Nothing: PostgreSQL makes checkpoints in a process of its own."""
 
     def settle_log(self) -> bool:
-        """PostgreSQL ends itself when a sync fails, and writes its log again."""
+        """True: PostgreSQL ends itself when a sync fails, and writes its log again."""
         return True
 
     def migrate(self, script: str, version: int) -> None:
@@ -190,7 +191,7 @@ class Postgresql:
         self.connection.execute("UPDATE store SET version = %s", (version,))
 
     def try_to_decide(self) -> bool:
-        """Become the connection that decides, unless another is; return True if this one is it now."""
+        """Become the connection that decides, unless there is another; returns True if this one decides now."""
         self._reach()
         self._is_to_decide = True
         if not self.decides:
@@ -207,12 +208,12 @@ class Postgresql:
         )
 
     def lock(self, table: str) -> None:
-        """Within a transaction, wait until nobody else writes to a table, and let nobody until it ends."""
+        """Within a transaction, wait for writers of a table, and keep others from it until the transaction ends."""
         self.run(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
 
     def begin(self, *, wait: bool) -> None:
-        """Begin a transaction; raises `BusyError` where this connection was to decide, and no longer does."""
-        del wait  # nobody holds the others up
+        """Begin a transaction; raises `BusyError` if this connection was to decide, and no longer does."""
+        del wait  # PostgreSQL lets several connections write
         self._reach_to_write()
         self.in_transaction = True
         try:
@@ -223,7 +224,7 @@ class Postgresql:
             raise
 
     def commit(self) -> None:
-        """Commit: the transaction is then on disk. Raises `BusyError` if the server had given it up."""
+        """Commit: the transaction is then on disk. Raises `BusyError` if the database had rolled it back."""
         done = self.connection.execute("COMMIT")
         self._close_pipeline()
         self.in_transaction = False
@@ -238,7 +239,7 @@ class Postgresql:
         try:
             status = self.connection.info.transaction_status
             if status == psycopg.pq.TransactionStatus.INERROR:
-                self._wear_out()  # statements behind the one that failed were not prepared, and psycopg thinks so
+                self._wear_out()  # statements after the failed one were not prepared, but psycopg believes so
             if status != psycopg.pq.TransactionStatus.IDLE:
                 self.connection.execute("ROLLBACK")
         except psycopg.Error:
@@ -265,7 +266,7 @@ class Postgresql:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """A part of the open transaction that alone is undone when the block raises."""
+        """A savepoint in the open transaction: if the block raises, only its own changes are undone."""
         self._parts += 1
         name = f"part_{self._parts}"
         self.connection.execute(f"SAVEPOINT {name}".encode())
@@ -294,18 +295,18 @@ class Postgresql:
             self._raise_translated(error)
 
     def _sent(self, sql: str, parameters: Parameters) -> psycopg.Cursor[Values]:
-        said = _in_postgresql(sql).encode()
+        statement = _in_postgresql(sql).encode()
         try:
-            return self.connection.execute(said, parameters)
+            return self.connection.execute(statement, parameters)
         except psycopg.DataError as error:
             if error.sqlstate is not None:
                 raise
-            # Not sent: a stranger's text, such as a DNS record, has a character that no text in PostgreSQL can have.
-            return self.connection.execute(said, _without_nul(parameters))
+            # psycopg refused it: a stranger's text, such as a DNS record, has a NUL, which PostgreSQL cannot store.
+            return self.connection.execute(statement, _without_nul(parameters))
 
     def _number(self, sql: str) -> int:
-        ((found,),) = self.run(sql).fetchall()
-        return int(found)
+        ((number,),) = self.run(sql).fetchall()
+        return int(number)
 
     def _all_tables(self) -> list[str]:
         sql = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
@@ -317,14 +318,14 @@ class Postgresql:
 
     def table(self, name: str) -> tuple[list[str], Iterator[Values]]:
         """The columns of a table, and its rows, one by one."""
-        self._close_pipeline()  # in which there are no cursors of the server's
+        self._close_pipeline()  # a pipeline allows no server-side cursors
         cursor = self.connection.cursor("rows_of_a_table", withhold=True)
         cursor.itersize = 100
         cursor.execute(psycopg.sql.SQL("SELECT * FROM {}").format(psycopg.sql.Identifier(name)))
         return [column.name for column in cursor.description or ()], _closing(cursor)
 
     def last_numbers(self) -> dict[str, int]:
-        """For each table that numbers its rows, the highest number that was ever given out."""
+        """For each table that numbers its rows, the highest number that a row ever had."""
         return dict(self.run("SELECT name, last FROM numbers ORDER BY name").fetchall())
 
     def number_from(self, table: str, last: int) -> None:
@@ -335,24 +336,24 @@ class Postgresql:
         )
 
     def time(self, here: datetime) -> datetime:
-        """The time for all who share the store: the database's, whatever this machine's clock says."""
+        """The time for all servers that share the store: the database's, because their clocks may differ."""
         del here
-        ((found,),) = self.run("SELECT clock_timestamp()").fetchall()
-        assert isinstance(found, datetime)
-        return found
+        ((now,),) = self.run("SELECT clock_timestamp()").fetchall()
+        assert isinstance(now, datetime)
+        return now
 
     def room(self) -> None:
-        """None: the disk is the server's, and cannot be seen from here."""
+        """None: the disk belongs to the database server, and cannot be seen from here."""
 
     def in_place(self) -> bool:
-        """The server sees to its files."""
+        """True: the database server looks after its files."""
         return True
 
     def note_high_water(self) -> None:
-        """Note nothing: no older store comes here by a copied file."""
+        """Note nothing: nobody can replace this store by copying an older file."""
 
     def check_high_water(self) -> None:
-        """Make sure of nothing: nothing was noted."""
+        """Check nothing: no high water was noted."""
 
     def size(self) -> int:
         """The size in octets of the store's tables, with their indexes."""
@@ -362,7 +363,7 @@ class Postgresql:
         )
 
     def backup(self, path: Path) -> None:
-        """Refuse: PostgreSQL has a better way of its own."""
+        """Refuse: PostgreSQL has better tools of its own."""
         raise StoreError(f"{path} was not made: back up {self.place} with pg_dump or pg_basebackup")
 
     def standby(self) -> bool | None:
@@ -370,7 +371,7 @@ class Postgresql:
         names, commit = (self.run(f"SHOW synchronous_{of}").fetchone() for of in ("standby_names", "commit"))
         if names != ("",) and commit != ("local",):
             return True
-        # Only some users see their state, but all users see whether there are any.
+        # All users see the rows of standbys, but only some users see their state.
         sql = "SELECT count(*) FROM pg_stat_replication WHERE coalesce(state, 'streaming') = 'streaming'"
         return False if names != ("",) or self._number(sql) else None
 
@@ -387,7 +388,7 @@ class Postgresql:
             self._raise_translated(error)
 
     def _raise_translated(self, error: psycopg.Error) -> NoReturn:
-        """Raise the store's error for PostgreSQL's; one that is raised unchanged is our own fault."""
+        """Raise the store's error for PostgreSQL's; errors that are our own fault stay as they are."""
         state = error.sqlstate or ""
         if isinstance(error, errors.LockNotAvailable | errors.QueryCanceled):
             raise BusyError("the store is busy") from error
@@ -413,7 +414,7 @@ def _closing(cursor: psycopg.ServerCursor[Values]) -> Iterator[Values]:
 
 
 class SentResult:
-    """The result of a statement: its rows, if it returns any; how many it changed is awaited if somebody asks."""
+    """The result of a statement: its rows, if it returns any, and the number of changed rows, awaited on demand."""
 
     def __init__(
         self,
@@ -461,11 +462,11 @@ def _storable(value: object) -> object:
 
 
 def _first_line(error: Exception) -> str:
-    """The first line of a message: the others may show a row."""
+    """The first line of a message; the others may quote a row's secrets."""
     return str(error).strip().split("\n", maxsplit=1)[0]
 
 
-# What is written differently in statements and in migration scripts.
+# Translation of SQLite's SQL, in statements and in migration scripts.
 
 _WORDS = (("%", "%%"), ("rowid", "ctid"), ("group_concat(", "string_agg("), ("?", "%s"))
 _PHRASES = (
@@ -490,7 +491,7 @@ def _in_postgresql(sql: str) -> str:
 
 
 _WORDS_OF_TABLES = (
-    (" TEXT", ' TEXT COLLATE "C"'),  # by octets, as SQLite orders; no upgrade of a library changes it
+    (" TEXT", ' TEXT COLLATE "C"'),  # ordered by octets, as in SQLite, whatever the version of the C library
     (" BLOB", " BYTEA"),
     (" INTEGER", " BIGINT"),
     (" REAL", " DOUBLE PRECISION"),
@@ -521,7 +522,7 @@ def _migration_statement(statement: str) -> str:
 
 
 def _table(name: str, columns: str) -> str:
-    """A table; a key that has an address in it, whose case does not matter, becomes an index."""
+    """A table; a key with an address becomes an index, because the case of addresses does not matter."""
     keys = ""
     columns = columns.replace("PRIMARY KEY AUTOINCREMENT", f"PRIMARY KEY DEFAULT next_number('{name}')")
     if address := _ADDRESS.search(columns):

@@ -1,12 +1,11 @@
-"""The SQLite file under a store: how it is opened, locked, brought up to date, copied and examined.
+"""A store in a SQLite file: connection, transactions, migrations, backups and checks, and the lock of the file.
 
-Here live the engine of the embedded store, and the lock against a second daemon. Implements reliability.md,
-promises 1 and 2: every commit is on disk (WAL, synchronous=FULL) before it returns.
+The lock keeps a second daemon away. Implements reliability.md, promises 1 and 2: every commit is on disk (WAL,
+synchronous=FULL) before it returns.
 
-sqlite-utils does savepoints. It does not begin transactions: its `atomic` begins DEFERRED, and would find the store
-busy half-way. Nor does it run scripts, which it takes apart anew each time, and in quadratic time; or number
-migrations: its `Migrations` cannot recognise a store that is too new, take the machine's time, and do not read the
-`user_version` of existing stores.
+We use sqlite-utils for savepoints only. Its `atomic` would begin transactions DEFERRED, and find the store busy
+half-way; it parses scripts anew each time, in quadratic time; its `Migrations` cannot recognise a store that is too
+new, take the machine's time, and do not read the `user_version` of existing stores.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ class Sqlite:
     """One connection to a store in a file."""
 
     decides = False
-    """True if this connection decides: no second one does, since the desk's server holds the `Lock` of the file."""
+    """True if this connection decides; it is the only one, because the desk's server holds the `Lock` of the file."""
 
     def __init__(self, path: Path | str, disk: Disk, *, make: bool) -> None:
-        # A symlink is followed, as SQLite does for its log: the store has one name.
+        # Follow symlinks, as SQLite does for its log, so that the store has only one name.
         self.place = Path(path).resolve()
         self._disk = disk
         if make:
@@ -59,7 +58,7 @@ class Sqlite:
         with self.translated():
             self.connection = disk.connect(self.place, wait=BUSY_SECONDS)
         self._files: dict[Path, tuple[int, int] | None] = {self.place: _file(self.place)}
-        """The open files: SQLite goes on with a file and its log when others have their names, or nobody."""
+        """The device and inode of each open file: SQLite would keep writing to a file that was moved or deleted."""
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
@@ -84,7 +83,7 @@ class Sqlite:
 
     @property
     def version(self) -> int:
-        """The number of migrations that this store has seen; 0 for one that is empty."""
+        """The number of migrations that this store has had; 0 if it is empty."""
         return self._number("PRAGMA user_version")
 
     def recognise(self, *, empty: bool) -> None:
@@ -106,16 +105,16 @@ class Sqlite:
                 raise StoreError(f"{self.place}: PRAGMA {name} could not be set")
 
     def leave_log(self) -> None:
-        """Make no checkpoint while those who write beside this connection do (theirs: after a thousand pages)."""
+        """Leave checkpoints to the other connections, which make one after a thousand pages."""
         self.run(f"PRAGMA wal_autocheckpoint = {LONG_LOG}")
 
     def settle_log(self) -> bool:
-        """Make a checkpoint of all, after which the log is empty; False while others read it.
+        """Make a checkpoint of the whole log, which is then empty; returns False if other connections read the log.
 
-        What could not be synced by a process that was killed is read as if it were on disk, and behind it nothing
-        more would be: the power fails, and what was committed later is lost with it.
+        A killed process may have left pages that it failed to sync. We would read them as if they were on disk; in a
+        power failure they would be lost, and with them all later commits in the log.
         """
-        # Linux reports a failed fsync once, and then considers the pages clean: a new process finds them in memory.
+        # Linux reports a failed fsync once, and then treats the pages as clean: a new process finds them in memory.
         busy: int = self.run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         return not busy
 
@@ -131,13 +130,13 @@ class Sqlite:
         return True
 
     def depose(self, alive: Sequence[str]) -> None:
-        """Nobody else decides."""
+        """Nothing: no other connection decides."""
 
     def lock(self, table: str) -> None:
-        """Nobody else writes while a transaction is open."""
+        """Nothing: no other connection writes while a transaction is open."""
 
     def begin(self, *, wait: bool) -> None:
-        """Begin the one transaction that may write; without `wait`, `BusyError` if anybody else has it."""
+        """Begin the one transaction that may write; without `wait`, raises `BusyError` if another one is open."""
         if wait:
             self.connection.execute("BEGIN IMMEDIATE")
             return
@@ -156,7 +155,7 @@ class Sqlite:
         self.connection.rollback()
 
     def savepoint(self) -> AbstractContextManager[object]:
-        """A part of the open transaction that alone is undone when the block raises."""
+        """A savepoint in the open transaction: if the block raises, only its own changes are undone."""
         return self._utils.atomic()
 
     def run(self, sql: str, parameters: Parameters = ()) -> sqlite3.Cursor:
@@ -180,7 +179,7 @@ class Sqlite:
         return [column[0] for column in cursor.description], cursor
 
     def last_numbers(self) -> dict[str, int]:
-        """For each table that numbers its rows, the highest number that was ever given out."""
+        """For each table that numbers its rows, the highest number that a row ever had."""
         return dict(self.run("SELECT name, seq FROM sqlite_sequence ORDER BY name").fetchall())
 
     def number_from(self, table: str, last: int) -> None:
@@ -189,7 +188,7 @@ class Sqlite:
             self.run("INSERT INTO sqlite_sequence VALUES (?, ?)", (table, last))
 
     def time(self, here: datetime) -> datetime:
-        """The time for all who share the store: they share this machine."""
+        """The time of this machine, on which all processes run that share the store."""
         return here
 
     def room(self) -> int:
@@ -197,21 +196,21 @@ class Sqlite:
         return self._disk.room(self.place.parent)
 
     def in_place(self) -> bool:
-        """True if the names of the store and its log still name what is open."""
+        """True if the names of the store and its log still belong to the open files."""
         log = self.place.with_name(f"{self.place.name}-wal")
         try:
-            if found := _file(log):  # made at the first commit, and there until the last connection is closed
-                self._files.setdefault(log, found)
+            if inode := _file(log):  # exists from the first commit until the last connection is closed
+                self._files.setdefault(log, inode)
             return all(_file(path) == known for path, known in self._files.items())
         except OSError:
-            return True  # nothing tells that they do not: of a disk that fails, a commit will tell
+            return True  # the disk fails, which is no sign of a moved file; the next commit will report it
 
     def note_high_water(self) -> None:
-        """Note beside the file how far the store has come."""
+        """Note the store's high water beside the file."""
         high_water.note(self.place, self)
 
     def check_high_water(self) -> None:
-        """Make sure that the file is not an older store; raises `StoreError`."""
+        """Check that the file is not an older copy of the store; raises `StoreError`."""
         high_water.check(self.place, self)
 
     def size(self) -> int:
@@ -237,18 +236,18 @@ class Sqlite:
             raise
 
     def standby(self) -> bool | None:
-        """A file has none."""
+        """None: a file has no standby."""
         return None
 
     def damage(self) -> list[str]:
         """The faults that SQLite finds in the file and in references between tables; empty when it is sound."""
         try:
             with self.translated():
-                found = [row[0] for row in self.run("PRAGMA integrity_check(20)")]
+                faults = [row[0] for row in self.run("PRAGMA integrity_check(20)")]
                 lost = [f"{row[0]}: a row refers to a missing one" for row in self.run("PRAGMA foreign_key_check")]
         except DamagedError as error:
             return [str(error)]
-        return [line for line in found if line != "ok"] + lost[:20]
+        return [line for line in faults if line != "ok"] + lost[:20]
 
     @staticmethod
     @contextmanager
@@ -261,13 +260,13 @@ class Sqlite:
 
 
 class Lock(AbstractContextManager["Lock"]):
-    """The right to be the one daemon of a store, held until closed or until the process ends.
+    """The lock of a store, which only its daemon holds, until it is closed or the process ends.
 
-    Two files are locked: a note beside the store, which says who holds it, and the store's file itself, if it exists.
+    It locks two files: a note beside the store, which names the process, and the store's file itself, if it exists.
     The file is the same through every link and mount, while the note may be another one. Close this after the store:
-    closing any handle of a file gives up the locks that SQLite has on it in the same process. Raises `LockedError`
-    when another process holds it (`OrphanedError`: one whose server has ended), and `StoreError` where no file can be
-    made.
+    closing any handle of a file gives up the locks that SQLite has on it in the same process. Raises `LockedError` if
+    another process holds the lock (`OrphanedError`: one whose server has ended), and `StoreError` if no file can be
+    created.
     """
 
     def __init__(self, path: Path | str, disk: Disk = THIS_DISK) -> None:
@@ -291,7 +290,7 @@ class Lock(AbstractContextManager["Lock"]):
     def cover(self) -> None:
         """Lock the store's file, if it exists by now."""
         if self._store.exists():
-            _must_be_a_file(self._store)  # a pipe would be waited for
+            _must_be_a_file(self._store)  # to open a pipe would block
             self._hold(os.open(self._store, os.O_RDONLY | os.O_CLOEXEC))
 
     def _hold(self, file: int) -> None:
@@ -304,15 +303,15 @@ class Lock(AbstractContextManager["Lock"]):
 
     @staticmethod
     def holder(path: Path | str) -> int | None:
-        """The server that holds the lock of a store, or None: what an ended server left behind is none."""
+        """The server that holds the lock of a store; None if nobody does, or only the desk of an ended server."""
         server, holders = _locked(path)
-        if server in holders or not holders:  # of another user's processes, or a container's, only the note tells
+        if server in holders or not holders:  # only the note shows processes of other users or containers
             return server
         return None if server else holders[0]
 
     @staticmethod
     def left_behind(path: Path | str) -> list[int]:
-        """The processes that hold the lock of a store though its server has ended: its desks."""
+        """The processes that hold the lock of a store although its server has ended: its desks."""
         server, holders = _locked(path)
         return [] if server is None or server in (0, *holders) else holders
 
@@ -330,7 +329,7 @@ def _note(store: Path) -> Path:
 
 
 def _locked(path: Path | str) -> tuple[int | None, list[int]]:
-    """The server that took the lock of a store, as it noted, and the processes that hold it; None if none does."""
+    """The server that took the lock of a store, by its note, and the processes that hold it; None if none does."""
     note = _note(Path(path).resolve())
     try:
         file = os.open(note, os.O_RDONLY | os.O_CLOEXEC)
@@ -346,31 +345,31 @@ def _locked(path: Path | str) -> tuple[int | None, list[int]]:
 
 
 def _server(note: Path) -> int:
-    """The process that took the lock, as it noted; 0 while it has not yet."""
+    """The process that took the lock, by its note; 0 if it has not written that yet."""
     return int(note.read_bytes() or 0)
 
 
 def _holders(file: int) -> list[int]:
     """The processes that hold the lock of an open file, also by inheritance, as far as we may look into them.
 
-    Linux shows a lock beside each descriptor that shares it: proc_pid_fdinfo(5). The kernel's own list of locks names
-    only who took them, and that one may have ended.
+    Linux shows a lock beside each descriptor that shares it: proc_pid_fdinfo(5). /proc/locks would name only the
+    process that took the lock, which may have ended.
     """
-    this, found = os.fstat(file), list[int]()
+    this, holders = os.fstat(file), list[int]()
     for about in Path("/proc").glob("[0-9]*/fdinfo/*"):
         with suppress(OSError):  # another user's, or it has ended
             process = about.parents[1]
             if b"FLOCK" in about.read_bytes() and os.path.samestat(this, (process / "fd" / about.name).stat()):
-                found.append(int(process.name))
-    return sorted(set(found))
+                holders.append(int(process.name))
+    return sorted(set(holders))
 
 
 def _refusal(store: Path, server: int, holders: Sequence[int]) -> LockedError:
-    """The error for a store whose lock these processes hold, and this one took."""
+    """The error for a store whose lock this server took, and these processes hold."""
     left = server not in holders if holders else not _lives(server)
     if not (server and left):
         return LockedError(f"{store} is in use by another pbem (process {server or next(iter(holders), 'unknown')})")
-    if not holders:  # it has ended since, or is not ours to look into
+    if not holders:  # ended since, or hidden from this user
         return OrphanedError(f"{store} is in use by another pbem (its server, process {server}, has ended)")
     names = " ".join(map(str, holders))
     return OrphanedError(
@@ -380,7 +379,7 @@ def _refusal(store: Path, server: int, holders: Sequence[int]) -> LockedError:
 
 
 def _lives(process: int) -> bool:
-    """True if a process lives, as far as can be seen from here."""
+    """True if a process lives, also one of another user."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -396,7 +395,7 @@ def _must_be_a_file(path: Path) -> None:
 
 
 def _look_at(path: Path) -> None:
-    """Raise what is wrong with a store's file before SQLite opens it."""
+    """Check a store's file before SQLite opens it; raises `StoreError`."""
     _must_be_a_file(path)
     if path.stat().st_nlink > 1:
         raise StoreError(
@@ -409,16 +408,16 @@ def _look_at(path: Path) -> None:
 
 
 def _file(path: Path) -> tuple[int, int] | None:
-    """The device and inode of the file that has this name, if any has."""
+    """The device and inode of the file of this name; None if there is no such file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _create(path: Path, disk: Disk) -> None:
-    """Make the file before SQLite does, so that no other user can ever read it, and its name is on disk."""
+    """Create the file before SQLite does, so that no other user can ever read it, and its name is on disk."""
     if path.exists():
         return
     disk.make_folder(path.parent)
@@ -429,7 +428,7 @@ def _create(path: Path, disk: Disk) -> None:
 
 def _raise_translated(error: Exception) -> NoReturn:
     """Raise the store's error for what SQLite lumps together as errors of the database."""
-    code = getattr(error, "sqlite_errorcode", None)  # text that is no UTF-8 has none
+    code = getattr(error, "sqlite_errorcode", None)  # missing if the module itself could not decode a text
     if code is None and isinstance(error, sqlite3.OperationalError):
         raise DamagedError("a text in the store cannot be read: ask `pbem doctor`") from error
     primary = (code or 0) & 0xFF  # the low byte

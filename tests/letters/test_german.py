@@ -14,6 +14,7 @@ from typing import Any
 import jinja2
 import jinja2.meta
 import pytest
+from judges import game_letters
 from judges.german import WIDTH
 
 from pbem.games import GAMES
@@ -115,7 +116,7 @@ MODULES = {game: importlib.import_module(f"letters.test_{game.replace('-', '_')}
 )
 def test_games_read_well_in_german(monkeypatch: pytest.MonkeyPatch, game: str, name: str) -> None:
     module: Any = MODULES[game]
-    monkeypatch.setattr(module, "ENV", GERMAN.environment)
+    monkeypatch.setattr(game_letters, "ENV", GERMAN.environment)
     text = module.LETTERS[name]()
     path = GOLDEN / game / f"{name}.txt"
     if os.environ.get("GOLDEN") == "write":

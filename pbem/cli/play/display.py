@@ -87,7 +87,7 @@ def is_due(table: PlayTable, standing: MatchStanding) -> bool:
 
 
 def _whose(table: PlayTable, standing: MatchStanding) -> str:
-    """Whose move it is in a match, and until when."""
+    """The state of a match for the player, in words: the move that is due, and its deadline."""
     letters = table.letters
     match, phase = standing.match, standing.phase
     if phase == "proposed":

@@ -86,7 +86,7 @@ class Ship(NamedTuple):
 
     @property
     def seat(self) -> int:
-        """Whose it is."""
+        """The seat of the ship's player."""
         return self.letter // SHIPS + 1
 
 

@@ -1,7 +1,7 @@
 """The arguments of commands: how help writes each one, and how it is read.
 
-The table says which command has which arguments. Nothing here raises: a reader of an argument takes it from the
-words, or says what is missing. Implements protocol.md, "Commands".
+The table lists the arguments of each command. Nothing here raises: the reader of an argument takes it from the
+words, or returns a phrase for what is missing. Implements protocol.md, "Commands".
 """
 
 from __future__ import annotations
@@ -39,16 +39,18 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
 """The settings of `set`, each with its values, the default first."""
 
 ANY_WORD = frozenset({"timezone"})
-"""The settings whose values are too many to be listed: they are judged where they are known."""
+"""The settings with too many values to list here; the command `set` checks them."""
 
 OF_ANY_PLACE = frozenset({"language", "timezone"})
-"""The settings that a signed letter may choose first without its place: how its reader is written to at all."""
+"""The settings that a signed letter may choose without naming its place, if the player has not chosen them yet: they
+decide how each of our letters to that player is written."""
 
 RESERVED = frozenset({*FIELDS, "end", "final", "with", "stop"})
 
 
 Given = dict[str, object]
-"""Arguments by their names in the request, `game` and `turn`: the words between a command's name and its block."""
+"""The arguments of a command, taken from the words between its name and its block: each by its name in the request,
+or as `game` or `turn`."""
 
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
 _LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
@@ -80,7 +82,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
 def masked(text: str) -> str:
-    """A text with its recovery codes made unreadable."""
+    """A text with its recovery codes masked."""
     return _CODE.sub("****", text)
 
 
@@ -89,7 +91,7 @@ NAME_THE_MATCH = Phrase("name the match, such as {match}", match="m17")
 
 
 def _word(name: str, form: re.Pattern[str], missing: Phrase | None = None, but: Container[str] = ()) -> ReadSlot:
-    """The reader of a single word, kept in lower case; without a text for `missing` it may be left out."""
+    """The reader of a single word, stored in lower case; without `missing`, the argument is optional."""
 
     def read(words: Words, given: Given) -> Phrase | None:
         word = words.bare()
@@ -129,7 +131,7 @@ def _match_or_none(words: Words, given: Given) -> Phrase | None:
 
 
 def _step_turn(words: Words, given: Given) -> Phrase | None:
-    if words.low() == "turn" and words.bare(1) == "0":  # in which setups are opened, where a game does that
+    if words.low() == "turn" and words.bare(1) == "0":  # some games open setups in it
         given["turn"] = 0
         words.at += 2
         return None
@@ -144,7 +146,7 @@ def _turn_or_default(words: Words, given: Given) -> Phrase | None:
     return _turn(words, given)
 
 
-def _what_stands(words: Words, given: Given) -> Phrase | None:
+def _optional_turn(words: Words, given: Given) -> Phrase | None:
     return _turn_or_default(words, given) if words.bare().lower() in {"turn", "default"} else None
 
 
@@ -191,10 +193,10 @@ def _setting(words: Words, given: Given) -> Phrase | None:
 
 
 def _time(words: Words, given: Given) -> Phrase | None:
-    found = _TIME.fullmatch(words.bare())
-    if found is None:
+    duration = _TIME.fullmatch(words.bare())
+    if duration is None:
         return Phrase("say how long, such as 3d or 12h")
-    given["seconds"] = int(found[1]) * {"m": 60, "h": 3600, "d": 86400}[found[2].lower()]
+    given["seconds"] = int(duration[1]) * {"m": 60, "h": 3600, "d": 86400}[duration[2].lower()]
     words.take()
     return None
 
@@ -213,7 +215,7 @@ def _days(words: Words, given: Given) -> Phrase | None:
 
 
 def _public(words: Words, given: Given) -> Phrase | None:
-    # Alone on the line of the command: what a player writes to the opponent may begin with any word.
+    # Only if it ends the command's line: the message itself may begin with any word, and so with `public`.
     if words.low() == "public" and words.same_line():
         words.take()
         if words.same_line():
@@ -247,11 +249,13 @@ def _players(words: Words, given: Given) -> Phrase | None:
 
 
 def _key(words: Words, given: Given) -> Phrase | None:
+    # A key of several lines shows by its own marks where it ends.
     block = _KEY_BLOCK.match(words.text, words.start) or _MINISIGN_KEY.match(words.text, words.start)
     if block is not None:
         given["key"] = block[0]
         words.move_to(block.end())
         return None
+    # An SSH key is one line, its comment last, and a mail program may have wrapped it anywhere.
     if not _KEY_TYPE.fullmatch(words.word()):
         return None
     kind = words.take()
@@ -266,7 +270,7 @@ def _key(words: Words, given: Given) -> Phrase | None:
 
 
 def _joined_key(words: Words, kind: str) -> str:
-    """Join the pieces of a wrapped key: its own lengths say where it ends."""
+    """Join the pieces of a wrapped key: the lengths inside the key show where it ends."""
     blob = ""
     for ahead in range(64):
         if not _BASE64.fullmatch(words.word(ahead)):
@@ -295,7 +299,7 @@ def _fingerprint(words: Words, given: Given) -> Phrase | None:
         return Phrase("name the key by its fingerprint, or enough of its beginning; `whoami` lists your keys")
     parts = [words.bare()]
     words.take()
-    while _GROUP.fullmatch(parts[-1]) and _GROUP.fullmatch(words.bare()):  # gpg prints it in groups
+    while _GROUP.fullmatch(parts[-1]) and _GROUP.fullmatch(words.bare()):  # gpg prints fingerprints in groups
         parts.append(words.bare())
         words.take()
     given["fingerprint"] = "".join(parts)
@@ -311,7 +315,7 @@ def _key_or_fingerprint(words: Words, given: Given) -> Phrase | None:
 
 
 def _code(words: Words, given: Given) -> Phrase | None:
-    # Whatever stands there is taken for the code, however it was mistyped: it is not to be shown as a line ignored.
+    # Take even a mistyped code as the code: otherwise the answer would quote it among the lines that were ignored.
     code = ""
     while words.more and len(code) < _CODE_DIGITS and not _KEY_START.match(words.word()):
         if words.low() in RESERVED or not (words.same_line() or _CODE_PIECE.fullmatch(words.word())):
@@ -338,7 +342,7 @@ class Slot(msgspec.Struct, frozen=True):
     read: ReadSlot
     """Take the argument from the words; return None, or what is missing."""
     closed: bool = False
-    """True if it may be closed by an `end`, as a pasted block is."""
+    """True if an `end` may close it, as if it were a pasted block."""
 
 
 MATCH = Slot("m17", _match)
@@ -347,7 +351,7 @@ GAME = Slot("[game 2]", _game)
 TURN = Slot("turn 5", _turn)
 STEP_TURN = Slot("turn 5", _step_turn)
 TURN_OR_DEFAULT = Slot("turn 5|default", _turn_or_default)
-WHAT_STANDS = Slot("[turn 5|default]", _what_stands)
+WHAT_STANDS = Slot("[turn 5|default]", _optional_turn)
 TURN_OR_ALL = Slot("[turn 5|all]", _turn_or_all)
 GAME_OR_WHOLE = Slot("game 2|match", _game_or_all)
 FINAL = Slot("[final]", _final)

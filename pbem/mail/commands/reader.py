@@ -1,6 +1,6 @@
 """The reader: text in, commands with their arguments and blocks out.
 
-`parse` never raises; a command's faults are part of the command. Implements protocol.md, "Commands" and
+`parse` never raises: faults are part of the command that has them. Implements protocol.md, "Commands" and
 "Identity" (the signed forms).
 """
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from pbem.mail.commands.table import CommandSpec
 
 _Wrong = tuple[str | None, Phrase]
-"""A token as written, and what is wrong with it."""
+"""A token as written, and its fault."""
 
 MOST = 200
-"""The most commands of a letter that are read, by desk and proof alike; the others are ignored."""
+"""The most commands of one letter that desk and proof read; both ignore the rest."""
 
 MAX_UNKNOWN = 5
 """The number of unknown lines that end the reading: a letter to somebody else is not searched for commands."""
 
 NUMBERED = ("game", "turn")
-"""Fields of the sentences whose own words do not name the game or turn that they are about; each a number."""
+"""The numeric fields of sentences whose own words do not name their game or turn."""
 
 ARMOR = "-----BEGIN SSH SIGNATURE-----"
 _ARMOR_END = "-----END SSH SIGNATURE-----"
@@ -57,7 +57,7 @@ class Command(msgspec.Struct, Generic[Requested_co], frozen=True):
 
     name: str
     echo: str
-    """As written, quotes and invisible characters taken out."""
+    """The command as written, without quotes and invisible characters."""
     head: str
     """The words of the command itself, without the fields and the block that follow them."""
     line: int
@@ -67,7 +67,7 @@ class Command(msgspec.Struct, Generic[Requested_co], frozen=True):
     fields: dict[str, str] = {}
     """The header fields of a signed form as written: `server`, `player`, `prev`, `rev` and the rest of `FIELDS`."""
     block: str | None = None
-    """The block's own text, line ends as written; None where the command has none or it is not closed."""
+    """The block's own text, line ends as written; None if the command has no block, or an unclosed one."""
     unclosed: str = ""
     """If a setup, orders or a proposal lack their `end`: the paragraph that might be their text."""
     block_line: int = 0
@@ -78,7 +78,7 @@ class Command(msgspec.Struct, Generic[Requested_co], frozen=True):
 
     @property
     def same(self) -> Hashable:
-        """A value that is equal for commands that say the same, whatever their capitals, blanks and quotes."""
+        """A value for comparison: equal for commands that differ only in capitals, blanks and quotes."""
         if self.faults:
             return (self.name, " ".join(self.echo.lower().split()))
         form: AnyForm = self.form
@@ -94,7 +94,7 @@ class Command(msgspec.Struct, Generic[Requested_co], frozen=True):
 
     @property
     def match(self) -> str | None:
-        """Name of the match, `m17`, if one was given."""
+        """The name of the match, such as `m17`, if the command names one."""
         return self.request.match if isinstance(self.request, InMatch) else None
 
 
@@ -102,7 +102,7 @@ AnyCommand = Command[AnyRequest]
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """The commands found in a letter, and what was ignored."""
+    """The commands in a letter, and the lines that were ignored."""
 
     commands: list[AnyCommand]
     ignored: list[str]
@@ -113,20 +113,20 @@ class Reading(msgspec.Struct, frozen=True):
     place: dict[str, str] = {}
     """The server and the player that a `stop` names."""
     short: str = ""
-    """The first paragraph but its quotes, where no command stands in the letter, or one alone that names no match."""
+    """The first paragraph without its quotes, if the letter has no commands but faulty ones that name no match."""
     meant: list[AnyCommand] | None = None
-    """Of a letter whose words count for nothing, the commands that might have had an effect."""
+    """The commands that might have had an effect, if the letter must have none."""
 
 
 def asked_by_subject(subject: str) -> list[AnyCommand]:
-    """The command that a subject alone gives, if it does; so do these words alone in a text: `Help!`."""
+    """The command that a subject line gives, if any; a text of one word, such as `Help!`, is read in the same way."""
     word = _single_word(subject)
     spec = COMMANDS.get(word)
     return parse(word).commands if spec is not None and spec.by_subject else []
 
 
 def _single_word(text: str) -> str:
-    """A word without the punctuation that people put behind one that stands alone."""
+    """A text in lower case, without the punctuation that people put behind a single word."""
     return text.strip(" .!?").lower()
 
 
@@ -149,7 +149,7 @@ def parse(text: str) -> Reading:
             commands.append(_command(words, spec))
             continue
         start = words.start
-        # A stray `end` or a comment is ignored without being held against the letter.
+        # A stray `end` or a comment does not count as an unknown line.
         unknown += not (_END.match(words.word()) or words.word().startswith("#"))
         words.take()
         words.take_line()
@@ -157,29 +157,30 @@ def parse(text: str) -> Reading:
     if words.more:
         skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
     first = _first_paragraph(kept)
-    if not commands and not optout:  # beside a command, what a proof may read stays as it is
+    if not commands and not optout:  # a proof may read commands, so their reading must not change
         optout = _single_word(first) == "unsubscribe"
         commands = asked_by_subject(first)
         skipped = [(line, run) for line, run in skipped if not commands or run != first]
-    skipped.sort(key=lambda found: found[0])
+    skipped.sort(key=lambda run: run[0])
     ignored = [masked(run) for run in (*(run for _, run in skipped), *signature)]
-    short = "" if optout or any(one.match or not one.faults for one in commands) else first
+    short = "" if optout or any(command.match or not command.faults for command in commands) else first
     return Reading(commands, ignored, optout, _place_of_stop(words) if optout else {}, short)
 
 
 def without_effect(reading: Reading) -> Reading:
-    """The reading of a letter whose words count for nothing: it may ask, but nothing else in it is obeyed."""
+    """The reading of a letter that must have no effect: its questions are answered, and nothing else is obeyed."""
     asked = [command for command in reading.commands if COMMANDS[command.name].only_asks]
     meant = [command for command in reading.commands if not COMMANDS[command.name].only_asks]
     return Reading(asked, reading.ignored, short=reading.short, meant=meant)
 
 
 def _first_paragraph(kept: list[tuple[int, str]]) -> str:
-    """The first lines that are not blank, up to a blank one; without the line that says who is quoted."""
+    """The first paragraph, without the line that introduces a quote, such as `On 3 May, 10:15, Bob wrote:`."""
     lines: list[str] = []
     before, ended = 0, False
     for number, line in kept:
         quoted = number != before + 1
+        # The quote itself is gone; a colon above it ends the line that introduced it.
         if quoted and lines and lines[-1].endswith(":"):
             lines = _unattributed(lines)
             ended = False
@@ -192,7 +193,7 @@ def _first_paragraph(kept: list[tuple[int, str]]) -> str:
 
 
 def _unattributed(lines: list[str]) -> list[str]:
-    """The lines above a quote without the one that says who is quoted and when, which may be broken in three."""
+    """The lines above a quote, without its introduction, which a mail program may have broken into three lines."""
     begins = (count for count, line in enumerate(reversed(lines[-3:]), start=1) if _CLOCK.search(line))
     return lines[: -next(begins, 1)]
 
@@ -216,6 +217,7 @@ def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]], lis
     tail = [after] if after else []
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
+        # A mail signature begins here (RFC 3676 4.3); many programs drop the blank behind the dashes.
         if line.rstrip() == "--":
             tail.insert(0, "\n".join(lines[number - 1 :]).strip())
             break
@@ -263,7 +265,7 @@ def _command(words: Words, spec: CommandSpec) -> AnyCommand:
     echo = masked(whole)
     if spec.secret:
         whole = echo = f"{spec.name} ..."
-    elif spec.body == "sections":  # of a note to oneself nothing can be read
+    elif spec.body == "sections":  # its note to oneself is unreadable
         echo = head
     return Command(
         spec.name,
@@ -281,7 +283,7 @@ def _command(words: Words, spec: CommandSpec) -> AnyCommand:
 
 
 def _form(spec: CommandSpec, given: Given, fields: dict[str, str]) -> AnyForm:
-    """The arguments as a request, with its place: a game or turn that the words name belongs to it, too."""
+    """The arguments as a request, with its place, which includes a game or turn that the words name."""
     if spec.body == "fields":
         given |= fields
     holds = {name: value for name, value in given.items() if name in spec.request.__struct_fields__}
@@ -313,6 +315,7 @@ def _read_fields(words: Words, spec: CommandSpec, given: Given, wrong: list[_Wro
         if name not in FIELDS and not (spec.sentence and name in NUMBERED):
             return fields
         words.at += 1
+        # Fingerprints in base64 depend on case; everything else is compared in lower case.
         value = words.word() if name == "fingerprint" else words.low()
         if not value or value in FIELDS or value.lower() == "end":
             wrong.append((name, Phrase("`{name}` has no value.", name=name)))
@@ -326,21 +329,21 @@ def _read_fields(words: Words, spec: CommandSpec, given: Given, wrong: list[_Wro
 
 
 def _number(spec: CommandSpec, name: str, value: str) -> int | None:
-    """The number in a field; setups are opened in turn 0 where a game does that, but there nothing is withdrawn."""
+    """The number in a field, or None; it may be turn 0, in which some games open setups, but not to withdraw."""
     at_first = name == "turn" and value == "0" and not spec.withdraws
     return int(value) if at_first or _REV.fullmatch(value) else None
 
 
 def _contradicted(given: Given, fields: dict[str, str]) -> list[_Wrong]:
-    """The games and turns of a form that its command's own words name otherwise: it has no place."""
-    said = ((name, fields[name]) for name in NUMBERED if name in fields and name in given)
+    """The faults of games and turns for which the fields and the command's own words name different numbers."""
+    twice = ((name, fields[name]) for name in NUMBERED if name in fields and name in given)
     return [
-        (value, Phrase("`{name}` appears twice.", name=name)) for name, value in said if value != str(given[name])
+        (value, Phrase("`{name}` appears twice.", name=name)) for name, value in twice if value != str(given[name])
     ]
 
 
 def _opens_signed_press(words: Words) -> bool:
-    """True if a message begins with fields: `server` alone may well be its first word."""
+    """True if a message begins with two fields; a single `server` may well be its first word."""
     return words.low() in FIELDS and words.low(2) in FIELDS
 
 
@@ -350,7 +353,7 @@ def _take_block(words: Words, spec: CommandSpec, wrong: list[_Wrong]) -> str | N
     closing = _press_end(words) if spec.body == "press" else _text_end(words)
     if closing is None:
         words.move_to(len(words.text))
-        # What follows may be meant as the block's text: obeying commands found there would be guessing.
+        # The rest may be meant as the block's text: to obey commands in it would be guessing.
         wrong.append(
             (
                 None,
@@ -366,24 +369,27 @@ def _take_block(words: Words, spec: CommandSpec, wrong: list[_Wrong]) -> str | N
 
 def _text_end(words: Words) -> tuple[int, int] | None:
     """The place of the first `end` outside comments."""
-    return next((found.span(1) for found in _SCAN.finditer(words.text, words.start) if found[1]), None)
+    return next((match.span(1) for match in _SCAN.finditer(words.text, words.start) if match[1]), None)
 
 
 def _press_end(words: Words) -> tuple[int, int] | None:
-    """The place at which a message ends: the last word of its first line, a line `end`, or the very last word."""
+    """The place of the `end` of a message, whose text may contain that word: see the cases."""
     text, start = words.text, words.start
     line_end = text.find("\n", start)
+    # A message of one line, behind its command: the last word of that line.
     if words.passed and words.same_line():
-        found = _LAST_END.search(text[start : len(text) if line_end < 0 else line_end])
-        if found is not None:
-            return start + found.start(1), start + found.end(1)
+        end = _LAST_END.search(text[start : len(text) if line_end < 0 else line_end])
+        if end is not None:
+            return start + end.start(1), start + end.end(1)
     else:
         start = text.rfind("\n", 0, start) + 1
-    alone = _LINE_OF_END.search(text, start)
-    if alone is not None:
-        return alone.span(1)
-    found = _LAST_END.search(text[start:])
-    return None if found is None else (start + found.start(1), start + found.end(1))
+    # Otherwise a line of its own.
+    end = _LINE_OF_END.search(text, start)
+    if end is not None:
+        return end.span(1)
+    # Otherwise the very last word of the letter.
+    end = _LAST_END.search(text[start:])
+    return None if end is None else (start + end.start(1), start + end.end(1))
 
 
 def _read_block(spec: CommandSpec, block: str | None, fields: dict[str, str], wrong: list[_Wrong]) -> Given:
@@ -397,7 +403,7 @@ def _read_block(spec: CommandSpec, block: str | None, fields: dict[str, str], wr
         wrong += faults
         return {"sections": sections}
     if spec.body == "press" and _SECRET.search(block):
-        # An `end` was forgotten, and the next command's secrets would go to the opponent.
+        # If an `end` was forgotten, the next command's secrets would go to the opponent.
         wrong.append(
             (None, Phrase("The message contains the beginning of another command: close it with a line `end`."))
         )

@@ -1,7 +1,7 @@
-"""The one table of commands: everything that is true of a command is in its row, and nowhere else.
+"""The table of commands: each row holds all properties of one command, and no other module repeats them.
 
-The reader, the desk, identity (which is handed the words), proof, forms, help and pages read the row. The function of
-the same name in `pbem.desk.commands` does what the command does. No decisions. Implements protocol.md, "Commands".
+The reader, the desk, identity (which gets the words passed), proof, forms, help and pages read the row. The function
+of the same name in `pbem.desk.commands` does what the command does. No decisions. Implements protocol.md, "Commands".
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _PLACES: Mapping[str | None, tuple[str, ...]] = {
     "step": ("server", "player", "prev"),
     "turn": ("server", "player", "prev", "rev"),
 }
-"""The header fields that a signed command of this place names."""
+"""The header fields that a signed command must name, by the kind of its place."""
 
 
 def _topic(words: Words, given: Given) -> Phrase | None:
-    # The one argument that must stand on the line of its command: any word could be a topic.
+    # Must be on the command's own line: any word could be a topic, so the next line's first word would be taken, too.
     if words.same_line():
         topic = words.bare().lower()
         words.take()
@@ -53,49 +53,52 @@ class CommandSpec(msgspec.Struct, frozen=True):
 
     name: str
     request: type[Request]
-    """The type of its request: the reader fills this in from its words and its block."""
+    """The type of its request, which the reader fills in from the command's words and its block."""
     help: Phrase
     """One sentence: what the command does."""
     slots: tuple[Slot, ...] = ()
     body: Literal["text", "sections", "options", "press", "fields"] | None = None
     """The form of the block up to `end`; None: the command has no block."""
     place: Literal["challenge", "player", "terms", "step", "turn"] | None = None
-    """What the signed words name, so that they are good nowhere else: the challenge that our letter brought; server
-    and player; the hash of the terms, which stands for both; or server, player, game or turn and head, and where
-    something may be replaced its revision. None: it changes nothing, and need not be signed."""
+    """The place that the signed words must name, so that nobody can use them elsewhere.
+
+    `challenge`: the challenge from our letter. `player`: server and player. `terms`: the hash of the terms, which
+    stands for both. `step` and `turn`: server, player, game or turn, and head; for `turn` also the revision, because
+    a later one may replace it. None: the command changes nothing, and need not be signed.
+    """
     shown: Literal["never", "later", "at once"] = "never"
-    """The time at which its letter is shown to the other players: with the game, or as soon as it has its effect."""
+    """The time at which the other players are shown its letter: with the game, or as soon as it takes effect."""
     alone: bool = False
-    """True if nothing else may stand in the letter."""
+    """True if it must be the only command in its letter."""
     level: Literal["anyone", "mailbox", "key"] = "mailbox"
-    """The least proof of identity with which it is ever obeyed."""
+    """The lowest level of proof of identity at which it is obeyed."""
     opens: re.Pattern[str] | None = None
-    """The pattern that must follow the name, or the line is prose that happens to begin with that word."""
+    """The pattern of the words behind the name; without a match, the line is prose that begins with this word."""
     bulky: bool = False
-    """True if its answer is long, drawn or packed: a letter brings a few of those."""
+    """True if its answer is long, a drawing or an archive: one letter may ask for only a few of those."""
     secret: bool = False
-    """True if the answer must not repeat what was written: the echo is the name alone."""
+    """True if the answer must not quote the command: it echoes only the name."""
     a_day: int | None = None
-    """The most times that a player may have it done in a day, if it makes letters that are large, or go to others."""
+    """The limit per player and day, for a command that causes large letters, or letters to others."""
     newcomer: bool = False
-    """True if it is answered though the key or the address of the letter is not the player's yet."""
+    """True if it is answered even if the letter's key or address is not the player's yet."""
     by_subject: bool = False
-    """True if it is also asked for by a subject, where the text has no command."""
+    """True if a subject line may also give it, if the text has no command."""
     by_nothing: bool = False
-    """True if a player whose letter has no command at all is told this, too."""
+    """True if it also answers a player's letter that has no command at all."""
     unvouched: int | None = None
     """Rank among the commands for unverified senders: only the lowest in a letter is answered. None: it never is."""
     by_reply: Literal["register"] | None = None
-    """The purpose of the reply address that lets it have its effect, if that needs no account."""
+    """The purpose of the reply address by which it takes effect without an account."""
     withdraws: tuple[str, ...] = ()
-    """The commands whose words it takes back."""
+    """The commands whose submissions it withdraws."""
     published: bool = False
-    """True if a form of it, alone in its letter, says nothing but what the record of a public match says, too."""
+    """True if a letter that holds only its form says nothing that the record of a public match does not say, too."""
     topic: Literal["keys", "sealed"] | None = None
-    """The page of help that tells of several commands together; None: it has a page of its own."""
+    """The help page that explains it together with others; None: it has a page of its own."""
 
     def begins(self, follows: str) -> bool:
-        """True if the name begins the command if these two words follow, and is not just a word in prose."""
+        """True if the name, followed by these two words, begins the command, and is not just a word in prose."""
         return self.opens is None or self.opens.match(follows) is not None
 
     @property
@@ -107,23 +110,23 @@ class CommandSpec(msgspec.Struct, frozen=True):
     def once(self) -> bool:
         """True if the same signed words are obeyed only once.
 
-        A challenge is good once by itself; setups and orders are ordered by their revisions.
+        A challenge can be used only once anyway; of setups and orders, the highest revision counts.
         """
         return self.place not in {None, "challenge"} and not self.stands
 
     @property
     def sentence(self) -> bool:
-        """True if it takes effect at once, at one place of a match, or withdraws what was sent for one."""
+        """True if it takes effect at once, at one place of a match, or withdraws a submission for one."""
         return self.place == "turn" and not self.block
 
     @property
     def block(self) -> bool:
-        """True if the command goes on up to `end`."""
+        """True if the command has a block, which goes up to `end`."""
         return self.body is not None
 
     @property
     def has_fields(self) -> bool:
-        """True if the header fields of the signed forms may stand in it."""
+        """True if it may contain the header fields of the signed forms."""
         return self.block or self.signed
 
     @property
@@ -133,7 +136,7 @@ class CommandSpec(msgspec.Struct, frozen=True):
 
     @property
     def stands(self) -> bool:
-        """True if what it brings counts until a higher revision replaces it, or it is withdrawn."""
+        """True if its submission counts until a higher revision replaces it, or a command withdraws it."""
         return self.place == "turn" and self.block
 
     @property
@@ -163,7 +166,7 @@ class CommandSpec(msgspec.Struct, frozen=True):
         return " ".join(words)
 
 
-# Judged over the two words that follow.
+# Patterns for `opens`, matched against the two words behind the name.
 _A_MATCH = re.compile(r"(m?[0-9]\S*|turn|game)( |$)", re.I)
 _A_GAME = re.compile(r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$", re.I)
 _A_BLOCK = re.compile(
@@ -598,5 +601,5 @@ _ROWS = {spec.request: spec for spec in COMMANDS.values()}
 
 
 def row_of(request: Request) -> CommandSpec:
-    """The row of the command by which this is asked for."""
+    """The row of the command that makes this request."""
     return _ROWS[type(request)]

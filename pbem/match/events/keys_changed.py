@@ -57,7 +57,7 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
 
 
 def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
-    """Whose keys changed, how, and which letters prove it."""
+    """The change of a seat's keys in words, with the letters that prove it."""
     body = entry.body
     fingerprints = ", ".join(key["fingerprint"] for key in body["added"]) or ", ".join(body["revoked"])
     proof = {"added": "the old and the new key signed", "revoked": "a key of the seat signed"}
