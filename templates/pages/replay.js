@@ -24,7 +24,7 @@
   const byId = (id) => document.getElementById(id), PACE = 1500; // milliseconds a turn
   const REASONS = {
     rules: say("by the rules"), resignation: say("resignation"), forfeit: say("forfeit"), abandoned: say("abandoned"), agreement: say("by agreement"), annulled: say("annulled"),
-    "agreed length": say("agreed length"), false: say("told something false"), "not revealed": say("revealed nothing"),
+    "agreed length": say("agreed length"), false: say("gave false information"), "not revealed": say("revealed nothing"),
   };
   const because = (reason) => (Object.hasOwn(REASONS, reason) ? REASONS[reason] : reason);
   let data = null, outcome = null, games = [], game = null, at = 0, steps = [], reader = 0, playing = 0, run = 0;
