@@ -79,7 +79,7 @@ def _server_key(_: click.Context, __: click.Parameter, value: str | None) -> str
     "witnesses",
     multiple=True,
     metavar="KEY",
-    help="Who is believed to have seen the server's log: name+hash+key. Needs the letters of --against.",
+    help="A witness of the server's log that you believe: name+hash+key. Needs the letters of --against.",
 )
 @click.option(
     "--server-key",
