@@ -21,7 +21,7 @@ class Entrance(NamedTuple):
 
 
 COMMANDS: Final[Mapping[str, Entrance]] = {
-    "replay": Entrance("pbem.cli.replay", "Play game records through the rules and say what happened."),
+    "replay": Entrance("pbem.cli.replay", "Replay game records by the rules, and print what happened."),
     "verify": Entrance("pbem.cli.verify", "Check that nobody, the referee included, cheated in a match."),
     "sign": Entrance("pbem.cli.sign", "Sign a form with your SSH key."),
     "play": Entrance("pbem.cli.play.overview", "Play by mail from the terminal: one command a turn."),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
     """Examine the store, verify every transcript, check the clock and the queues, and send a letter on a round trip.
 
-    The server may run; for the letter it must run. Status 1 if anything is wrong.
+    The server may be running; for the letter, it must be. Exit status 1 if anything is wrong.
     """
     with opened(config_file) as store:
         well = report(_findings(store, deadline if mail else 0))

@@ -45,7 +45,7 @@ PROVIDERS = {
 )
 @click.option("--address", prompt="The address that players write to", help="The address that players write to.")
 @click.option(
-    "--operator", prompt="Your own address, for reports of trouble", help="The address that is told of trouble."
+    "--operator", prompt="Your own address, for reports of trouble", help="Your own address, for reports of trouble."
 )
 @click.option("--server", help="The server's permanent name; by default made from the address.")
 @click.option("--imap", help="The provider's IMAP server; otherwise guessed.")
@@ -61,10 +61,10 @@ def init(
     address = address.strip().lower()
     local, at, domain = address.rpartition("@")
     if not at:
-        raise click.ClickException(f'"{address}" is no address: write one such as games@example.org')
+        raise click.ClickException(f'"{address}" is not an address: write one such as games@example.org')
     guessed = PROVIDERS.get(domain, (f"imap.{domain}", f"smtp.{domain}"))
     if not str(folder).isprintable():
-        raise click.ClickException("the name of the folder holds what no file of systemd may hold")
+        raise click.ClickException("the name of the folder has a character that a unit of systemd cannot have")
     words = {
         "address": address,
         "local": local,
@@ -79,7 +79,7 @@ def init(
     }
     made = dict(_files(kind, words))
     if there := [name for name in made if (folder / name).exists()]:
-        raise click.ClickException(f"{folder / there[0]} is there already: nothing was written")
+        raise click.ClickException(f"{folder / there[0]} already exists: nothing was written")
     wrong = _faults(made["pbem.toml"])
     for fault in wrong:
         click.echo(f"FAULT  {fault}")

@@ -33,9 +33,9 @@ LARGEST: Final = 16 << 20
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each file, each on one line.")
 def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
-    """Play game records (.pbem.toml) through the rules and say what happened.
+    """Replay game records (.pbem.toml) by the rules, and print what happened.
 
-    Exit status 0: all are legal, and their results, if given, agree. 1: one is not; turn, seat and order are named.
+    Exit status 0: all are legal, and their results, if stated, agree. 1: one is not; turn, seat and order are named.
     2: one cannot be read as a record. With several files, the highest status counts.
     """
     worst = LEGAL

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @config_option
 @as_json
 def status(config_file: Path, *, as_json: bool) -> None:
-    """Show queues, matches, players, the oldest waiting letters and who cannot be reached."""
+    """Show queues, matches, players, the oldest waiting letters and players out of reach."""
     with opened(config_file) as store:
         daemon = at_work(store.database, datetime.now(UTC))
         missing = undone(store.database, datetime.now(UTC)) if daemon else []

@@ -79,7 +79,7 @@ def _server_key(_: click.Context, __: click.Parameter, value: str | None) -> str
     "witnesses",
     multiple=True,
     metavar="KEY",
-    help="Who is believed to have seen the server's log: name+hash+key. Needs the letters of --against.",
+    help="A witness of the server's log that you believe: name+hash+key. Needs the letters of --against.",
 )
 @click.option(
     "--server-key",
@@ -118,7 +118,7 @@ def verify(
       0  everything holds, and every letter about the match agrees
       1  the bundle does not hold, a letter contradicts it,
          or a program saw more than its letters
-      2  a file cannot be read, or is larger than what is looked at,
+      2  a file cannot be read, or is larger than the limits,
          or the command was written wrongly
       3  the bundle holds; but a letter is damaged or leaves something open,
          or none of the letters has anything to compare,

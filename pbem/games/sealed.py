@@ -296,7 +296,7 @@ def misplaced(lines: Sequence[str], wanted: Sequence[str], end: str, is_answer: 
         elif not f"{line} ".startswith(f"{what or end} "):
             raise Refused(Fault("sealed", line, due))
         elif not is_answer(line):
-            faults.append(Fault("sealed", line, Phrase("this is no line of an answer")))
+            faults.append(Fault("sealed", line, Phrase("this is not a line of an answer")))
     return faults
 
 

@@ -138,7 +138,7 @@ def read(text: str) -> Record:
 
 def _table(text: str) -> JsonObject:
     if sum(map(text.count, "[{=")) > _VALUES:
-        raise NotARecord(f"more than {_VALUES:,} keys, lists and tables, which is more than is looked at")
+        raise NotARecord(f"more than {_VALUES:,} keys, lists and tables, which is over the limit")
     if _LONG_NUMBER.search(text):
         raise NotARecord("not TOML that anybody would write: a number of thousands of digits")
     parts = 0

@@ -88,7 +88,7 @@ def seal(step: Step, seat: int, form: SignedForm[Seal], signed: Signed) -> Submi
 def refuse_paused(match: Match, what: str) -> None:
     """Refuse steps while the match is paused, because they would be told at once."""
     if match.paused:
-        says = Phrase("the match is paused; send this again when it goes on")
+        says = Phrase("the match is paused; send this again when it resumes")
         raise Refused(Fault(what, match.id, says))
 
 

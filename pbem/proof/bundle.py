@@ -149,7 +149,7 @@ def read(content: bytes) -> Bundle:
 
 def _refuse_more(what: str, count: int, most: int, of: str) -> None:
     if count > most:
-        raise BeyondLimits(f"{what} has more than {most:,} {of}, which is more than is looked at")
+        raise BeyondLimits(f"{what} has more than {most:,} {of}, which is over the limit")
 
 
 # Headers as `zipfile` writes them: version 2.0, nothing compressed, Unix, the first second that a ZIP file can tell.

@@ -54,7 +54,7 @@ const BUNDLE = (() => {
    * @param {string} what it is called
    */
   function json(source, what) {
-    must(depth(source) <= FORMS.depth, say("{what} has more than {most} lists and objects in one another, which is more than is looked at", { what, most: FORMS.depth }));
+    must(depth(source) <= FORMS.depth, say("{what} has more than {most} lists and objects in one another, which is over the limit", { what, most: FORMS.depth }));
     return JSON.parse(source);
   }
 

@@ -43,8 +43,8 @@ const COMPOSER = (() => {
 
   function bring(found) {
     if (!found || !["position 1", "setup 1"].includes(found.pbem)) throw new Error(say("it is neither a position nor a setup"));
-    if (found.rules !== FACTS.name) throw new Error(say("it is of another game: {game}", { game: String(found.rules) }));
-    if (found.pbem === "position 1" && !(found.sealed ? (found.sealed.owes || []).length : found.view && found.view.entitled)) throw new Error(say("nothing is asked of you in turn {turn}", { turn: String(found.turn) }));
+    if (found.rules !== FACTS.name) throw new Error(say("it belongs to another game: {game}", { game: String(found.rules) }));
+    if (found.pbem === "position 1" && !(found.sealed ? (found.sealed.owes || []).length : found.view && found.view.entitled)) throw new Error(say("you have nothing to do in turn {turn}", { turn: String(found.turn) }));
     if (!moderate(found) || (RULES.fits && !RULES.fits(found))) throw new Error(say("no game is as large as that"));
     const to = HOME.foreign(found);
     return to ? ask(found, to) : entered(found);
@@ -135,8 +135,8 @@ const COMPOSER = (() => {
     if (!sealed) return [];
     const told = sealed.steps.filter(({ step }) => step !== "commit").map(({ turn, step, lines }) => make("details", {}, make("summary", {}, say("Turn {turn}: {told}", { turn, told: TOLD[step] })), make("pre", { class: "told" }, lines.join("\n"))));
     if (state.sealed.owes[0] === "reveal") return [make("p", {}, say("The game is over. Your letter reveals your setup and all your orders, so that everybody can check both of you."))];
-    if (!sealed.asks) told.unshift(make("p", {}, say("This letter follows from what you decided before. It has only to be signed and sent.")));
-    if (sealed.anew) told.push(make("p", {}, say("Its orders are decided on. If no letter with them was sent, you may decide anew:"), " ", make("button", { type: "button", id: "anew", onclick: () => { SEALING.anew(sealed.steps); attempt(() => state); } }, say("Decide anew"))));
+    if (!sealed.asks) told.unshift(make("p", {}, say("You have already decided everything in this letter. It only needs to be signed and sent.")));
+    if (sealed.anew) told.push(make("p", {}, say("Its orders are fixed. If you have not sent them in any letter, you can choose again:"), " ", make("button", { type: "button", id: "anew", onclick: () => { SEALING.anew(sealed.steps); attempt(() => state); } }, say("Choose again"))));
     return told;
   }
 
@@ -173,9 +173,9 @@ const COMPOSER = (() => {
     }
     const wrong = judged.faults.filter((fault) => !fault.missing), all = judged.faults.length;
     const [tone, brief, list] = wrong.length
-      ? ["bad", wrong.length === 1 ? say("one thing is not as the rules want it") : say("{count} things are not as the rules want them", { count: wrong.length }), wrong]
+      ? ["bad", wrong.length === 1 ? say("one thing is against the rules") : say("{count} things are against the rules", { count: wrong.length }), wrong]
       : all ? ["open", blank ? (isSetup() ? say("nothing is placed yet") : say("nothing is ordered yet")) : say("not complete yet"), []]
-        : blank ? ["open", say("no orders: legal, and nothing would be done"), []]
+        : blank ? ["open", say("no orders: legal; you would do nothing this turn"), []]
           : !state.practice && DRAFT.stands(draft) ? ["good", draft.sent ? say("this is what you sent last") : say("these orders stand already"), []]
             : ["good", isSetup() ? say("a legal setup") : say("legal orders"), []];
     byId("verdict").className = byId("brief").className = tone;
@@ -205,7 +205,7 @@ const COMPOSER = (() => {
   function form() {
     const legal = !judged.faults.length, mail = byId("mail"), text = !legal ? "" : signed || (sealed ? written : unsigned());
     byId("form").value = text;
-    byId("form").placeholder = sealed ? say("It is written when you press the button: what it binds you to is kept in this browser first.") : "";
+    byId("form").placeholder = sealed ? say("It is written when you press the button. First, this browser stores what it commits you to.") : "";
     byId("rev").value = String(revision());
     byId("copy").disabled = !text;
     mail.textContent = key ? say("Sign and open letter") : say("Open letter");
@@ -257,7 +257,7 @@ const COMPOSER = (() => {
   function doubts() {
     if (certain) return "";
     if (sealed.doubt) return sealed.doubt;
-    if (!isSetup() && draft.sent && !DRAFT.stands(draft)) return say("You opened a letter with other orders. If you sent it, send no second one: two letters that bind you to different orders convict you.");
+    if (!isSetup() && draft.sent && !DRAFT.stands(draft)) return say("You have opened a letter with other orders. If you sent it, do not send a second one: two letters that commit you to different orders convict you of cheating.");
     return "";
   }
 
@@ -276,7 +276,7 @@ const COMPOSER = (() => {
   byId("notation").addEventListener("input", () => write(byId("notation").value));
   byId("final").addEventListener("change", () => { draft = { ...draft, final: byId("final").checked }; update(); });
   byId("rev").addEventListener("change", () => { least = Number(byId("rev").value) || 0; signed = written = ""; form(); });
-  byId("copy").addEventListener("click", async () => { byId("sent").textContent = await copied(byId("form").value, say("Copy the marked text.")); });
+  byId("copy").addEventListener("click", async () => { byId("sent").textContent = await copied(byId("form").value, say("Copy the selected text.")); });
   byId("undo").addEventListener("click", () => { draft = DRAFT.undo(draft); update(); });
   byId("redo").addEventListener("click", () => { draft = DRAFT.redo(draft); update(); });
   addEventListener("keydown", (event) => {

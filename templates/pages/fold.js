@@ -33,10 +33,10 @@ const FOLD = (() => {
   function fold(options, steps, look = () => {}) {
     return steps.reduce((table, each, at) => {
       const { turn, seat, step, lines, values } = each;
-      if (turn !== table.turn || SEALED.owed(table, seat)[0] !== step) throw new Error(say("turn {turn}: seat {seat} was not to send the step {step}", { turn, seat, step }));
+      if (turn !== table.turn || SEALED.owed(table, seat)[0] !== step) throw new Error(say("turn {turn}: the step {step} of seat {seat} was not due", { turn, seat, step }));
       look(table, each);
       const wrong = values && step !== "commit" && Object.entries(cites(steps.slice(0, at), each)).some(([name, paper]) => papers[step].heads.includes(name) && values[name] !== paper);
-      if (wrong) throw new Error(say("turn {turn}: a paper of seat {seat} cites another paper than the one before it", each));
+      if (wrong) throw new Error(say("turn {turn}: a paper of seat {seat} does not cite the paper before it", each));
       return SEALED.enter(table, seat, step, lines);
     }, SEALED.begin(options));
   }
@@ -58,9 +58,9 @@ const FOLD = (() => {
       const { turn, seat, step, paper, values } = each;
       if (!paper || step === "commit") continue;
       const committed = steps.slice(0, at).findLast((one) => one.turn === turn && one.seat === seat);
-      if (values && await PAPERS.sha256(written(place(each), each, { ...values, ...bound(agreement, each) })) !== paper) throw new Error(say("turn {turn}: a paper of seat {seat} is not what its hash says", each));
+      if (values && await PAPERS.sha256(written(place(each), each, { ...values, ...bound(agreement, each) })) !== paper) throw new Error(say("turn {turn}: a paper of seat {seat} does not match its hash", each));
       const promised = step === "setup" ? agreement.commitments[seat] : step === opens && committed && committed.step === "commit" ? committed.paper : paper;
-      if (promised && promised !== paper) throw new Error(say("turn {turn}: seat {seat} opened something else than it had committed to", each));
+      if (promised && promised !== paper) throw new Error(say("turn {turn}: seat {seat} opened something other than what it committed to", each));
     }
   }
 

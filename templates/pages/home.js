@@ -22,10 +22,10 @@ const HOME = (() => {
     if (!plain(found)) throw new Error(say("it does not read as one of the server's own"));
     const to = mailbox(found.address, home ? home.delimiter : "+");
     if (home && (to !== home.address || found.server !== home.server)) {
-      throw new Error(say("its letters would go to {address}, for {server}, and this page is for {home} alone", { address: String(found.address), server: found.server, home: home.address }));
+      throw new Error(say("its letters would go to {address}, for {server}, but this page is only for {home}", { address: String(found.address), server: found.server, home: home.address }));
     }
     if (!home && to.split("@")[1] !== found.server) {
-      throw new Error(say("its letters would go to {address}, which is not at {server}", { address: String(found.address), server: found.server }));
+      throw new Error(say("its letters would go to {address}, which is not an address of {server}", { address: String(found.address), server: found.server }));
     }
     return home ? "" : to;
   }

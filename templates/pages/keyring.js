@@ -59,7 +59,7 @@ const KEYRING = (() => {
   async function open(text, passphrase) {
     let copy = null;
     try { copy = JSON.parse(text); } catch { copy = null; }
-    if (!copy || copy.pbem !== "key 1" || !(copy.iterations > 0 && copy.iterations < 1e8)) throw new Error(say("this is no copy of a key"));
+    if (!copy || copy.pbem !== "key 1" || !(copy.iterations > 0 && copy.iterations < 1e8)) throw new Error(say("this is not a copy of a key"));
     const lock = await sealing(passphrase, bytes(copy.salt), copy.iterations, "decrypt");
     let secret;
     try { secret = await crypto.subtle.decrypt({ name: "AES-GCM", iv: bytes(copy.iv) }, lock, bytes(copy.sealed)); }

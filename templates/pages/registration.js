@@ -22,7 +22,7 @@
       const { key: found, lasting } = await made();
       show(found);
       byId("passphrase").value = "";
-      byId("keyed").textContent = `${done} ${lasting ? say("The browser promises to keep it until you remove it.") : say("The browser may drop it when room is short.")} ${key.copy ? say("Save the copy, too.") : ""}`;
+      byId("keyed").textContent = `${done} ${lasting ? say("The browser promises to keep it until you remove it.") : say("The browser may delete it when storage runs low.")} ${key.copy ? say("Save the copy as well.") : ""}`;
     } catch (error) {
       byId("keyed").textContent = say("This browser cannot keep such a key: {reason}", { reason: error.message });
     }
@@ -53,16 +53,16 @@
     const text = forms.length ? forms[0] : `${pasted.replace(/\r\n/g, "\n").trim()}\n`;
     const server = (text.match(/^server (\S+)$/m) || [])[1] || byId("server").value.trim();
     byId("mail-other").hidden = true;
-    if (!key) { said.textContent = say("Make a key first, or bring in yours."); return; }
+    if (!key) { said.textContent = say("First make a key, or open a copy of yours."); return; }
     if (pasted.includes("-----BEGIN SSH SIGNATURE")) { said.textContent = say("It is signed already."); return; }
-    if (!server) { said.textContent = say("The form names no server: say which one it is for, such as play.example."); return; }
-    if (HOME.server && server !== HOME.server.server) { said.textContent = say("This page is for {server} alone.", { server: HOME.server.server }); return; }
+    if (!server) { said.textContent = say("The form names no server: enter the one that it is for, such as play.example."); return; }
+    if (HOME.server && server !== HOME.server.server) { said.textContent = say("This page is only for {server}.", { server: HOME.server.server }); return; }
     byId("other").value = await SSHSIG.signed(text, server, key.raw, (told) => KEYRING.sign(key, told));
     if (HOME.server) {
       byId("mail-other").href = COMPOSER.link(HOME.server.address, `[pbem] ${text.split("\n")[0].slice(0, 40)}`, byId("other").value);
       byId("mail-other").hidden = false;
     }
-    said.textContent = say("Signed: send the whole of it in a letter.");
+    said.textContent = say("Signed: send all of it in a letter.");
   });
 
   if (HOME.server) byId("server").value = HOME.server.server;

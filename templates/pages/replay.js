@@ -24,7 +24,7 @@
   const byId = (id) => document.getElementById(id), PACE = 1500; // milliseconds a turn
   const REASONS = {
     rules: say("by the rules"), resignation: say("resignation"), forfeit: say("forfeit"), abandoned: say("abandoned"), agreement: say("by agreement"), annulled: say("annulled"),
-    "agreed length": say("agreed length"), false: say("told something false"), "not revealed": say("revealed nothing"),
+    "agreed length": say("agreed length"), false: say("gave false information"), "not revealed": say("revealed nothing"),
   };
   const because = (reason) => (Object.hasOwn(REASONS, reason) ? REASONS[reason] : reason);
   let data = null, outcome = null, games = [], game = null, at = 0, steps = [], reader = 0, playing = 0, run = 0;
@@ -212,8 +212,8 @@
       found.push(check.holds);
     }
     const holds = found.includes(false) ? false : found.includes(null) ? null : true;
-    byId("proof").append(make("p", { class: marks.get(holds)[0] }, holds ? say("All that can be checked here holds.")
-      : holds === null ? say("What can be checked here holds, but not all can be: pbem verify says of the rest whether it does.") : say("This does not hold.")));
+    byId("proof").append(make("p", { class: marks.get(holds)[0] }, holds ? say("Everything that can be checked here holds.")
+      : holds === null ? say("Everything that can be checked here holds; pbem verify checks the rest.") : say("This does not hold.")));
     badge(marks.get(holds)[0], holds === null ? say("checked here: what can be checked holds") : holds ? `✓ ${say("checked here: it holds")}` : `✗ ${say("checked here: it does not hold")}`);
     if (holds !== false) {
       files = BUNDLE.unzip(await BUNDLE.unpacked(data.bundle));
@@ -245,8 +245,8 @@
       ? say("{witness} saw entry {seq} of {last} by {time} at the latest; nothing here shows that it saw what came after.", { witness, seq, last, time })
       : say("{witness} saw entry {seq} of {last}, the last one, by {time} at the latest.", { witness, seq, last, time })]);
     for (const witness of unseen) said.push(["open", say("{witness}: nothing here shows that it saw an entry of this match.", { witness })]);
-    if (!keys.length && proofs) said.push(["open", say("There is a proof here; but no witness is named that you believe.")]);
-    if (!proofs && !faults.length && !told) said.push(["open", kept.length || own.length ? say("No letter that you brought proves anything about this match.") : say("Nothing on this page shows that anybody beside the server saw this match. That says nothing against the server: it may have no witnesses, and the proofs may be in players' letters.")]);
+    if (!keys.length && proofs) said.push(["open", say("There is a proof here, but you have not named a witness that you believe.")]);
+    if (!proofs && !faults.length && !told) said.push(["open", kept.length || own.length ? say("None of the letters you loaded proves anything about this match.") : say("Nothing on this page shows that anybody besides the server saw this match. This does not mean that the server did anything wrong: it may have no witnesses, or the proofs may be in players' letters.")]);
     for (const fault of faults) said.push(["bad", fault]);
     byId("seen").replaceChildren(make("ul", {}, said.map(([tone, words]) => make("li", { class: tone }, words))));
   }
@@ -284,7 +284,7 @@
   byId("cut").hidden = true;
   begin().then(verify, (error) => {
     byId("steps").hidden = byId("drawn").hidden = byId("readers").hidden = true;
-    byId("about").textContent = say("This file is damaged: what it holds of the match cannot be read ({reason}). Get it anew where you have it from; nothing is said here about who played how.", { reason: error.message });
+    byId("about").textContent = say("This file is damaged: the match in it cannot be read ({reason}). Get the file again from where you got it; this says nothing about who played how.", { reason: error.message });
     return data ? verify().catch(() => badge("bad", `✗ ${say("damaged")}`)) : badge("bad", `✗ ${say("damaged")}`);
   });
 })();

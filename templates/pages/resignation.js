@@ -45,9 +45,9 @@ const RESIGNATION = (() => {
    */
   async function doubt(found, own, others, heads, turn) {
     const text = found.sealed.resignation;
-    if (typeof text !== "string") return say("By what was told, the game goes on. Reveal your secrets only if it ended in another way, such as a resignation.");
+    if (typeof text !== "string") return say("According to the letters so far, the game continues. Reveal your secrets only if it ended in another way, such as a resignation.");
     const isOwn = (text.match(/\bplayer\s+(\S+)/i) || [])[1] === found.player, keys = isOwn ? own : others, player = isOwn ? found.player : found.names[2 - found.seat];
-    const doubtful = (reason) => say("It is said that {player} resigned, but {reason}. Reveal your secrets only if you know that the game is over.", { player, reason });
+    const doubtful = (reason) => say("The letter says that {player} resigned, but {reason}. Reveal your secrets only if you know that the game is over.", { player, reason });
     const armor = text.match(SSHSIG.ARMOR), signature = armor && await readable(armor[1]);
     if (keys && !keys.length || !signature || !SSHSIG.isKnown(signature)) return doubtful(say("this page cannot check such a signature"));
     if (!keys) return doubtful(say("this browser knew no key of that player before this letter"));

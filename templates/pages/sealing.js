@@ -25,8 +25,8 @@ const SEALING = (() => {
   /** What the page says of the six words: whether there are any, and what they are for. */
   function worded() {
     byId("draw-words").hidden = byId("use-words").hidden = byId("words").parentElement.hidden = Boolean(lock);
-    told(lock ? say("A note to yourself goes with each letter: what is secret, locked by your six words. The server cannot read it, and sends it back.")
-      : say("A note to yourself can go with each letter: what is secret, locked by six words. With them, you can go on in another browser. Draw six words and write them down; without them, whatever this browser loses is lost."));
+    told(lock ? say("Each letter carries a note to yourself: your secrets, encrypted with your six words. The server cannot read it, and sends it back.")
+      : say("Each letter can carry a note to yourself: your secrets, encrypted with six words. With these words you can continue in another browser. Draw them and write them down; without them, whatever this browser loses is lost."));
   }
 
   async function locked(made) {
@@ -41,7 +41,7 @@ const SEALING = (() => {
     byId("draw-words").disabled = false;
     byId("words").value = words;  // who sees them has them in use
     byId("draw-words").hidden = byId("use-words").hidden = true;
-    told(say("Write these six words down now, and keep them apart from this machine. They are nowhere else."));
+    told(say("Write these six words down now, and do not keep them on this machine. They are stored nowhere else."));
   });
 
   byId("use-words").addEventListener("click", async () => {
@@ -75,11 +75,11 @@ const SEALING = (() => {
     } else if (note) {
       byId("words").parentElement.hidden = byId("use-words").hidden = false;
       byId("draw-words").hidden = true;
-      told(say("What is secret of this game is not in this browser, but in the note that came with this letter. Type your six words."));
+      told(say("The secrets of this game are not in this browser, but in the note that came with this letter. Type your six words."));
       byId("words").focus();
       await new Promise((resolve) => { waiting = { found, resolve }; });
     } else if (found.pbem === "setup 1") secrets = SECRETS.begin(found, PAPERS.hex(crypto.getRandomValues(new Uint8Array(32))));
-    else throw new Error(say("what is secret of this game is neither in this browser nor in a note"));
+    else throw new Error(say("the secrets of this game are neither in this browser nor in a note"));
   }
 
   async function ownKeys() {
@@ -102,10 +102,10 @@ const SEALING = (() => {
       const doubt = table.over ? "" : await RESIGNATION.doubt(found, await ownKeys(), RESIGNATION.remembered(localStorage, found), secrets.heads || {}, table.turn);
       return { found, asks: false, anew: false, doubt, steps: [] };
     }
-    const doubt = secrets.revealed ? say("A letter that reveals your secrets of this game was made here, and now the game goes on. If you sent it, send no more: whoever made you reveal them knows your orders. Keep all letters, and ask your opponent and the operator.") : "";
+    const doubt = secrets.revealed ? say("This browser wrote a letter that reveals your secrets of this game, but now the game continues. If you sent it, send nothing more: whoever made you reveal them knows your orders. Keep all letters, and ask your opponent and the operator.") : "";
     const { own, steps, asks, ...after } = STEPS.answered(found, secrets, table), turn = after.table.turn;
     const told = found.sealed.steps.some((each) => each.seat === found.seat && each.turn === decided(steps));
-    if (!asks && !steps.length) throw new Error(say("nothing is asked of you in turn {turn}", { turn: table.turn }));
+    if (!asks && !steps.length) throw new Error(say("you have nothing to do in turn {turn}", { turn: table.turn }));
     return { found: asks ? { ...found, turn, view: SEALED.view(own, after.table) } : { ...found, turn: decided(steps) || found.turn }, asks, anew: !asks && Boolean(decided(steps)) && !told, doubt, steps };
   }
 

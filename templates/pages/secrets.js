@@ -48,7 +48,7 @@ const SECRETS = (() => {
   function keep(storage, secrets) {
     const text = JSON.stringify(secrets);
     try { storage.setItem(named(secrets), text); } catch { /* told below */ }
-    if (storage.getItem(named(secrets)) !== text) throw new Error(say("this browser keeps nothing: a sealed match cannot be played in it"));
+    if (storage.getItem(named(secrets)) !== text) throw new Error(say("this browser stores nothing: a sealed match cannot be played in it"));
   }
 
   return { begin, kept, keep, tried, noted, place };

@@ -58,11 +58,11 @@ const STEPS = (() => {
     await FOLD.check(found.sealed, steps, ({ seat }) => place(found, seat));
     for (const [at, before] of (secrets.told || []).slice(0, steps.length).entries()) {
       const now = steps[at], same = ["turn", "seat", "step"].every((name) => now[name] === before[name]) && now.lines.join("\n") === before.lines.join("\n");
-      if (!same || (now.paper && before.paper && now.paper !== before.paper)) throw new Error(say("turn {turn}: what it tells of seat {seat} is not what a letter before told", before));
+      if (!same || (now.paper && before.paper && now.paper !== before.paper)) throw new Error(say("turn {turn}: it contradicts an earlier letter about seat {seat}", before));
     }
     return replayed(found, steps, (table, { turn, seat, step, lines }) => {
       if (seat !== found.seat || step === "commit") return;
-      if (SEALED.lines(ownOf(found, secrets, table), table, step).join("\n") !== lines.join("\n")) throw new Error(say("turn {turn}: what it says that you told is not what you told", { turn }));
+      if (SEALED.lines(ownOf(found, secrets, table), table, step).join("\n") !== lines.join("\n")) throw new Error(say("turn {turn}: the step that it shows as yours is not yours", { turn }));
     });
   }
 

@@ -363,8 +363,8 @@ const VERIFY = (() => {
       }
       yield { holds: true, said: missing.length ? say("players: {letters} letters signed with these keys; {missing} are not published", { letters: held, missing: missing.length }) : say("players: {letters} letters signed with these keys", { letters: held }) };
       if (open.length) yield { holds: null, said: open.length === 1
-        ? say("players: 1 letter that pbem verify can judge, and this page cannot (rewrapped on the way, or signed otherwise than with an Ed25519 key of ssh-keygen): {names}", { names: some(open) })
-        : say("players: {letters} letters that pbem verify can judge, and this page cannot (rewrapped on the way, or signed otherwise than with an Ed25519 key of ssh-keygen): {names}", { letters: open.length, names: some(open) }) };
+        ? say("players: 1 letter that pbem verify can judge, but this page cannot (rewrapped on the way, or not signed with an Ed25519 key of ssh-keygen): {names}", { names: some(open) })
+        : say("players: {letters} letters that pbem verify can judge, but this page cannot (rewrapped on the way, or not signed with an Ed25519 key of ssh-keygen): {names}", { letters: open.length, names: some(open) }) };
     } catch (error) {
       const fault = error instanceof Wrong ? error.message : say("cannot be read: {reason}", { reason: error.message });
       yield { holds: false, said: failed(fault) };

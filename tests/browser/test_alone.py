@@ -206,7 +206,7 @@ def test_what_stands_already_is_there_and_nothing_is_green_before_it_is_ordered(
     page = opened(composer("spaceships", HOME), fragment=f"#{fragment(position)}")
     page.wait_for_selector("#work:not([hidden])")
     assert page.locator("#brief").get_attribute("class") == "open"
-    assert sentences.NOTHING_WOULD_BE_DONE in page.locator("#verdict").inner_text()
+    assert sentences.YOU_WOULD_DO_NOTHING in page.locator("#verdict").inner_text()
     position |= {"standing": {"rev": 4, "final": False, "orders": "Gx3 Rv1"}, "rev": 5, "match": "m2"}
     page = opened(composer("spaceships", HOME), "other.html", f"#{fragment(position)}")
     until(page, "document.getElementById('notation').value === 'Gx3 Rv1'")

@@ -96,7 +96,7 @@ def test_a_match_is_stepped_through_and_proved(
     assert page.locator("#next").is_disabled()
     assert page.locator("#chart polyline").count() == len(SETUPS[game])
     said = verified(page)
-    assert said[-1] == "All that can be checked here holds."
+    assert said[-1] == "Everything that can be checked here holds."
     assert all(line.startswith("ok") for line in said[:-1])
     assert re.search(r"players: [1-9][0-9]* letters signed", "\n".join(said))
     assert "cannot be judged" not in "\n".join(said)
@@ -439,7 +439,7 @@ def test_a_letter_that_does_not_fit_its_signature_is_left_open(
 ) -> None:
     """It may have been rewrapped on its way, which `pbem verify` can undo; the page never calls it good."""
     said = verified(opened(carrying(bundles["spaceships"], rebuilt(bundles["spaceships"], a_forged_letter))))
-    assert said[-1].startswith("What can be checked here holds, but not all can be")
+    assert said[-1].startswith("Everything that can be checked here holds; pbem verify checks")
     assert re.match(r"open +players: 1 letter .*: letters/game-1-turn-2-seat-1.eml$", said[-2]), said
     assert "16 letters signed" in said[-3]
 
@@ -460,7 +460,7 @@ def test_letters_in_other_shapes_are_judged_too(bundles: dict[str, bytes], opene
 
     content = bundles["spaceships"]
     found = verified(opened(carrying(content, rebuilt(content, reshaped))))
-    assert found[-1] == "All that can be checked here holds."
+    assert found[-1] == "Everything that can be checked here holds."
     assert "17 letters signed" in " ".join(found)
 
 
@@ -511,7 +511,7 @@ def test_a_public_page_proves_what_it_holds(site: dict[str, str], opened: Callab
     page = opened(site["m1.html"])
     assert page.locator("#games button").count() == 2
     said = verified(page)
-    assert said[-1] == "All that can be checked here holds."
+    assert said[-1] == "Everything that can be checked here holds."
     assert sentences.THE_PLAYERS_LETTERS_ARE_NOT_AMONG in said[0]
     assert sentences.X_LETTERS_SIGNED_WITH_THESE_KEYS.format(14) in said[-2]
     page.locator("#games button").first.click()
@@ -552,7 +552,7 @@ def test_a_seat_that_changed_hands(tmp_path: Path, opened: Callable[..., Page]) 
     referee.close()
     for html in (replay(bundle.read(content)), public):
         said = verified(opened(html))
-        assert said[-1] in {"All holds.", "All that can be checked here holds."}, said
+        assert said[-1] in {"All holds.", "Everything that can be checked here holds."}, said
         assert any("player carl" in line for line in said)
 
 
@@ -617,7 +617,7 @@ def test_a_long_match_makes_a_lean_page(tmp_path: Path, opened: Callable[..., Pa
     print(f"{len(content)} bytes of bundle, {len(html)} of page, loaded in {timing:.0f} ms")
     page.locator("#last").click()
     assert page.locator("#at").inner_text().startswith("turn 40 of 40")
-    assert verified(page)[-1] == "All that can be checked here holds."
+    assert verified(page)[-1] == "Everything that can be checked here holds."
 
 
 def test_on_paper_all_is_ink_on_white(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:

@@ -289,7 +289,7 @@ def test_a_crafted_link_gets_no_secrets(referee: Referee, opened: Opened) -> Non
     browser.link = fragment(crafted)
     browser.open(crafted)
     page.locator("#mail").click()
-    assert sentences.THE_GAME_GOES_ON in page.locator("#twice").inner_text()
+    assert sentences.THE_GAME_CONTINUES in page.locator("#twice").inner_text()
     assert not page.locator("#form").input_value()
     kept = page.evaluate("Object.values(localStorage).join(' ')")
     other = {**found, "seat": 1, "player": "ann", "sealed": {**found["sealed"], "note": None}}

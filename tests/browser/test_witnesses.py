@@ -68,10 +68,10 @@ def test_where_nothing_is_shown_that_is_said(found: Bundle, opened: Callable[...
     ((tone, said),) = seen(page)
     assert tone == "open"
     assert said.startswith(
-        "Nothing on this page shows that anybody beside the server saw this match. That says nothing"
+        "Nothing on this page shows that anybody besides the server saw this match. This does not mean"
     )
     assert "it holds" in page.locator("#badge").inner_text()
-    assert sentences.WHOEVER_MADE_THIS_PAGE_NAMES not in page.locator("main").inner_text()
+    assert sentences.FILLED_IN_THE_FIRST_KEYS not in page.locator("main").inner_text()
     ((_, said),) = seen(opened(replay(found, language="de"), "de.html"))
     assert said.startswith("Nichts auf dieser Seite zeigt")
 

@@ -152,7 +152,7 @@ def test_init_writes_what_can_be_used(tmp_path: Path, kind: str) -> None:
         assert r"/^my\.games(\+[^@]+)?@mail\.example$/" in texts["postfix/pbem_recipients"]
     again = CliRunner().invoke(group, ["init", str(folder)], input=answers)
     assert again.exit_code == 1
-    assert "there already: nothing was written" in again.output
+    assert "already exists: nothing was written" in again.output
 
 
 def test_init_takes_options_and_says_what_is_no_address(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_init_takes_options_and_says_what_is_no_address(tmp_path: Path) -> None:
     )
     bad = CliRunner().invoke(group, ["init", str(tmp_path / "x"), *options, "--address", "nonsense"])
     assert bad.exit_code == 1
-    assert '"nonsense" is no address' in bad.output
+    assert '"nonsense" is not an address' in bad.output
     assert not (tmp_path / "x").exists()
 
 

@@ -193,7 +193,7 @@ class TestSettings:
     def test_boards_in_words(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         referee.send(ann, "set format words\n")
-        assert sentences.TOLD_IN_WORDS in ann.text
+        assert sentences.DESCRIBES_THE_BOARDS_IN_WORDS in ann.text
         referee.turn((ann, "Rv1"), (bob, "mRv1 Gx3"))
         letter = ann.find("turn 1")
         text = body(letter)

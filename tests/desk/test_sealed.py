@@ -520,8 +520,8 @@ def test_a_lie_is_told_of_at_the_end_by_name(referee: Referee) -> None:
     play(referee, [ann, bob])
     told = body(ann.box.find("the match is closed"))
     assert sentences.YOU_WON_GAME.format("Spaceships", 1) in told
-    assert sentences.BECAUSE_HAD_TOLD_SOMETHING_FALSE.format("bob") in " ".join(told.split())
-    assert re.search(r"bob told something false in turn \d \(the answers; ruling \d+\)", " ".join(told.split()))
+    assert sentences.BECAUSE_HAD_GIVEN_FALSE_INFORMATION.format("bob") in " ".join(told.split())
+    assert re.search(r"bob gave false information in turn \d \(the answers; ruling \d+\)", " ".join(told.split()))
     assert "You lost" in body(bob.box.find("the match is closed"))
 
 

@@ -126,7 +126,7 @@ def test_a_match_of_certificates_has_no_page(referee: Referee, monkeypatch: pyte
     assert "m1.html" not in pages
     assert "ann (agreed length)" in pages["index.html"]
     assert 'href="m1.html"' not in pages["index.html"]
-    assert sentences.WHICH_HOLD_ADDRESSES in " ".join(pages["index.html"].split())
+    assert sentences.WHICH_CONTAIN_MAIL_ADDRESSES in " ".join(pages["index.html"].split())
 
 
 def test_a_private_match_is_nowhere(referee: Referee) -> None:

@@ -77,7 +77,7 @@ def reveal(table: PlayTable, match: str, yes: bool) -> None:
 
 @_about_match()
 def take_back(table: PlayTable, match: str, yes: bool) -> None:
-    """Go on in a sealed match: take back an accusation, or accept a signed text that could not be read."""
+    """Resume a sealed match: withdraw an accusation, or accept a signed text that could not be read."""
     click.echo(f"{match}: {line_of(table.agent.held.what(match))}")
     if not yes:
         click.confirm("Take it back, and go on?", default=False, abort=True)

@@ -289,7 +289,7 @@ def _contradictions(table: Table, seat: int, found: list[tuple[str, Transit, Met
             ]
             if missing or odd or told.setdefault(square, here) != here:
                 what = NAMES[square]
-                yield Fault("15", line, Phrase("{cell}: something else was told of it before", cell=what))
+                yield Fault("15", line, Phrase("{cell}: an earlier answer said something else", cell=what))
     asteroids = sum(AN_ASTEROID in here for here in told.values())
     if asteroids > ASTEROIDS - table.pieces[seat - 1].asteroids.bit_count():
         yield Fault(

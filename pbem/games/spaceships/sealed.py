@@ -243,7 +243,7 @@ def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
     started = seat in table.answered
     faults = misplaced(lines, wanted, "over", lambda line: _is_answer(line, started=started))
     if len(lines) > len(wanted) + 1:
-        faults.append(Fault("sealed", lines[-1], Phrase("this is no line of an answer")))
+        faults.append(Fault("sealed", lines[-1], Phrase("this is not a line of an answer")))
     if not faults:
         answered = table if started else table._replace(answered={**table.answered, seat: tuple(lines)})
         faults = _entered(answered, seat, _answers(lines).flashes).faults

@@ -135,7 +135,7 @@ class Telling:
         self.faults.append(Fault(rule, self.line, message))
 
     def _denied(self, rule: str, cell: int) -> None:
-        self._blame(rule, Phrase("{cell}: something else was told of it before", cell=NAMES[cell]))
+        self._blame(rule, Phrase("{cell}: an earlier answer said something else", cell=NAMES[cell]))
 
     def tell(self, line: Line) -> None:
         """Enter one line of answers."""

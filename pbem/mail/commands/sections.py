@@ -85,7 +85,7 @@ class _Reader:
             name = word.lower()
             if name not in self.known:
                 wanted = either(f"`{known}`" for known in self.known)
-                self.wrong.append((word, Phrase("here may stand {wanted}", wanted=wanted)))
+                self.wrong.append((word, Phrase("expected here: {wanted}", wanted=wanted)))
                 return
             section = self._note() if name == "note" else self._section(name, self.known[name])
             if section is None:
@@ -101,7 +101,9 @@ class _Reader:
         for kind in holds.arguments:
             form, wanted = _ARGUMENTS[kind]
             if not form.fullmatch(word := self.words.word()):
-                self.wrong.append((word or None, Phrase("`{name}`: here stands {wanted}", name=name, wanted=wanted)))
+                self.wrong.append(
+                    (word or None, Phrase("`{name}`: expected here: {wanted}", name=name, wanted=wanted))
+                )
                 return None
             arguments.append(self.words.take().lower())
         while holds.hashes and _HASH.fullmatch(self.words.word()):

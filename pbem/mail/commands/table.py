@@ -504,7 +504,7 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec(
             "block",
             requests.Block,
-            Phrase("Get no proposal, message or offer of a seat from a player any more; nobody is told."),
+            Phrase("Stop all proposals, messages and offers of a seat from a player; nobody is told."),
             (arguments.NAME,),
             opens=_A_BLOCK,
             place="player",
@@ -585,7 +585,7 @@ COMMANDS: dict[str, CommandSpec] = {
             "substitute",
             requests.Substitute,
             Phrase(
-                "Give the seat of a player who leaves or is gone to somebody new; all must say so, the newcomer"
+                "Give the seat of a player who leaves or is gone to somebody new; all must agree, the newcomer"
                 " with a hash."
             ),
             (arguments.MATCH, arguments.NEWCOMER, arguments.LEAVER, arguments.HASH),

@@ -101,7 +101,7 @@ def _judge(step: Step, by: int, seat: int, name: str) -> None:
     if match.phase not in RUNNING:
         raise Refused(Fault("substitute", match.id, not_played(match)))
     if match.terms.sealed:
-        says = Phrase("nobody can take over a seat of a sealed match, whose secrets its player alone has")
+        says = Phrase("nobody can take over a seat of a sealed match: only its player has the secrets")
         raise Refused(Fault("substitute", match.id, says))
     if name == NOBODY:
         if nomination is None:

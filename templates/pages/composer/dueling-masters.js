@@ -31,7 +31,7 @@ const GAME = (() => {
         type: "button", class: "ship", id: `piece-${name === "*" ? "rock" : name}`, "aria-pressed": String(name === piece), "aria-label": `${name}, ${said(name)}${done ? `, ${say("placed")}` : ""}`, onclick: () => { piece = name; write(written(asteroids, placed)); },
       }, make("b", {}, name), make("small", {}, said(name)), make("small", {}, name === "*" ? `${asteroids.length}/${ASTEROIDS}` : done || "–")))),
       make("div", { class: "row" }, make("button", { type: "button", id: "random", onclick: () => write(random(state, (below) => crypto.getRandomValues(new Uint32Array(1))[0] % below)) }, say("Any legal setup")),
-        make("span", {}, say("Click a square of your half; click a piece to take it up again."))));
+        make("span", {}, say("Click a square of your half; click a piece to pick it up again."))));
     const at = new Map();
     for (const [name, square] of placed) if (square) at.set(square, [...(at.get(square) || []), name]);
     redraw(boards, make("div", { class: "boards" }, board(say("Your half and the other"), state.seat, (square) => {

@@ -35,7 +35,7 @@ const GAME = (() => {
       const free = [...home];
       write(own.map((ship) => `${ship} ${free.splice(crypto.getRandomValues(new Uint32Array(1))[0] % free.length, 1)[0]} ${inward}`).join("\n"));
     };
-    redraw(controls, make("p", {}, say("Choose a ship, then click a square of your home zone; click a ship to take it up again."), " ", make("button", { type: "button", id: "random", onclick: random }, say("Any legal setup"))), ships.map((each) => make("div", { class: "row" },
+    redraw(controls, make("p", {}, say("Choose a ship, then click a square of your home zone; click a ship to pick it up again."), " ", make("button", { type: "button", id: "random", onclick: random }, say("Any legal setup"))), ships.map((each) => make("div", { class: "row" },
       make("button", { type: "button", id: `ship-${each.ship}`, "aria-pressed": String(each.ship === current), onclick: () => { current = each.ship; write(text); } }, each.ship === current ? say("{ship} is placed next", each) : each.ship),
       chooser(`square-${each.ship}`, say("on"), [["", say("no square")], ...home.map((square) => [square, square])], each.square, (square) => change(each.ship, { square, facing: each.facing || inward })),
       chooser(`facing-${each.ship}`, say("facing"), [["", say("no way")], ...Object.entries(FACINGS)], each.facing, (facing) => change(each.ship, { facing })))));

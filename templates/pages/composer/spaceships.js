@@ -65,7 +65,7 @@ const GAME = (() => {
       if (ship.cells.length) next(ships);
       const { cells, free } = ghost(ships, cell);
       if (free) { ships[current].cells = cells; next(ships); }
-      else hint = cells.length ? say("There is no room for it there: turn it, or choose another cell.") : say("All ships are placed. Click one to take it up again.");
+      else hint = cells.length ? say("There is no room for it there: turn it, or choose another cell.") : say("All ships are placed. Click one to pick it up again.");
     }
     rewrite(ships);
   }
@@ -90,7 +90,7 @@ const GAME = (() => {
     const change = (codes) => { current = 0; freehand = false; rewrite(inOrder(codes.map((code) => ({ code, cells: (ships.find((each) => each.code === code) || { cells: [] }).cells })))); };
     const several = ship && SHAPES.WAYS[ship.code].length > 1 && !freehand;
     redraw(controls,
-      make("p", {}, say("Choose a ship, turn it, then click where its first cell is to lie. Click a ship on the board to take it up again.")),
+      make("p", {}, say("Choose a ship, turn it, then click where its first cell goes. Click a ship on the board to pick it up again.")),
       make("div", { class: "row", role: "group", "aria-label": say("Your ships") }, palette),
       make("div", { class: "row" },
         several ? make("button", { type: "button", id: "turn-ship", "aria-keyshortcuts": "r", onclick: () => turn(ships) }, say("Turn {ship} (R)", { ship: ship.name })) : null,
@@ -101,7 +101,7 @@ const GAME = (() => {
           if (laid) write(written(laid));
         } }, say("Any legal setup")),
         make("span", { id: "hint", role: "status" }, hint)),
-      freehand ? make("p", { class: "small" }, say("A death star: eight cells, each beside two others of it, and somewhere among them a cube of 2x2x2 or a block of 1x2x3."), " ", shape([2, 2, 2]), " ", shape([1, 2, 3])) : null,
+      freehand ? make("p", { class: "small" }, say("A death star: eight cells, each next to two others; some of them must form a cube of 2x2x2 or a block of 1x2x3."), " ", shape([2, 2, 2]), " ", shape([1, 2, 3])) : null,
       make("details", { id: "fleet-details", open: fleetOpen, ontoggle: (event) => { fleetOpen = event.target.open; } }, make("summary", {}, cost === goal ? say("Another fleet: these ships cost {cost}", { cost }) : say("Another fleet: these ships cost {cost} of {goal}", { cost, goal })),
         standard ? make("p", {}, chooser("fleet", say("A standard fleet:"), [["", say("choose")], ...fleets], fleets.some(([key]) => key === ships.map((each) => each.code).join(" ")) ? ships.map((each) => each.code).join(" ") : "", (value) => value && change(value.split(" ")))) : null,
         make("div", { class: "row" }, ships.map((each, at) => make("button", { type: "button", id: `drop-${at}`, onclick: () => { freehand = false; rewrite(ships.filter((_, other) => other !== at)); } }, say("remove {ship}", { ship: each.name })))),
