@@ -227,7 +227,7 @@ class LetterWriter:
                 for _, out in outs:
                     self._held.hold(player.name, row.number, pack(self._rendered(out, language)), due)
                 return
-        # What waits about the same match comes with it: nobody is to read of the end before the turn.
+        # Waiting news about the same match comes along: no player must read of the end before the turn.
         waiting = [unpack(held.content) for held in self._held.take(player.name, row.number)]
         self._send_together(player, [*waiting, *(out for _, out in outs)], now)
 
@@ -260,7 +260,7 @@ class LetterWriter:
                 if out is not one and out.detail and out.detail != one.detail:
                     self._mailboxes.give(out.detail, player, out.place, now)
             message_id = self.send(player.address, one, now)
-            # If a letter has several turns of a match, it asks for the last one.
+            # If a letter has several turns of a match, watch it for the last one.
             for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in some if out.watch}.items():
                 self._outbox.watch(message_id, match, seat, asked)
 

@@ -177,7 +177,7 @@ def _understood(
     voucher = vouch(letter, question.records, question.authserv_id, question.at, strictly=True)
     others = None
     if said.verdict.pasted and any(command.name in _READ_BY_OTHERS for command in reading.commands):
-        # Whichever of these keys the others try, and in which order: by the signer's as the last, no other one fits.
+        # Other programs may try these keys in any order: with the signer's last, no other key must fit.
         tried = sorted(keys, key=lambda key: key.fingerprint == said.verdict.key)
         others = shown(said.verdict.pasted.encode(), [key.public for key in tried], question.server)
     asking = [one.request for one in reading.commands if isinstance(one.request, BringsKey)]

@@ -50,7 +50,7 @@ class Strangers:
         if (letter.sender or "").lower() != row.envelope.sender.lower():
             return False
         demand_dns(found, sent=True)
-        # What its domain signed others may send here: a letter to them, or one to us once more.
+        # Others may send us letters that the domain signed: one to themselves, or a copy of one to us.
         signed = bool(found.told) or found.verdict.kind == "valid"
         signed = signed and self._mailboxes.is_written_to_us(letter, found.addressed)
         if not (signed or found.sent):

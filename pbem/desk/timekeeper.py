@@ -51,7 +51,7 @@ class Timekeeper:
         self._outages.beat(now)
         gap = now - last if last is not None else timedelta()
         if gap <= -_STEP_BACK:
-            # What the wrong clock looked at waits for a moment that is far away now.
+            # By the wrong clock, matches were put off until a time that is far away now.
             if ahead := self._outages.cut(now):
                 self._matches.look_at_later_than(to_db(ahead), to_db(now))
             self._outages.draw_in(-gap, now)

@@ -89,7 +89,7 @@ def signatures(letter: Letter) -> tuple[list[DkimSignature], Verdict]:
         try:
             found.append(_signature(index, value, letter.sender))
         except BadSignature as unfit:
-            # Of several, the one that stands closest to counting says most: others are of lists and forwarders.
+            # Report the signature that is closest to counting: the others are of lists and forwarders.
             if verdict.kind == "none" or unfit.kind != "none":
                 verdict = Verdict(unfit.kind, unfit.reason, "dkim")
     return found, verdict

@@ -40,7 +40,7 @@ _DIGESTS: dict[str, hashes.HashAlgorithm] = {
 _LABEL, _POLICY = "1.2.840.113549.1.9.16.2.2", "1.2.840.113549.1.9.16.2.15"
 """Attributes by which a signer says who may use a signature, or how to judge it (RFC 2634 3, RFC 5126 5.8)."""
 _DAMAGED = Phrase("The S/MIME signature is damaged.")
-# What asn1crypto may raise on hostile bytes.
+# The errors that asn1crypto may raise on hostile bytes.
 _BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
 
 

@@ -198,7 +198,7 @@ def _thread(references: Sequence[str]) -> list[str]:
 def _header(name: str, value: str) -> str:
     """One unstructured header, folded and in ASCII."""
     value = CONTROL.sub(" ", value).encode("utf-8", "replace").decode().strip()[:SUBJECT]
-    # What merely looks like an encoded word must arrive as it was written.
+    # A text that only looks like an encoded word must arrive as written.
     plain = value.isascii() and "=?" not in value
     if plain and len(name) + len(": ") + len(value) <= FOLD:
         return f"{name}: {value}"

@@ -348,7 +348,7 @@ class Imap:
             return None
         _, told = box.client.uid("FETCH", handle.name, f"(BODY.PEEK[]<0.{self.most + 1}>)")
         for part, after in itertools.pairwise([*told, b""]):
-            # What a server says unasked may be of another letter. The UID stands before the octets, or after them.
+            # An unsolicited response may be about another letter. The UID is before the octets, or after them.
             if isinstance(part, tuple) and handle.name.encode() in _UID.findall(
                 part[0] + (after if isinstance(after, bytes) else b"")
             ):

@@ -1,6 +1,6 @@
 """The game record: one whole game in the open, read from TOML, written in one canonical form, and replayed.
 
-Game-blind: only `pbem.games` says what setups and orders mean, whatever the number of seats and whether turns
+Game-blind: only `pbem.games` knows the meaning of setups and orders, the number of seats, and whether turns
 alternate. No mail, no database: `pbem replay` imports little more than this. Implements record-format.md.
 """
 
@@ -42,7 +42,8 @@ _KEYS = (
 )
 
 
-# tomllib takes quadratic time over dotted keys, and builds them deeper than anything can be walked.
+# Limits against hostile records: tomllib takes quadratic time over dotted keys, and nests them deeper than recursion
+# can go.
 _DOTTED = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]++[ \t]*+\.[ \t]*+)++")
 _PARTS = 100
 _VALUES = 300_000  # a turn of two has four; each outweighs its text by far
@@ -51,7 +52,7 @@ _ALL_PARTS = 100_000  # of all keys; each costs it several objects and walks
 _DEPTH = 100
 
 LONGEST = 256 * 1024
-"""Characters of a setup or of orders: a letter has no more octets, and the rules name every fault."""
+"""The most characters of a setup or of orders: no letter has more octets, and the rules list every fault in them."""
 
 
 class NotARecord(ValueError):
@@ -59,7 +60,7 @@ class NotARecord(ValueError):
 
 
 class Illegal(ValueError):
-    """The record is refused: turn (0 for setups), seat or None, the order as written or None, the message."""
+    """The fault of a refused record: turn (0 for setups), seat or None, order as written or None, message."""
 
     def __init__(self, turn: int, seat: int | None, order: str | None, message: str, rule: str | None = None) -> None:
         super().__init__(message)
@@ -115,7 +116,7 @@ class Outcome(TypedDict):
 
 
 class Replay(NamedTuple):
-    """A record that was played: the reports of each turn, the last position, and the result."""
+    """The replay of a record: the reports of each turn, the last position, and the result."""
 
     turns: tuple[tuple[Report, ...], ...]
     state: State
@@ -137,6 +138,7 @@ def read(text: str) -> Record:
 
 
 def _table(text: str) -> JsonObject:
+    """The TOML table of a record; raises `NotARecord`, before parsing if the text would cost too much."""
     if sum(map(text.count, "[{=")) > _VALUES:
         raise NotARecord(f"more than {_VALUES:,} keys, lists and tables, which is over the limit")
     if _LONG_NUMBER.search(text):
@@ -162,7 +164,7 @@ def _table(text: str) -> JsonObject:
 
 
 def _record(table: JsonObject) -> Record:
-    """The record of a table; a value in place of orders or a setup that is not text is named like a fault in them."""
+    """The record of a table; a setup or orders that are not text are a fault of their seat and turn."""
     _known(table, _KEYS, "the record")
     if type(table["record"]) is not int or table["record"] != 1:
         raise _fault("`record` is 1, the version of the format")
@@ -195,7 +197,7 @@ def _record(table: JsonObject) -> Record:
 
 
 def _lacks_text(record: Record) -> bool:
-    """True if a setup or orders are no text; only replay knows which fault is first."""
+    """True if a setup or orders are not text; only a replay shows which fault comes first."""
     texts: list[object] = [setup for _, setup in record.seats]
     texts.extend(text for turn in record.turns for text in turn.orders.values())
     return not all(isinstance(text, str) for text in texts)
@@ -241,10 +243,10 @@ _KINDS: Mapping[type, str] = {int: "whole number", str: "text", dict: "table", l
 
 
 def _tables(table: Mapping[str, object], key: str) -> list[JsonObject]:
-    found: list[JsonObject] = _typed(table, key, list, [])
-    if not all(isinstance(item, dict) for item in found):
+    tables: list[JsonObject] = _typed(table, key, list, [])
+    if not all(isinstance(item, dict) for item in tables):
         raise _fault(f"`[[{key}]]` is a list of tables")
-    return found
+    return tables
 
 
 def _seat(table: JsonObject) -> tuple[str, str]:
@@ -266,9 +268,9 @@ def _turn(number: int, table: JsonObject, keys: frozenset[str]) -> Turn:
 
 def _left(table: Mapping[str, object], seats: int) -> dict[int, int]:
     left: dict[int, int] = {}
-    for one in _tables(table, "resigned"):
-        _known(one, ("seat", "turn"), "a resignation")
-        seat, turn = _typed(one, "seat", int, None), _typed(one, "turn", int, None)
+    for resignation in _tables(table, "resigned"):
+        _known(resignation, ("seat", "turn"), "a resignation")
+        seat, turn = _typed(resignation, "seat", int, None), _typed(resignation, "turn", int, None)
         if seat is None or turn is None:
             raise _fault("a resignation needs `seat` and `turn`")
         if not 1 <= seat <= seats or seat in left:
@@ -280,21 +282,21 @@ def _left(table: Mapping[str, object], seats: int) -> dict[int, int]:
 def _recorded_result(table: Mapping[str, object]) -> RecordedResult | None:
     if "result" not in table:
         return None
-    found = _typed(table, "result", dict, {})
-    _known(found, ("winner", "scores", "reason"), "the result")
-    reason = _typed(found, "reason", str, "rules")
+    result = _typed(table, "result", dict, {})
+    _known(result, ("winner", "scores", "reason"), "the result")
+    reason = _typed(result, "reason", str, "rules")
     if reason not in REASONS:
         raise _fault(f"`reason` is one of: {', '.join(REASONS)}")
-    if "winner" not in found or "scores" not in found:
+    if "winner" not in result or "scores" not in result:
         raise _fault("the result needs `winner` and `scores`")
-    scores = _typed(found, "scores", list, [])
+    scores = _typed(result, "scores", list, [])
     if not all(type(score) is int for score in scores):
         raise _fault("`scores` are whole numbers")
-    return RecordedResult(_typed(found, "winner", int, 0), tuple(scores), reason)
+    return RecordedResult(_typed(result, "winner", int, 0), tuple(scores), reason)
 
 
 def write(record: Record) -> str:
-    """The canonical form of a record, byte for byte the same for the same game."""
+    """The canonical form of a record: byte for byte the same for the same game."""
     lines = ["record = 1", f"game = {_quoted(record.game)}", f"rules = {record.rules}"]
     for key in ("note", "match", "round", "previous"):
         value = getattr(record, key)
@@ -345,7 +347,7 @@ def _quoted(text: str) -> str:
 
 
 def _block(text: str) -> str:
-    """A text of several lines as they are, or a basic string for a single line."""
+    """A multi-line basic string for several lines, or a basic string for a single line."""
     if "\n" not in text:
         return _quoted(text)
     lines = (_quoted(line)[1:-1] for line in text.split("\n"))
@@ -362,7 +364,7 @@ def replay(record: Record) -> Replay:
 
 
 class _Player:
-    """A record being played."""
+    """The replay of one record, turn by turn."""
 
     def __init__(self, record: Record) -> None:
         self.record = record
@@ -414,21 +416,24 @@ class _Player:
         return self.rules.turn(state, orders)
 
     def result(self, state: State, last: int) -> Outcome:
-        """The result, once the recorded one, if any, agrees."""
-        found, recorded = state.result, self.record.result
+        """The result, after a check that the recorded one, if any, agrees."""
+        by_rules, recorded = state.result, self.record.result
+        # The record claims an end by the rules: they must give the same result.
         if recorded is not None and recorded.reason == "rules":
-            if found is None:
+            if by_rules is None:
                 raise Illegal(last, None, None, "the rules have not ended the game")
-            if (recorded.winner, recorded.scores) != (found.winner, tuple(found.scores)):
-                raise Illegal(last, None, None, f"the result is winner {found.winner}, scores {list(found.scores)}")
+            if (recorded.winner, recorded.scores) != (by_rules.winner, tuple(by_rules.scores)):
+                says = f"the result is winner {by_rules.winner}, scores {list(by_rules.scores)}"
+                raise Illegal(last, None, None, says)
+        # It claims another end: the winner may be any seat, but the scores are those of the position.
         elif recorded is not None:
-            if found is not None:
+            if by_rules is not None:
                 raise Illegal(last, None, None, "the rules had ended the game before")
             if not 0 <= recorded.winner <= len(self.record.seats):
                 raise Illegal(last, None, None, "the winner is no seat of this game")
             if recorded.scores != tuple(state.scores):
                 raise Illegal(last, None, None, f"the scores of the position are {list(state.scores)}")
-        ended = found or recorded
+        ended = by_rules or recorded
         if ended is None:
             return {"over": False, "winner": None, "scores": list(state.scores), "reason": None}
         return {"over": True, "winner": ended.winner, "scores": list(ended.scores), "reason": ended.reason}

@@ -1,9 +1,8 @@
-"""The remaking of an entry: the letters and papers that it names are checked, and given to its event again.
+"""The remaking of an entry: checks the letters and papers that it names, and passes them to its event again.
 
-A `Remaking` is handed to the events, which know how each type of entry is made; `replay` is the loop above them. The
-`Source` of papers and letters differs by who reads: the store trusts its own rows (`pbem.desk.match_archive`), a
-verifier nothing (`pbem.proof.signed_letters`, which decides what a letter says). Implements protocol.md,
-"Transcript".
+The events get a `Remaking`, and know how each type of entry is made; `replay` is the loop above them. There are two
+`Source`s of papers and letters: the store trusts its own rows (`pbem.desk.match_archive`), a verifier trusts nothing
+(`pbem.proof.signed_letters`, which reads the letters). Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations
@@ -36,21 +35,21 @@ Arguments = TypeVarTuple("Arguments")
 
 
 class Sentence(msgspec.Struct, frozen=True):
-    """The facts about a letter with a sentence, which has no paper: its entry has them."""
+    """The facts about a letter with a sentence, from its entry, because it has no paper."""
 
     rev: int
 
 
 Proving = Opening | Receipt | Withdrawal | Sentence
-"""The paper that names a letter sent before its entry, or the entry of a sentence."""
+"""The document that names a letter: a paper from before its entry, or the entry of a sentence."""
 
 
 class UnvouchedError(ValueError):
-    """The fault lies with the evidence for a letter."""
+    """A fault of the evidence for a letter, and not of the letter."""
 
 
 class Source(Protocol):
-    """The source of a match's papers, and of what its letters say."""
+    """The source of a match's papers, and of the forms in its letters."""
 
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle, or None when it is not there."""
@@ -58,10 +57,10 @@ class Source(Protocol):
     def said(
         self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
-        """The form in a letter, signed by that seat, that asks for what is wanted; raises ValueError.
+        """The form in a letter, signed by that seat, that makes the wanted request; raises ValueError.
 
-        Of setups, orders and sections, which no entry holds, the request says only of what kind it is. Whatever
-        place is wanted, the form must name, or its reply address. `paper` is what names the letter.
+        For setups, orders and sections, whose text no entry holds, only the kind of the request is compared. The
+        form, or its reply address, must name each part of the wanted place. `paper` names the letter.
         """
 
     def unused(self, match: Match, seat: int, signed: Signed, receipt: Receipt) -> None:
@@ -72,7 +71,7 @@ class Source(Protocol):
 
 
 class _Past(Environment, frozen=True, kw_only=True):
-    """The environment as it was: salts, and what was set aside, are those in the papers."""
+    """The environment of the past: salts and set-aside submissions come from the papers."""
 
     remaking: Remaking
 
@@ -80,7 +79,7 @@ class _Past(Environment, frozen=True, kw_only=True):
         return self.remaking.set_aside(match, what)
 
     def salt(self, path: str = "") -> str:
-        if "-turn-0-" in path:  # default orders get the salt that counts with the turn for which they are played
+        if "-turn-0-" in path:  # default orders get their salt in the turn in which they are played
             return _NO_SALT
         return salt_in(self.remaking.source.paper(path) or b"")
 
@@ -92,11 +91,11 @@ class Remaking(msgspec.Struct):
     entry: Entry
     source: Source
     entries: Sequence[Entry]
-    """All of them: what follows by itself names its papers, too."""
+    """All entries of the match: events that follow automatically name their papers in later entries."""
     played: dict[tuple[int, int], list[tuple[Receipt, datetime]]]
     """The default orders that were played so far, by game and seat, each with the end of the time that was missed."""
     advance: Callable[[Step], None]
-    """Does what is due once everything is in that the entry names; `progress` knows, which is above the events."""
+    """Advances the match once all answers are in; a callback, because `progress` is above the events."""
     traces: dict[str, list[tuple[int, SetAside]]] = msgspec.field(default_factory=dict)
     """The papers set aside, by the path of the trace that names them."""
 
@@ -113,13 +112,13 @@ class Remaking(msgspec.Struct):
         return replace(player, named=named)
 
     def was_not_withdrawn(self, path: str, paper: Opening | Receipt, aside: Sequence[tuple[int, SetAside]]) -> None:
-        """Check that what was set aside had a lower revision than what counts."""
-        revs = [traces.read(one.paper).rev for seat, one in aside if seat == paper.seat]
+        """Check that all submissions set aside had a lower revision than this paper."""
+        revs = [traces.read(submission.paper).rev for seat, submission in aside if seat == paper.seat]
         if paper.rev <= max(revs, default=-1):
             raise self.untrue(path, f"was withdrawn, or not used, before: revision {max(revs)} was set aside")
 
     def was_not_played(self, path: str, paper: Withdrawal) -> None:
-        """Check that default orders are not played for a miss after their withdrawal."""
+        """Check that no default orders were played for a miss after this withdrawal of them."""
         if not paper.by_default:
             return
         for played, over in self.played.get((paper.game, paper.seat), ()):
@@ -132,7 +131,7 @@ class Remaking(msgspec.Struct):
         if path not in self.traces:
             try:
                 self.traces[path] = self.traced(match, path, what)
-            except TranscriptError as error:  # it is the next entry that names the trace
+            except TranscriptError as error:  # the next entry names the trace
                 raise TranscriptError(match.seq + 1, error.path, error.reason) from error
         return self.traces[path]
 
@@ -142,22 +141,23 @@ class Remaking(msgspec.Struct):
         named = next((entry.body.get("trace") for entry in self.entries[match.seq : match.seq + 1]), None)
         if named is not None and sha256_hex(content) != named:
             raise self.untrue(path, "is not the trace that the transcript names")
-        found = sorted(self.read(path, Trace.read, content).named.items())
-        return [self.aside(match, where, expected, what) for where, expected in found]
+        papers = sorted(self.read(path, Trace.read, content).named.items())
+        return [self.aside(match, where, expected, what) for where, expected in papers]
 
     def aside(self, match: Match, where: str, expected: str, what: str) -> tuple[int, SetAside]:
-        """One thing that was set aside: its letter proves it, and it belongs here."""
+        """One submission that was set aside, after a check that its letter proves it, and that it belongs here."""
         content = self.hashed(where, expected, "is not what the trace names")
         paper = self.read(where, traces.read, content)
         by_default = paper.by_default and what == "end"
         place = (match.server, match.id, match.game, 0 if by_default else match.turn)
         if (paper.server, paper.match, paper.game, paper.turn) != place or paper.by_default != by_default:
             raise self.untrue(where, "does not belong here")
-        found = SetAside(paper.text(), b"")
-        letter = f"letters/{found.stem}.eml"
+        submission = SetAside(paper.text(), b"")
+        letter = f"letters/{submission.stem}.eml"
         signed = self.sent(letter, paper)
         if paper.seat not in match.seats or paper.player != match.name(paper.seat):
             raise self.untrue(where, "does not belong here")
+        # It was withdrawn, or else could not be played.
         if isinstance(paper, Withdrawal):
             self.was_not_played(where, paper)
             self.was_withdrawn(match, letter, signed, paper)
@@ -166,13 +166,13 @@ class Remaking(msgspec.Struct):
                 self.source.unused(match, paper.seat, signed, paper)
             except ValueError as error:
                 raise self.unproved(letter, error) from error
-        found = replace(found, letter=signed.raw, evidence=signed.evidence)
-        if where != found.path:
+        submission = replace(submission, letter=signed.raw, evidence=signed.evidence)
+        if where != submission.path:
             raise self.untrue(where, "does not belong here")
-        return paper.seat, found
+        return paper.seat, submission
 
     def was_withdrawn(self, match: Match, path: str, signed: Signed, paper: Withdrawal) -> None:
-        """Check that the letter of a withdrawal says so, for this place and no other."""
+        """Check that the letter of a withdrawal withdraws just this place."""
         place = match.place_of(paper.turn)
         wanted = SignedForm(Clear(match=match.id), rev=paper.rev, **place)
         form = self.form(wanted, paper.seat, path, signed, paper)
@@ -180,16 +180,16 @@ class Remaking(msgspec.Struct):
             raise self.untrue(path, f"not said here: {Refused(*faults)}")
 
     def goes_on(self) -> None:
-        """Check that the match is not paused: nobody's time runs then."""
+        """Check that the match is not paused: no clock runs in a pause."""
         if self.match.paused:
             raise self.untrue(None, f"`{self.entry.type}`, although the match was paused")
 
     def seat(self) -> int:
-        """The seat that the entry names, which is one of the match by the form of the entry."""
+        """The seat that the entry names; the check of the entry's form has made sure that it exists."""
         return int(self.entry.body["seat"])
 
     def sentence(self, what: str, request: Requested) -> tuple[int, SignedForm[Requested], Signed]:
-        """The seat that the entry names, and its letter, which must ask for just what the entry says."""
+        """The seat that the entry names, the form in its letter, which must make this request, and the letter."""
         seat, body = self.seat(), self.entry.body
         path = f"letters/{what}-{self.entry.seq}-seat-{seat}.eml"
         signed = self.named(path, body)
@@ -219,7 +219,7 @@ class Remaking(msgspec.Struct):
     def signed(
         self, wanted: SignedForm[Requested], seat: int, path: str, paper: Opening | Receipt
     ) -> tuple[SignedForm[Requested], Signed]:
-        """The letter of a setup or orders, as its paper names it, and what it says."""
+        """The form in the letter of a setup or orders, and the letter, which the paper names."""
         signed = self.sent(path, paper)
         return self.form(replace(wanted, rev=paper.rev), seat, path, signed, paper), signed
 
@@ -235,7 +235,7 @@ class Remaking(msgspec.Struct):
     def form(
         self, wanted: SignedForm[Requested], seat: int, path: str, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
-        """The form in the letter of this path, signed by this seat, that asks for what is wanted."""
+        """The form in the letter of this path, signed by this seat, that makes the wanted request."""
         try:
             return self.source.said(self.match, wanted, seat, signed, paper)
         except ValueError as error:
@@ -246,7 +246,7 @@ class Remaking(msgspec.Struct):
         return self.untrue(_beside(path) if isinstance(error, UnvouchedError) else path, str(error))
 
     def judged(self, path: str, event: Callable[[*Arguments], object], *arguments: *Arguments) -> None:
-        """Advance a step by a letter that must be legal."""
+        """Call an event for a letter, which must be legal."""
         try:
             event(*arguments)
         except Refused as refused:
@@ -260,7 +260,7 @@ class Remaking(msgspec.Struct):
         return content
 
     def hashed(self, path: str, expected: str, fault: str) -> bytes:
-        """The file of this path, which must have this hash; otherwise the fault is its."""
+        """The file of this path, which must have this hash; otherwise raises this fault."""
         content = self.file(path)
         if sha256_hex(content) != expected:
             raise self.untrue(path, fault)

@@ -1,7 +1,7 @@
 """The state of a match: immutable, the fold of its transcript and of the submissions that wait.
 
-Here live the parts of a match and what follows from them alone. A `Step` advances it; `events` has what may happen to
-it. Implements protocol.md, "A match".
+Here live the parts of a match and the facts that follow from them. A `Step` advances it; `events` holds all changes.
+Implements protocol.md, "A match".
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     from pbem.match.turns import Played, Reports
 
 BUNDLE = 2
-"""The version of the bundles of refereed matches that begin now."""
+"""The version of the bundles of new refereed matches."""
 
 SEALED_BUNDLE = 3
-"""The same of sealed matches: since version 3, a player who gave up a game cannot win it, whatever is revealed.
+"""The version of the bundles of new sealed matches: since 3, a player who gave up a game cannot win it by a reveal.
 
-Refereed matches have no verdict, so nothing changed for them, and older programs go on reading them."""
+Refereed matches have no verdict, so nothing changed for them, and older programs can still read them."""
 
 BUNDLES = (BUNDLE, SEALED_BUNDLE)
 """The versions that entry 1 may name."""
 
 AGREEING = ("open", "proposed")
-"""The phases in which it is not sure yet that the match will be played."""
+"""The phases before all players have agreed."""
 
 RUNNING = ("setup", "playing")
-"""The phases in which something is asked of the players."""
+"""The phases in which the match waits for setups, orders or reveals."""
 
 _NOT_PLAYED = {
     "open": Phrase("the match has not begun: not everybody has accepted"),
@@ -57,7 +57,7 @@ _NOT_PLAYED = {
     "withdrawn": Phrase("the proposal of the match was withdrawn"),
     "closed": Phrase("the match is over"),
 }
-"""The reasons why a match that is not running asks for nothing."""
+"""The reasons why no turn is played in a match that is not running."""
 
 _SETUPS = Phrase("no turn is being played: setups are due")
 
@@ -81,7 +81,7 @@ UNREACHABLE = "unreachable"
 
 
 class MatchPlace(TypedDict, total=False):
-    """The place that a sentence names, apart from the head."""
+    """The place that a sentence names, besides the head."""
 
     game: int
     turn: int | None
@@ -99,7 +99,7 @@ class Submission:
     standing: bool = True
     evidence: bytes = field(default=b"", repr=False)
     aside: tuple[SetAside, ...] = ()
-    """Earlier submissions for the same that were set aside, without those that a higher revision replaced."""
+    """Earlier submissions for the same place that were set aside, without those that a higher revision replaced."""
 
     @property
     def level(self) -> str:
@@ -150,11 +150,11 @@ class Match(msgspec.Struct, frozen=True):
     setups: Mapping[int, Submission] = msgspec.field(default_factory=dict)
     orders: Mapping[int, Submission] = msgspec.field(default_factory=dict)
     stored: Mapping[tuple[int, int], Submission] = msgspec.field(default_factory=dict)
-    """By seat and turn: orders for later turns, and default orders at `DEFAULT`; not judged yet."""
+    """Orders for later turns, by seat and turn, and default orders at `DEFAULT`; not judged yet."""
     position: State | None = None
-    """The position; in a sealed game the table, which everybody was told."""
+    """The position; in a sealed game the table, which is public."""
     sealed_game: ToldGame | None = None
-    """Since all seats committed to their setups, in a sealed match."""
+    """The game of a sealed match, as soon as all seats have committed to their setups."""
     turns: Grown[Played] = msgspec.field(default_factory=Grown)
     """The turns of this game."""
     left: Mapping[int, int] = msgspec.field(default_factory=dict)
@@ -163,19 +163,19 @@ class Match(msgspec.Struct, frozen=True):
     previous: str | None = None
     resolve_at: datetime | None = None
     clocks: Mapping[int, Clock] = msgspec.field(default_factory=dict)
-    """The clocks of all seats that were asked, answered or not: none shows whether an answer is in."""
+    """The clocks of all seats that were asked, with or without an answer, so that no clock reveals an answer."""
     banks: Mapping[int, int] = msgspec.field(default_factory=dict)
     """Seconds left in the banks of the seats that have drawn on theirs."""
     missed: frozenset[int] = frozenset()
-    """The seats whose time and grace are over for what they are asked."""
+    """The seats whose time and grace are over for their present answer."""
     too_late: Mapping[int, datetime] = msgspec.field(default_factory=dict)
-    """From when on letters came too late for what each seat last missed, whoever has it since."""
+    """The time from which letters were too late for the last miss of each seat, whoever has that seat now."""
     silent: Mapping[int, int] = msgspec.field(default_factory=dict)
     """The number of consecutive misses, by seat."""
     offers: Mapping[str, frozenset[int]] = msgspec.field(default_factory=dict)
-    """The seats that offer what must be agreed on, such as a draw."""
+    """The seats that offer something, such as a draw, on which all must agree."""
     unreachable: Mapping[int, datetime] = msgspec.field(default_factory=dict)
-    """The seats whose players no letter reaches, and since when the transcript says so."""
+    """The seats whose players no letter reaches, each with the time since when, by the transcript."""
     nominated: Mapping[int, Nomination] = msgspec.field(default_factory=dict)
     """The nominees, by seat."""
     paused: str = ""
@@ -186,11 +186,11 @@ class Match(msgspec.Struct, frozen=True):
     time: str = ""
     """The time of the last entry: times never run backwards."""
     said: Mapping[tuple[int, str], int] = msgspec.field(default_factory=dict)
-    """The last revision of each sentence that a seat has said since the last letters: none is obeyed twice."""
+    """The last revision of each of a seat's sentences since the last letters, so that none is obeyed twice."""
 
     @property
     def place(self) -> MatchPlace:
-        """The present place for a sentence, apart from the head: the turn, or the game to begin."""
+        """The present place for a sentence, besides the head: the turn, or the game to begin."""
         return self.place_of(self.turn)
 
     def place_of(self, turn: int) -> MatchPlace:
@@ -215,7 +215,7 @@ class Match(msgspec.Struct, frozen=True):
 
     @property
     def revealing(self) -> bool:
-        """True if the game is over by what was told, and the match waits for reveals."""
+        """True if the game is over by the public table, and the match waits for reveals."""
         return self.phase == "playing" and self.sealed_game is not None and self.sealed_game.ending is not None
 
     def owes(self, seat: int) -> tuple[str, ...]:
@@ -243,12 +243,12 @@ class Match(msgspec.Struct, frozen=True):
 
     @property
     def turn(self) -> int:
-        """The turn that is due; 0 while setups are."""
+        """The turn that is due; 0 while setups are due."""
         return self.position.turn if self.position and self.phase == "playing" else 0
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of those who have the seats now, in seat order."""
+        """The names of the present players, in seat order."""
         return tuple(player.name for player in self.players) or self.terms.players
 
     def name(self, seat: int) -> str:
@@ -278,7 +278,7 @@ class Match(msgspec.Struct, frozen=True):
 
     @property
     def wakes(self) -> datetime | None:
-        """The next moment at which the clock makes something happen."""
+        """The next time at which a clock causes an event; None if there is none."""
         if self.paused:
             return None
         times = [
@@ -298,7 +298,7 @@ class Match(msgspec.Struct, frozen=True):
         """The reports of a turn as the seat may read them, without what the game does not show."""
         if seat not in reports.shown:
             rules = self.rules
-            # What is told in a sealed game, all of its players have told each other.
+            # In a sealed game, the players have told each other all reports.
             shown = reports if self.terms.sealed else [rules.show(report, seat) for report in reports]
             reports.shown[seat] = Told([report for report in shown if report is not None])
         return reports.shown[seat]
@@ -310,7 +310,7 @@ class Match(msgspec.Struct, frozen=True):
         return self.rules.view(self.position, seat, self.shown(seat)) if self.position else None
 
     def keep_view(self, seat: int | None) -> bool:
-        """Keep, with the latest turn, what views of later turns can begin with; return whether there is anything."""
+        """Keep the view with the latest turn, so that later views can begin with it; returns False if it has none."""
         told = self.table.played[-1] if self.terms.sealed else self.shown(seat)[-1]
         if told.memory is None:
             self.view(seat)
@@ -318,11 +318,11 @@ class Match(msgspec.Struct, frozen=True):
         return told.kept
 
     def folded(self) -> Match:
-        """The same match without the reports of earlier turns, if the latest holds what every reader knows."""
+        """The match without the reports of earlier turns, if the latest turn holds the view of each reader."""
         whole = next((at for at, turn in enumerate(self.turns) if turn.reports is not None), 0)
         if len(self.turns) - whole < 2:
             return self
-        if not self.terms.sealed:  # there the table has all that was told
+        if not self.terms.sealed:  # a sealed game's table has all reports
             for reader in (*self.seats, None):
                 if not self.keep_view(reader):
                     return self
@@ -331,7 +331,7 @@ class Match(msgspec.Struct, frozen=True):
 
 
 class _Shown(Sequence[Told]):
-    """The reports of each turn as a seat may read them: cut only when read, because a view begins with the latest."""
+    """The reports of each turn as a seat may read them: filtered on access, because views begin with the latest."""
 
     def __init__(self, match: Match, seat: int | None) -> None:
         self._match = match
@@ -366,11 +366,11 @@ def standing(submissions: Mapping[int, Submission], seat: int) -> Submission | N
 
 
 def only_one_without(seats: Iterable[int], without: int) -> int:
-    """The only one of these seats that is left without that other; 0 if there are several."""
+    """The single seat that remains of these without the other one; 0 if none or several remain."""
     left = [seat for seat in seats if seat != without]
     return left[0] if len(left) == 1 else 0
 
 
 def seated(match: Match, seat: int, player: Player) -> Match:
-    """The match with this player in that seat, and nothing else changed."""
+    """The match with this player in this seat, otherwise unchanged."""
     return replace(match, players=(*match.players[: seat - 1], player, *match.players[seat:]))

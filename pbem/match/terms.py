@@ -1,6 +1,6 @@
-"""The terms of a match: what the players agree on before it starts, and the hash that stands for it.
+"""The terms of a match, on which the players agree before it starts, and their hash.
 
-The option lines of a proposal are judged here, once, in the words of the match; the game judges its own options.
+This module judges the option lines of a proposal, once, in the words of the match; the game judges its own options.
 The hash goes into every commitment. Implements protocol.md, "A match".
 """
 
@@ -62,17 +62,17 @@ OPTIONS: Mapping[str, Phrase] = {
         " answers for them (`help sealed`)"
     ),
 }
-"""The options of a match and what they mean: help and the parser both read this table."""
+"""The options of a match, with their meaning: help and the parser both read this table."""
 
 _TIMES = {
     (False, False): Phrase("{key} is a time such as 10m, 2h or 1d, at most {most}d, or 0"),
     (True, False): Phrase("{key} is a time such as 10m, 2h or 1d, at least {least}h and at most {most}d"),
     (True, True): Phrase("{key} is a time such as 10m, 2h or 1d, at least {least}h and at most {most}d, or none"),
 }
-"""The faults of a malformed time, by whether there is a least one, and whether `none` will do."""
+"""The faults of a malformed time, by two properties: it has a minimum, and it may be `none`."""
 
 _SEALED_SEATS = 2
-"""With more players, one could leave the others in the middle of what they tell each other."""
+"""The number of players in a sealed match: with more, one could leave while the others depend on its answers."""
 
 _CHOICES = {
     "kind": KINDS,
@@ -84,7 +84,7 @@ _CHOICES = {
     "unreachable": UNREACHABLE,
     "sealed": SEALED,
 }
-"""The options that are one of several words, of which the first is the default."""
+"""The options with a fixed choice of words, the default first."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _LONGEST_SETTLING = 7 * 86400
@@ -117,11 +117,11 @@ class Terms:
     bank: int = 0
     keys: str = KEYS[0]
     sealed: bool = False
-    """True if nothing secret is sent before the game is over: the players answer for their own sides."""
+    """True if players send no secrets before the game is over, and answer for their own sides."""
     unreachable: str = UNREACHABLE[1]
-    """True if a player whose letters bounce loses as by silence; without deadlines nobody does."""
+    """The fate of a player whose letters bounce: `loses` as by silence, or the clock `stands`."""
     _hashes: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The hashes of these terms by server and match: each letter of a match states its own a few times."""
+    """A cache of hashes of these terms, by server and match: each letter of a match needs its own several times."""
 
     @property
     def settling(self) -> timedelta:
@@ -139,7 +139,7 @@ class Terms:
 
     def lines(self) -> dict[str, str]:
         """The option lines that differ from the defaults; they propose the same again, by the newest edition."""
-        said = {
+        lines = {
             "kind": self.kind if self.kind != KINDS[0] else "",
             "games": str(self.games) if self.games and self.kind != KINDS[0] else "",
             "target": str(self.target or ""),
@@ -156,12 +156,12 @@ class Terms:
             "unreachable": self.unreachable if self.pace and self.unreachable != UNREACHABLE[0] else "",
         }
         own = {key: value if isinstance(value, str) else toml_value(value) for key, value in self.options.items()}
-        return {key: text for key, text in said.items() if text} | own
+        return {key: text for key, text in lines.items() if text} | own
 
     def document(self) -> JsonObject:
         """The terms as in the transcript's first entry: a JSON object."""
         document = {name: _plain(getattr(self, name)) for name in self.__slots__ if name != "_hashes"}
-        # So that matches that were agreed before there was the choice keep their hash.
+        # Matches that are older than these options must keep their hash.
         if self.keys == KEYS[0]:
             del document["keys"]
         if not self.sealed:
@@ -172,7 +172,7 @@ class Terms:
 
     @classmethod
     def read(cls, document: JsonObject) -> Terms:
-        """The terms of such an object."""
+        """The terms of a JSON object that `document` made."""
         return cls(**{**document, "players": tuple(document["players"])})
 
     def hash(self, server: str, match: str) -> str:
@@ -191,7 +191,7 @@ class Terms:
 
 
 class _Proposal:
-    """Option lines being judged: all faults are collected before anything is refused."""
+    """The judgement of option lines, which collects all faults before it refuses."""
 
     def __init__(self, game: str, lines: dict[str, str], players: tuple[str, ...], settle: timedelta) -> None:
         self.rules = rules(game)
@@ -228,13 +228,15 @@ class _Proposal:
             "bank": self.time("bank", 0, (0, _LONGEST_BANK)),
             "sealed": chosen["sealed"] == SEALED[1],
         }
-        if not terms["pace"]:  # nobody loses by the clock, and so nobody by being out of reach
+        # Without deadlines, nobody loses by silence, and so nobody by being out of reach.
+        if not terms["pace"]:
             if "unreachable" in self.lines and chosen["unreachable"] == UNREACHABLE[0]:
                 says = Phrase("without deadlines nobody loses by silence: unreachable is {word}", word=UNREACHABLE[1])
                 self.refuse("unreachable", UNREACHABLE[0], says)
             terms["unreachable"] = UNREACHABLE[1]
         if terms["sealed"]:
             terms |= self.sealed()
+        # With `miss: pass`, the server plays empty orders, which some games do not have.
         if terms["miss"] == "pass" and not self.rules.empty_orders:
             says = Phrase("{title} has no empty order: wait, forfeit or default", title=self.rules.title)
             self.refuse("miss", "pass", says)
@@ -304,7 +306,7 @@ class _Proposal:
 
         try:
             value = tomllib.loads(f"value = {text}")["value"]
-        except (ValueError, RecursionError):  # not only TOMLDecodeError: numbers of thousands of digits, too
+        except (ValueError, RecursionError):  # a number of thousands of digits raises no TOMLDecodeError
             return text
         for candidate in (value, text):
             try:
@@ -317,9 +319,9 @@ class _Proposal:
 
 def duration(text: str) -> int | None:
     """Seconds of a time such as `10m`, `2h`, `3d` or `0`; None if it is malformed."""
-    found = re.fullmatch(r"([0-9]{1,6}) ?([smhd])", text.strip().lower())
-    if found:
-        return int(found[1]) * _UNITS[found[2]]
+    time = re.fullmatch(r"([0-9]{1,6}) ?([smhd])", text.strip().lower())
+    if time:
+        return int(time[1]) * _UNITS[time[2]]
     return 0 if text.strip() == "0" else None
 
 

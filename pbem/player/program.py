@@ -1,8 +1,8 @@
-"""A program that plays by mail: it registers, accepts what fits, plays blind, and opens its seed at the end.
+"""A program that plays by mail: it registers, accepts proposals, plays blind, and opens its seed at the end.
 
-What it does next follows from its memory and the letters alone. Everything that it sends is in the memory before it
-leaves, so it may be killed at any point. Sans-IO like the correspondence on which it is built: letters come and go
-elsewhere; time, randomness and words are handed in. The log has no orders, setups or seeds.
+Its next action follows only from its memory and the letters. Everything that it sends is in the memory before it
+leaves, so it may be killed at any point. Sans-IO, like the correspondence on which it is built: other code moves the
+letters; time, randomness and texts are arguments. The log has no orders, setups or seeds.
 Implements docs/opponent.md.
 """
 
@@ -38,17 +38,17 @@ _LOOKS = timedelta(hours=1)
 """The time between two requests for the open list."""
 
 _GAMES = 20
-"""For how many games of a match it looks for setups before it agrees."""
+"""The number of games of a match that must have setups before it agrees."""
 
 _MOST_SCORE = 1000
-"""More than any game leaves to a seat."""
+"""A score above that of any seat in any game."""
 
 _REFUSALS = 3
-"""After so many at one place it waits, even if the match went on since."""
+"""The number of refusals at one place after which it waits, even if the match has changed since."""
 
 
 class ProgramWords(Protocol):
-    """The texts for players, by the name of their template."""
+    """A renderer of the texts for players, by the name of their template."""
 
     def __call__(self, name: Literal["greeting", "decline", "opening"], /, **facts: object) -> str:
         """The text."""
@@ -72,10 +72,10 @@ class Program:
         self._key = "", ""
         """The public key and its fingerprint."""
         self._due: dict[tuple[str, str], datetime] = {}
-        """By match and place, the time at which a decision became due."""
+        """The time at which a decision became due, by match and place."""
 
     def begin(self, public: str, fingerprint: str, now: datetime) -> None:
-        """Begin: register if need be, and look at everything. Letters that bounced are sent once more."""
+        """Start: register if necessary, send bounced letters once more, and act in all matches."""
         if self.settings.server_key:
             self.memory.know("server_key", self.settings.server_key)
         with self.memory.transaction():
@@ -89,7 +89,7 @@ class Program:
         self.act(now)
 
     def hear(self, events: Iterable[Event], now: datetime) -> None:
-        """Note what came, for `act`."""
+        """Note the events of new letters, for `act`."""
         events = list(events)
         events += self.agent.hear(events, now)
         for event in events:
@@ -98,7 +98,7 @@ class Program:
                 self.letters.registration.confirm(now)
             if event.kind == "open":
                 self._join(now)
-            if event.kind == "unread":  # nobody is here whom it could ask, and silence would lose
+            if event.kind == "unread":  # it has no player to ask, and silence would lose the game
                 events += self.agent.take_back(event.match, now)  # a letter may bring several
             if event.match:
                 self._waiting.add(event.match)
@@ -120,8 +120,8 @@ class Program:
                 log.warning("%s: %s", match, error)
                 waits = False
             except Exception as error:
-                # One match must not stop the others; it is looked at again with its next letter. The error's own
-                # words are not logged: they may quote orders.
+                # One match must not stop the others; its next letter makes the program try again. The error's text is
+                # not logged, because it may quote orders.
                 place = traceback.extract_tb(error.__traceback__)[-1]
                 log.error("%s: cannot go on: %s at %s:%s", match, type(error).__name__, place.filename, place.lineno)
                 waits = False
@@ -129,7 +129,7 @@ class Program:
                 self._waiting.discard(match)
 
     def _say_what_it_is(self, now: datetime) -> None:
-        """Have the server mark this player as a program, once; servers without that refuse, and nothing is lost."""
+        """Have the server mark this player as a program, once; a server without that command only refuses it."""
         if self.memory.fact("marked") is not None:
             return
         with self.memory.transaction():
@@ -142,7 +142,7 @@ class Program:
     # The open list.
 
     def _look_around(self, now: datetime) -> None:
-        """Ask for the open list, now and then."""
+        """Ask for the open list, once an hour."""
         looked = self.memory.fact("looked")
         if duration(self.settings.play.joins) is None or (
             looked and abs(now - datetime.fromisoformat(looked)) < _LOOKS
@@ -162,7 +162,7 @@ class Program:
                 (seat,) = item["free"]
                 waited = (now - datetime.fromisoformat(item["since"])).total_seconds()
             except (KeyError, TypeError, ValueError):
-                continue  # it has more free seats, or cannot be read
+                continue  # not exactly one free seat, or unreadable
             people = {player for player in terms.players if not player.startswith("?")}
             unfit = item.get("programs") or name in people or self.memory.prepared("join", match)
             if after is None or waited < after or unfit or any(self.settings.faults(terms, seat, people, others)):
@@ -172,7 +172,7 @@ class Program:
             return
 
     def _act(self, standing: MatchStanding, now: datetime) -> bool:
-        """Do what is due in a match; returns whether something must be done later without another letter."""
+        """Do what is due in a match; returns True if it must act again later without another letter."""
         match standing.phase:
             case "proposed" if not standing.accepted:
                 return self._answer(standing, now)
@@ -185,12 +185,12 @@ class Program:
     # Proposals.
 
     def _answer(self, standing: MatchStanding, now: datetime) -> bool:
-        """Accept or decline a proposal; returns whether an acceptance was refused, to be said again later."""
+        """Accept or decline a proposal; returns True if the server refused an acceptance, to be sent again later."""
         match = standing.match
         if self.memory.prepared("decline", match):
             return False
         terms = self.letters.matches.terms(match)
-        others = [one for one in self.letters.matches.standings if one.match != match]
+        others = [other for other in self.letters.matches.standings if other.match != match]
         people = {name for name in standing.players if name != standing.player}
         reasons = list(self.settings.faults(terms, standing.seat, people, others))
         if not reasons and not self.memory.prepared("accept", match) and not self._has_setups(standing, terms):
@@ -211,23 +211,24 @@ class Program:
         return bool(accepted) and accepted[-1].state == "refused"
 
     def _has_setups(self, standing: MatchStanding, terms: Terms) -> bool:
-        """Return whether the plan has a setup for each game, or the first ones of many.
+        """True if the plan has a setup for each game, or for the first ones of many.
 
-        An opponent may propose fleets for which there is hardly room: who agreed and finds none loses by the clock.
+        An opponent may propose fleets for which there is hardly room: a program that agreed without a setup would
+        lose by the clock.
         """
         plan, games = self._planned(standing), min(terms.games or _GAMES, _GAMES)
         options = terms.first_options()
         try:
             for number in range(1, games + 1):
                 plan.setup(number, options, standing.seat)
-                if terms.kind == "continued":  # whoever gives up a game leaves the other all ships
+                if terms.kind == "continued":  # the next game may begin with all ships, if the opponent gives up
                     options = rules(terms.game).carry(options, Result(0, (_MOST_SCORE,) * len(terms.players)))
         except ValueError:
             return False
         return True
 
     def _planned(self, standing: MatchStanding) -> Plan:
-        """The plan for this match, or a new one, which is kept from now on."""
+        """The plan for this match, or a new one, which is then stored."""
         if (plan := self._plan(standing)) is not None:
             return plan
         level = self.settings.games[standing.rules].level
@@ -243,7 +244,7 @@ class Program:
         if fact is None:
             return None
         level, seed, *promised = fact.split()
-        named, program = promised or ("0", PROGRAM)  # before editions were named
+        named, program = promised or ("0", PROGRAM)  # a plan from before editions had numbers
         account = self.letters.account
         return Plan(
             account.server, account.name, standing.rules, int(level), bytes.fromhex(seed), program, int(named)
@@ -282,13 +283,13 @@ class Program:
     def _move(
         self, standing: MatchStanding, plan: Plan, position: Position | None, wish: str | None, now: datetime
     ) -> bool:
-        """Give what a match asks for; returns False if letters are missing.
+        """Send the setup, orders or reveal that is due; returns False if letters are missing.
 
-        In sealed matches the agent does everything but setups and orders.
+        In sealed matches, the agent decides everything except setups and orders.
         """
         match, game, player = standing.match, standing.game, self.agent if standing.sealed else self.letters
         if "reveal" in standing.owes:
-            self.agent.reveal(match, now)  # nobody is here whom it could ask whether that is so
+            self.agent.reveal(match, now)  # it has no player to ask whether the game is over
         elif standing.phase == "setup":
             player.set_up(match, plan.setup(game, self._options(standing), standing.seat), now)
         elif position is None:
@@ -305,13 +306,13 @@ class Program:
         return True
 
     def _claim(self, standing: MatchStanding, place: str, now: datetime) -> bool:
-        """Claim a silent player's game, if the terms allow it and time enough has passed; whether it still waits."""
+        """Claim a silent player's game, if the terms allow it and the time is over; returns True while it waits."""
         after, match = duration(self.settings.play.claims), standing.match
         if after is None or not standing.claim:
             return False
         fact = f"claims {match} {place}"
         since = self.memory.fact(fact)
-        if since is None or datetime.fromisoformat(since) > now:  # a clock that was ahead
+        if since is None or datetime.fromisoformat(since) > now:  # the clock had been ahead
             since = now.isoformat()
             self.memory.know(fact, since)
         if (now - datetime.fromisoformat(since)).total_seconds() < after:
@@ -330,7 +331,7 @@ class Program:
         return now < end
 
     def _was_refused(self, standing: MatchStanding, now: datetime) -> bool:
-        """True if the same was refused in the present state, or too often, and not long ago."""
+        """True if the server refused the same, in the present state or too often, not long ago."""
         command = "setup" if standing.phase == "setup" else "orders"
         turn = f" turn {standing.turn}" if command == "orders" else ""
         refused = self.memory.sent(command, standing.match, f"game {standing.game}{turn}")
@@ -351,12 +352,12 @@ class Program:
         if standing.sealed:
             shown = self.agent.shown(match)
             return Position(shown.options, standing.seat, shown.view, shown.reports)
-        found = self.memory.paper(match, game, standing.turn, "position")
+        position = self.memory.paper(match, game, standing.turn, "position")
         turns = [self.memory.paper(match, game, turn, "reports") for turn in range(1, standing.turn)]
-        told = [paper["reports"] for paper in turns if paper is not None]
-        if found is None or len(told) < len(turns):
+        reports = [paper["reports"] for paper in turns if paper is not None]
+        if position is None or len(reports) < len(turns):
             return None
-        return Position(self._options(standing), standing.seat, found["view"], told)
+        return Position(self._options(standing), standing.seat, position["view"], reports)
 
     # Sentences.
 
@@ -380,7 +381,7 @@ class Program:
             log.info("%s: %s", match, words)
 
     def _open(self, standing: MatchStanding, now: datetime) -> None:
-        """Open the seed, once: by now it reveals nothing that is still secret."""
+        """Open the seed, once: after the end of the match, it reveals no secrets."""
         plan, match = self._plan(standing), standing.match
         if plan is None or any(plan.seed.hex() in sent.form for sent in self.memory.prepared("press", match)):
             return

@@ -85,7 +85,7 @@ class _KeptWords:
         self.paper = re.compile(rf"{paper_begins}\s+sha256\s+(?P<hash>{_64}){signature}")
         at_level = f"(?:{_reading(known.gettext(', at the level mailbox'), {})})?"
         commitments = _reading(known.gettext("All setups are in. The commitments to them:\n"), {})
-        # As many as there are seats, or a list without an end would be remembered number by number.
+        # No more than there are seats: in a list without an end, the pattern would remember each number.
         self.commitments = re.compile(rf"{commitments}\s+((?:[^\s,:]+{at_level}:\s+{_64}\s+){{1,9}})")
         self.commitment = re.compile(rf"(?<![^\s,:])([^\s,:]++){at_level}:\s+({_64})(?![0-9a-f])")
         terms = known.gettext("  match     %(id)s\n  game      %(title)s, rulings of edition %(edition)s\n")

@@ -122,7 +122,7 @@ class SmtpClient:
             while (reply := self._replies.next()) is None:
                 await self._replies.more(self._timeout)
         except BaseException:
-            # Whatever comes now could be taken for the answer to something else.
+            # A late reply could be taken for the answer to another command.
             self._client.close()
             raise
         return reply

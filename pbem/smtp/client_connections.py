@@ -42,7 +42,7 @@ class Admission:
 
     def admits(self, address: str) -> bool:
         """True if there is room for one more connection from there; a silent one may be closed for it."""
-        # Whoever comes through a Unix socket is our own mail server, and has no address.
+        # A client on a Unix socket is our own mail server, and has no address.
         if address and self._has_all(address):
             return False
         return len(self.sessions) < self._limits.connections or self._make_room()

@@ -121,7 +121,7 @@ class SmtpSession(Session):
         try:
             await self._writer.start_tls(self._tls, ssl_handshake_timeout=self._timeout_duration)
         except (OSError, AttributeError) as error:
-            # Where we ended the connection meanwhile, asyncio has set no transport in its place, and fails on that.
+            # If we ended the connection meanwhile, asyncio has no transport, and fails without one.
             self._writer._transport = transport  # type: ignore[attr-defined] # noqa: SLF001 - or its end fails, too
             self._shared.admission.turned_away("connection ended: no TLS", self.address)
             transport.abort()
@@ -190,7 +190,7 @@ class SmtpSession(Session):
         if arg:
             await self.push("501 5.5.4 DATA takes no argument")
             return
-        # What ends an empty message must be seen as the end, too: its CRLF came with the command.
+        # An empty message ends with its first line: the CRLF before the dot came with the command.
         self._reader._buffer[:0] = b"\r\n"  # type: ignore[attr-defined] # noqa: SLF001 - asyncio cannot give back
         await self.push("354 end with a dot on a line of its own")
         raw, refusal, hang_up = await read_data(self._reader, self._shared.limits)

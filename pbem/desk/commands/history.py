@@ -132,7 +132,7 @@ def report(desk: Desk, caller: Caller, command: Command[MailReports]) -> Reply:
     letter = desk.match_letters.old_turns(match, seated.row, seated.seat, game, wanted)
     files: Sequence[Enclosed] = ()
     if match.terms.sealed and match.phase in RUNNING and game == match.game:
-        # Whose machine was lost goes on from here: all steps of the game, and the note to oneself.
+        # A player who lost a machine resumes from here: all steps of the game, and the player's own note.
         files = desk.match_letters.sealed_files(match, seated.row, seated.seat)
     elif letter is None:
         raise refused("report", None, Phrase("there is no report of that turn of game {game}", game=game))

@@ -344,7 +344,7 @@ def give_up(desk: Desk, caller: Caller, command: Command[Decline | Withdraw]) ->
     seated.match = replace(match, phase=phase)
     for other in seated.row.seats:
         if not other.accepted:
-            # Whoever has not answered has nothing to do any more: a proposal must not cost its reader two letters.
+            # A player who has not answered need not answer any more: a proposal must not cost its reader two letters.
             desk.held.take(other.player, number)
         elif other.seat != seated.seat:
             seated.write_to(other.seat, "declined", PHASES[phase], caller.now, by=match.name(seated.seat), done=phase)

@@ -130,7 +130,7 @@ _READERS: Final[Readers] = {
 
 
 def spendable(agreed: Options, materiel: int) -> int:
-    """The most of a seat's materiel for which there are additional ships, with room beside some base fleet.
+    """The greatest part of a seat's materiel for which there are additional ships, with room beside a base fleet.
 
     A player who gives up a game must not leave the other without a legal setup for the next one.
     """
@@ -183,18 +183,18 @@ def _splits(ships: Counter[str], agreed: Options, wanted: int) -> bool:
 
 
 class Setup(NamedTuple):
-    """One seat's judged fleet in its space; facts about the ships are looked up, not searched for."""
+    """One seat's judged fleet in its space, with tables of facts about the ships, so that turns need no search."""
 
     text: str
     ships: tuple[Ship, ...]
-    """In fleet order, by number."""
+    """The ships in fleet order, by number."""
     cells: int
     missiles: int
     """The cells of all ships that are missiles."""
     scanners: int
     """The cells of all ships that have a scanner."""
     owner: tuple[int, ...]
-    """For each cell the place of its ship in `ships`, -1 for none."""
+    """The place in `ships` of each cell's ship; -1 for none."""
 
 
 def setup_of(ships: tuple[Ship, ...]) -> Setup:

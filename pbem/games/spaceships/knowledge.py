@@ -49,11 +49,11 @@ _SEATS: Final = range(1, SEATS + 1)
 
 
 class _Picture:
-    """One seat's space as far as reports have shown it."""
+    """The known part of one seat's space, by the reports."""
 
     def __init__(self) -> None:
         self.cells: dict[str, str] = {}
-        """The last that was heard of each cell: empty, ship or destroyed."""
+        """The last known state of each cell: empty, ship or destroyed."""
         self.named: dict[str, str] = {}
         self.ships: list[ShipCells] = []
         self.misses: set[str] = set()

@@ -1,4 +1,4 @@
-"""The conventional notation: text of setups and orders to what they mean, and back to canonical text.
+"""The conventional notation: the text of setups and orders to their meaning, and back to canonical text.
 
 Here live the words of the notation and the faults in them. What a player may do in a turn comes in as an
 `Entitled`. Implements rulings 10-12, 19 and 35-39 of Spaceships, rules/spaceships.md "Conventional notation".
@@ -93,7 +93,7 @@ class _Named:
     def __init__(self, token: str, code: str, number: int | None, at: int) -> None:
         self.token, self.code, self.number, self.at = token, code, number, at
         self.mask = 0
-        self.broken = False  # whether something in its cells could not be read, so that its shape says nothing
+        self.broken = False  # True if a cell was unreadable: then faults of its shape would mislead
 
 
 def read_setup(options: Options, seat: int, text: str) -> Setup:
@@ -114,7 +114,7 @@ def _is_grids(read: Text) -> bool:
 
 
 def _read_list(read: Text) -> tuple[list[_Named], bool]:
-    """The ships of a list, and whether each could be read, so that the fleet can be judged."""
+    """The ships of a list, and True if all were readable, so that the fleet can be judged."""
     ships: list[_Named] = []
     whole = True
     taken = 0
@@ -146,7 +146,7 @@ def _read_list(read: Text) -> tuple[list[_Named], bool]:
 
 
 def _read_grids(read: Text) -> tuple[list[_Named], bool]:
-    """The ships of grids, and whether all of it could be read."""
+    """The ships of grids, and True if all cells were readable."""
     ships: dict[str, _Named] = {}
     whole = True
     cell = 0
@@ -169,13 +169,13 @@ def _read_grids(read: Text) -> tuple[list[_Named], bool]:
     if whole and rows != 25:
         read.blame("12", None, Phrase("five grids have 25 rows, not {rows}", rows=rows))
         whole = False
-    for ship in ships.values():  # cells cannot be trusted when rows are not what they should be
+    for ship in ships.values():  # a wrong row shifts the cells of ships
         ship.broken = not whole
     return list(ships.values()), whole
 
 
 def _judge_numbers(read: Text, ships: list[_Named]) -> None:
-    """Ruling 6: 1, 2, ... when there are several of a type."""
+    """Check the numbers of ships: 1, 2, ... if there are several of a type (ruling 6)."""
     several = Counter(ship.code for ship in ships)
     seen = set()
     for ship in ships:
@@ -238,7 +238,7 @@ def _in_fleet_order(ships: list[_Named]) -> Iterator[Ship]:
 # Orders
 
 WRITING: Final = frozenset({"3", "36"})
-"""The rulings that no position can make good: no line of three cells, no order at all."""
+"""The rulings whose faults no later position can cure: no line of three cells, no order at all."""
 
 
 class Entitled(NamedTuple):
@@ -290,7 +290,7 @@ def unused(entitled: Entitled, orders: Orders) -> tuple[Phrase, ...]:
 
 
 class _Reading:
-    """The reading of one text of orders: what is claimed so far, and the faults found."""
+    """The reading of one text of orders: the ships claimed so far, and the faults."""
 
     def __init__(self, setup: Setup, entitled: Entitled, text: str) -> None:
         self.setup = setup

@@ -34,7 +34,7 @@ _OPENED: Final = ("beam", "strike", "scan", "death")
 _WORDS: Final = frozenset({*_OPENED, "flash", "over"})
 """The first words of lines in papers."""
 
-# What is revealed
+# Lines of papers
 
 
 def _visible(orders: Orders) -> tuple[str, ...]:
@@ -101,9 +101,9 @@ class Table(NamedTuple):
     committed: bool = False
     opened: Mapping[int, tuple[str, ...]] = {}
     answered: Mapping[int, tuple[str, ...]] = {}
-    """Both by seat the lines of this turn."""
+    """The lines of this turn's opened orders and answers, each by seat."""
     spaces: tuple[Space, Space] = (Space(), Space())
-    """At the start of the turn."""
+    """The spaces at the start of the turn."""
     played: Grown[Told] = Grown()
     result: Result | None = None
 
@@ -393,7 +393,7 @@ def _ruling(step: str, honest: Iterable[str], told: Iterable[str]) -> str:
     if step == "open":
         return "21"
     if "over" in (word, said[0]):
-        return "31"  # whether a fleet is left follows from the ships that were named
+        return "31"  # the remaining fleet follows from the ships that were named
     if word in ("beam", "strike") and line.split()[2] == said[2]:
         return "23" if _exploded(line) != _exploded(other) else "27"
     return _RULINGS[word]

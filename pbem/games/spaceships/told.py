@@ -103,13 +103,13 @@ class Space(NamedTuple):
     """Cells of ships, destroyed or not."""
     empty: int = 0
     named: Mapping[int, str] = {}
-    """The ship in a cell."""
+    """The ship in each named cell."""
     lost: Mapping[str, int] = {}
     """The cells of each ship that is destroyed."""
 
 
 class Telling:
-    """A space while its owner's answers of one turn are told, with the contradictions in them."""
+    """A space during its owner's answers of one turn, with the contradictions in them."""
 
     def __init__(self, options: Options, seat: int, space: Space, launches: int) -> None:
         self.options = options
@@ -118,7 +118,7 @@ class Telling:
         self.before = space.destroyed
         self.launches = launches
         self.start = self.destroyed = space.destroyed | launches
-        """Start: what is destroyed before any strike of the turn."""
+        """Start with the cells that were destroyed before any strike of the turn."""
         self.ship = space.ship | launches
         self.empty = space.empty
         self.named = dict(space.named)
@@ -192,7 +192,7 @@ class Telling:
             self._denied("23", cell)
 
     def _lose(self, line: Line, fresh: int) -> None:
-        """A ship is named with all of its cells (ruling 27)."""
+        """Enter a ship that an answer names with all of its cells (ruling 27)."""
         mask, name = line.ship_cells, line.ship
         if not fits(name[:2], mask) or (line.explosions and not TYPES[name[:2]].missiles):
             self._blame("27", Phrase("these are not the cells of {ship}", ship=name))
@@ -207,7 +207,7 @@ class Telling:
             self.named.update(dict.fromkeys(cells(mask), name))
 
     def _at(self, name: str, mask: int) -> int:
-        """The same cells, or none if the ship was named elsewhere, too."""
+        """The same cells; none if another line names the ship elsewhere."""
         return mask if all(mask >> cell & 1 for cell, known in self.named.items() if known == name) else 0
 
     def flash(self, flash: Report, by: int) -> None:
@@ -239,7 +239,7 @@ class Telling:
         self._look_at_fleet()
 
     def _look_at_fleet(self) -> None:
-        """Find more ships, or larger ones, than any fleet can have (rulings 6-9)."""
+        """Check for more ships, or larger ones, than any fleet can have (rulings 6-9)."""
         sizes = Counter(self.named.values())
         codes = Counter(ship[:2] for ship in sizes)
         lone = any(len(ship) == len("DS") and codes[ship[:2]] > 1 for ship in sizes)

@@ -1,4 +1,4 @@
-"""A turn: what each side is entitled to, and the resolution of both sides' orders.
+"""A turn: each side's entitlement, and the resolution of both sides' orders.
 
 Here live the state of a game and the step from one state to the next, with the reports made on the way. No
 text of players. Implements rulings 13-34 of Spaceships, rules/spaceships.md "A turn".
@@ -70,7 +70,7 @@ def entitle(setup: Setup, undamaged: int, fired: int, burnt_out: int, scans: int
 
 
 NOBODY: Final = Side(setup_of(()), 0, 0, 0, Entitled(0, 0, 0, (), 0))
-"""In the place of the other side, of which its opponent knows no secret."""
+"""The placeholder for the other side, of which its opponent knows no secret."""
 
 
 def first_to_report(options: Options, turn: int) -> int:
@@ -155,7 +155,7 @@ def _beam(own: _Field, other: _Field, targets: tuple[int, int, int], ship: int, 
 
 
 def _hit(own: _Field, other: _Field, empty: Report, target: int) -> Report:
-    """A strike of one side on a ship of the other, and what comes of it (rulings 22-24, 27)."""
+    """A strike of one side on a ship of the other, and its results (rulings 22-24, 27)."""
     owner = other.owner[target]
     struck = 1 << target
     undamaged = other.undamaged
@@ -205,7 +205,7 @@ def _next_side(field: _Field) -> Side:
 
 
 def _is_over(before: tuple[Side, Side], after: list[_Field], orders: Mapping[int, Orders]) -> bool:
-    """Rulings 30 and 31."""
+    """True if the game ends with this turn (rulings 30 and 31)."""
     one, two = after
     return (
         not one.undamaged

@@ -34,7 +34,7 @@ TINTS: Final = (
 FRESH: Final = Square("", "empty", fresh=True)
 STRUCK: Final = Phrase("{what} last turn", what=Phrase("struck"))
 SHOT_AT: Final = Phrase("{what} last turn", what=Phrase("shot at"))
-"""In full, for a legend that has room: the signs of a text stand three to a line."""
+"""The full meanings of fresh squares, for a legend with room; in a text, three signs share a line."""
 SMALL: Final = Phrase("small letters: destroyed")
 HEADS: Final = (Phrase("ship"), Phrase("left"), Phrase("undamaged"), Phrase("destroyed"))
 NO_SHIP: Final = Phrase("no ship")
@@ -544,7 +544,7 @@ def fleet(options: Mapping[str, Any], seat: int) -> Fleet:
     kind, additional = options.get("fleet", "standard"), options.get("additional", [0, 0])[seat - 1]
     base = STANDARD if kind == "standard" else tuple(options.get("allowed", ()))
     more = tuple(options.get("additional_allowed", ())) if additional else ()
-    # Where one of the two lists names no type, any can occur.
+    # If one of the two lists names no type, any type can occur.
     codes = (*base, *more) if base and (more or not additional) else tuple(TYPES)
     types = [(code, ship.title, ship.size, ship.cost, SHAPES[code]) for code, ship in TYPES.items() if code in codes]
     return Fleet(

@@ -35,7 +35,7 @@ def claim(step: Step, seat: int, form: SignedForm[Claim], signed: Signed) -> Non
     match = step.match
     if match.phase not in RUNNING:
         raise Refused(Fault("claim", match.id, not_played(match)))
-    # Who missed the time, too, would lose: that is for `silent` to decide, which asks whether this seat has answered.
+    # A claimant who missed the time, too, would lose; `silent` decides that, by whether this seat has answered.
     missed = match.missed if match.terms.claimable else frozenset[int]()
     others = [other for other in match.seats if other != seat and other not in missed]
     lost = [other for other in others if out_of_reach(match, other, step.world.now)]

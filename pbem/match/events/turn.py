@@ -115,7 +115,7 @@ def tell(step: Step, turn: int, told: Reports) -> dict[int, bytes]:
 def _file_reports(step: Step, turn: int, told: Reports, game: int) -> tuple[dict[int, bytes], str]:
     """Keep the reports of a turn among the game's papers: as each seat may read them, and the hash of all."""
     match = step.match
-    # What a seat is shown was cut out of reports that are looked at for other kinds than the allowed ones below.
+    # Written without a check of their values: they are part of all reports, which `canonical` checks below.
     files = {seat: dumped(_report_file(step, turn, seat, match.show(seat, told))) for seat in match.seats}
     everything = canonical(_report_file(step, turn, None, told))
     for seat, content in files.items():
