@@ -223,7 +223,9 @@ class Clock(msgspec.Struct, frozen=True):
 
     @lru_cache(maxsize=4096)  # noqa: B019 - a clock is a value: what it keeps alive is a few hundred octets
     def after(self, start: datetime, seconds: int) -> datetime | None:
-        """When the clock, started then, has run this many seconds."""
+        """When the clock, started then, has run this many seconds: none are over at once, even where it stands."""
+        if not seconds:
+            return start
         left = timedelta(seconds=seconds)
         for began, ended in self._pieces(start):
             if ended is None or began + left <= ended:

@@ -12,6 +12,7 @@ from referee import Mailbox, Referee, form_in, new
 
 from pbem.match.documents import Receipt
 from pbem.store.inbox import Envelope
+from pbem.store.operator import Instructions
 
 HOUR = timedelta(hours=1)
 STEPS = [2 * HOUR, 30 * HOUR]
@@ -140,6 +141,50 @@ class TestBeforeAWithdrawal:
         referee.send(bob, "claim m1\n")
         assert referee.match().phase == "closed"
         assert accused(referee) == []
+
+
+def operated(referee: Referee, what: str) -> None:
+    Instructions(referee.database).give(what, 1, "the server moves", "root", referee.now)
+    referee.work()
+
+
+@pytest.mark.parametrize("grace", ["1d", "0"])
+def test_a_match_that_is_paused_in_the_second_of_a_deadline(referee: Referee, grace: str) -> None:
+    """The deadline is that second, and not the end of the pause."""
+    ann, bob = referee.begun(f"{SMALL}\npace: 2d\ngrace: {grace}\nmiss: wait", SETUPS)
+    referee.turn((bob, ""))
+    referee.now += 48 * HOUR
+    referee.alive()
+    operated(referee, "pause")
+    referee.wait(5 * HOUR)
+    operated(referee, "resume")
+    referee.wait(30 * HOUR)
+    assert referee.match().missed == {1}
+    referee.turn((ann, "Rv1"))
+    referee.send(bob, "resign m1 match\n")
+    assert accused(referee) == []
+    second_verifier.verify(proof(referee, bob))
+    referee.read_cold()
+
+
+@pytest.mark.parametrize("ahead", [5 * 24 * HOUR, 365 * 24 * HOUR])
+def test_a_gift_by_a_clock_that_is_ahead(referee: Referee, ahead: timedelta) -> None:
+    """By that clock the server was down, so that the deadline stood; set right, it had not been."""
+    ann, bob = referee.begun(f"{QUICK}\nmiss: wait", SETUPS)
+    referee.turn((bob, ""))
+    referee.alive()
+    referee.now += ahead
+    referee.work()
+    referee.send(bob, "extend m1 1d\n")
+    referee.alive()
+    referee.now -= ahead
+    referee.work()
+    until_missed(referee, 1)
+    referee.turn((ann, "Rv1"))
+    referee.send(bob, "resign m1 match\n")
+    assert accused(referee) == []
+    second_verifier.verify(proof(referee, bob))
+    referee.read_cold()
 
 
 class TestWhenALetterCounts:

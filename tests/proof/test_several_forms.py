@@ -11,7 +11,7 @@ from forgers import holds
 from honest import bundles_now
 from make_vectors import SETUPS, SMALL, asked, home, reply
 from random_letters import Table
-from referee import Mailbox, Referee, form_in, placed
+from referee import SERVER, Mailbox, Referee, form_in, placed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,6 +116,16 @@ def test_a_withdrawal_far_below_in_the_same_letter(referee: Referee, between: in
         referee.turn((ann, "Rv1"))
     referee.turn((bob, ""))
     assert referee.match().turn == 2
+    proved(referee, ann)
+
+
+@pytest.mark.parametrize("place", ["", "game 1\n", "turn 1\n"])
+def test_a_withdrawal_without_a_signature_that_leaves_out_its_place(referee: Referee, place: str) -> None:
+    ann, bob = keyless(referee)
+    where = asked(bob, "orders")
+    reply(referee, home(), bob, bob.filled("orders", "final\nRv1"), where)
+    reply(referee, home(), bob, f"clear m1\nserver {SERVER}\nrev 5\n{place}end\n", str(bob.last["Reply-To"]))
+    assert "Withdrawn" in bob.text
     proved(referee, ann)
 
 
