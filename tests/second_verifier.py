@@ -2121,7 +2121,7 @@ def missed(match: Match, entry: Entry) -> None:
     if match.phase == "setup" and match.terms["miss"] == "pass" and match.silent[seat] == 1:
         match.clocks[seat] = Clock(moment(entry.time), seconds(match.terms["pace"]))
     else:
-        match.missed[seat] = min(over, moment(entry.time))
+        match.missed[seat] = min(deadline + seconds(match.terms["grace"]), moment(entry.time))
 
 
 def extended(match: Match, entry: Entry) -> None:

@@ -189,7 +189,9 @@ class Match(msgspec.Struct, frozen=True):
     missed: frozenset[int] = frozenset()
     """The seats whose time and grace are over for what they are asked."""
     too_late: Mapping[int, datetime] = msgspec.field(default_factory=dict)
-    """From when on letters came too late for what each seat last missed, whoever has it since."""
+    """From when on letters came too late for what is asked, by the seats that missed it, whoever has them since."""
+    stood_in: Mapping[int, datetime] = msgspec.field(default_factory=dict)
+    """From when on default orders came too late for the turns of this game that each seat missed."""
     silent: Mapping[int, int] = msgspec.field(default_factory=dict)
     """How often in a row a seat missed what it was asked for."""
     offers: Mapping[str, frozenset[int]] = msgspec.field(default_factory=dict)
