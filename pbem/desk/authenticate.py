@@ -22,6 +22,7 @@ from pbem.match.events import missed
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import misdated
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,10 +128,15 @@ def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place 
 def _receipt(
     desk: Desk, player: PlayerRow, answered: Sequence[AnyCommand], received: datetime, now: datetime
 ) -> datetime:
-    """The time at which a letter of this player counts as received, in the matches of its commands."""
-    for number in {number_of(command) for command in answered if COMMANDS[command.name].signed}:
+    """The time at which a letter of this player counts as received, by what it submits or withdraws.
+
+    Sentences count from their arrival: nobody can miss them.
+    """
+    specs = [(COMMANDS[command.name], command) for command in answered]
+    waits = [command for spec, command in specs if spec.signed and (spec.stands or spec.withdraws)]
+    for number, default in {(number_of(command), command.form.turn == DEFAULT) for command in waits}:
         if seated := find_seat(desk, number, player.name):
-            received = missed.came(seated.match, seated.seat, received, now)
+            received = missed.came(seated.match, seated.seat, received, now, default=default)
     return received
 
 

@@ -40,6 +40,8 @@ def ask_for_setups(step: Step, options: Options) -> None:
         resolve_at=None,
         banks=banks(step),
         missed=frozenset(),
+        too_late={},
+        stood_in={},
         offers={},
         said={},
     )
@@ -49,7 +51,9 @@ def ask_for_setups(step: Step, options: Options) -> None:
 
 def ask_for_orders(step: Step, position: State) -> None:
     """Start the clocks of those who are asked in this position."""
-    step.match = replace(step.match, banks=banks(step), missed=frozenset(), offers={})
+    match = step.match
+    stood_in = {**match.stood_in, **match.too_late}
+    step.match = replace(match, banks=banks(step), missed=frozenset(), too_late={}, stood_in=stood_in, offers={})
     asked = [seat for seat, forced in position.due.items() if forced is None]
     start_clocks(step, asked if position.result is None else ())
 

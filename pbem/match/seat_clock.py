@@ -185,7 +185,12 @@ class Clock(msgspec.Struct, frozen=True):
 
     @lru_cache(maxsize=4096)  # noqa: B019 - a clock is a value: what it keeps alive is a few hundred octets
     def after(self, start: datetime, seconds: int) -> datetime | None:
-        """The moment at which the clock, started then, has run this many seconds."""
+        """The moment at which the clock, started then, has run this many seconds.
+
+        Zero seconds are over at once, even where the clock stands.
+        """
+        if not seconds:
+            return start
         left = timedelta(seconds=seconds)
         for began, ended in self._pieces(start):
             if ended is None or began + left <= ended:

@@ -169,7 +169,9 @@ class Match(msgspec.Struct, frozen=True):
     missed: frozenset[int] = frozenset()
     """The seats whose time and grace are over for their present answer."""
     too_late: Mapping[int, datetime] = msgspec.field(default_factory=dict)
-    """The time from which letters were too late for the last miss of each seat, whoever has that seat now."""
+    """The time from which letters are too late for the present request, by the seats that missed it."""
+    stood_in: Mapping[int, datetime] = msgspec.field(default_factory=dict)
+    """The time from which default orders are too late for the turns of this game that each seat missed."""
     silent: Mapping[int, int] = msgspec.field(default_factory=dict)
     """The number of consecutive misses, by seat."""
     offers: Mapping[str, frozenset[int]] = msgspec.field(default_factory=dict)

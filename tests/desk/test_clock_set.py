@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 from contextlib import contextmanager
 from datetime import timedelta
+from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.referee import SERVER, body, form_in
+from in_a_box.referee import ANN, BOB, SERVER, body, form_in, placed
 from judges import sentences
 from judges.honest import accused
 
@@ -124,6 +125,67 @@ def test_orders_after_a_miss_are_taken(referee: Referee) -> None:
     assert referee.match().turn == 2
     referee.send(bob, "resign m1 match\n")
     assert accused(referee) == []
+
+
+def dated(referee: Referee, person: Mailbox, text: str) -> None:
+    """A signed letter with the right date."""
+    headers = f"Date: {format_datetime(referee.now)}\n"
+    referee.deliver(referee.raw(person, referee.signed(person, text), headers=headers), person.address)
+
+
+def missed_in_that_hour(referee: Referee, seat: int) -> None:
+    """The time of this seat is over, without grace, within an hour in which the clock is a year ahead."""
+    patience = referee.match().clocks[seat].patience
+    assert patience is not None
+    referee.wait(patience - referee.now - HOUR / 2)
+    with wrong(referee, YEAR):
+        pass
+    assert referee.match().time > written(referee.now + 300 * DAY)
+
+
+def test_who_misses_a_turn_in_that_hour_plays_the_next(referee: Referee) -> None:
+    """What was missed is over; letters about the next turn need not count as received a year later."""
+    ann, bob = referee.begun("pace: 1d\ngrace: 0\nmiss: default\nsettle: 0")
+    default = ann.filled("orders", "Gx3")
+    dated(referee, ann, default.replace("turn 1", "default", 1))
+    referee.turn((bob, "Gx3"))
+    missed_in_that_hour(referee, 1)
+    assert referee.match().turn == 2
+    dated(referee, ann, ann.filled("orders", "final\nGx4"))
+    assert "Your orders for turn 2 stand" in ann.text
+    referee.turn((bob, "Gx4"))
+    assert referee.match().turn == 3
+    dated(referee, bob, sentence("resign m1 match", referee, bob))
+    assert referee.match().phase == "closed"
+    assert accused(referee) == []
+
+
+def test_who_misses_a_game_in_that_hour_plays_the_next(referee: Referee) -> None:
+    ann, bob = referee.begun("pace: 1d\ngrace: 0\nmiss: forfeit\nkind: scored\ngames: 2\nsettle: 0")
+    referee.turn((bob, "Gx3"))
+    missed_in_that_hour(referee, 1)
+    assert (referee.match().phase, referee.match().game) == ("setup", 2)
+    dated(referee, ann, ann.filled("setup", ANN))
+    dated(referee, bob, bob.filled("setup", BOB))
+    assert referee.match().turn == 1
+    dated(referee, bob, sentence("resign m1 match", referee, bob))
+    assert accused(referee) == []
+
+
+def test_who_misses_a_turn_in_that_hour_may_resign(referee: Referee) -> None:
+    """What is missed cannot be answered then, as its deadline is a year ahead; all else can be said."""
+    ann, bob = referee.begun("pace: 1d\ngrace: 0\nmiss: wait\nsettle: 0")
+    referee.turn((bob, "Gx3"))
+    missed_in_that_hour(referee, 1)
+    dated(referee, ann, ann.filled("orders", "final\nGx4"))
+    assert "cannot be right" in ann.text
+    dated(referee, ann, sentence("resign m1 match", referee, ann))
+    assert referee.match().phase == "closed"
+    assert accused(referee) == []
+
+
+def sentence(words: str, referee: Referee, person: Mailbox) -> str:
+    return f"{words}\n{placed(person)}prev {referee.match().prev}\nrev 1\nturn {referee.match().turn}\nend\n"
 
 
 @pytest.mark.parametrize("by", [YEAR, -YEAR])

@@ -11,7 +11,9 @@ from vectors.make import SETUPS, SMALL, asked, early, home, proof, reply
 from verifier import second_verifier
 
 from pbem.match.documents import Receipt
+from pbem.match.transcript import Entry
 from pbem.store.inbox import Envelope
+from pbem.store.operator import Instructions
 
 HOUR = timedelta(hours=1)
 STEPS = [2 * HOUR, 30 * HOUR]
@@ -22,9 +24,15 @@ def until_missed(referee: Referee, seat: int) -> None:
     """Time goes by until a moment after this seat's next miss."""
     patience = referee.match().clocks[seat].patience
     assert patience is not None
-    before = referee.match().too_late.get(seat)
+    before = misses(referee, seat)
     referee.wait(patience - referee.now + timedelta(seconds=10))
-    assert referee.match().too_late.get(seat) != before
+    assert misses(referee, seat) == before + 1
+
+
+def misses(referee: Referee, seat: int) -> int:
+    """How often this seat missed its time."""
+    entries = [Entry.read(row.entry) for row in referee.desk.archive.matches.entries(1)]
+    return sum(entry.type == "missed" and entry.body["seat"] == seat for entry in entries)
 
 
 @pytest.mark.parametrize("back", STEPS)
@@ -140,6 +148,68 @@ class TestBeforeAWithdrawal:
         referee.send(bob, "claim m1\n")
         assert referee.match().phase == "closed"
         assert accused(referee) == []
+
+
+def operated(referee: Referee, what: str) -> None:
+    Instructions(referee.database).give(what, 1, "the server moves", "root", referee.now)
+    referee.work()
+
+
+@pytest.mark.parametrize("grace", ["1d", "0"])
+def test_a_match_that_is_paused_in_the_second_of_a_deadline(referee: Referee, grace: str) -> None:
+    """The deadline is that second, and not the end of the pause."""
+    ann, bob = referee.begun(f"{SMALL}\npace: 2d\ngrace: {grace}\nmiss: wait", SETUPS)
+    referee.turn((bob, ""))
+    referee.now += 48 * HOUR
+    referee.alive()
+    operated(referee, "pause")
+    referee.wait(5 * HOUR)
+    operated(referee, "resume")
+    referee.wait(30 * HOUR)
+    assert referee.match().missed == {1}
+    referee.turn((ann, "Rv1"))
+    referee.send(bob, "resign m1 match\n")
+    assert accused(referee) == []
+    second_verifier.verify(proof(referee, bob))
+    referee.read_cold()
+
+
+@pytest.mark.parametrize("back", STEPS)
+def test_orders_after_a_pause_within_the_grace(referee: Referee, back: timedelta) -> None:
+    """The pause lengthens the grace, and not the time from which letters counted as too late."""
+    ann, bob = referee.begun(f"{QUICK}\nmiss: wait", SETUPS)
+    referee.turn((bob, ""))
+    referee.wait(50 * HOUR)
+    operated(referee, "pause")
+    referee.wait(40 * HOUR)
+    operated(referee, "resume")
+    until_missed(referee, 1)
+    referee.now -= back
+    referee.turn((ann, "Rv1"))
+    assert referee.match().turn == 2
+    referee.send(bob, "resign m1 match\n")
+    assert accused(referee) == []
+    second_verifier.verify(proof(referee, bob))
+
+
+@pytest.mark.parametrize("ahead", [5 * 24 * HOUR, 365 * 24 * HOUR])
+def test_a_gift_by_a_clock_that_is_ahead(referee: Referee, ahead: timedelta) -> None:
+    """By that clock the server was down, so that the deadline stood; set right, it had not been."""
+    ann, bob = referee.begun(f"{QUICK}\nmiss: wait", SETUPS)
+    referee.turn((bob, ""))
+    referee.alive()
+    referee.now += ahead
+    referee.work()
+    referee.send(bob, "extend m1 1d\n")
+    referee.alive()
+    referee.now -= ahead
+    referee.work()
+    until_missed(referee, 1)
+    referee.turn((ann, "Rv1"))
+    referee.send(bob, "resign m1 match\n")
+    assert accused(referee) == []
+    second_verifier.verify(proof(referee, bob))
+    referee.read_cold()
 
 
 class TestWhenALetterCounts:

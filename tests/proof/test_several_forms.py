@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import holds
-from in_a_box.referee import Mailbox, Referee, form_in, placed
+from in_a_box.referee import SERVER, Mailbox, Referee, form_in, placed
 from judges import sentences
 from judges.honest import bundles_now
 from playing.random_letters import Table
@@ -117,6 +117,16 @@ def test_a_withdrawal_far_below_in_the_same_letter(referee: Referee, between: in
         referee.turn((ann, "Rv1"))
     referee.turn((bob, ""))
     assert referee.match().turn == 2
+    proved(referee, ann)
+
+
+@pytest.mark.parametrize("place", ["", "game 1\n", "turn 1\n"])
+def test_a_withdrawal_without_a_signature_that_leaves_out_its_place(referee: Referee, place: str) -> None:
+    ann, bob = keyless(referee)
+    where = asked(bob, "orders")
+    reply(referee, home(), bob, bob.filled("orders", "final\nRv1"), where)
+    reply(referee, home(), bob, f"clear m1\nserver {SERVER}\nrev 5\n{place}end\n", str(bob.last["Reply-To"]))
+    assert "Withdrawn" in bob.text
     proved(referee, ann)
 
 

@@ -1896,12 +1896,12 @@ def clears(match: Match, want: Want, command: Command, what: str, turn: int = 0)
     if command.name != "clear" or not want.fits(command, None):
         return False
     said = command.said
-    about = said.get("*turn", said.get("turn"))
+    game, about = said.get("game"), said.get("*turn", said.get("turn"))
     if what == "setup":
-        return said.get("game") == str(match.game) and about is None
-    return about == ("default" if what == "default" else str(turn)) and said.get("game", str(match.game)) == str(
-        match.game
-    )
+        return about is None and game in {str(match.game), *([None] if want.mailbox else [])}
+    if about is None and want.mailbox:  # it may leave out the turn, which is that of the moment
+        about = str(turn)
+    return game in {None, str(match.game)} and about == ("default" if what == "default" else str(turn))
 
 
 # 4.4 What was set aside.
@@ -2119,7 +2119,7 @@ def missed(match: Match, entry: Entry) -> None:
     if match.phase == "setup" and match.terms["miss"] == "pass" and match.silent[seat] == 1:
         match.clocks[seat] = Clock(moment(entry.time), seconds(match.terms["pace"]))
     else:
-        match.missed[seat] = min(over, moment(entry.time))
+        match.missed[seat] = min(deadline + seconds(match.terms["grace"]), moment(entry.time))
 
 
 def extended(match: Match, entry: Entry) -> None:

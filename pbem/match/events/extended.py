@@ -11,12 +11,12 @@ from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.entry_forms import number, said, seat_number, seats
 from pbem.match.entry_type import EntryType
-from pbem.match.remaking import of_sentence
 from pbem.match.step import Notice
 from pbem.phrase import Phrase
 from pbem.requests import Extend
 
 if TYPE_CHECKING:
+    from pbem.match.remaking import Remaking
     from pbem.match.signed import Signed
     from pbem.match.step import Step
     from pbem.requests import SignedForm
@@ -48,10 +48,24 @@ def extend(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> l
     return to
 
 
+def remake(remaking: Remaking) -> Step:
+    """The gift again. That a deadline had passed shows only if it was missed: otherwise it may not have.
+
+    What only the server knows may have moved it: an outage, say, that was none, as its clock had been ahead.
+    """
+    match, seconds = remaking.match, remaking.entry.body["seconds"]
+    seat, form, signed = remaking.sentence("extend", Extend(match=match.id, seconds=seconds))
+    step = remaking.at_work()
+    for other in extend(step, seat, form, signed):
+        if other not in match.missed:
+            step.set_clock(other, replace(match.clocks[other], time=match.clocks[other].time + seconds))
+    return step
+
+
 ENTRY = EntryType(
     "extended",
     said(seat=seat_number, to=seats, seconds=number),
-    remake=of_sentence("extend", lambda match, body: Extend(match=match.id, seconds=body["seconds"]), extend),
+    remake=remake,
     says="a gift of {seconds} seconds from seat {seat} to seats {to}, signed",
     between=True,
     letter="extend",
