@@ -159,7 +159,7 @@ class Clock(msgspec.Struct, frozen=True):
         return max(0, self.bank - drawn)
 
     def given(self, seconds: int, now: datetime, *, missed: bool = False) -> Clock:
-        """The clock with a gift of time: on top of what is left, or from now on if the deadline was missed or is over.
+        """The clock with a gift of time: on top of what is left, or from now on if the deadline was missed or passed.
 
         It brings no reminder: reminders whose time would have been earlier are left out.
         """
