@@ -133,13 +133,13 @@ class Clock(msgspec.Struct, frozen=True):
         drawn = max(0, self.run(until) - (self.time - self.bank))
         return max(0, self.bank - drawn)
 
-    def given(self, seconds: int, now: datetime) -> Clock:
-        """The clock with a gift of time: on top of what is left, or from now on if the deadline has passed.
+    def given(self, seconds: int, now: datetime, *, missed: bool = False) -> Clock:
+        """The clock with a gift of time: on top of what is left, or from now on if the deadline was missed or passed.
 
         It brings no reminder: reminders whose time would have been earlier are left out.
         """
         deadline = self.deadline
-        if deadline is not None and deadline <= now:
+        if missed or (deadline is not None and deadline <= now):
             return replace(self, since=now, time=seconds, bank=0)
         return replace(self, time=self.time + seconds).reminded_by(now)
 

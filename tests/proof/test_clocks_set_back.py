@@ -174,6 +174,30 @@ def test_a_match_that_is_paused_in_the_second_of_a_deadline(referee: Referee, gr
     referee.read_cold()
 
 
+def test_a_gift_after_a_miss_whose_deadline_a_wrong_clock_moved(referee: Referee) -> None:
+    """What was missed stays missed: the gift begins with its entry, whatever the deadline would be by now."""
+    ann, bob = referee.begun(f"{QUICK}\nmiss: wait", SETUPS)
+    referee.turn((bob, ""))
+    until_missed(referee, 1)
+    stepped(referee, -365 * 24 * HOUR)
+    stepped(referee, 365 * 24 * HOUR)
+    stepped(referee, 9 * 24 * HOUR)
+    referee.send(bob, "extend m1 1d\n")
+    stepped(referee, -9 * 24 * HOUR)
+    until_missed(referee, 1)
+    referee.turn((ann, "Rv1"))
+    referee.send(bob, "resign m1 match\n")
+    assert accused(referee) == []
+    second_verifier.verify(proof(referee, bob))
+
+
+def stepped(referee: Referee, by: timedelta) -> None:
+    """The clock is set, and the server notices."""
+    referee.alive()
+    referee.now += by
+    referee.work()
+
+
 @pytest.mark.parametrize("back", STEPS)
 def test_orders_after_a_pause_within_the_grace(referee: Referee, back: timedelta) -> None:
     """The pause lengthens the grace, and not the time from which letters counted as too late."""
@@ -197,13 +221,9 @@ def test_a_gift_by_a_clock_that_is_ahead(referee: Referee, ahead: timedelta) -> 
     """By that clock the server was down, so that the deadline stood; set right, it had not been."""
     ann, bob = referee.begun(f"{QUICK}\nmiss: wait", SETUPS)
     referee.turn((bob, ""))
-    referee.alive()
-    referee.now += ahead
-    referee.work()
+    stepped(referee, ahead)
     referee.send(bob, "extend m1 1d\n")
-    referee.alive()
-    referee.now -= ahead
-    referee.work()
+    stepped(referee, -ahead)
     until_missed(referee, 1)
     referee.turn((ann, "Rv1"))
     referee.send(bob, "resign m1 match\n")

@@ -36,8 +36,8 @@ def extend(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> l
         raise Refused(Fault("extend", None, Phrase("give at least 1h and at most 30d")))
     sentence = step.sentence("extend", seat, form, signed)
     step.append_entry("extended", {"seat": seat, "to": to, "seconds": seconds, **sentence})
-    clocks = {other: match.clocks[other].given(seconds, step.now) for other in to}
     missed = match.missed & set(to)
+    clocks = {other: match.clocks[other].given(seconds, step.now, missed=other in missed) for other in to}
     step.match = replace(
         step.match,
         clocks={**match.clocks, **clocks},
