@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pbem.server.desk_opening import Supplies
     from pbem.server.desk_work import Work
 
-NICE = 10  # who brings letters waits for the intake, and nobody for the desk
+NICE = 10  # SMTP clients wait for the intake, never for the desk
 
 
 def main() -> None:

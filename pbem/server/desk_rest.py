@@ -1,7 +1,7 @@
 """The rests of a desk: while letters pour in, and when it finds nothing to do.
 
-SMTP clients wait for the intake, and nobody for the desk: while letters pour in, it rests after each of them for much
-longer than it worked. `Flood` recognises that in the daemon, and `desk_work` carries the rests out.
+SMTP clients wait for the intake, never for the desk: during a flood, the desk rests after each letter for much longer
+than it worked. `Flood` recognises that in the daemon, and `desk_work` carries the rests out.
 Implements reliability.md, case 32: the intake is as fast as ever.
 """
 

@@ -92,7 +92,7 @@ def test_a_letter_whose_keys_were_changed_by_one_before_it_is_read_anew(
 ) -> None:
     """It is decided on with the keys that count when its turn comes, and has failed at nothing.
 
-    The key to be confirmed was not yet kept in mind, either.
+    The key to be confirmed was not yet cached, either.
     """
     ann, bob = referee.registered("ann"), referee.registered("bob")
     new = referee.person("carl").key

@@ -24,7 +24,7 @@ class OwnCells(ShipCells):
 
 
 class OwnSpace(TypedDict):
-    """The reader's own space: `misses` were looked at in vain, `fresh` were struck in the last turn."""
+    """The reader's own space: `misses` were searched and empty, `fresh` were struck in the last turn."""
 
     ships: list[OwnCells]
     misses: list[str]
