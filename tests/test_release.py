@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from data.material import of_checkout
 
-pytestmark = of_checkout
+pytestmark = [of_checkout, pytest.mark.long]  # a release is built twice, and installed
 ROOT = Path(__file__).parents[1]
 
 
