@@ -53,7 +53,7 @@ def test_what_the_page_carries_is_checked_and_told(found: Bundle, opened: Callab
     until(page, "document.getElementById('seen').textContent.startsWith('v.example: nothing')")
     assert [tone for tone, _ in seen(page)] == ["open"]
     page.locator("#believed").fill("")
-    until(page, "document.getElementById('seen').textContent.includes('no witness is named')")
+    until(page, "document.getElementById('seen').textContent.includes('you have not named a witness')")
     page.locator("#believed").fill(f"{KEY}\n{KEY[:-3]}AAA")
     until(page, f"{LINES} === 2")
     assert [tone for tone, _ in seen(page)] == ["bad", "good"]
