@@ -89,4 +89,4 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("seat_declined", can_wait=True),
     )
 }
-"""By kind."""
+"""The rows by their kinds."""

@@ -57,7 +57,7 @@ class Revealed(msgspec.Struct, frozen=True):
 
     setup: str
     orders: Mapping[int, str]
-    """By turn."""
+    """The orders of each turn."""
 
 
 class Ending(msgspec.Struct, frozen=True):

@@ -82,7 +82,7 @@ class SealedState(msgspec.Struct, frozen=True):
     keys: dict[str, list[_Key]] = {}
     """The public keys of each seat that may sign its letters."""
     seals: dict[_Seat, _Line] = {}
-    """By seat, the file of the letter that committed to its setup, as long as letters bring it."""
+    """The file of the letter that committed to each seat's setup, as long as letters bring it."""
     commitments: dict[str, _Hash] = {}
     steps: list[ToldStep] = []
     resigned: _Line | None = None

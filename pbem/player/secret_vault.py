@@ -72,7 +72,7 @@ class Secrets(msgspec.Struct, frozen=True):
     orders: dict[_Turn, str] = {}
     """The canonical orders, by turn."""
     after: dict[_Turn, _Hash] = {}
-    """By turn, the head that our committed paper follows; it is revealed when we open the paper."""
+    """The head that our committed paper follows, by turn; it is revealed when we open the paper."""
     pbem: str = _TITLE
 
     def salt(self, turn: int, what: str) -> str:

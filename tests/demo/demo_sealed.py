@@ -75,7 +75,7 @@ def search(folder: Path, vaults: Iterable[Path], game: str) -> int:
 
 
 def _holds(content: bytes, needle: bytes) -> bool:
-    """Whether a secret is in this text: of a ship that is destroyed, all is told.
+    """True if a secret is in this text; the cells of a destroyed ship are no secret.
 
     An expression that looks behind is tried at each octet, so the plain needle is looked for first.
     """

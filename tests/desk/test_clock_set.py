@@ -119,7 +119,7 @@ def test_orders_after_a_miss_are_taken(referee: Referee) -> None:
     referee.wait(2 * DAY)
     assert referee.match().missed == {1}
     assert referee.match().time > written(referee.now + 300 * DAY)
-    referee.send(ann, ann.filled("orders", "Gx3"))
+    dated(referee, ann, ann.filled("orders", "Gx3"))
     assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in ann.text
     referee.wait(timedelta(minutes=11))
     assert referee.match().turn == 2
@@ -144,7 +144,7 @@ def missed_in_that_hour(referee: Referee, seat: int) -> None:
 
 
 def test_who_misses_a_turn_in_that_hour_plays_the_next(referee: Referee) -> None:
-    """What was missed is over; letters about the next turn need not count as received a year later."""
+    """The missed turn is over; letters about the next turn need not count as received a year later."""
     ann, bob = referee.begun("pace: 1d\ngrace: 0\nmiss: default\nsettle: 0")
     default = ann.filled("orders", "Gx3")
     dated(referee, ann, default.replace("turn 1", "default", 1))
@@ -173,7 +173,7 @@ def test_who_misses_a_game_in_that_hour_plays_the_next(referee: Referee) -> None
 
 
 def test_who_misses_a_turn_in_that_hour_may_resign(referee: Referee) -> None:
-    """What is missed cannot be answered then, as its deadline is a year ahead; all else can be said."""
+    """The missed turn cannot be answered, as its deadline is a year ahead; everything else is obeyed."""
     ann, bob = referee.begun("pace: 1d\ngrace: 0\nmiss: wait\nsettle: 0")
     referee.turn((bob, "Gx3"))
     missed_in_that_hour(referee, 1)

@@ -1,4 +1,4 @@
-"""What many tests ask of a referee in a box: its entries, a proof that holds, a whole sentence, orders in advance."""
+"""Questions that many tests ask of a referee in a box: its entries, a proof that holds, a whole sentence, orders in advance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def types(referee: Referee) -> list[str]:
 
 
 def proved(referee: Referee, person: Mailbox) -> list[str]:
-    """What the proof finds that a player asks for, once it holds."""
+    """The findings of the proof that a player asks for, once it holds."""
     referee.send(person, "transcript m1\n", sign=False)
     checks = list(verify(attachment(person.last, ".zip"), Letters))
     assert all(check.holds for check in checks), checks[-1]

@@ -21,7 +21,7 @@ class GameLetters:
         self.game = game
 
     def call(self, template: str, macro: str, *args: Any) -> str:
-        """What a macro of a template makes of its arguments."""
+        """The text of a macro of a template with these arguments."""
         return str(getattr(ENV.get_template(f"{self.game}/{template}.txt").module, macro)(*args))
 
     def report(self, reports: list[dict[str, Any]], seat: int | None, view: Any, names: dict[int, str]) -> str:

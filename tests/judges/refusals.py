@@ -1,4 +1,4 @@
-"""What the rules of a game find wrong with a setup or an order."""
+"""The faults that a game finds in a setup or an order."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def faults(judge: Callable[..., object], *arguments: Any) -> list[tuple[str, str
 
 
 def messages(judge: Callable[..., object], *arguments: Any) -> list[str]:
-    """What is said of each fault."""
+    """The sentence of each fault."""
     return [str(fault.message) for fault in _refused(judge, arguments).faults]

@@ -1,4 +1,4 @@
-"""What letters and the program say, as tests look for it: who words a sentence anew changes it here alone.
+"""The sentences of letters and of the program that tests look for: a new wording changes this file alone.
 
 `test_sentences.py` holds that the templates or the program still say each of them, with facts where `{}` stands.
 """

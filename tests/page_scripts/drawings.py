@@ -75,7 +75,7 @@ def known_alike(drawn_square: Any, square: Any) -> bool:
 
 
 def compare_sealed_drawings(game: str, evaluate: Evaluate, count: int, most: int = 400) -> None:
-    """What a player of a sealed match knew of the other's side, in which all are told the same."""
+    """The other's side as a player of a sealed match knew it; all players know the same."""
     random, sealed, module = Random(6), sealed_rules(game), part_of(game, "boards")
     assert sealed is not None
     assert module is not None

@@ -54,7 +54,7 @@ SECTIONS: Mapping[str, Mapping[str, _Section]] = {
         "orders": _Section(("number",), lines=True, many=True),
     },
 }
-"""By command, the sections that its block may hold. A note is the last one: it has all that is left."""
+"""The sections that a block may hold, by command. A note is the last one: it has all that is left."""
 
 _ARGUMENTS = {
     "hash": (_HASH, Phrase("64 hex digits")),

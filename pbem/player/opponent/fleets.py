@@ -41,7 +41,7 @@ class Placements(NamedTuple):
     """The cells of each."""
     every: int
     covering: tuple[int, ...]
-    """By cell, the placements that cover it."""
+    """The placements that cover each cell."""
 
     def touching(self, mask: int) -> int:
         """The placements that have one of these cells."""

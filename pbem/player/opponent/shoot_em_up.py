@@ -37,7 +37,7 @@ class Budget(NamedTuple):
 
 
 BUDGETS: Final = (Budget(4, 0, 0, 0), Budget(12, 0, 0, 0), Budget(16, 2, 48, 4))
-"""By level."""
+"""The budget of each level."""
 SOLVED: Final = 150
 """Rounds of regret matching."""
 AGAINST: Final = 6
