@@ -1,4 +1,4 @@
-"""Questions that many tests ask of a referee in a box: its entries, a proof that holds, a whole sentence, orders in advance."""
+"""Questions that many tests ask of a referee in a box: entries, a proof that holds, a whole sentence, early orders."""
 
 from __future__ import annotations
 
