@@ -1,4 +1,4 @@
-"""Questions that many tests ask of a referee in a box: entries, a proof that holds, a whole sentence, early orders."""
+"""Questions that many tests ask of a referee in a box: entries, a proof that holds, whole sentences, early orders."""
 
 from __future__ import annotations
 
