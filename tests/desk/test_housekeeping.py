@@ -17,7 +17,6 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
-from pbem.store.sqlite import Sqlite
 
 if TYPE_CHECKING:
     from in_a_box.referee import Referee
@@ -133,7 +132,7 @@ def test_case_36_the_operator_hears_that_room_runs_out_once_a_day(
     operator.address = referee.config.operator
     referee.people[operator.address] = operator
     room = [10**12]
-    monkeypatch.setattr(Sqlite, "room", lambda _: room[0])
+    monkeypatch.setattr(type(referee.database.engine), "room", lambda _: room[0])
     referee.work()
     assert len(operator.letters) == 0
     room[0] = 100 * 2**20
@@ -152,7 +151,7 @@ def test_the_operator_hears_of_it_though_the_store_was_busy(
     def fail(*_: object, **__: object) -> None:
         raise BusyError("the store is busy")
 
-    monkeypatch.setattr(Sqlite, "room", lambda _: 0)
+    monkeypatch.setattr(type(referee.database.engine), "room", lambda _: 0)
     with monkeypatch.context() as patch:
         patch.setattr(Database, "transaction", fail)
         with pytest.raises(BusyError):
