@@ -19,7 +19,6 @@ from in_a_box.referee import Referee, attachment, body, form_in, sent_from, whol
 from in_a_box.stores import at_rest, of_sqlite
 from judges import sentences
 
-from pbem.desk.commands import HANDLERS
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
@@ -320,7 +319,7 @@ def test_a_letter_that_crashes_the_desk_is_set_aside_and_the_operator_told(
     operator.address = "operator@play.example"
     referee.people[operator.address] = operator
     with monkeypatch.context() as patched:
-        patched.setitem(HANDLERS, "games", lambda *_: 1 / 0)
+        patched.setattr("pbem.desk.commands.help.games", lambda *_: 1 / 0)
         referee.send(ann, "games\n", sign=False)
     assert "set aside" in str(operator.last["Subject"])
     referee.send(ann, "whoami\n", sign=False)
