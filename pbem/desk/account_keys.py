@@ -2,7 +2,7 @@
 
 A change is entered in the transcript of each running match, with the letters that prove it. A recovery by the
 mailbox alone takes effect after a delay in which every old key can stop it. The commands that ask for changes are in
-`commands/keys.py`. Implements protocol.md, "Identity" (keys).
+`commands/key_commands.py`. Implements protocol.md, "Identity" (keys).
 """
 
 from __future__ import annotations
