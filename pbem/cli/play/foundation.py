@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import click
 
-from pbem.cli import programs
+from pbem.cli import home, programs
 from pbem.cli.play import event_text
 from pbem.cli.play.event_text import about, clean, line_of
 from pbem.cli.play.proved import prove_ended
@@ -62,7 +62,10 @@ class PlayTable:
     @cached_property
     def account(self) -> Account:
         """The account."""
-        return self.folders.load(self.name)
+        account = self.folders.load(self.name)
+        if account.server == home.SERVER:
+            self.afterwards.enter_context(home.running())
+        return account
 
     @cached_property
     def key(self) -> signing.SigningKey:

@@ -87,11 +87,13 @@ def register(
     click.echo(f"Account  {file}\nKey      {ours.fingerprint if ours else 'none'}")
     if server_key:
         table.letters.memory.know("server_key", server_key)
-    _introduce(table, ours)
+    if introduce(table, ours):
+        click.echo(f"You are {name} on {server}.")
+        click.echo("Find somebody: pbem play new GAME OPPONENT, or pbem play ask list open")
 
 
-def _introduce(table: PlayTable, ours: signing.SigningKey | None) -> None:
-    """The dialogue that opens the account, as far as the server has answered."""
+def introduce(table: PlayTable, ours: signing.SigningKey | None) -> bool:
+    """The dialogue that opens the account, as far as the server has answered; returns True if it is open."""
     letters = table.letters
     if letters.memory.fact("account") is None:
         if ours is None:
@@ -100,13 +102,9 @@ def _introduce(table: PlayTable, ours: signing.SigningKey | None) -> None:
             letters.registration.register(ours.public, ours.fingerprint, table.now())
         table.send()
         table.wait(lambda _: letters.memory.fact("account") is not None, "the server's answers")
-    if letters.memory.fact("account") is None:
-        click.echo("The server has not answered yet; `pbem play` goes on when it does.")
-        for subject in sorted(table.unproved):
-            click.echo(f"This letter, which nothing proves yet, may say why: “{line_of(subject)}”")
-    else:
-        account = table.account
-        click.echo(
-            f"You are {account.name} on {account.server}. Find somebody: pbem play new GAME OPPONENT,"
-            " or pbem play ask list open"
-        )
+    if letters.memory.fact("account") is not None:
+        return True
+    click.echo("The server has not answered yet; `pbem play` goes on when it does.")
+    for subject in sorted(table.unproved):
+        click.echo(f"This letter, which nothing proves yet, may say why: “{line_of(subject)}”")
+    return False

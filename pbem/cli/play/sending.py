@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pbem.cli import home
 from pbem.cli.play.display import show, title_of
 from pbem.cli.play.foundation import at_table, confirm, yes_option
+from pbem.cli.play.trial import see_the_move
 from pbem.games import Refused
 from pbem.player.correspondence.judge import meant
 
@@ -76,6 +78,8 @@ def _order(table: PlayTable, standing: MatchStanding, texts: Sequence[str], *, f
         table.settle(table.agent.order(name, text, table.now()))
     else:
         table.settle(table.letters.order(name, text, table.now(), final=final))
+    if table.account.server == home.SERVER:
+        see_the_move(table, standing)
 
 
 def read_back(table: PlayTable, standing: MatchStanding, texts: Sequence[str]) -> str:
