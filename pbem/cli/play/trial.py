@@ -30,7 +30,7 @@ _PATIENCE = 60.0
 
 
 @click.command("try")
-@click.argument("game", type=click.Choice(list(GAMES)), default="spaceships")
+@click.argument("game", type=click.Choice(list(GAMES)), default=next(iter(GAMES)))
 @click.pass_obj
 def trial(table: PlayTable, game: str) -> None:
     """Play against a program, here and now: no mail, no account, no other server.
