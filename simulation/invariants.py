@@ -25,11 +25,10 @@ from pbem.store.vault import Vault, load_key
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from simulation.players import Player
-    from simulation.world import World
-
     from pbem.json_object import JsonObject
     from pbem.store.database import Database
+    from simulation.players import Player
+    from simulation.world import World
 
 MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
 IN_REPLY_TO = re.compile(rb"(?im)^In-Reply-To:\s+(\S+)")

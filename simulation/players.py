@@ -7,6 +7,7 @@ names.
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 from contextlib import suppress
@@ -16,14 +17,14 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from signing.domains import Domain
 
 from pbem.games.spaceships.words import EXAMPLE, FURTHER_EXAMPLE
 from pbem.identity import ssh
 from pbem.letters.render import Templates
+from pbem.mail.dkim_signing import DkimSigner
 from pbem.player.account_file import Account
 from pbem.player.blind import Plan, comment
 from pbem.player.correspondence import Correspondence
@@ -38,17 +39,17 @@ from pbem.player.secret_vault import SecretVault
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from simulation.world import World
-
     from pbem.player.correspondence.event import Event
     from pbem.player.memory import SentForm
     from pbem.player.standing import MatchStanding
+    from simulation.world import World
 
 TOGETHER = 0.4  # share of the longest time until a player looks: many look at these hours at once
 
 SERVER = "play.example"
 TO = f"pbem@{SERVER}"
-KEY = Path(__file__).parent.parent / "data" / "signed" / "keys" / "dkim-rsa.key"
+KEY = Path(__file__).with_name("mailbox-provider.key")
+"""The key of who provides mailboxes: thrown away, and always the same, so that a seed is one story."""
 SHOWN = {*EXAMPLE.splitlines(), *FURTHER_EXAMPLE.splitlines()}
 """Ships that each request for a setup shows."""
 MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
@@ -233,11 +234,11 @@ class Player:
 
 
 @cache
-def _provider() -> RSAPrivateKey:
-    """The key of who provides mailboxes."""
-    key = load_pem_private_key(KEY.read_bytes(), None)
-    assert isinstance(key, RSAPrivateKey)
-    return key
+def _record() -> str:
+    """The key of who provides mailboxes, as the DNS gives it."""
+    public = load_pem_private_key(KEY.read_bytes(), None).public_key()
+    form = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    return f"v=DKIM1; k=rsa; p={base64.b64encode(public.public_bytes(*form)).decode()}"
 
 
 class Keyless:
@@ -248,14 +249,17 @@ class Keyless:
     _PAUSE = 86_400.0  # longest time in seconds until the next letter
     _ZONES = ("Europe/Berlin", "Asia/Tokyo", "America/Lima", "Africa/Cairo", "Australia/Perth", "Asia/Kolkata")
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, folder: Path) -> None:
         self._world = world
         self._random = Random(f"{world.seed} keyless")
         self._memory = Memory(None)
         account = Account(self.name, SERVER, TO, self.address, "", "", "")
         self._letters = Correspondence(account, self._memory, None, self._random.randbytes)
         self._begun = False
-        self._domain = Domain("mail.example", key=_provider())
+        key = folder / KEY.name
+        key.touch(0o600)
+        key.write_bytes(KEY.read_bytes())
+        self._sign = DkimSigner("s1", "mail.example", key)
         self.sent: list[tuple[str, bytes]] = []
         """To which address each letter went, and its bytes."""
 
@@ -264,7 +268,7 @@ class Keyless:
 
     async def resolve(self, name: str) -> str:
         """The DNS: it has one key, with which the provider of this mailbox signs."""
-        return self._domain.record if name == self._domain.where else ""
+        return _record() if name == "s1._domainkey.mail.example" else ""
 
     def begin(self) -> None:
         self._letters.registration.register_mailbox(self._world.now())
@@ -300,7 +304,7 @@ class Keyless:
 
     def _bring(self, to: str, raw: bytes, delay: float) -> None:
         self.sent.append((to, raw))
-        self._world.post.post(self.address, to, self._domain.sign(raw, self._world.now()), delay)
+        self._world.post.post(self.address, to, self._sign(raw, self._world.now()), delay)
 
 
 class Stranger:

@@ -19,6 +19,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
 import structlog
+
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
 from simulation.network import Network, Troubles
@@ -138,7 +139,7 @@ class World:
         draw = self.random("habits")
         names = ("ann", "bob", "cem")[: len(self.week.games) + 1]
         self.players = {name: Player(self, name, self._habits(draw), folder) for name in names}
-        self.keyless = Keyless(self)
+        self.keyless = Keyless(self, folder)
         self.stranger = Stranger(self)
         self.third = Third(self)
         self.machine = Machine(self)
