@@ -55,7 +55,7 @@ MARKS ?= not long and not browser
 
 test-postgresql: venv
 	.ci/postgresql $(BIN)/pytest -n 2 --dist loadfile -m "$(MARKS)" tests/store tests/desk \
-		tests/server/test_many_machines.py tests/server/test_many_machines_die.py tests/server/test_many_matches.py \
+		tests/server/test_many_machines.py tests/server/test_many_machines_die.py \
 		tests/cli/test_many_machines.py
 
 # As a newcomer has it: demo, test and demo in a clone of HEAD with nothing beside it. PYTHON=python3.13; CLONE_USER=nobody, if you are root.

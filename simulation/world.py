@@ -126,10 +126,8 @@ class World:
         """Letters that were answered with 250, who sent them, and the day by the server's clock."""
         self.refused: dict[tuple[bytes, str], None] = {}
         """Letters that were given up after one attempt, answered with 4xx."""
-        self.proved: dict[bytes, Proved] = {}
-        """Bundles that were verified."""
-        self.closed: set[str] = set()
-        """Their matches."""
+        self.proved: dict[tuple[str, bytes], Proved] = {}
+        """What was found in the bundles that verify, by match and bundle."""
         self.taken: list[Taken] = []
         self._overs: dict[str, float] = {}
         """When the first letter with the proof of a match was sent."""

@@ -8,8 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-from machines.deaths import End
 from machines.lives import Server, Smarthost
 
 from pbem.config.mail import Delivery
@@ -31,24 +29,6 @@ def until(condition: Callable[[], bool]) -> None:
 def outbox(server: Server) -> list[tuple[str, int]]:
     with server.store() as (database, _, _):
         return [(row["state"], row["attempts"]) for row in database.rows("SELECT state, attempts FROM outbox")]
-
-
-@pytest.mark.parametrize("point", ["sending leased", "sending begun", "smarthost said 250", "sending settled"])
-def test_case_29_crash_while_sending(tmp_path: Path, point: str) -> None:
-    smarthost = Smarthost()
-    with smarthost.open():
-        server = Server(tmp_path, smarthost.port)
-        try:
-            server.start(End(point))
-            server.send(LETTER)
-            assert server.wait() == -9
-            server.start()
-            until(lambda: [state for state, _ in outbox(server)] == ["delivered"])
-            server.stop()
-        finally:
-            server.kill()
-    assert len(smarthost.taken) == (2 if point == "smarthost said 250" else 1)
-    assert len({raw for _, raw in smarthost.taken}) == 1
 
 
 def test_case_29_the_same_bytes_again(tmp_path: Path) -> None:
