@@ -217,11 +217,11 @@ class Table:
             assert waited < PATIENCE, f"nothing happens any more: {self._state()}"
 
     def _is_settled(self) -> bool:
-        """Whether no letter is on its way."""
-        if any(player.outgoing for player in self.players.values()) or not self.smarthost.arrivals.empty():
-            return False
+        """Whether no letter is on its way: in the store, and after that in anybody's hands."""
         with suppress(BusyError), self.servers[0].store() as (_, inbox, outbox):
-            return inbox.count("done") == inbox.count() and outbox.count("delivered") == outbox.count()
+            if inbox.count("done") == inbox.count() and outbox.count("delivered") == outbox.count():
+                outgoing = any(player.outgoing for player in self.players.values())
+                return self.smarthost.arrivals.empty() and not outgoing
         return False
 
     def _at_the_brink(self) -> bool:
@@ -321,21 +321,24 @@ class Table:
         inbox = "SELECT id, state, attempts, outcome FROM inbox WHERE state != 'done'"
         outbox = "SELECT id, state, attempts, due, reply FROM outbox WHERE state != 'delivered'"
         with self.servers[0].store() as (database, _, _):
-            rows = [
-                database.rows(query) for query in (inbox, outbox, "SELECT number, phase, resolve_at FROM matches")
-            ]
-        logs = "\n".join(path.read_text()[-5000:] for path in self.folder.rglob("server.log"))
-        return f"{self._ends}, alive {[server.alive for server in self.servers]}, {rows}\n{logs}"
+            rows = [*database.rows(inbox), *database.rows(outbox)]
+        logs = [path.read_text()[-5000:] for path in self.folder.rglob("server.log")]
+        alive = [server.alive for server in self.servers]
+        return "\n".join([f"{self._ends}, alive {alive}, {rows}", *self._broken(), *logs])
+
+    def _broken(self) -> list[str]:
+        """The promises that are not kept, as far as can be seen."""
+        with self.servers[0].store() as (database, inbox, _):
+            players = self.players.values()
+            return [*broken(Seen(database, inbox._vault, self.answered, self.smarthost.taken, players, proved={}))]
 
     def _check(self) -> None:
         """Every promise was kept, and nothing is there that nobody was told of."""
-        taken = self.smarthost.taken
-        with self.servers[0].store() as (database, inbox, _):
-            players = self.players.values()
-            found = [*broken(Seen(database, inbox._vault, self.answered, taken, players, proved={}))]
-            assert not found, "\n".join(found)
+        found = self._broken()
+        assert not found, "\n".join(found)
+        with self.servers[0].store() as (_, inbox, _):
             assert inbox.count() == len(self.answered)
-            assert not [sent for player in players for sent in player.memory.in_state("refused")]
-        copies = Counter(taken).values()
+        assert not [sent for player in self.players.values() for sent in player.memory.in_state("refused")]
+        copies = Counter(self.smarthost.taken).values()
         self.fate.mail += Counter(matches=len(self.pairs), came=len(self.answered), left=len(copies))
         self.fate.mail["left more than once"] += sum(count > 1 for count in copies)
