@@ -313,6 +313,17 @@ class Smarthost:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+@contextmanager
+def served(folder: Path, script: list[str] | None = None, **more: Any) -> Iterator[tuple[Server, Smarthost]]:
+    """A server that is not started yet, and the smarthost that takes its letters; nothing of it lives on."""
+    with Smarthost(script=script).open() as smarthost:
+        server = Server(folder, smarthost.port, **more)
+        try:
+            yield server, smarthost
+        finally:
+            server.kill()
+
+
 @dataclass
 class Player:
     """Answers each letter that asks for something, once."""
