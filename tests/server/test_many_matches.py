@@ -8,7 +8,6 @@ and then again what was taken in already.
 from __future__ import annotations
 
 import io
-import queue
 import re
 import time
 import tomllib
@@ -146,15 +145,6 @@ class ManyMatches(Table):
             if self.random.random() < AGAIN:
                 self.random.choice(self.servers).send(raw, player.address)
                 self.again += 1
-
-    def _collect(self) -> bool:
-        try:
-            recipient, raw = self.smarthost.arrivals.get(timeout=0.001)
-        except queue.Empty:
-            return False
-        assert recipient in self.players, f"{raw.decode()[-1500:]}\n{self._logs(10_000)}"
-        self.players[recipient].receive(raw)
-        return True
 
     def _settle(self) -> None:
         give_up = time.monotonic() + PATIENCE
