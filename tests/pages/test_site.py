@@ -23,7 +23,6 @@ from pbem.pages import site
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from in_a_box.referee import Mailbox
@@ -31,13 +30,6 @@ if TYPE_CHECKING:
 COMPOSERS = {name for game in GAMES for name in (f"{game}.html", f"{game}.de.html")}
 SMALL = "fleet: cost:3\nsettle: 0"
 SMALL_ANN, SMALL_BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    referee = Referee(tmp_path)
-    yield referee
-    referee.close()
 
 
 def files(referee: Referee) -> dict[str, str]:
