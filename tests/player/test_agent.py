@@ -103,7 +103,7 @@ def test_the_house_plays_sealed_matches_blind(
     assert bundle is not None
     proved = Proved()
     assert all(check.holds for check in verify(bundle, Letters, None, proved))
-    opened = next(text for text in ann.texts if "It proves that I saw nothing" in text)
+    opened = next(text for text in ann.texts if sentences.IT_PROVES_THAT_I_SAW_NOTHING in text)
     (finding,) = replayed(proved, seeds(opened))
     assert finding.standing == "agrees", finding
     assert re.search(r"all \d+ setups and orders", finding.found)

@@ -140,7 +140,7 @@ class TestAMatch:
         house.live()
         opening = [sent for sent in house.memory.prepared("press", "m1") if plan_of(house).seed.hex() in sent.form]
         assert len(opening) == 1
-        assert bob.text.count("It proves that I saw nothing") == 1
+        assert bob.text.count(sentences.IT_PROVES_THAT_I_SAW_NOTHING) == 1
 
     def test_of_several_games(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         bundle = play(referee, house, bob, f"{STANDARD}\nkind: scored\ngames: 2")
