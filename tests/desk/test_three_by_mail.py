@@ -11,13 +11,13 @@ import pytest
 from in_a_box.referee import Referee, attachment, body
 from judges import sentences
 from judges.honest import accused
-from verifier import second_verifier
 
 from pbem.match.record import read as read_record
 from pbem.match.record import replay
 from pbem.proof.bundle import read as read_bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
+from verifier import verified
 
 if TYPE_CHECKING:
     from email.message import EmailMessage as Message
@@ -117,7 +117,7 @@ def test_the_turn_waits_for_all_who_have_ships_and_for_nobody_else(referee: Refe
 def held(letter: Message) -> list[str]:
     """What two verifiers say of the bundle in a letter: that it holds."""
     content = attachment(letter, ".zip")
-    second_verifier.verify(content)
+    verified(content)
     checks = list(verify(content, Letters))
     assert all(check.holds for check in checks), checks
     return [check.found for check in checks]
