@@ -39,7 +39,7 @@ def end_game(match: Match, result: Result, closing: tuple[int, str] | None = Non
     """The game is over; `closing` says how the match is, where it does not go on."""
     if not match.is_sealed:
         match.due += [("ended", result), ("revealed", (result, closing, None))]
-    elif match.rules.Table.reveals and result.reason != "abandoned":
+    elif match.position.reveals and result.reason != "abandoned":
         match.due.append(("reveals", (result, closing)))
     else:
         unrevealed(match, match.seats)
@@ -123,7 +123,7 @@ def ended_sealed(match: Match, entry: Entry, said: tuple[Result, tuple[int, str]
 def open_record(match: Match) -> list[dict[int, str]] | None:
     """The orders of the turns, where all was opened as the game went on."""
     opened_ = {(one.turn, one.seat): "\n".join(one.lines) for one in match.told if one.path.startswith("openings/")}
-    if match.rules.Table.reveals or not all((0, seat) in opened_ for seat in match.seats):
+    if match.position.reveals or not all((0, seat) in opened_ for seat in match.seats):
         return None
     match.setups = {seat: match.rules.setup(match.options, seat, opened_[0, seat]) for seat in match.seats}
     return [{seat: opened_[at, seat] for seat in match.seats} for at in range(1, len(match.played) + 1)]

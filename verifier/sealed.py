@@ -97,7 +97,7 @@ def sealed(match: Match, entry: Entry) -> None:
     for seat in match.seats:
         match.commitments[seat] = seal(match, entry, seat, aside)
         must(match.commitments[seat] == body["commitments"][str(seat)], "another commitment")
-    match.position = match.rules.Table(match.options)
+    match.position = match.rules.table(match.options)
     match.phase, match.prev = "playing", entry.head
     match.said.clear()
     match.silent.clear()
@@ -211,7 +211,7 @@ def turn_told(match: Match, entry: Entry, said: tuple[int, Any]) -> None:
 
 
 def asks(match: Match, entry: Entry, by: int) -> None:
-    """The letter of this seat is entered: who owes something now?"""
+    """The letter of this seat is entered: some owe something now."""
     match.prev, match.teller = entry.head, 0
     match.said.clear()
     if by:

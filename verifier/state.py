@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from verifier.conventions import No, must, sha256
-from verifier.rules import Result, rules
+from verifier.rules import Options, Result, Rules, rules
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta

@@ -9,7 +9,7 @@ from verifier.conventions import No, moment, must
 from verifier.ends import end_game
 from verifier.letters import Want, clears, letter_named, proven
 from verifier.papers import SALT, read_receipt
-from verifier.rules import Refused
+from verifier.rules import Refused, Report
 from verifier.traces import trace
 from verifier.transcript import Entry, canonical, read_json
 

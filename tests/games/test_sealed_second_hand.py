@@ -29,7 +29,7 @@ class Twice:
     def __init__(self, whole: Sealed) -> None:
         self.whole, self.rules = whole, second_rules(whole.game)
         self.options = self.rules.options(dict(whole.options.changed), 2)
-        self.tables: list[Table] = [self.rules.Table(self.options)]
+        self.tables: list[Table] = [self.rules.table(self.options)]
         for number, step in enumerate(whole.steps):
             table = deepcopy(self.tables[-1])
             owed = test_sealed.sealed(whole.game).owed
@@ -67,7 +67,7 @@ def test_what_owners_tell_is_judged_alike(game: str) -> None:
         assert second_settled(position, whole.orders) == [dict(texts) for texts in end.orders]
         assert (position.result and tuple(position.result)) == (end.result and tuple(end.result))
         assert position.scores == tuple(end.scores)
-        if twice.rules.Table.reveals:
+        if last.reveals:
             assert not any(twice.false(seat, whole.steps) for seat in whole.setups)
 
 

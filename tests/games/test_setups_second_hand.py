@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,15 +26,11 @@ if TYPE_CHECKING:
 def alike(game: str, options: dict[str, Any], seats: int, seat: int, text: str) -> bool:
     """Whether both take the setup, of which they must say the same."""
     first, second = rules(game), second_rules(game)
-    found: list[str | None] = []
-    for judge in (
-        lambda: first.setup(first.options(options, seats), seat, text).text,
-        lambda: second.setup(second.options(options, seats), seat, text),
-    ):
-        try:
-            found.append(judge())
-        except (Refused, SecondRefused):
-            found.append(None)
+    found: list[str | None] = [None, None]
+    with suppress(Refused):
+        found[0] = first.setup(first.options(options, seats), seat, text).text
+    with suppress(SecondRefused):
+        found[1] = second.setup(second.options(options, seats), seat, text)
     assert found[0] == found[1], (options, text)
     return found[0] is not None
 

@@ -93,7 +93,7 @@ class Story:
 def story_of_masters(dice: random.Random, bad: bool) -> Story:
     homes, mobile, most = dice.choice((1, 3)), dice.random() < 0.4, dice.choice((6, 20, 60))
     setups = {seat: masters.some_setup(dice, seat, homes, crowded=dice.random() < 0.4) for seat in (1, 2)}
-    texts = ["\n".join(f"{name} {masters.name_of(at)}" for name, at in setups[seat]) for seat in (1, 2)]
+    texts = ["\n".join(f"{name} {dueling_masters.name_of(at)}" for name, at in setups[seat]) for seat in (1, 2)]
     story = Story("dueling-masters", {"homes": homes, "mobile_home": mobile, "max_turns": most}, texts)
     game = dueling_masters.begin(story.options, texts)
     until = dice.randrange(1, most + 1)
@@ -124,15 +124,15 @@ def wrong_move(dice: random.Random, game: dueling_masters.Game, seat: int) -> st
         if start == piece.at and game.legal(piece, end):
             continue
         good = able[0]
-        whole = f"{good[0].name} {masters.name_of(good[0].at)}-{masters.name_of(good[1])}"
+        whole = f"{good[0].name} {dueling_masters.name_of(good[0].at)}-{dueling_masters.name_of(good[1])}"
         living = {other.name for other in game.of(seat)}
         named = ["W", "B", "X1", "X2", "Y1", "Y2", "Z1", "Z2", "Z3", "Z4"]
         lost = [name for name in named if name not in living] or ["X3"]
         return dice.choice(
             (
-                f"{piece.name} {masters.name_of(start)}-{masters.name_of(end)}",
-                f"{piece.name} {masters.name_of(piece.at)}-{masters.name_of(piece.at)}",
-                f"{dice.choice(lost)} {masters.name_of(start)}-{masters.name_of(end)}",
+                f"{piece.name} {dueling_masters.name_of(start)}-{dueling_masters.name_of(end)}",
+                f"{piece.name} {dueling_masters.name_of(piece.at)}-{dueling_masters.name_of(piece.at)}",
+                f"{dice.choice(lost)} {dueling_masters.name_of(start)}-{dueling_masters.name_of(end)}",
                 "",
                 whole.lower(),
                 whole.replace("-", " "),

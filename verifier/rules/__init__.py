@@ -1,9 +1,9 @@
-"""The rules of the games a second time, slow and literal, from `templates/<game>/rules.txt` and sections 7.2, 8 and 11.3."""
+"""The rules of the games, slow and literal, from `templates/<game>/rules.txt` and sections 7.2, 8 and 11.3."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +101,7 @@ class Paper(NamedTuple):
 class Table(ABC):
     """A sealed game, as far as it was told; `enter` changes it in place."""
 
-    papers: Mapping[str, Paper]
+    papers: ClassVar[Mapping[str, Paper]]
     reveals = True
     turn = 1
     result: Result | None = None
@@ -151,13 +151,13 @@ class Rules(Protocol):
 
     EDITIONS: range
     SEATS: range
-    Table: type[Table]
 
-    def options(self, given: Mapping[str, Any], seats: int) -> Options: ...
-    def carry(self, options: Options, scores: Sequence[int]) -> Options: ...
-    def setup(self, options: Options, seat: int, text: str) -> str: ...
-    def begin(self, options: Options, setups: Sequence[str]) -> Position: ...
-    def owner(self, table: Table, seat: int, setup: str) -> Owner: ...
+    def options(self, given: Mapping[str, Any], seats: int, /) -> Options: ...
+    def carry(self, options: Options, scores: Sequence[int], /) -> Options: ...
+    def setup(self, options: Options, seat: int, text: str, /) -> str: ...
+    def begin(self, options: Options, setups: Sequence[str], /) -> Position: ...
+    def table(self, options: Options, /) -> Table: ...
+    def owner(self, table: Table, seat: int, setup: str, /) -> Owner: ...
 
 
 def rules(game: str) -> Rules:
@@ -175,7 +175,7 @@ def first_false(
     game: Rules, options: Options, seat: int, setup: str, orders: Mapping[int, str], steps: Sequence[Step]
 ) -> Falsehood | None:
     """The first step of the seat that does not follow from its secrets and the other's visible steps (11.4)."""
-    table = game.Table(options)
+    table = game.table(options)
     try:
         owner = game.owner(table, seat, game.setup(options, seat, setup))
     except Refused as refused:

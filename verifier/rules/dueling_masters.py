@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
 from verifier.rules import Options, Paper, Position, Refused, Report, Result, demand
@@ -340,7 +340,7 @@ class Told:
 class Table(rules.Table):
     """A sealed game: the mover departs; whoever is asked answers, until nothing in transit is met."""
 
-    papers = {
+    papers: ClassVar[Mapping[str, Paper]] = {
         "departs": Paper("departs", ("after", "orders")),
         "answers": Paper("answers", ("to",), ("departs", "answers")),
     }
@@ -546,6 +546,10 @@ class Owner(rules.Owner):
 
     def ruling(self, step: str, _right: Sequence[str], _told: Sequence[str]) -> int:
         return 9 if step == "departs" else 15
+
+
+def table(options: Options) -> Table:
+    return Table(options)
 
 
 def owner(table: rules.Table, seat: int, setup: str) -> Owner:

@@ -1,10 +1,10 @@
-"""Shoot 'em up Spaceships, from its rules page alone: the board on a table, and people around it who go by the page."""
+"""Shoot 'em up Spaceships, from its rules page alone."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
 from verifier.rules import Options, Paper, Position, Refused, Report, best, demand
@@ -209,7 +209,10 @@ class Game(Position):
 class Table(rules.Table):
     """A sealed game: both show their setups, then in each turn seat 1 commits, seat 2 opens, seat 1 opens."""
 
-    papers = {"setup": Paper("setup", ("rules", "salt")), "open": Paper("orders", ("setup", "salt"))}
+    papers: ClassVar[Mapping[str, Paper]] = {
+        "setup": Paper("setup", ("rules", "salt")),
+        "open": Paper("orders", ("setup", "salt")),
+    }
     reveals = False
     turn = 0
 
@@ -252,6 +255,10 @@ class Table(rules.Table):
             self.game = begin(self.options, [self.shown[1], self.shown[2]])
         self.turn, self.result, self.remaining = self.game.turn, self.game.result, self.game.remaining
         self.shown, self.committed = {}, False
+
+
+def table(options: Options) -> Table:
+    return Table(options)
 
 
 def owner(_table: rules.Table, _seat: int, _setup: str) -> rules.Owner:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
 from verifier.rules import Options, Paper, Position, Refused, Report, best, demand, first_difference
@@ -561,7 +561,6 @@ ANSWER = re.compile(
 KINDS = ["beam", "strike", "scan", "death"]
 STRIKES = {"DS": 1, "KC": 3, "FS": 2, "PC": 2, "MD": 2, "HS": 1, "AG": 2, "LG": 1}
 """How often a ship of a type can strike in a turn, at most."""
-ONE_OF_NAMED = dict.fromkeys(COSTS, 0)
 
 
 class Space:
@@ -663,9 +662,9 @@ def taken(said: list[str], word: str) -> tuple[list[str], list[str]]:
 
 
 class Table(rules.Table):
-    """A sealed game: one commits, the other opens; the one opens and answers, the other answers, the one may flash."""
+    """A sealed game: one commits, the other opens, the one opens and answers, the other answers; perhaps flash."""
 
-    papers = {
+    papers: ClassVar[Mapping[str, Paper]] = {
         "open": Paper("strikes", ("after", "orders", "salt")),
         "answers": Paper("answers", ("to", "own"), ("open",)),
         "flash": Paper("flash", ("to",), ("answers",)),
@@ -813,9 +812,9 @@ class Table(rules.Table):
         answers = [one.split() for one in self.answered[3 - seat] if not one.startswith("death")]
         for kind, cell, result, *rest in answers:
             word = "duplicate hit" if result == "duplicate" else result
-            cells, rest = taken(rest, "explodes")
+            cells, lost = taken(rest, "explodes")
             report: Report = {"seat": seat, "kind": kind, "cell": cell, "result": word}
-            yield report | ({"explosions": cells} if cells else {}) | self.destruction(3 - seat, rest)
+            yield report | ({"explosions": cells} if cells else {}) | self.destruction(3 - seat, lost)
         for _, cell, *rest in (one.split() for one in self.answered[seat] if one.startswith("death")):
             yield {"seat": seat, "kind": "kamikaze death", "cell": cell} | self.destruction(seat, rest)
 
@@ -852,11 +851,10 @@ class Owner(rules.Owner):
     def lines(self, step: str, orders: str) -> tuple[str, ...]:
         if step == "open":
             return self.opened(self.own.judged(self.table.turn, orders))
-        made = []
-        for asked in self.table.asked(self.seat) if step == "answers" else []:
-            made.append(" ".join([asked, *self.answer(*asked.split())]))
+        asked = self.table.asked(self.seat) if step == "answers" else []
+        made = [" ".join([one, *self.answer(*one.split())]) for one in asked]
         if step == "flash" or self.seat != self.table.committer:
-            made += [self.flash(*lit) for lit in self.table.lit(self.seat)]
+            made += [self.flash(cell, death=death) for cell, death in self.table.lit(self.seat)]
         if step == "answers" and not self.own.score():
             made.append("over fleet")
         elif step == "answers" and self.idle:
@@ -886,7 +884,7 @@ class Owner(rules.Owner):
         if fallen:
             yield from ["destroyed", fallen.name, *fallen.cells]
 
-    def flash(self, cell: str, death: bool) -> str:  # noqa: FBT001 - as `lit` has it
+    def flash(self, cell: str, *, death: bool) -> str:
         ship = self.own.at(cell)
         state = self.own.destroyed if self.table.moment(self.seat, death=death) else self.before
         return f"flash {cell} {ship.name if ship else 'none'}{' destroyed' if ship and cell in state else ''}"
@@ -910,6 +908,10 @@ class Owner(rules.Owner):
         if one[2:3] != other[2:3]:
             return 22
         return 23 if taken(one[3:], "explodes")[0] != taken(other[3:], "explodes")[0] else 27
+
+
+def table(options: Options) -> Table:
+    return Table(options)
 
 
 def owner(table: rules.Table, seat: int, setup: str) -> Owner:
