@@ -28,7 +28,7 @@ BOXES = {"KC": (3, 2, 1), "FS": (2, 2, 1), "PC": (4, 1, 1), "MD": (3, 1, 1), "HS
 }
 SCANNERS, MISSILES = ("HS", "LS"), ("MD", "AG", "LG")
 CELL = "[ROYGB][v-z][1-5]"
-SHIP = r"(DS|KC|FS|PC|MD|HS|LS|AG|LG)([1-9][0-9]*)?"
+SHIP = r"(DS|KC|FS|PC|MD|HS|LS|AG|LG)([1-9][0-9]{0,8})?"
 STANDARD = [
     dict.fromkeys(COSTS, 0) | dict.fromkeys(("DS", "KC", four, "MD", scout), 1)
     for four, scout in product(("FS", "PC"), ("LS", "HS"))
@@ -99,58 +99,60 @@ def bases(options: Options) -> list[tuple[dict[str, int], dict[str, int], int]]:
     return [(dict.fromkeys(COSTS, 0), {code: allowed.get(code, 0) for code in COSTS}, int(fleet[5:]))]
 
 
-def greatest(
-    options: Options, seat: int, least: Mapping[str, int], most: Mapping[str, int] | None, worth: Mapping[str, int]
-) -> int | None:
-    """The greatest worth of an agreed fleet with so many ships of each type (9); None if there is no such fleet."""
-    extra = options.get("additional", [0, 0])[seat - 1]
-    may = options.get("additional_allowed", dict.fromkeys(COSTS, 125))
-    found: int | None = None
+def is_fleet(options: Options, seat: int, ships: Mapping[str, int], *, whole: bool = True) -> bool:
+    """Whether so many ships of each type are an agreed fleet, by some way to split it (9), or part of one."""
+    extra, may = additional(options, seat)
+    total = sum(COSTS[code] * number for code, number in ships.items())
     for fewest, many, cost in bases(options):
-        if cost > 375 or extra > 375:  # no space has room for them
-            continue
-        sums = {(0, 0): 0}
+        sums = {0}
         for code, price in COSTS.items():
-            after: dict[tuple[int, int], int] = {}
-            for (base, more), value in sums.items():
-                for one in range(fewest[code], min(many[code], (cost - base) // price) + 1):
-                    for two in range(min(may.get(code, 0), (extra - more) // price) + 1):
-                        if one + two >= least.get(code, 0) and (most is None or one + two <= most.get(code, 0)):
-                            key = (base + one * price, more + two * price)
-                            after[key] = max(after.get(key, 0), value + (one + two) * worth.get(code, 0))
-            sums = after
-        if most is None:  # it is open which other ships there are, and whether the costs add up
-            found = max([found or 0, *sums.values()]) if sums else found
-        elif (cost, extra) in sums:
-            found = max(found or 0, sums[cost, extra])
-    return found
+            number = ships.get(code, 0)
+            least = max(fewest[code] if whole else 0, number - may.get(code, 0))
+            sums = {base + one * price for base in sums for one in range(least, min(many[code], number) + 1)}
+        for base in sums:
+            if (base, total - base) == (cost, extra) or (not whole and base <= cost and total - base <= extra):
+                return True
+    return False
 
 
-def cost_of(options: Options, seat: int) -> int:
-    return bases(options)[0][2] + int(options.get("additional", [0, 0])[seat - 1])
+def additional(options: Options, seat: int) -> tuple[int, Mapping[str, int]]:
+    """What additional ships cost, and how many of each type there may be."""
+    return options.get("additional", [0, 0])[seat - 1], options.get("additional_allowed", dict.fromkeys(COSTS, 125))
 
 
-def fewest_cells(cost: int, least: Mapping[str, int], most: Mapping[str, int]) -> dict[int, int]:
-    """By cost up to this one the fewest cells that ships of that cost take."""
+def best_of(cost: int, least: Mapping[str, int], most: Mapping[str, int], worth: Mapping[str, int]) -> dict[int, int]:
+    """By cost up to this one the best worth of ships of that cost."""
     found = {0: 0}
     for code, price in COSTS.items():
         after: dict[int, int] = {}
-        for base, cells in found.items():
-            for number in range(least.get(code, 0), min(most.get(code, 0), (cost - base) // price) + 1):
-                key, value = base + number * price, cells + number * SIZES[code]
-                after[key] = min(after.get(key, value), value)
+        for base, value in found.items():
+            room = min(most.get(code, 0), (min(cost, 375) - base) // price)  # a space has room for no more
+            for number in range(least.get(code, 0), room + 1):
+                key, made = base + number * price, value + number * worth.get(code, 0)
+                after[key] = max(after.get(key, made), made)
         found = after
     return found
 
 
+def most_of(options: Options, seat: int, worth: Mapping[str, int]) -> int:
+    """The best worth of any fleet."""
+    base = max(max(best_of(cost, least, most, worth).values(), default=0) for least, most, cost in bases(options))
+    cost, may = additional(options, seat)
+    return base + max(best_of(cost, {}, may, worth).values())
+
+
+def cost_of(options: Options, seat: int) -> int:
+    return bases(options)[0][2] + additional(options, seat)[0]
+
+
 def carry(given: Options, scores: Sequence[int]) -> Options:
     """The options of the next game of a continued match (7.4)."""
-    may = given.get("additional_allowed", dict.fromkeys(COSTS, 125))
-    base = min(fewest_cells(cost, least, most)[cost] for least, most, cost in bases(given))
+    small = {code: -size for code, size in SIZES.items()}
+    base = max(best_of(cost, least, most, small)[cost] for least, most, cost in bases(given))
     more = []
     for score in scores:
-        cells = fewest_cells(score, {}, may)
-        more.append(max(cost for cost, size in cells.items() if base + size <= len(CELLS)))
+        cells = best_of(score, {}, additional(given, 1)[1], small)
+        more.append(max(cost for cost, size in cells.items() if len(CELLS) + base + size >= 0))
     return options(given | {"additional": more}, 2)
 
 
@@ -208,9 +210,8 @@ def ships_of(options: Options, seat: int, text: str) -> list[Ship]:
     taken = Counter(cell for ship in made for cell in ship.cells)
     demand(max(taken.values(), default=0) <= 1, 10, "two ships in one cell")
     free = {key: one for key, one in options.items() if not key.endswith("allowed")}
-    agreed = greatest(free, seat, several, several, {}) is not None
-    demand(agreed, 8 if options.get("additional", [0, 0])[seat - 1] else 7, "another fleet")
-    demand(greatest(options, seat, several, several, {}) is not None, 9, "ships that are not allowed")
+    demand(is_fleet(free, seat, several), 8 if additional(options, seat)[0] else 7, "another fleet")
+    demand(is_fleet(options, seat, several), 9, "ships that are not allowed")
     codes = list(COSTS)
     return sorted(made, key=lambda ship: (codes.index(ship.code), int(ship.name[2:] or 1)))
 
@@ -747,10 +748,8 @@ class Table(rules.Table):
         demand(right, 16, "no such cell to be launched")
         # What the ships that are left allow is known when they are revealed; until then only that none could do more.
         left = cost_of(self.options, seat) - sum(COSTS[name[:2]] for name in space.fallen)
-        demand(kinds["strike"] <= min(left, greatest(self.options, seat, {}, None, STRIKES) or 0), 14, "too many")
-        demand(
-            kinds["beam"] <= min(left // 8, greatest(self.options, seat, {}, None, {"DS": 1}) or 0), 17, "too many"
-        )
+        demand(kinds["strike"] <= min(left, most_of(self.options, seat, STRIKES)), 14, "too many")
+        demand(kinds["beam"] <= min(left // 8, most_of(self.options, seat, {"DS": 1})), 17, "too many")
         demand(kinds["scan"] <= max(1, space.lost), 18, "too many scans")
 
     def tell(self, space: Space, seat: int, step: str, lines: Sequence[str]) -> None:
@@ -767,14 +766,14 @@ class Table(rules.Table):
             space.flash(rest, space.destroyed if self.moment(seat, death=death) else space.launched)
 
     def judge_fleet(self, space: Space, seat: int, lines: Sequence[str]) -> None:
-        demand(greatest(self.options, seat, space.ships(), None, {}) is not None, 7, "no agreed fleet has these")
+        demand(is_fleet(self.options, seat, space.ships(), whole=False), 7, "no agreed fleet has these")
         over = [one for one in lines if one.startswith("over")]
         demand(len(over) <= 1 and over == list(lines)[len(lines) - len(over) :], 30, "over, and then more")
         if "flash" in self.plan[self.done][1]:
             demand(not over, 30, "flashcube data end no game")
             return
         gone = Counter(name[:2] for name in space.fallen)
-        whole = greatest(self.options, seat, gone, gone, {}) is not None
+        whole = is_fleet(self.options, seat, gone)
         demand(whole == (over == ["over fleet"]), 30, "a ship is left, or not")
         idle = all(one.startswith("scan") for one in self.opened[seat])
         demand(over != ["over idle"] or idle, 31, "not idle")
