@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from verifier.conventions import HASH, No, moment, must
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from verifier.state import Match
     from verifier.transcript import Entry
@@ -97,52 +98,37 @@ def is_scores(value: Any) -> bool:
     return isinstance(value, list) and all(type(one) is int and abs(one) < 10**9 for one in value)
 
 
+Form = dict[str, Callable[[Any], bool]]
+
+
+def each(kind: Callable[[Any], bool], keys: str) -> Form:
+    return dict.fromkeys(keys.split(), kind)
+
+
 SENTENCES = {"extended", "claimed", "draw", "annul", "substitute", "substituted", "resigned"}
-WORD = {"word": one_of("offer", "accept", "decline")}
+OFFER = {"seat": is_seat, "word": one_of("offer", "accept", "decline")}
 BARE = {"by": one_of("operator"), "reason": is_text}
-FORMS: dict[str, dict[str, Callable[[Any], bool]]] = {
-    "agreed": {
-        "version": is_text,
-        "server": is_text,
-        "match": is_text,
-        "server_key": is_hash,
-        "terms": is_object,
-        "rules": is_hash,
-        "players": by_seat(is_player),
-        "bundle": is_number,
-        "letters": by_seat(is_letter),
-    },
+END = each(is_number, "game turns winner") | {"scores": is_scores, "reason": is_text}
+FORMS: dict[str, Form] = {
+    "agreed": each(is_text, "version server match")
+    | each(is_hash, "server_key rules")
+    | {"terms": is_object, "bundle": is_number, "players": by_seat(is_player), "letters": by_seat(is_letter)},
     "commitments": {"game": is_number, "options": is_object, "commitments": by_seat(is_hash), "trace": is_hash},
-    "turn": {
-        "game": is_number,
-        "turn": is_number,
-        "orders": by_seat(is_hash),
-        "default": are_seats,
-        "shown": by_seat(is_hash),
-        "reports": is_hash,
-        "trace": is_hash,
-    },
-    "missed": {"game": is_number, "turn": is_number, "seat": is_seat, "deadline": is_time},
+    "turn": each(is_number, "game turn")
+    | each(by_seat(is_hash), "orders shown")
+    | each(is_hash, "reports trace")
+    | {"default": are_seats},
+    "missed": each(is_number, "game turn") | {"seat": is_seat, "deadline": is_time},
     "extended": {"seat": is_seat, "to": are_seats, "seconds": is_number},
     "forfeited": {"game": is_number, "seats": are_seats},
     "claimed": {"seat": is_seat, "against": are_seats},
-    "draw": {"seat": is_seat, **WORD},
-    "annul": {"seat": is_seat, **WORD},
-    "moved": {
-        "seats": are_seats,
-        "reason": one_of("outage", "delivery", "unreachable"),
-        "until": is_time,
-    },
+    "draw": OFFER,
+    "annul": OFFER,
+    "moved": {"seats": are_seats, "reason": one_of("outage", "delivery", "unreachable"), "until": is_time},
     "halted": {"seat": is_seat, "reason": one_of("delivery", "unreachable")},
     "vacation": {"seat": is_seat, "from": is_day, "to": is_day},
-    "keys": {
-        "seat": is_seat,
-        "change": one_of("added", "revoked", "replaced"),
-        "how": is_text,
-        "added": list_of(is_key),
-        "revoked": list_of(is_text),
-        "letters": is_changes,
-    },
+    "keys": {"seat": is_seat, "change": one_of("added", "revoked", "replaced"), "how": is_text}
+    | {"added": list_of(is_key), "revoked": list_of(is_text), "letters": is_changes},
     "substitute": {"seat": is_seat, "for": is_seat, "name": is_text},
     "substituted": {"seat": is_seat, "player": is_player},
     "paused": BARE,
@@ -150,14 +136,7 @@ FORMS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "stopped": BARE,
     "restored": {"generation": is_number},
     "resigned": {"seat": is_seat, "match": one_of(True, False)},
-    "ended": {
-        "game": is_number,
-        "turns": is_number,
-        "winner": is_number,
-        "scores": is_scores,
-        "reason": is_text,
-        "trace": is_hash,
-    },
+    "ended": END | {"trace": is_hash},
     "revealed": {"game": is_number, "record": is_hash},
     "closed": {"winner": is_number, "scores": is_scores, "reason": is_text},
 }
@@ -172,28 +151,17 @@ def is_verdict(value: Any) -> bool:
     return set(value["false"]) == set(kinds) and all(kind(value["false"][key]) for key, kind in kinds.items())
 
 
-SEALED_FORMS: dict[str, dict[str, Callable[[Any], bool]]] = {
-    "sealed": {
-        "game": is_number,
-        "options": is_object,
-        "commitments": by_seat(is_hash),
-        "receipts": by_seat(is_hash),
-        "trace": is_hash,
-    },
-    "step": {
-        "game": is_number,
-        "turn": is_number,
-        "seat": is_seat,
-        "step": is_text,
-        "paper": is_hash,
-        "path": is_text,
-        "mail": is_hash,
-        "received": is_time,
-    },
-    "turn": {"game": is_number, "turn": is_number, "shown": by_seat(is_hash), "reports": is_hash},
+SEALED_FORMS: dict[str, Form] = {
+    "sealed": {"game": is_number, "options": is_object, "trace": is_hash}
+    | each(by_seat(is_hash), "commitments receipts"),
+    "step": each(is_number, "game turn")
+    | each(is_text, "step path")
+    | each(is_hash, "paper mail")
+    | {"seat": is_seat, "received": is_time},
+    "turn": each(is_number, "game turn") | {"shown": by_seat(is_hash), "reports": is_hash},
     "reveal": {"game": is_number, "seat": is_seat, "mail": is_hash, "received": is_time},
     "verdict": {"game": is_number, "verdicts": by_seat(is_verdict)},
-    "ended": {key: kind for key, kind in FORMS["ended"].items() if key != "trace"},
+    "ended": END,
 }
 
 
