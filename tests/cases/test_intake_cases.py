@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import smtplib
 import socket
@@ -98,29 +97,6 @@ def test_case_02_kill_between_commit_and_250(server: Server) -> None:
     server.stop()
     assert letters(server) == [LETTER]
     assert outgoing(server) == 1
-
-
-def test_case_03_power_loss_after_250(tmp_path: Path) -> None:
-    """What has reached the files when 250 is said is the whole letter; that it reached the disk is the test below."""
-    saved = tmp_path / "saved"
-    config = configured(tmp_path / "store")
-
-    def save(point: str) -> None:
-        if point == "250 said":
-            shutil.copytree(tmp_path / "store", saved)
-
-    async def scene(house: House) -> None:
-        with Database(config.store) as other, other.transaction():
-            sending = asyncio.create_task(house.send())
-            await asyncio.sleep(0.3)
-            assert not sending.done(), "250 was said while nothing could be written"
-        assert (await sending)[0] == 250
-        for database in (house.daemon._inbox._database, house.desk.database):
-            assert (database.scalar("PRAGMA journal_mode"), database.scalar("PRAGMA synchronous")) == ("wal", 2)
-
-    run(config, scene, points=save)
-    with Database(saved / "pbem.sqlite") as database:
-        assert database.scalar("SELECT count(*) FROM inbox") == 1
 
 
 @pytest.mark.long

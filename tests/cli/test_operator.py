@@ -177,6 +177,8 @@ def test_a_log_is_not_forgotten_before_its_note_is_printed(house: House, monkeyp
 
 def test_status_says_how_the_server_stands(house: House) -> None:
     text = house.run("status")
+    assert text.count("  aside: three attempts failed") == 1
+    assert "  aside: three attempts failed" in house.run("inbox", "list")
     assert "play.example, generation 1" in text
     assert sentences.DOES_NOT_RUN in text
     assert "1 aside" in text
@@ -314,7 +316,10 @@ def test_a_restored_server_pauses_and_says_so(house: House) -> None:
     with Database(house.store) as database:
         numbers = database.scalar("SELECT max(id) FROM inbox")
     (house.folder / "junk").write_bytes(b"no backup" * 1000)
-    assert "no sound backup" in house.run("restore", str(house.folder / "junk"), "--yes", status=1)
+    assert "no sound backup" in house.run("restore", str(house.folder / "junk"), status=1), "before anybody is asked"
+    before = house.store.read_bytes()
+    assert "is sound" in house.run("restore", str(backup), status=1)
+    assert house.store.read_bytes() == before, "nobody agreed"
     text = house.run("restore", str(backup), "--yes")
     assert "generation 2" in text
     assert (house.folder / "store.sqlite.before-generation-2").exists()

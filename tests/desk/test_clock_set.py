@@ -1,7 +1,7 @@
 """A clock that was a year ahead, or behind, for an hour, and was set right: afterwards all is as before.
 
 Implements reliability.md, case 38. `test_accident_cases.py` has what is told and what was due; whole weeks with such
-clocks are simulated (tests/simulation).
+clocks are simulated (simulation/).
 """
 
 from __future__ import annotations

@@ -146,6 +146,14 @@ def test_who_has_the_mailbox_is_answered_in_full(referee: Referee) -> None:
     assert "spaceships" in zoe.text
 
 
+@pytest.mark.parametrize("text", ["", "Hello, how do I play this?"])
+def test_what_holds_no_command_is_answered_with_the_way_to_begin(referee: Referee, text: str) -> None:
+    zoe = referee.person("zoe")
+    referee.deliver(referee.raw(zoe, f"{text}\n"), zoe.address)
+    assert plain(zoe.last).startswith(sentences.THIS_IS_A_REFEREE_FOR_GAMES)
+    assert sentences.NOTHING_SHOWS_THAT_THIS_LETTER_CAME in plain(zoe.last)
+
+
 @pytest.mark.parametrize("text", [f"help {SPAM}", f"rules {SPAM}", "register help"])
 def test_what_is_refused_says_why_without_the_words(referee: Referee, text: str) -> None:
     victim = referee.person("victim")
@@ -167,7 +175,7 @@ def test_one_registers_by_short_letters_alone(referee: Referee) -> None:
     assert sentences.REPLACE_NAME_WITH_THE_NAME_THAT in plain(zoe.last)
     assert zoe.last["Subject"] == "[pbem] One more step"
     assert sentences.DO_WHAT_IS_ASKED_FOR_ABOVE in plain(zoe.last)
-    assert sentences.TO_BEGIN_WRITE not in plain(zoe.last)
+    assert sentences.THIS_IS_A_REFEREE_FOR_GAMES not in plain(zoe.last)
     referee.deliver(referee.raw(zoe, referee.signed(zoe, form.replace("NAME", "zoe"))), zoe.address)
     assert sentences.YOU_ARE_REGISTERED_AS_X.format("zoe") in plain(zoe.last)
 

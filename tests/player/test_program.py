@@ -27,7 +27,7 @@ from pbem.player.account_file import BadAccount
 from pbem.player.blind import Plan, comment, replayed, seeds
 from pbem.player.correspondence import POINTS
 from pbem.player.opponent import EDITIONS, STRATEGIES, Position, spaceships, strategy
-from pbem.player.program import Program
+from pbem.player.program import NoAccount, Program
 from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings, load
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
@@ -680,6 +680,14 @@ class Mortal(Machine):
                 self.restart()
             else:
                 return
+
+
+def test_a_name_that_nobody_may_have_ends_it_with_a_word(referee: Referee, tmp_path: Path) -> None:
+    """It would wait for ever."""
+    root = Machine(referee, referee.person("root"), tmp_path / "root" / "memory.sqlite")
+    with pytest.raises(NoAccount, match=r"does not register root: this name is taken.*another `name`"):
+        root.live()
+    root.close()
 
 
 def test_it_registers_anew_where_nobody_answers_for_a_day(referee: Referee, house: Machine) -> None:

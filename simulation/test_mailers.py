@@ -7,6 +7,7 @@ from random import Random
 from unittest.mock import Mock
 
 import pytest
+
 from simulation.loop import Loop
 from simulation.mailers import Bringer
 

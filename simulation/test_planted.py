@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+
+from pbem.match.changed import replace
 from simulation.planted import PLANTED
 from simulation.runs import run
 from simulation.world import Week
-
-from pbem.match.changed import replace
 
 FEW, MANY = 10, 1000
 BUSY = Week(days=0.5, games=("spaceships",), leisure=1800.0, pace="4h", deaths=30)

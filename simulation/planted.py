@@ -22,10 +22,9 @@ from pbem.store.tokens import Tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pbem.store.database import Database
     from simulation.runs import Plant
     from simulation.world import World
-
-    from pbem.store.database import Database
 
 __all__ = ["PLANTED"]
 

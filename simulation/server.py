@@ -14,10 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from greenlet import getcurrent, greenlet
-from simulation.disk import Disk, Faults
-from simulation.loop import Event
-from simulation.mailers import INTAKE, SMARTHOST
-from simulation.players import SERVER
 
 from pbem.config import mail
 from pbem.config.mail import ListenerConfig
@@ -30,6 +26,10 @@ from pbem.server.desk_opening import opened
 from pbem.store.database import Database
 from pbem.store.inbox import ATTEMPTS
 from pbem.store.sqlite import Sqlite
+from simulation.disk import Disk, Faults
+from simulation.loop import Event
+from simulation.mailers import INTAKE, SMARTHOST
+from simulation.players import SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,10 +37,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from simulation.world import World
-
     from pbem.server.desk_opening import OpenDesk, Supplies
     from pbem.server.desk_work import DeskLike, Work
+    from simulation.world import World
 
 BETWEEN = {"letter leased", "letter read", "effects committed", "clock committed"}
 """Points at which a desk has no open transaction: others may run before it goes on."""

@@ -7,6 +7,7 @@ names.
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 from contextlib import suppress
@@ -16,14 +17,14 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from signing.domains import Domain
 
 from pbem.games.spaceships.words import EXAMPLE, FURTHER_EXAMPLE
 from pbem.identity import ssh
 from pbem.letters.render import Templates
+from pbem.mail.dkim_signing import DkimSigner
 from pbem.player.account_file import Account
 from pbem.player.blind import Plan, comment
 from pbem.player.correspondence import Correspondence
@@ -36,19 +37,20 @@ from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import SecretVault
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from datetime import datetime
-
-    from simulation.world import World
 
     from pbem.player.correspondence.event import Event
     from pbem.player.memory import SentForm
     from pbem.player.standing import MatchStanding
+    from simulation.world import World
 
 TOGETHER = 0.4  # share of the longest time until a player looks: many look at these hours at once
 
 SERVER = "play.example"
 TO = f"pbem@{SERVER}"
-KEY = Path(__file__).parent.parent / "data" / "signed" / "keys" / "dkim-rsa.key"
+KEY = Path(__file__).with_name("mailbox-provider.key")
+"""The key of who provides mailboxes: thrown away, and always the same, so that a seed is one story."""
 SHOWN = {*EXAMPLE.splitlines(), *FURTHER_EXAMPLE.splitlines()}
 """Ships that each request for a setup shows."""
 MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
@@ -73,30 +75,28 @@ class Habits(NamedTuple):
         return any(self)
 
 
-class Player:
-    """One program, and the mailbox that it looks at."""
+class Correspondent:
+    """A program at its mailbox: what it was told, and what it writes."""
 
-    def __init__(self, world: World, name: str, habits: Habits, folder: Path) -> None:
-        self.world = world
+    def __init__(
+        self, seed: str, name: str, folder: Path, now: Callable[[], datetime], send: Callable[[SentForm], None]
+    ) -> None:
         self.name = name
         self.address = f"{name}@mail.example"
-        self.habits = habits
-        self.came: list[bytes] = []
         self.events: list[Event] = []
-        self.random = Random(f"{world.seed} player {name}")
+        self.random = Random(f"{seed} player {name}")
         self.key = Ed25519PrivateKey.from_private_bytes(self.random.randbytes(32))
         self.memory = Memory(None)
         account = Account(name, SERVER, TO, self.address, "", "", "")
         self.letters = Correspondence(account, self.memory, self._sign, self.random.randbytes)
         agent = Agent(self.letters, SecretVault(folder / f"{name}.secrets"), self.random.randbytes)
         # A program asks for octets when it makes a plan, and for nothing else.
-        self._secret = Random(f"{world.seed} secret {name}")
+        self._secret = Random(f"{seed} secret {name}")
         account = Account(name, SERVER, TO, self.address, "key", "maildir:/nowhere", "sendmail:")
         games = {game: GameLimits(1) for game in STRATEGIES}
         ours = ProgramSettings(account=account, play=PlayerLimits(joins="off"), games=games)
         self.program = Program(agent, ours, self._secret.randbytes, _words)
-        self.unread: list[bytes] = []
-        self._looks = False
+        self._now, self._send = now, send
         self._seeds: dict[tuple[str, str], bytes] = {}
         """The matches that were proposed here, by game and opponent."""
         self._proposal = "", ""
@@ -114,14 +114,14 @@ class Player:
 
     def begin(self) -> None:
         public = ssh.public(self.key)
-        self.program.begin(public, ssh.parse(public).fingerprint, self.world.now())
+        self.program.begin(public, ssh.parse(public).fingerprint, self._now())
         self._post()
 
     @property
     def registered(self) -> bool:
         return self.memory.fact("account") is not None
 
-    def propose(self, game: str, other: Player, options: str) -> None:
+    def propose(self, game: str, other: Correspondent, options: str) -> None:
         """Propose a match, and say in the proposal that the program plays blind."""
         seed = self._secret.randbytes(16)
         self._seeds[game, other.name] = seed
@@ -132,13 +132,65 @@ class Player:
 
     def _propose(self) -> None:
         words, text = self._proposal
-        self.letters.tell(words, self.world.now(), text=text)
+        self.letters.tell(words, self._now(), text=text)
 
     def _propose_again(self, now: datetime) -> None:
         """Propose once more what was refused, for its date, by a server whose clock was wrong."""
         refused = self.memory.sent("new", "", "")
         if refused and refused[-1].state == "refused" and may_repeat(refused, now):
             self._propose()
+
+    def read(self, letters: Iterable[bytes]) -> None:
+        """Read letters, and answer them."""
+        now = self._now()
+        events = [event for raw in letters for event in self.letters.inbox.receive(raw, now)]
+        self.events += events
+        self._plan()
+        self.program.hear(events, now)
+        self._propose_again(now)
+        self._before_it_acts()
+        self.program.act(now)
+        self._post()
+
+    def _before_it_acts(self) -> None:
+        """What else there is to do when letters were read."""
+
+    def act(self) -> None:
+        """Do what is due without a new letter."""
+        now = self._now()
+        self._propose_again(now)
+        self.program.act(now)
+        self._post()
+
+    def _plan(self) -> None:
+        """Remember how the matches proposed here are played."""
+        for standing in self.letters.matches.standings:
+            for (game, other), seed in [*self._seeds.items()]:
+                if standing.rules == game and other in standing.players:
+                    self.memory.know(f"plan {standing.match}", f"1 {seed.hex()}")
+                    del self._seeds[game, other]
+
+    def _post(self) -> None:
+        for sent in self.letters.outbox.unsent():
+            self._send(sent)
+            self.letters.outbox.has_left(sent)
+
+    def seeds(self, match: str) -> list[bytes]:
+        """The plan by which this player plays a match."""
+        plan = self.memory.fact(f"plan {match}")
+        return [bytes.fromhex(plan.split()[1])] if plan else []
+
+
+class Player(Correspondent):
+    """The same in a simulated week, with its habits."""
+
+    def __init__(self, world: World, name: str, habits: Habits, folder: Path) -> None:
+        super().__init__(world.seed, name, folder, world.now, self._bring)
+        self.world = world
+        self.habits = habits
+        self.came: list[bytes] = []
+        self.unread: list[bytes] = []
+        self._looks = False
 
     def receive(self, raw: bytes) -> None:
         """A letter arrived in the mailbox; it is read at the next look."""
@@ -157,36 +209,16 @@ class Player:
 
     def look(self) -> None:
         """Read new letters, and answer them."""
-        now = self.world.now()
         self._looks = False
         unread, self.unread = self.unread, []
-        events = [event for raw in unread for event in self.letters.inbox.receive(raw, now)]
-        self.events += events
-        self._plan()
-        self.program.hear(events, now)
-        self._propose_again(now)
+        self.read(unread)
+
+    def _before_it_acts(self) -> None:
         for standing in self.letters.matches.standings:
             if standing.phase == "closed":
                 self.world.note_over(standing.match)
             elif standing.phase == "playing" and self.world.hurried:
                 self._resign(standing)
-        self.program.act(now)
-        self._post()
-
-    def act(self) -> None:
-        """Do what is due without a new letter."""
-        now = self.world.now()
-        self._propose_again(now)
-        self.program.act(now)
-        self._post()
-
-    def _plan(self) -> None:
-        """Remember how the matches proposed here are played."""
-        for standing in self.letters.matches.standings:
-            for (game, other), seed in [*self._seeds.items()]:
-                if standing.rules == game and other in standing.players:
-                    self.memory.know(f"plan {standing.match}", f"1 {seed.hex()}")
-                    del self._seeds[game, other]
 
     def _resign(self, standing: MatchStanding) -> None:
         """End a game that is still running when the week ends."""
@@ -196,12 +228,10 @@ class Player:
             self.letters.say(match, words, self.world.now())
         self.program._waiting.discard(match)
 
-    def _post(self) -> None:
-        for sent in self.letters.outbox.unsent():
-            self.world.post.post(self.address, sent.to, sent.raw)
-            self.letters.outbox.has_left(sent)
-            if self.habits.careless and not self.world.hurried:
-                self._be_careless(sent)
+    def _bring(self, sent: SentForm) -> None:
+        self.world.post.post(self.address, sent.to, sent.raw)
+        if self.habits.careless and not self.world.hurried:
+            self._be_careless(sent)
 
     def _be_careless(self, sent: SentForm) -> None:
         if self.random.random() < self.habits.double:
@@ -213,11 +243,6 @@ class Player:
                 self.address, sent.to, raw, self.random.random() * self.world.week.days / 3.5 * 86_400, once=True
             )
 
-    def seeds(self, match: str) -> list[bytes]:
-        """The plan by which this player plays a match."""
-        plan = self.memory.fact(f"plan {match}")
-        return [bytes.fromhex(plan.split()[1])] if plan else []
-
     def secrets(self, match: str) -> list[tuple[str, bytes]]:
         """The secrets of a match that nobody else may read before it is over, and the match."""
         setups = [
@@ -228,16 +253,13 @@ class Player:
         found = [setup.replace("\n", "\r\n").encode() for setup in setups if setup not in SHOWN]
         return [(match, secret) for secret in (*found, *(seed.hex().encode() for seed in self.seeds(match)))]
 
-    def standing(self, match: str) -> MatchStanding:
-        return self.letters.matches.standing(match)
-
 
 @cache
-def _provider() -> RSAPrivateKey:
-    """The key of who provides mailboxes."""
-    key = load_pem_private_key(KEY.read_bytes(), None)
-    assert isinstance(key, RSAPrivateKey)
-    return key
+def _record() -> str:
+    """The key of who provides mailboxes, as the DNS gives it."""
+    public = load_pem_private_key(KEY.read_bytes(), None).public_key()
+    form = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    return f"v=DKIM1; k=rsa; p={base64.b64encode(public.public_bytes(*form)).decode()}"
 
 
 class Keyless:
@@ -248,14 +270,17 @@ class Keyless:
     _PAUSE = 86_400.0  # longest time in seconds until the next letter
     _ZONES = ("Europe/Berlin", "Asia/Tokyo", "America/Lima", "Africa/Cairo", "Australia/Perth", "Asia/Kolkata")
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, folder: Path) -> None:
         self._world = world
         self._random = Random(f"{world.seed} keyless")
         self._memory = Memory(None)
         account = Account(self.name, SERVER, TO, self.address, "", "", "")
         self._letters = Correspondence(account, self._memory, None, self._random.randbytes)
         self._begun = False
-        self._domain = Domain("mail.example", key=_provider())
+        key = folder / KEY.name
+        key.touch(0o600)
+        key.write_bytes(KEY.read_bytes())
+        self._sign = DkimSigner("s1", "mail.example", key)
         self.sent: list[tuple[str, bytes]] = []
         """To which address each letter went, and its bytes."""
 
@@ -264,7 +289,7 @@ class Keyless:
 
     async def resolve(self, name: str) -> str:
         """The DNS: it has one key, with which the provider of this mailbox signs."""
-        return self._domain.record if name == self._domain.where else ""
+        return _record() if name == "s1._domainkey.mail.example" else ""
 
     def begin(self) -> None:
         self._letters.registration.register_mailbox(self._world.now())
@@ -300,7 +325,7 @@ class Keyless:
 
     def _bring(self, to: str, raw: bytes, delay: float) -> None:
         self.sent.append((to, raw))
-        self._world.post.post(self.address, to, self._domain.sign(raw, self._world.now()), delay)
+        self._world.post.post(self.address, to, self._sign(raw, self._world.now()), delay)
 
 
 class Stranger:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from simulation.runs import Outcome, read, said, shrunk
 from simulation.world import Figures, Week
 

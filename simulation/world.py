@@ -19,6 +19,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
 import structlog
+
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
 from simulation.network import Network, Troubles
@@ -125,10 +126,8 @@ class World:
         """Letters that were answered with 250, who sent them, and the day by the server's clock."""
         self.refused: dict[tuple[bytes, str], None] = {}
         """Letters that were given up after one attempt, answered with 4xx."""
-        self.proved: dict[bytes, Proved] = {}
-        """Bundles that were verified."""
-        self.closed: set[str] = set()
-        """Their matches."""
+        self.proved: dict[tuple[str, bytes], Proved] = {}
+        """What was found in the bundles that verify, by match and bundle."""
         self.taken: list[Taken] = []
         self._overs: dict[str, float] = {}
         """When the first letter with the proof of a match was sent."""
@@ -138,7 +137,7 @@ class World:
         draw = self.random("habits")
         names = ("ann", "bob", "cem")[: len(self.week.games) + 1]
         self.players = {name: Player(self, name, self._habits(draw), folder) for name in names}
-        self.keyless = Keyless(self)
+        self.keyless = Keyless(self, folder)
         self.stranger = Stranger(self)
         self.third = Third(self)
         self.machine = Machine(self)

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
-from simulation.invariants import Broken, check
-from simulation.world import Figures, Week, World
 
 from pbem.match.changed import replace
+from simulation.invariants import Broken, check
+from simulation.world import Figures, Week, World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.boxes import Inbox, Outbox
-from machines.deaths import Killed
-from simulation.disk import Disk, Faults, Process
 
 from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.errors import FullError, StoreError
-from pbem.store.inbox import Envelope
+from pbem.store.inbox import Envelope, Inbox
 from pbem.store.operator import generation
-from pbem.store.outbox import Sent
+from pbem.store.outbox import Outbox, Sent
 from pbem.store.own_keys import OwnKeys
 from pbem.store.restore import restore
 from pbem.store.sqlite import Lock
 from pbem.store.vault import Vault, create_key, load_key, load_or_create_key
+from simulation.disk import Disk, Faults, Process
+from simulation.server import Killed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

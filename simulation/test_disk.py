@@ -8,6 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+
 from simulation.disk import SECTOR, Disk
 
 if TYPE_CHECKING:

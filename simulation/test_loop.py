@@ -7,6 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 import simulation.loop
 from simulation.loop import Loop, Stuck
 

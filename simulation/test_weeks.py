@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from pbem.match.changed import replace
+from pbem.player.memory import SentForm
 from simulation.invariants import check
 from simulation.runs import outcomes, run
 from simulation.server import LONGEST_WAIT, Desk
 from simulation.two_worlds import letters_of
 from simulation.world import GAMES, Week, World, logs
 
-from pbem.match.changed import replace
-from pbem.player.memory import SentForm
-
 if TYPE_CHECKING:
     from simulation.runs import Outcome
 
-TESTS = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[1]
 GAMES_IN_TURN = tuple(GAMES)
 
 
@@ -71,7 +71,7 @@ def test_another_process_tells_it_as_well() -> None:
         check=True,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(TESTS)},
+        env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)},
     )
     assert told.stdout.strip() == run(7, short(7)).trace
 
