@@ -19,11 +19,11 @@ from in_a_box.referee import ANN, Mailbox, Referee, attachment, body, form_in, p
 from in_a_box.sealed_seats import SealedSeat, agreed, play
 from judges import sentences
 from playing import random_players
-from verifier import second_verifier
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.store.operator import Instructions
+from verifier import verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -259,7 +259,7 @@ def proof(table: Table) -> None:
     content = attachment(table.boxes[0].last, ".zip")
     last = list(verify(content, Letters))[-1]
     assert last.holds, last
-    second_verifier.verify(content)
+    verified(content)
     match = table.referee.match()
     if match.outcome is not None and match.outcome["winner"]:
         assert last.found.startswith(f"{match.name(match.outcome['winner'])} won")

@@ -12,11 +12,11 @@ from in_a_box.inquiries import held
 from in_a_box.referee import Referee, attachment, body
 from judges import sentences
 from judges.honest import accused
-from verifier import second_verifier
 
 from pbem.match.record import read as read_record
 from pbem.match.record import replay
 from pbem.proof.bundle import read as read_bundle
+from verifier import verified
 
 if TYPE_CHECKING:
     from email.message import EmailMessage as Message
@@ -114,7 +114,7 @@ def test_the_turn_waits_for_all_who_have_ships_and_for_nobody_else(referee: Refe
 
 def proven(letter: Message) -> list[str]:
     """What two verifiers say of the bundle in a letter: that it holds."""
-    second_verifier.verify(attachment(letter, ".zip"))
+    verified(attachment(letter, ".zip"))
     return held(letter)
 
 
