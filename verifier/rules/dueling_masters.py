@@ -241,7 +241,7 @@ class Game(Position):
         return {seat: None if any(self.choices(seat)) else ""}
 
     def order(self, seat: int, text: str) -> str:
-        said = re.sub(r"#[^\n]*", "", text).strip(",; \t\r\n")  # commas stand beside an order, not in it
+        said = re.sub(r"#[^\n]*", "", text).strip(",; \t\r\n")
         if not said:
             demand(not any(self.choices(seat)), 25, "there is a legal move")
             return ""
@@ -249,7 +249,7 @@ class Game(Position):
         return f"{piece.name} {name_of(piece.at)}-{name_of(end)}"
 
     def ordered(self, seat: int, text: str) -> tuple[Piece, Square]:
-        found = re.fullmatch(r"(\S+)\s+([A-J](?:10|[1-9]))\s*-\s*([A-J](?:10|[1-9]))", text)
+        found = re.fullmatch(r"([^\s,;]+)[\s,;]+([A-J](?:10|[1-9]))[\s,;]*-[\s,;]*([A-J](?:10|[1-9]))", text)
         if not found:
             raise Refused(8 if text.count("-") > 1 else 37, "no order")
         demand(found[1] != "*", 4, "asteroids do not move")
