@@ -1,6 +1,6 @@
 """Records that second adjudicators wrote, legal and not, against `pbem replay`.
 
-Each game's slow adjudicator (tests/games/*/test_second_hand.py) plays a game at random and writes down what it thinks
+Each game's slow adjudicator (verifier/rules/) plays a game at random and writes down what it thinks
 of it: every report, the result, or the turn and the seat of the fault that was put in. The record is written by hand
 here, in the freedom that TOML allows. What `pbem replay --json` answers must be the same, with its exit status.
 """
@@ -19,6 +19,8 @@ from games.shoot_em_up import test_second_hand as shooting
 from games.spaceships import test_second_hand as spaceships
 
 from pbem.cli.group import group
+from verifier.rules import dueling_masters, shoot_em_up
+from verifier.rules import spaceships as spaceships_rules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,44 +93,46 @@ class Story:
 def story_of_masters(dice: random.Random, bad: bool) -> Story:
     homes, mobile, most = dice.choice((1, 3)), dice.random() < 0.4, dice.choice((6, 20, 60))
     setups = {seat: masters.some_setup(dice, seat, homes, crowded=dice.random() < 0.4) for seat in (1, 2)}
-    texts = ["\n".join(f"{name} {masters.name_of(at)}" for name, at in setups[seat]) for seat in (1, 2)]
+    texts = ["\n".join(f"{name} {dueling_masters.name_of(at)}" for name, at in setups[seat]) for seat in (1, 2)]
     story = Story("dueling-masters", {"homes": homes, "mobile_home": mobile, "max_turns": most}, texts)
-    game = masters.Game(setups, mobile, most)
+    game = dueling_masters.begin(story.options, texts)
     until = dice.randrange(1, most + 1)
-    while game.winner is None and game.turn <= until:
+    while game.result is None and game.turn <= until:
         seat = 2 - game.turn % 2
         if bad and (game.turn == until or dice.random() < 0.1):
             story.turns.append({str(seat): wrong_move(dice, game, seat)})
             story.fault = (len(story.turns), seat)
             break
-        piece, end = masters.some_order(dice, game, seat)
-        words = f"{piece.name} {masters.name_of(piece.at)}-{masters.name_of(end)}" if piece and end else ""
+        words = masters.some_order(dice, game, seat)
         story.turns.append({str(seat): words})
-        story.reports.append(game.play(piece, end))
-    story.winner, story.scores = game.winner, [game.score(1), game.score(2)]
+        story.reports.append(game.play({seat: words}))
+    story.winner, story.scores = game.result and game.result.winner, [*game.scores]
     return story
 
 
-def wrong_move(dice: random.Random, game: masters.Game, seat: int) -> str:
+def wrong_move(dice: random.Random, game: dueling_masters.Game, seat: int) -> str:
     """Orders that the second adjudicator takes for wrong."""
-    able = game.choices(seat)
+    able = list(game.choices(seat))
     if not able:
         return "W A1-B3" if dice.random() < 0.5 else "pass"
     while True:
         piece = dice.choice(game.of(seat))
-        start, end = dice.choice((piece.at, piece.at, dice.choice(masters.BOARD))), dice.choice(masters.BOARD)
+        start, end = (
+            dice.choice((piece.at, piece.at, dice.choice(dueling_masters.BOARD))),
+            dice.choice(dueling_masters.BOARD),
+        )
         if start == piece.at and game.legal(piece, end):
             continue
         good = able[0]
-        whole = f"{good[0].name} {masters.name_of(good[0].at)}-{masters.name_of(good[1])}"
+        whole = f"{good[0].name} {dueling_masters.name_of(good[0].at)}-{dueling_masters.name_of(good[1])}"
         living = {other.name for other in game.of(seat)}
         named = ["W", "B", "X1", "X2", "Y1", "Y2", "Z1", "Z2", "Z3", "Z4"]
         lost = [name for name in named if name not in living] or ["X3"]
         return dice.choice(
             (
-                f"{piece.name} {masters.name_of(start)}-{masters.name_of(end)}",
-                f"{piece.name} {masters.name_of(piece.at)}-{masters.name_of(piece.at)}",
-                f"{dice.choice(lost)} {masters.name_of(start)}-{masters.name_of(end)}",
+                f"{piece.name} {dueling_masters.name_of(start)}-{dueling_masters.name_of(end)}",
+                f"{piece.name} {dueling_masters.name_of(piece.at)}-{dueling_masters.name_of(piece.at)}",
+                f"{dice.choice(lost)} {dueling_masters.name_of(start)}-{dueling_masters.name_of(end)}",
                 "",
                 whole.lower(),
                 whole.replace("-", " "),
@@ -144,70 +148,60 @@ def story_of_shooting(dice: random.Random, bad: bool) -> Story:
     seats = dice.choice((2, 3, 4))
     columns, rows = dice.choice(((5, 5), (5, 5), (5, 6), (7, 5), (9, 9)))
     most = dice.choice((3, 12, 40))
-    ships, setups = [], []
-    for seat in range(1, seats + 1):
-        squares = dice.sample(shooting.zone(seat, columns, rows), 3)
-        letters = zip(shooting.FLEET[seat], squares, strict=True)
-        own = [shooting.Ship(letter, square, dice.choice("NESW")) for letter, square in letters]
-        ships += own
-        setups.append("\n".join(f"{ship.letter} {shooting.name(ship.square)} {ship.facing}" for ship in own))
+    setups = [shooting.some_setup(dice, seat, columns, rows) for seat in range(1, seats + 1)]
     story = Story("shoot-em-up", {"board": f"{columns}x{rows}", "max_turns": most}, setups)
-    table = shooting.Table(columns, rows, most, ships, seats)
+    table = shoot_em_up.begin(story.options, setups)
     until = dice.randrange(1, 8)
-    while table.winner is None and len(story.turns) < until:
+    while table.result is None and len(story.turns) < until:
         wrong = bad and (len(story.turns) + 1 == until or dice.random() < 0.2)
-        due = [seat for seat in range(1, seats + 1) if table.living(seat)]
+        due = table.remaining
         blamed, turn = dice.choice(due), {}
-        given: dict[str, str] = {}
+        given: dict[int, str] = {}
         for seat in due:
             while True:
                 words = shooting.some_orders(dice, table, seat)
-                accepted = table.accepts(seat, words)
+                accepted = shooting.accepted(table, seat, words)
                 if (accepted is None) == (wrong and seat == blamed):
                     break
             turn[str(seat)] = words
-            given |= accepted or {}
+            given[seat] = accepted or ""
         story.turns.append(turn)
         if wrong:
             story.fault = (len(story.turns), blamed)
             break
-        table.play(given)
-        story.reports.append(table.reports)
-        staying = [seat for seat in range(1, seats + 1) if table.living(seat)]
-        while table.winner is None and len(staying) > 2 and dice.random() < 0.3:
+        story.reports.append(table.play(given))
+        staying = table.remaining
+        while table.result is None and len(staying) > 2 and dice.random() < 0.3:
             seat = staying.pop(dice.randrange(len(staying)))
             assert table.leaves(seat)
             story.left.append({"seat": seat, "turn": table.turn})
-    story.winner, story.scores = table.winner, table.scores()
+    story.winner, story.scores = table.result and table.result.winner, [*table.scores]
     return story
 
 
 def story_of_spaceships(dice: random.Random, bad: bool) -> Story:
     kind, first = dice.choice(list(spaceships.FLEETS)), dice.choice(("alternate", "1", "2"))
-    players = [spaceships.fleet(dice, dice.choice(spaceships.FLEETS[kind])) for _ in range(2)]
-    setups = ["\n".join(f"{ship.name} {' '.join(ship.cells)}" for ship in player.ships) for player in players]
+    kinds = [dice.choice(spaceships.FLEETS[kind]) for _ in range(2)]
+    setups = [spaceships.setup_of(spaceships.fleet(dice, codes)) for codes in kinds]
     story = Story("spaceships", {"fleet": kind, "first": first}, setups)
-    game = spaceships.Game(players[0], players[1], first)
+    game = spaceships_rules.begin(story.options, setups)
     until = dice.randrange(1, 12)
-    while not game.over and len(story.turns) < until:
+    while game.result is None and len(story.turns) < until:
         wrong = bad and (len(story.turns) + 1 == until or dice.random() < 0.1)
-        orders, turn, blamed = {}, {}, dice.choice((1, 2))
+        given, blamed = {}, dice.choice((1, 2))
         for seat, player in game.players.items():
             enemy = game.players[3 - seat]
-            orders[seat] = spaceships.some_orders(dice, player, enemy, game.turn)
-            if wrong and seat == blamed:
-                while spaceships.legal(player, game.turn, orders[seat]):
-                    orders[seat] = spaceships.worse_orders(dice, player, enemy, orders[seat])
-            turn[str(seat)] = spaceships.text_of(dice, player, orders[seat])
-        story.turns.append(turn)
+            orders = spaceships.some_orders(dice, player, enemy, game.turn)
+            given[seat] = spaceships.text_of(dice, player, orders)
+            while wrong and seat == blamed and spaceships.canonical(game, seat, given[seat]) is not None:
+                orders = spaceships.worse_orders(dice, player, enemy, orders)
+                given[seat] = spaceships.text_of(dice, player, orders)
+        story.turns.append({str(seat): text for seat, text in given.items()})
         if wrong:
             story.fault = (len(story.turns), blamed)
             break
-        story.reports.append(game.play(orders))
-    story.scores = [player.score() for player in game.players.values()]
-    if game.over and not story.fault:
-        one, two = story.scores
-        story.winner = 0 if one == two else 1 if one > two else 2
+        story.reports.append(game.play(given))
+    story.winner, story.scores = game.result and game.result.winner, [*game.scores]
     return story
 
 

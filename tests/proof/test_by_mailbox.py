@@ -10,12 +10,12 @@ from attackers.forgers import checked, holds, index, proof, signed_again, with_e
 from in_a_box.referee import Mailbox, Referee, form_in, placed
 from judges.honest import accused
 from vectors.make import SETUPS, SMALL, VECTORS, asked, home, reply
-from verifier import second_verifier
 
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
+from verifier import Wrong, verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,7 +125,7 @@ def test_both_verifiers_read_a_letter_alike(
     content = resigning(change, added, tags)
     assert all(check.holds for check in checked(content)) == counts
     if counts:
-        second_verifier.verify(content)
+        verified(content)
     else:
-        with pytest.raises(second_verifier.Wrong):
-            second_verifier.verify(content)
+        with pytest.raises(Wrong):
+            verified(content)

@@ -8,12 +8,12 @@ import pytest
 from in_a_box.referee import Mailbox, Referee, form_in, new
 from judges.honest import accused
 from vectors.make import SETUPS, SMALL, asked, early, home, proof, reply
-from verifier import second_verifier
 
 from pbem.match.documents import Receipt
 from pbem.match.transcript import Entry
 from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions
+from verifier import verified
 
 HOUR = timedelta(hours=1)
 STEPS = [2 * HOUR, 30 * HOUR]
@@ -170,7 +170,7 @@ def test_a_match_that_is_paused_in_the_second_of_a_deadline(referee: Referee, gr
     referee.turn((ann, "Rv1"))
     referee.send(bob, "resign m1 match\n")
     assert accused(referee) == []
-    second_verifier.verify(proof(referee, bob))
+    verified(proof(referee, bob))
     referee.read_cold()
 
 
@@ -188,7 +188,7 @@ def test_a_gift_after_a_miss_whose_deadline_a_wrong_clock_moved(referee: Referee
     referee.turn((ann, "Rv1"))
     referee.send(bob, "resign m1 match\n")
     assert accused(referee) == []
-    second_verifier.verify(proof(referee, bob))
+    verified(proof(referee, bob))
 
 
 def stepped(referee: Referee, by: timedelta) -> None:
@@ -213,7 +213,7 @@ def test_orders_after_a_pause_within_the_grace(referee: Referee, back: timedelta
     assert referee.match().turn == 2
     referee.send(bob, "resign m1 match\n")
     assert accused(referee) == []
-    second_verifier.verify(proof(referee, bob))
+    verified(proof(referee, bob))
 
 
 @pytest.mark.parametrize("ahead", [5 * 24 * HOUR, 365 * 24 * HOUR])
@@ -228,7 +228,7 @@ def test_a_gift_by_a_clock_that_is_ahead(referee: Referee, ahead: timedelta) -> 
     referee.turn((ann, "Rv1"))
     referee.send(bob, "resign m1 match\n")
     assert accused(referee) == []
-    second_verifier.verify(proof(referee, bob))
+    verified(proof(referee, bob))
     referee.read_cold()
 
 
@@ -307,7 +307,7 @@ class TestSummerTime:
         assert referee.match().turn == 2
         referee.send(bob, "resign m1 match\n")
         assert accused(referee) == []
-        second_verifier.verify(proof(referee, bob))
+        verified(proof(referee, bob))
 
     def test_default_orders_withdrawn_soon_after_they_were_played(self, referee: Referee) -> None:
         ann, bob = self.missed(referee, "default")
@@ -315,4 +315,4 @@ class TestSummerTime:
         assert "Withdrawn" in ann.text
         referee.send(bob, "resign m1 match\n")
         assert accused(referee) == []
-        second_verifier.verify(proof(referee, bob))
+        verified(proof(referee, bob))

@@ -17,7 +17,6 @@ from attackers import sealed_lies
 from attackers.forgers import fails, holds, index, remembering, saying, signed_again, with_entry, with_papers
 from attackers.mutations import octet_changed, rewritten
 from playing.sealed_match import SealedMatch
-from verifier import second_verifier
 
 from pbem.desk.ratings import reliability
 from pbem.games import Refused
@@ -28,6 +27,7 @@ from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.fates import Fates
 from pbem.proof.verification import verify
+from verifier import Wrong, verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -325,8 +325,8 @@ def test_a_letter_that_says_more_was_not_to_be_taken(monkeypatch: pytest.MonkeyP
     table.finish()
     assert table.match.phase == "closed"
     fails(table.bundle(), f"holds more than its `{kind}`")
-    with pytest.raises(second_verifier.Wrong):
-        second_verifier.verify(table.bundle())
+    with pytest.raises(Wrong):
+        verified(table.bundle())
 
 
 def test_letters_dropped_twice_or_in_another_order_are_found(found: Bundle) -> None:
@@ -381,8 +381,8 @@ def given_up(**terms: str) -> SealedMatch:
 
 def refused_by_both(table: SealedMatch, *words: str) -> None:
     fails(table.bundle(), *words)
-    with pytest.raises(second_verifier.Wrong):
-        second_verifier.verify(table.bundle())
+    with pytest.raises(Wrong):
+        verified(table.bundle())
 
 
 def test_who_has_revealed_has_missed_nothing() -> None:
@@ -426,8 +426,8 @@ def test_no_match_of_newer_terms_began_as_an_older_version() -> None:
     table = SealedMatch("spaceships", 7, 2, **SMALL)
     forged = bundle.write(signed_again(with_entry(bundle.read(table.bundle()), 0, saying(bundle=2))))
     fails(forged, "began as a later version")
-    with pytest.raises(second_verifier.Wrong):
-        second_verifier.verify(forged)
+    with pytest.raises(Wrong):
+        verified(forged)
 
 
 def test_a_paper_that_nothing_names_is_found(found: Bundle) -> None:

@@ -12,7 +12,8 @@ from judges import sentences
 from judges.honest import bundles_now
 from playing.random_letters import Table
 from vectors.make import SETUPS, SMALL, asked, home, reply
-from verifier import second_verifier
+
+from verifier import verified
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +45,7 @@ def proved(referee: Referee, ann: Mailbox) -> None:
     assert referee.match().phase == "closed"
     for content in bundles_now(referee):
         holds(content)
-        second_verifier.verify(content)
+        verified(content)
 
 
 def ordered(referee: Referee) -> dict[int, tuple[int, str]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.commands import orders_in_advance
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
-from pbem.games import faults, part_of
+from pbem.games.setup_example import is_the_example
 from pbem.match import submissions
 from pbem.match.state import not_played
 from pbem.phrase import Phrase
@@ -32,21 +32,12 @@ def setup(seated: SeatContext, caller: Caller, command: Command[SubmitSetup]) ->
     name = f"{seated.match.id}-game-{seated.match.game}-seat-{seated.seat}.opening.txt"
     facts, attachments = seated.enclosed(submission.paper, name, "commitment")
     facts |= {"setup": submission.text, "rev": submission.rev, "level": submission.level}
-    facts["example"] = _is_the_example(seated, submission)
+    match = seated.match
+    facts["example"] = match.options is not None and is_the_example(
+        match.terms.game, match.options, seated.seat, submission.text
+    )
     seated.submit(step, submission)
     return Reply("setup", facts | seated.facts(), attachments, seated)
-
-
-def _is_the_example(seated: SeatContext, submission: Submission) -> bool:
-    """True if a setup is the example in our letters, which everybody has read."""
-    match = seated.match
-    example = getattr(part_of(match.terms.game, "words"), "example", None)
-    if example is None or match.options is None:  # of some games all setups are shown anyway
-        return False
-    text = example(match.options.changed, seated.seat)
-    if faults(match.rules.setup, match.options, seated.seat, text):
-        return False
-    return match.rules.setup(match.options, seated.seat, text).text == submission.text
 
 
 def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) -> Reply:

@@ -111,6 +111,11 @@ def test_what_is_wrong_with_an_order_is_said(order: str, rule: str, says: str) -
     assert (rule, says) in [(fault.rule, str(fault.message)) for fault in refused.value.faults]
 
 
+@pytest.mark.parametrize("written", ["Z1,D2-D3", "Z1 D2 - D3;", ",Z1;D2 -,D3 # ;"])
+def test_commas_and_semicolons_are_blanks_in_an_order_too(written: str) -> None:
+    assert JUDGE.order(start(), 1, written).text == "Z1 D2-D3"
+
+
 def test_what_a_destroyed_piece_and_a_home_planet_may_not_is_said() -> None:
     options = JUDGE.options({"mobile_home": True}, 2)
     state: Any = start(options)

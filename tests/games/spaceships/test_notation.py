@@ -227,6 +227,8 @@ def test_faults_of_orders(text: str, expected: Any) -> None:
         ("kYv1 Rv1", "KC may not fly a kamikaze strike this turn"),
         ("bRv1Rv2", "Rv1 and Rv2 are not the ends of a line of three cells"),
         ("bRv1Rv3(DS2)", "you have no DS2 that can fire along this line"),
+        ("Gx9", "there is no cell `Gx9`: the cells of a plane go from v1 to z5"),
+        ("sGa1", "there is no cell `sGa1`: the cells of a plane go from v1 to z5"),
         ("bRv1Rv3 bRv1Rv3", "DS fires its beam only once a turn"),
     ],
 )
@@ -242,7 +244,9 @@ def test_what_is_wrong_with_orders_is_said(text: str, says: str) -> None:
         ("LS Rv1", "LS2 Rv1", "LS2: the numbers of LS go up to 1"),
         ("LS Rv1", "LS1 Rv1\nLS1 Rv2", "there are two LS1"),
         ("Gx3 Gx4 Gx5", "Gx3 Gx4 Gv5", "the cells of MD do not have the shape of a missile destroyer"),
-        ("LS Rv1", "LG Rv1", "these ships cost 22; they are not the standard fleet"),
+        ("LS Rv1", "LG Rv1", "this is not the standard fleet; missing: LS/HS"),
+        ("LS Rv1", "LS1 Rv1\nLS2 Rv2", "these ships cost 27; they are not the standard fleet"),
+        (BOB, "DS Rv1-Ow2", "this is not the standard fleet; missing: KC, FS/PC, MD, LS/HS"),
     ],
 )
 def test_what_is_wrong_with_a_setup_is_said(old: str, new: str, says: str) -> None:
