@@ -168,9 +168,11 @@ def test_a_sentence_before_the_game_that_names_a_turn(referee: Referee) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_letters(tmp_path: Path, seed: int) -> None:
-    """Whatever of them the desk obeys, both verifiers find that players said it."""
+    """Whatever of them the desk obeys, both verifiers find that players said it, and a restarted desk knows it."""
     referee = Referee(tmp_path)
     table = Table(referee, Random(seed))
-    table.play(12)
+    for _ in range(12):
+        table.play(1)
+        referee.read_cold()
     proved(referee, table.first)
     referee.close()
