@@ -136,14 +136,18 @@ def test_an_order_for_a_later_turn_is_for_a_turn_of_ones_own_and_of_this_game() 
     ("raw", "says"),
     [
         ({"homes": 2}, "option homes: 1 or 3"),
+        ({"homes": True}, "option homes: 1 or 3"),
         ({"mobile_home": 1}, "option mobile_home: true or false"),
         ({"max_turns": 0}, "option max_turns: a whole number from 1 to 9999"),
+        ({"max_turns": 10_000}, "option max_turns: a whole number from 1 to 9999"),
         ({"planets": 1}, "there is no option planets"),
     ],
 )
 def test_what_is_wrong_with_an_option_is_said(raw: Mapping[str, Any], says: str) -> None:
     assert messages(JUDGE.options, raw, 2) == [says]
+    assert [rule for rule, _, _ in faults(JUDGE.options, raw, 2)] == list(raw)
     assert messages(JUDGE.options, {}, 3) == ["Dueling Masters is a game for two"]
+    assert faults(JUDGE.options, {}, 3) == [("seats", None, None)]
 
 
 def test_only_changed_options_are_told() -> None:
