@@ -394,6 +394,21 @@ class TestWhatTheServerDidNotSign:
         assert worst(whole, changed) == "contradicts"
         assert worst(whole, quoted(changed)) == "agrees"  # a quotation is its writer's word
 
+    def test_a_position(self, match: Played, whole: Against) -> None:
+        raw = find(match.letters["ann"], "game 2, turn 1")
+        parsed = email.message_from_bytes(raw, policy=email.policy.default)
+        assert isinstance(parsed, EmailMessage)
+        for part in parsed.iter_attachments():
+            content = part.get_content()
+            if isinstance(content, bytes) and b"position 1" in content:
+                assert b'"destroyed":["Rv1"]' in content
+                name = part.get_filename()
+                changed = content.replace(b'"destroyed":["Rv1"]', b'"destroyed":["Rv2"]')
+                part.set_content(changed, "application", "json", filename=name)
+        (letter,) = judged(whole, parsed.as_bytes())
+        assert letter.standing == "contradicts"
+        assert "shows another position" in str(letter.findings)
+
 
 class TestReceipts:
     def test_a_running_game_shows_little_of_the_other(self, tmp_path: Path) -> None:
