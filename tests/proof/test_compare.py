@@ -378,6 +378,13 @@ class TestAServerThatRewritesHistory:
         assert any("play.example signed two different entries" in sentence for sentence in sentences)
         assert all(letter.kept.message_id and letter.kept.subject for letter in convicting)
 
+    def test_orders_that_were_dropped(self, rewritten: dict[str, bytes], match: Played) -> None:
+        """Ann's second orders were received, receipted, and not played: her receipt is signed."""
+        raw = find(match.letters["ann"], "Your orders for turn 1 stand, revision 2")
+        (letter,) = judged(against(rewritten["dropped orders"]), raw)
+        assert [(f.standing, f.seq) for f in letter.findings] == [("two stories", 3)]
+        assert "neither played, replaced nor withdrawn: entry 3 was made with rev 1" in letter.findings[0].found
+
 
 class TestWhatTheServerDidNotSign:
     """It convinces whoever got the letter, and the answer says that it convinces nobody else."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers.forgers import (
@@ -25,6 +25,7 @@ from in_a_box.referee import Mailbox, Referee, body, whole_sentence
 from judges import sentences
 
 from pbem.match.changed import replace
+from pbem.match.terms import Terms
 from pbem.match.traces import Trace
 from pbem.match.transcript import sha256_hex
 from pbem.proof.kept_letters import kept
@@ -89,6 +90,19 @@ class TestReplayedSentences:
 
 
 class TestOtherTerms:
+    def test_other_terms_than_were_agreed(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, SETUPS)
+        found = proof(referee, bob)
+        holds(found)
+
+        def change(body: dict[str, Any]) -> None:
+            body["terms"]["grace"] = 0
+            body["rules"] = Terms.read(body["terms"]).hash(body["server"], body["match"])
+
+        forged = signed_again(with_entry(found, 0, change))
+        fails(forged, "entry 1", "letters/agreed-seat-")
+        referee.send(ann, "resign m1 match\n")
+
     def test_the_proposal_and_each_acceptance_are_in_the_bundle(self, referee: Referee) -> None:
         _, bob = referee.begun(SMALL, SETUPS)
         found = proof(referee, bob)
