@@ -156,7 +156,7 @@ const COMPOSER = (() => {
     written = ""; unsignedWanted = certain = false;
     byId("unsigned").hidden = byId("twice").hidden = true;
     judged = judge(text);
-    if (!sealed || sealed.asks) GAME.draw(state, text, judged, byId("controls"), byId("boards"));
+    if (!sealed || sealed.asks) GAME.draw(state, text, judged, byId("controls"), byId("boards"), byId("given"));
     verdict(!text.trim());
     if (state.practice) return;
     DRAFT.keep(localStorage, draft, Date.now());

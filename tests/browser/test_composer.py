@@ -174,6 +174,87 @@ def test_a_turn_is_ordered_by_keyboard_alone(referee: Referee, opened: Opened) -
     assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}, final:\n\n  Rv1 Rx2 Ox1" in ann.text
 
 
+def middle(page: Page, selector: str) -> tuple[float, float]:
+    box = page.locator(selector).bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag(page: Page, what: str, to: str, *keys: str) -> None:
+    """Drag what a selector finds to a cell, and press keys before it is let go."""
+    page.locator(what).scroll_into_view_if_needed()
+    page.mouse.move(*middle(page, what))
+    page.mouse.down()
+    page.mouse.move(*middle(page, f'#boards button[data-name="{to}"]'), steps=4)
+    for key in keys:
+        page.keyboard.press(key)
+    page.mouse.up()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_fleet_is_dragged_into_place_and_turned_by_a_key(referee: Referee, opened: Opened, width: int) -> None:
+    ann, _ = referee.agreed("settle: 0")
+    page = opened(composer("spaceships", HOME))
+    page.set_viewport_size({"width": width, "height": 1600})
+    pasted(page, ann.find("your setup").as_string())
+    text = page.locator("#notation")
+    for ship, (cell, keys) in enumerate((("Rv1", ""), ("Yv1", ""), ("Bv4", ""), ("Gz1", ""), ("Oy4", "rr"))):
+        drag(page, f"#place-{ship}", cell, *keys)
+
+    def lines() -> dict[str, list[str]]:
+        words = [line.split() for line in text.input_value().split("\n")]
+        return {ship: cells for ship, *cells in words}
+
+    fleet = lines()
+    assert fleet["DS"] == ["Rv1", "Rv2", "Rw1", "Rw2", "Ov1", "Ov2", "Ow1", "Ow2"]
+    assert fleet["HS"] == ["Oy4", "Yy4"]
+    assert page.locator("#verdict").inner_text() == "A legal setup."
+    # By one of its cells to another plane, with the grip that it had; then onto another ship, where it has no room.
+    held = fleet["FS"][-1]
+    drag(page, f'#boards button[data-name="{held}"]', "Gx5")
+    assert lines()["FS"][-1] == "Gx5"
+    before = text.input_value()
+    drag(page, '#boards button[data-name="Rv1"]', "Yv1")
+    assert text.input_value() == before
+    assert "no room" in page.locator("#hint").inner_text()
+    drag(page, '#boards button[data-name="Oy4"]', "Rz4", "r")
+    assert lines()["HS"] == ["Rz4", "Rz5"]
+    assert page.locator("#verdict").inner_text() == "A legal setup."
+
+
+def test_a_cell_lights_its_neighbours_above_and_below(referee: Referee, opened: Opened) -> None:
+    ann, _ = referee.begun("settle: 0")
+    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
+    page = opened(composer("spaceships", HOME), "page.html", f"#{fragment(position)}")
+    page.wait_for_selector("#work:not([hidden])")
+    lit = "[...document.querySelectorAll('td.lit > *')].map((cell) => cell.dataset.name)"
+    page.locator('[aria-label^="The other space"] [data-name="Yx2"]').hover()
+    assert page.evaluate(lit) == ["Ox2", "Gx2"]
+    page.locator('[aria-label^="The other space"] [data-name="Rv1"]').focus()
+    assert page.evaluate(lit) == ["Ov1"]
+    page.keyboard.press("PageDown")
+    assert page.evaluate("document.activeElement.dataset.name") == "Ov1"
+    assert page.evaluate(lit) == ["Rv1", "Yv1"]
+    for _ in range(9):
+        page.keyboard.press("PageDown")
+    assert page.evaluate("document.activeElement.dataset.name") == "Bv1"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_order_moves_the_board(referee: Referee, opened: Opened, width: int) -> None:
+    ann, _ = referee.begun("settle: 0")
+    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
+    page = opened(composer("spaceships", HOME), "page.html", f"#{fragment(position)}")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_selector("#work:not([hidden])")
+    place = "(({ x, y }) => [x, y + scrollY])(document.querySelector('#boards').getBoundingClientRect())"
+    before = page.evaluate(place)
+    for orders in ("Gx3", "Gx3 Gx4 Gx5 Gw1", "Gx3 Gx4 Gx5 Gw1 bRv1Rv3 sYy4", "Gx3 zzz what"):
+        page.locator("#notation").fill(orders)
+        assert page.evaluate(place) == before, orders
+    assert page.locator("#given li").count()
+
+
 def test_a_setup_and_a_move_of_dueling_masters_are_clicked_together(referee: Referee, opened: Opened) -> None:
     ann, bob = referee.agreed("settle: 0", game="dueling-masters")
     referee.send(bob, bob.filled("setup", MASTERS_BOB))
@@ -305,7 +386,7 @@ def test_what_is_no_report_is_refused_in_words(opened: Opened, referee: Referee)
     for text, words in (
         ("nothing", "there is no position.json"),
         ('{"pbem": "reports 1"}', "neither a position nor a setup"),
-        (attachment(ann.find("your setup"), "setup.json").decode(), "of another game: spaceships"),
+        (attachment(ann.find("your setup"), "setup.json").decode(), "to another game: spaceships"),
     ):
         page.locator("#pasted").fill(text)
         page.locator("#bring").click()
@@ -337,7 +418,7 @@ def test_a_link_of_somebody_else_does_not_lead_the_letter_away(
     assert page.locator("#work").is_hidden()
     assert page.locator("#mail").get_attribute("href") is None
     told = page.locator("#loaded").inner_text()
-    assert f"this page is for pbem@{SERVER} alone" in told
+    assert f"this page is only for pbem@{SERVER}" in told
     # Its own letters go to its own address, and the page says so.
     pasted(page, json.dumps(setup))
     assert page.locator("#to").inner_text() == f"pbem+m1@{SERVER}"
@@ -399,7 +480,7 @@ def test_a_page_of_no_server_asks_before_its_first_letter(referee: Referee, open
     elsewhere = {**setup, "address": "pbem+m1@evil.example"}
     page = opened(composer("spaceships"), fragment=f"#{fragment(elsewhere)}")
     until(page, "document.getElementById('loaded').textContent.startsWith('This cannot be used')")
-    assert f"which is not at {SERVER}" in page.locator("#loaded").inner_text()
+    assert f"which is not an address of {SERVER}" in page.locator("#loaded").inner_text()
     brought(page, json.dumps(setup))
     page.wait_for_selector("#ask:not([hidden])")
     assert page.locator("#work").is_hidden()
