@@ -71,7 +71,7 @@ const SCENE = (() => {
       group.style.setProperty("--begins", `${begins}ms`);
       found.push(group);
     });
-    if (found.length) root.append(svg("svg", { class: moving ? "scene moving" : "scene", width: root.scrollWidth, height: root.scrollHeight, "aria-hidden": "true" }, found));
+    if (found.length) root.append(svg("svg", { class: moving ? "scene moving" : "scene", "aria-hidden": "true" }, found));
   }
 
   return { show };

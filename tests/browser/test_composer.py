@@ -355,6 +355,7 @@ def test_axe_finds_nothing(game: str, scheme: str, tab: Page, opened: Opened, re
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], state
 
     looked_at("as it opens")
+    page.locator("#load > summary").click()
     page.locator("#pasted").fill("nothing")
     page.locator("#bring").click()
     until(page, "document.getElementById('loaded').textContent.length > 0")
@@ -380,6 +381,22 @@ def test_axe_finds_nothing(game: str, scheme: str, tab: Page, opened: Opened, re
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_page_without_a_letter_is_a_board_to_try(game: str, width: int, opened: Opened, tab: Page) -> None:
+    tab.set_viewport_size({"width": width, "height": 844})
+    page = opened(composer(game, HOME))
+    until(page, "document.getElementById('verdict').textContent === 'A legal setup.'")
+    assert page.locator("#boards .own").count() or page.locator("#boards .seat1").count()
+    assert page.locator("#task").inner_text() == "Try it: your setup"
+    assert page.locator("#mail").is_hidden()
+    assert page.evaluate("scrollY") == 0
+    box = page.locator("#boards").bounding_box()
+    assert box
+    assert box["y"] < 844  # in sight at once
+    assert "body=list%20open" in str(page.locator("#begin a").nth(1).get_attribute("href"))
+
+
 def test_what_is_no_report_is_refused_in_words(opened: Opened, referee: Referee) -> None:
     page = opened(composer("shoot-em-up", HOME))
     ann, _ = referee.agreed("settle: 0")
@@ -388,10 +405,12 @@ def test_what_is_no_report_is_refused_in_words(opened: Opened, referee: Referee)
         ('{"pbem": "reports 1"}', "neither a position nor a setup"),
         (attachment(ann.find("your setup"), "setup.json").decode(), "to another game: spaceships"),
     ):
+        if not page.locator("#pasted").is_visible():
+            page.locator("#load > summary").click()
         page.locator("#pasted").fill(text)
         page.locator("#bring").click()
         until(page, f"document.getElementById('loaded').textContent.includes({json.dumps(words)})")
-        assert page.locator("#work").is_hidden()
+        assert page.locator("#mail").is_hidden()  # there is still only the practice that it opened with
 
 
 FOREIGN = [

@@ -568,7 +568,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     referee.send(ann, "resign m1 match\n")
     referee.send(ann, "new shoot-em-up\nseats: 3\nend\n")
     public = Public("play.example", referee.database, referee.vault)
-    facts = {"server": "play.example", "address": "pbem@play.example", "delimiter": "+", **public.site()}
+    home = {"server": "play.example", "address": "pbem@play.example", "delimiter": "+", "house": "house"}
+    facts = {**home, **public.site()}
     made = dict(pages_of(facts, public.finished()))
     referee.close()
     return made
@@ -641,8 +642,11 @@ def test_public_pages_are_linked_and_can_be_read_by_all(site: dict[str, str], tm
         == "mailto:pbem@play.example?subject=register%20NAME&body=register%20NAME%0D%0A"
     )
     assert "body=join%20m2" in str(tab.get_by_role("link", name="Join m2").get_attribute("href"))
-    assert tab.get_by_role("link", name="Rules of Shoot").count() == 1
-    tab.locator("li", has_text="Dueling Masters").get_by_role("link", name="English").click()
+    assert tab.locator(".card .picture").count() == 3
+    assert tab.locator(".watch a").get_attribute("href") == "m1.html"
+    house = str(tab.locator(".card.spaceships").get_by_role("link", name="Play against house").get_attribute("href"))
+    assert house.endswith("&body=new%20spaceships%20with%20house%0D%0Aend%0D%0A")
+    tab.locator(".card", has_text="Dueling Masters").get_by_role("link", name="Try the board").click()
     assert "Dueling Masters" in tab.locator("h1").inner_text()
 
 
