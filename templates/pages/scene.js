@@ -10,6 +10,7 @@
  * @property {string[]} squares where it ends, or what it crosses; c3/c4 is the side between two squares
  * @property {string[]} [struck] those of them where something was hit
  * @property {string[]} [wrecked] squares in which something exploded or was destroyed
+ * @property {string[]} [broken] squares whose tokens were whole until then
  * @property {number} [step] acts of one step are simultaneous; without it each is a step of its own
  */
 
@@ -64,8 +65,10 @@ const SCENE = (() => {
       for (const name of new Set([...struck, ...wrecked])) {
         const where = place(act.on, name);
         if (where) parts.push(svg("polygon", { class: wrecked.includes(name) ? "blast great" : "blast", points: star(where, size(act.on, name) * (wrecked.includes(name) ? 1.25 : 1)) }));
-        const cell = element(act.on, name);
-        if (cell && moving) { cell.classList.add("struck"); cell.style.setProperty("--begins", `${begins + 300}ms`); }
+      }
+      for (const cell of moving ? (act.broken || []).map((name) => element(act.on, name)).filter(Boolean) : []) {
+        cell.classList.add("breaks");
+        cell.style.setProperty("--begins", `${begins + 300}ms`);
       }
       const group = svg("g", {}, parts);
       group.style.setProperty("--begins", `${begins}ms`);

@@ -222,6 +222,75 @@ def test_a_fleet_is_dragged_into_place_and_turned_by_a_key(referee: Referee, ope
     assert page.locator("#verdict").inner_text() == "A legal setup."
 
 
+def test_a_fleet_is_placed_by_keyboard_alone(referee: Referee, opened: Opened) -> None:
+    ann, _ = referee.agreed("settle: 0")
+    page = opened(composer("spaceships", HOME))
+    pasted(page, ann.find("your setup").as_string())
+
+    def tab_to(holds: str) -> None:
+        for _ in range(60):
+            if page.evaluate(holds):
+                return
+            page.keyboard.press("Tab")
+        raise AssertionError(holds)
+
+    tab_to("document.activeElement.dataset.name === 'Rv1'")
+    page.keyboard.press("Enter")  # the first ship; each that lies makes the next one current
+    for keys in (
+        ["PageDown", "PageDown"],
+        ["PageDown", "PageDown", "ArrowRight"],
+        ["ArrowDown", "ArrowDown"],
+        ["r", "ArrowDown"],
+    ):
+        for key in keys:
+            page.keyboard.press(key)
+        page.keyboard.press("Enter")
+    assert page.locator("#verdict").inner_text() == "A legal setup."
+
+
+CONTRAST = r"""() => {
+    const parts = (colour) => {
+        const found = colour.match(/[\d.]+/g).map(Number).slice(0, 3);
+        return colour.startsWith("color(") ? found : found.map((one) => one / 255);
+    };
+    const linear = (one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+    const shares = [0.2126, 0.7152, 0.0722];
+    const light = (colour) => parts(colour).reduce((sum, one, at) => sum + linear(one) * shares[at], 0);
+    return [...document.querySelectorAll(".plane td > *, .plane td .hull, .plane th")].map((one) => {
+        let under = one;
+        while (getComputedStyle(under).backgroundColor === "rgba(0, 0, 0, 0)") under = under.parentElement;
+        const both = [getComputedStyle(one).color, getComputedStyle(under).backgroundColor].map(light);
+        return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
+    });
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_stands_on_a_plane_can_be_read(referee: Referee, opened: Opened, width: int) -> None:
+    """WCAG AA, by our own arithmetic: axe leaves open what lies on mixed colours or is cut to a shape."""
+    ann, bob = referee.begun("settle: 0")
+    referee.turn((ann, "Gx3 Gx4 Gx5 Rv1 Rv2"), (bob, "Rv1 Ov1 Bx1 Gz3"))
+    position = json.loads(attachment(ann.find("turn 1"), "position.json"))
+    page = opened(composer("spaceships", HOME), "page.html", f"#{fragment(position)}")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_selector("#work:not([hidden])")
+    for cell in ("Yx2", "Gv1", "Bw3"):
+        page.locator(f'[aria-label^="Your space"] [data-name="{cell}"]').hover()
+        page.wait_for_timeout(250)
+        found = page.evaluate(CONTRAST)
+        assert len(found) > 250
+        assert min(found) >= 4.5
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_page_is_lean_and_asks_for_nothing(game: str) -> None:
+    for language in ("en", "de"):
+        html = composer(game, HOME, language)
+        assert len(html.encode()) < 250_000
+        assert "url(" not in html.split("</style>", maxsplit=1)[0]
+        assert "default-src 'none'" in html
+
+
 def test_a_cell_lights_its_neighbours_above_and_below(referee: Referee, opened: Opened) -> None:
     ann, _ = referee.begun("settle: 0")
     position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))

@@ -209,6 +209,20 @@ def test_what_happened_is_drawn_where_it_happened(bundles: dict[str, bytes], ope
     assert launched
 
 
+def test_only_what_was_whole_is_seen_to_break(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
+    page = opened(replay(bundle.read(bundles["spaceships"])), fragment="#game-1-turn-0")
+    until(page, "document.getElementById('turn').value === '0'")
+    names = "(all) => all.map((one) => one.closest('section').dataset.seat + one.dataset.name)"
+    before: set[str] = set()
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+        breaking = set(page.locator("#boards .breaks").evaluate_all(names))
+        after = set(page.locator("#boards .lost").evaluate_all(names))
+        assert breaking <= after - before
+        before = after
+    assert before
+
+
 def test_the_page_opens_on_the_turn_that_decided(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
     page = opened(replay(bundle.read(bundles["spaceships"])))
     at = page.locator("#at").inner_text()
@@ -681,7 +695,7 @@ def test_a_long_match_makes_a_lean_page(tmp_path: Path, opened: Callable[..., Pa
     content = attachment(ann.find(", the end"), ".zip")
     referee.close()
     html = replay(bundle.read(content))
-    assert len(html) < 200_000 < len(content)
+    assert len(html) < 250_000 < len(content)
     page = opened(html)
     page.wait_for_selector("#boards table")
     timing = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")

@@ -252,7 +252,7 @@ def test_invitations_stand_on_the_first_page(referee: Referee) -> None:
     ann = referee.registered("ann")
     referee.send(ann, "new shoot-em-up\nseats: 3\nboard: 7x7\nend\n")
     assert re.search(
-        r"m1</th>.*Join m1<.*<td>Shoot &#39;em up Spaceships, single</td><td>ann \(0 played\)</td><td>2 of 3</td>"
+        r"id=.m1.>.*Join m1<.*<td>Shoot &#39;em up Spaceships, single</td><td>ann \(0 played\)</td><td>2 of 3</td>"
         r"<td>board: 7x7</td>",
         files(referee)["index.html"],
     )

@@ -59,18 +59,19 @@ const GAME = (() => {
 
   /** What is drawn of a turn; whoever was shot at did not know from which cell. */
   function acts(before, given, reports, reader = 0) {
-    const ordered = before.sides.map((own, seat) => strikes(own, given[seat + 1] || "")), found = [];
+    const ordered = before.sides.map((own, seat) => strikes(own, given[seat + 1] || "")), found = [], gone = before.sides.map((own) => new Set(own.destroyed));
     let beam = null;
     for (const { kind, seat, cell, result, explosions, destroyed, flashcube } of reports) {
       if (kind === "kamikaze death") continue;
       const goes = kind === "beam" && beam && beam.by === seat && beam.squares.length < 3 ? beam : null;
       const { from } = kind === "strike" ? ordered[seat - 1].shift() || {} : {};
-      const act = goes || { kind, by: seat, ...(from && (!reader || reader === seat) ? { from } : {}), on: 3 - seat, squares: [], struck: [], wrecked: [] };
+      const act = goes || { kind, by: seat, ...(from && (!reader || reader === seat) ? { from } : {}), on: 3 - seat, squares: [], struck: [], wrecked: [], broken: [] };
       if (!goes) found.push(act);
       beam = kind === "beam" ? act : null;
       act.squares.push(cell);
       if (kind !== "scan" && result !== "miss") act.struck.push(cell);
       act.wrecked.push(...(explosions || []), ...(destroyed ? destroyed.cells : []));
+      for (const one of result === "hit" ? [cell, ...(explosions || [])] : explosions || []) if (!gone[2 - seat].has(one)) { gone[2 - seat].add(one); act.broken.push(one); }
       if (flashcube) found.push({ kind: "flash", on: seat, squares: flashcube.map((one) => one.cell) });
     }
     return found;
