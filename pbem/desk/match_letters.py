@@ -265,7 +265,7 @@ class MatchLetters:
         For a player without a key, the Reply-To holds a token: it proves the mailbox, and only once.
         """
         keyless = self._players.level(match.name(seat)) == "mailbox"
-        detail = self._mailboxes.draw(match.id) if keyless else match.id
+        detail = self._mailboxes.detail_for(match, seat) if keyless else match.id
         out = OutgoingLetter(
             subjects.about(match.id, match.rules.title, subject),
             "",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.mail.message import ADDRESSES, mailboxes
+from pbem.match import replies
 from pbem.match.documents import Evidence
 from pbem.match.transcript import sha256_hex, written
 from pbem.phrase import Phrase
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.identity.sender_auth import Voucher
     from pbem.mail.message import Letter
+    from pbem.match.state import Match
     from pbem.store.inbox import InboxRow
     from pbem.store.players import PlayerRow
     from pbem.store.tokens import Place, Purpose, Token, Tokens
@@ -37,6 +39,9 @@ TRIES = 4
 
 _AGE = timedelta(days=400)
 """The lifetime of an unused token: longer than the slowest match waits for a turn."""
+
+_LATEST = 100
+"""The number of addresses of a turn, used ones included, among which that of a letter is sought."""
 
 _QUOTED = 20_000
 """The most characters of a text that are searched for a quoted address."""
@@ -86,6 +91,29 @@ class ReplyTokens:
     def draw(self, match: str = "reply") -> str:
         """The detail of a reply address for the answer to a letter; good for one letter, once it is given."""
         return f"{match}.{tokens.new(self._random)}"
+
+    def detail_for(self, match: Match, seat: int) -> str:
+        """The detail of the reply address for a letter about a match: in a turn, the next one that counts there."""
+        token = self._next(match, seat)[1] if self._config.delimiter else ""
+        return f"{match.id}.{token}" if token else self.draw(match.id)
+
+    def revision(self, match: Match, seat: int, token: Token, letter: Letter) -> int:
+        """The revision for which a letter answers with this token; 0 if it is for none of this turn, or used up."""
+        if token.used is not None and token.letter != _text_of(letter):
+            return 0
+        last, _ = self._next(match, seat)
+        known = (rev for rev in range(last, max(last - _LATEST, 0), -1) if _hash_of(match, seat, rev) == token.hash)
+        return next(known, 0)
+
+    def _next(self, match: Match, seat: int) -> tuple[int, str]:
+        """The revision of a seat's next letter in this turn, and its token; an empty one if the turn has none."""
+        before = match.orders.get(seat)
+        rev = before.rev + 1 if before else 1
+        while known := self._tokens.find(token := replies.token(match, seat, rev)):
+            if known.used is None and known.name == match.name(seat):
+                break
+            rev += 1
+        return rev, token
 
     def give(self, detail: str, player: PlayerRow, place: Place | None, now: datetime) -> None:
         """Record that such a detail goes to this player, in a letter about this place."""
@@ -156,7 +184,9 @@ class ReplyTokens:
         text = _text_of(letter)
         if not own:
             return MailboxProof(_UNSEEN if given else _FOREIGN if found else _NO_REPLY)
-        token = min(own, key=lambda token: (token.used is not None, token.letter != text))
+        # The one in To before others: for orders without a form, no other counts.
+        to = sha256_hex(mailbox_evidence.token_in_to(letter).encode())
+        token = min(own, key=lambda one: (one.used and one.letter != text, one.hash != to, one.used is not None))
         if token.used is not None and token.letter != text:
             return MailboxProof(
                 _USED.given(day=f"{from_db(token.used):%Y-%m-%d}", time=f"{from_db(token.used):%H:%M}")
@@ -205,6 +235,10 @@ class ReplyTokens:
         self.use(token, letter, now)
         beside = mailbox_evidence.shown_tokens(letter) - {token.hash}
         self._tokens.use_with_it(beside, token.name, _text_of(letter), to_db(now))
+
+
+def _hash_of(match: Match, seat: int, rev: int) -> str:
+    return sha256_hex(replies.token(match, seat, rev).encode())
 
 
 def demand_dns(voucher: Voucher, *, sent: bool = False) -> None:

@@ -54,6 +54,10 @@ class Environment(msgspec.Struct, frozen=True):
         """64 hex digits that nobody can guess, for the paper of this path."""
         return self.random(32).hex()
 
+    def reply_salt(self, match: Match, path: str) -> str:
+        """The secret of the next reply addresses, for the paper of this path; empty if nobody plays by mailbox."""
+        return self.salt(path) if any(player.mailbox for player in match.players) else ""
+
     def set_aside(self, _match: Match, _what: str) -> Sequence[tuple[int, SetAside]] | None:
         """The papers set aside by then, by seat, if a trace of them exists already."""
         return None

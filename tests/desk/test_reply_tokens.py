@@ -229,19 +229,21 @@ def test_each_paper_of_the_level_is_needed(post: Post) -> None:
     assert all(line.startswith("ok") for line in checks(content))
     found = bundle.read(content)
     evidence = [path for path in found.papers if path.startswith("evidence/")]
-    assert len(evidence) == 5
+    assert len(evidence) == 7
     for path in evidence:
         paper = found.papers[path]
         forged = (
             (paper.replace(b"address bob", b"address eve"),)
             if path.startswith("evidence/mailbox-")
+            else (paper.replace(b"salt ", b"salt 0"),)
+            if path.startswith("evidence/replies-")
             else (
                 paper.replace(b"by dkim", b"by server"),
                 paper.replace(b"p=MI", b"p=MJ"),
                 paper.replace(b"received 2026", b"received 2027"),
             )
         )
-        for changed in (None, paper.replace(b"player bob", b"player eve"), *forged):
+        for changed in (None, paper.replace(b"match m1", b"match m2"), *forged):
             assert changed != paper
             papers = {**found.papers, path: changed or b""}
             if changed is None:

@@ -14,7 +14,7 @@ from pbem.desk.reply import Reply
 from pbem.desk.seats import seated_at
 from pbem.games import faults, part_of
 from pbem.match import submissions
-from pbem.match.state import not_played
+from pbem.match.state import not_played, standing
 from pbem.phrase import Phrase
 from pbem.requests import DEFAULT
 
@@ -68,10 +68,12 @@ def orders(desk: Desk, caller: Caller, command: Command[SubmitOrders]) -> Reply:
         return Reply("untouched", asked | seated.facts(), at=seated, outcome="asked")
     if command.form.turn == DEFAULT or (command.form.turn or 0) > turn:
         return orders_in_advance.store(seated, command, caller)
+    before = standing(seated.match.orders, seated.seat)
     step, submission = seated.say(caller, command, submissions.order)
     receipt, attachments = seated.receipt(submission, f"turn-{turn}")
     unused = _unused(seated, submission) if submission.standing else ()
     facts = {"orders": submission.text, "turn": turn, "final": submission.final, "unused": unused}
+    facts["replaced"] = before if before and before.text != submission.text else None
     seated.submit(step, submission)
     return Reply("orders", facts | receipt | seated.facts(), attachments, seated)
 
