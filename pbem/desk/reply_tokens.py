@@ -93,27 +93,32 @@ class ReplyTokens:
         return f"{match}.{tokens.new(self._random)}"
 
     def detail_for(self, match: Match, seat: int) -> str:
-        """The detail of the reply address for a letter about a match: in a turn, the next one that counts there."""
-        token = self._next(match, seat)[1] if self._config.delimiter else ""
+        """The detail of the reply address for a letter about a match: in a turn, one that the transcript proves."""
+        if not self._config.delimiter:
+            return self.draw(match.id)
+        token = replies.token(match, seat, self._next(match, seat))
         return f"{match.id}.{token}" if token else self.draw(match.id)
 
     def revision(self, match: Match, seat: int, token: Token, letter: Letter) -> int:
-        """The revision for which a letter answers with this token; 0 if it is for none of this turn, or used up."""
-        if token.used is not None and token.letter != _text_of(letter):
-            return 0
-        last, _ = self._next(match, seat)
-        known = (rev for rev in range(last, max(last - _LATEST, 0), -1) if _hash_of(match, seat, rev) == token.hash)
-        return next(known, 0)
+        """The revision of the letter that this token lets count in this turn; 0 if it lets none, or did before."""
+        last = self._next(match, seat)
+        revs = (rev for rev in range(last, max(last - _LATEST, 0), -1) if _hash_of(match, seat, rev) == token.hash)
+        rev = next(revs, 0)
+        if token.used is not None:
+            return rev if token.letter == _text_of(letter) else 0
+        return rev if rev >= self._least(match, seat) else 0
 
-    def _next(self, match: Match, seat: int) -> tuple[int, str]:
-        """The revision of a seat's next letter in this turn, and its token; an empty one if the turn has none."""
-        before = match.orders.get(seat)
-        rev = before.rev + 1 if before else 1
-        while known := self._tokens.find(token := replies.token(match, seat, rev)):
-            if known.used is None and known.name == match.name(seat):
-                break
+    def _next(self, match: Match, seat: int) -> int:
+        """The revision for which a seat's next letter in this turn brings an address."""
+        rev = self._least(match, seat)
+        while self._tokens.find(replies.token(match, seat, rev)):
             rev += 1
-        return rev, token
+        return rev
+
+    @staticmethod
+    def _least(match: Match, seat: int) -> int:
+        before = match.orders.get(seat)
+        return before.rev + 1 if before else 1
 
     def give(self, detail: str, player: PlayerRow, place: Place | None, now: datetime) -> None:
         """Record that such a detail goes to this player, in a letter about this place."""

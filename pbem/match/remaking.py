@@ -78,9 +78,11 @@ class _Past(Environment, frozen=True, kw_only=True):
     def set_aside(self, match: Match, what: str) -> Sequence[tuple[int, SetAside]]:
         return self.remaking.set_aside(match, what)
 
-    def reply_salt(self, match: Match, path: str) -> str:  # noqa: ARG002 - what the entry names decides
-        paper = self.remaking.source.paper(path)
-        return "" if paper is None else self.remaking.read(path, Replies.read, paper).salt
+    def reply_salt(self, match: Match, path: str) -> str:
+        if match.seq == len(self.remaking.entries) or "replies" not in self.remaking.entries[match.seq].body:
+            return ""
+        content = self.remaking.hashed(path, self.remaking.entries[match.seq].body["replies"], "is not what it names")
+        return self.remaking.read(path, Replies.read, content).salt
 
     def salt(self, path: str = "") -> str:
         if "-turn-0-" in path:  # default orders get their salt in the turn in which they are played

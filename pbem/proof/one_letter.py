@@ -51,7 +51,7 @@ def given(match: Match, seat: int, rev: int, used: str, short: str, text: str) -
     if short.strip(" .!").lower() == "clear":
         request = Clear(match=match.id)
     elif consents(short):
-        request = _quoted(match, seat, rev, text)
+        request = _quoted(match, seat, text)
     else:
         orders = FINAL.sub("", NAMED.sub("", short)).strip()
         request = SubmitOrders(match=match.id, text=orders, final=FINAL.search(short) is not None) if orders else None
@@ -68,7 +68,7 @@ def consents(text: str) -> bool:
     return len(others) < len(words) and all(map(POLITE.fullmatch, others)) and not _DIGIT.search(text)
 
 
-def _quoted(match: Match, seat: int, rev: int, text: str) -> SubmitOrders | None:
+def _quoted(match: Match, seat: int, text: str) -> SubmitOrders | None:
     """The orders in the one form for this place in the letter that is quoted; never those of a quote within it."""
     lines = [_QUOTED.fullmatch(line) for line in clean(text).split("\n")]
     head = f"orders {match.id} turn {match.turn}"
@@ -81,4 +81,4 @@ def _quoted(match: Match, seat: int, rev: int, text: str) -> SubmitOrders | None
     request = form.request
     if not isinstance(request, SubmitOrders) or form.faults or request.untouched:
         return None
-    return request if form.form == here(match, seat, rev, request) else None
+    return request if form.form == here(match, seat, form.form.rev, request) else None
