@@ -130,7 +130,8 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[AnyCommand, Repl
         found, wrong = _complete(match, seat, NAMED.sub("", first)), nearly(match, seat, first)
     if found is not None:
         told = [*older, *(escaped(slip) for slip in found.slips)]
-        facts: dict[str, object] = {"faults": told, "form": found.form, "level": "mailbox"}
+        yes = desk.mailboxes.stand_for_place(match)
+        facts: dict[str, object] = {"faults": told, "form": found.form, "level": "mailbox", "yes": yes}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:
         facts = {"faults": [*older, *(escaped(fault) for fault in wrong)], "due": _due(match, seat)}

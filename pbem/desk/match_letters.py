@@ -314,6 +314,7 @@ class MatchLetters:
             "me": seat,
             "in_words": self._writer.setting(match.name(seat), "format") == "words",
             "level": self._players.level(match.name(seat)),
+            "brief": self._mailboxes.stand_for_place(match) and self._players.level(match.name(seat)) == "mailbox",
             "asked": match.asked(seat),
             "owes": {other: match.owes(other) for other in match.seats} if match.terms.sealed else {},
             "remains": match.phase == "playing" and match.position is not None and seat in match.position.remaining,

@@ -94,10 +94,12 @@ class ReplyTokens:
 
     def detail_for(self, match: Match, seat: int) -> str:
         """The detail of the reply address for a letter about a match: in a turn, one that the transcript proves."""
-        if not self._config.delimiter:
-            return self.draw(match.id)
-        token = replies.token(match, seat, self._next(match, seat))
+        token = replies.token(match, seat, self._next(match, seat)) if self.stand_for_place(match) else ""
         return f"{match.id}.{token}" if token else self.draw(match.id)
+
+    def stand_for_place(self, match: Match) -> bool:
+        """True if orders for this turn need no form, because their reply address proves their place."""
+        return bool(self._config.delimiter and match.replies) and match.phase == "playing"
 
     def revision(self, match: Match, seat: int, token: Token, letter: Letter) -> int:
         """The revision of the letter that this token lets count in this turn; 0 if it lets none, or did before."""
