@@ -40,6 +40,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )
 from verifier.games import Refused, Result, SealedStep, rules, sealed_rules, settled
+from verifier.one_letter import Place, given, token_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -330,6 +331,18 @@ def read_mailbox(paper: bytes) -> dict[str, str]:
     must(found.pop("*") == "", "more than a mailbox")
     must(found["address"] == found["address"].lower(), "no lower case")
     return found
+
+
+def read_replies(match: Match, entry: Entry) -> str:
+    """The secret of the reply addresses of the turn that this entry opens; empty if it names none."""
+    if "replies" not in entry.body:
+        return ""
+    paper = match.paper(f"evidence/replies-{entry.seq}.txt", entry.body["replies"])
+    found = lines_of(paper, "pbem replies 1", ["server", "match", "salt"])
+    must(found.pop("*") == "", "more than replies")
+    must((found["server"], found["match"]) == (match.server, match.id), "replies of something else")
+    must(HASH.fullmatch(found["salt"]), "no salt")
+    return found["salt"]
 
 
 # 4.8 The record.
@@ -1158,7 +1171,7 @@ def tags(text: str) -> dict[str, str]:
     }
 
 
-def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime) -> None:
+def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime, over: str = "from") -> None:
     head, _, body = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n").partition(b"\r\n\r\n")
     headers = [one.partition(b":")[::2] for one in re.findall(rb"[^\r\n]+(?:\r\n[ \t][^\r\n]*)*", head)]
     sender = str(email.message_from_bytes(raw)["From"])
@@ -1174,6 +1187,8 @@ def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime) -> None:
             continue
         domain = sig["d"].lower()
         fits = domain_from == domain or domain_from.endswith(f".{domain}")
+        covered = [one.strip().lower() for one in sig.get("h", "").split(":")].count(over)
+        fits = fits and 0 < names.count(over.encode()) <= covered
         if fits and dkim_counts(sig, tags(record_text), at) and dkim_signed(sig, record_text, headers, number, body):
             return
     raise No("no DKIM signature holds")
@@ -1259,6 +1274,42 @@ def dkim_key_holds(sig: Mapping[str, str], rec: Mapping[str, str], said: bytes) 
     except InvalidSignature:
         return False
     return True
+
+
+# 6.7 Letters without a form.
+
+
+def in_one_letter(match: Match, letter: Letter, paper: Mapping[str, str], commands: list[Command]) -> list[Command]:
+    """The commands of a letter, or what it gives at its reply address if it has none."""
+    path = letter.path.replace("letters/", "evidence/").replace(".eml", ".txt")
+    bare_letter = all(one.fault and "*match" not in one.said for one in commands)
+    if "evidence" not in paper or not bare_letter or match.phase != "playing" or not match.replies:
+        return commands
+    found, token = read_evidence(match.papers[path]), token_in([str(to) for to in letter.message.get_all("To") or []])
+    place = Place(match.id, match.turn_due, match.prev, int(paper["seat"]), int(paper["rev"]), match.replies)
+    here = f"game {match.game} turn {match.turn_due}"
+    if found["by"] != "dkim" or found["place"] != here or token != place.token:
+        return commands
+    if sha256(place.token.encode()) != found["token"]:
+        return commands
+    try:
+        dkim_holds(letter.raw, found["name"], found["record"], moment(found["received"]), "to")
+    except No:
+        return commands
+    text = INVISIBLE.sub("", LINE_END.sub("\n", text_of(letter.message)))
+    text = "\n".join(re.sub(r"\s", " ", line) for line in text.split("\n")).split("-----BEGIN SSH SIGNATURE-----")[0]
+    what, block_said, final = given(place, text)
+    said = {"*match": match.id, "*turn": str(place.turn), "server": match.server, "prev": match.prev}
+    said |= {"player": paper["player"], "rev": str(place.rev)}
+    if what == "quoted":
+        form = read_commands(block_said)[0]
+        right = all(form.said.get(key) == value for key, value in said.items() if key != "rev")
+        if form.fault or untouched(form) or not right or "rev" not in form.said:
+            return commands
+        block_said, final = form.block, "*final" in form.said
+    if final:
+        said["*final"] = "yes"
+    return [Command("clear" if what == "clear" else "orders", said, block_said)] if what else commands
 
 
 # 6.5 Which keys count.
@@ -1486,6 +1537,8 @@ def check_form(match: Match, entry: Entry) -> None:
         kinds |= {"mail": is_hash, "received": is_time, "rev": is_number}
         if "level" in body or "evidence" in body:
             kinds |= {"level": one_of("mailbox"), "evidence": is_hash}
+    if entry.type in {"commitments", "turn"} and "replies" in body and not match.terms.get("sealed"):
+        kinds["replies"] = is_hash
     if entry.type == "closed" and match.phase == "setup":
         kinds["trace"] = is_hash
     must(set(body) == set(kinds), "other keys in the body")
@@ -1542,6 +1595,8 @@ class Match:
     """Who resigned while others played on: the turn that was due, and the seat."""
     head: str = ""
     prev: str = ""
+    replies: str = ""
+    """The secret of the reply addresses for the turn that is due."""
     printed: list[str] = field(default_factory=list)
     said: dict[tuple[str, int], int] = field(default_factory=dict)
     missed: dict[int, datetime] = field(default_factory=dict)
@@ -1855,6 +1910,7 @@ def commitments(match: Match, entry: Entry) -> None:
         match.setups[seat] = opening(match, entry, seat, body["commitments"][str(seat)], aside)
     match.position = match.rules.begin(match.options, [match.setups[seat] for seat in match.seats])
     match.phase, match.prev, match.printed = "playing", entry.head, [entry.head]
+    match.replies = read_replies(match, entry)
     match.said.clear()
     match.silent.clear()
     ask_orders(match, entry)
@@ -1948,9 +2004,10 @@ def prove_set_aside(match: Match, letter: Letter, player: Player, paper: dict[st
     seat, turn = int(paper["seat"]), int(paper["turn"])
     prevs = match.printed if what != "setup" else [match.prev]
     waited = "waited" if withdrawal else "unused"
-    for commands, key in proven(letter, player, paper.get("evidence"), waited=waited, turn=turn):
+    for read, key in proven(letter, player, paper.get("evidence"), waited=waited, turn=turn):
         if key != paper["key"]:
             continue
+        commands = in_one_letter(match, letter, paper, read)
         want = Want(match, player.name, prevs, "evidence" in paper)
         if not withdrawal:
             must(not any(clears(match, want, one, what, turn) for one in commands), "orders and their withdrawal")
@@ -2011,6 +2068,7 @@ def turn(match: Match, entry: Entry) -> None:
         if seat not in default:
             match.silent[seat] = 0
     match.position, match.prev = after, entry.head
+    match.replies = read_replies(match, entry)
     match.printed.append(entry.head)
     match.said.clear()
     if after.result:
@@ -2038,8 +2096,9 @@ def receipt(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str
         match.defaults.append((match.game, seat, int(paper["rev"]), match.missed[seat]))
     letter = letter_named(match, entry, f"letters/{stem}.eml", paper["mail"], paper["received"])
     match.once(paper["mail"], "orders", seat, match.game, number)
-    for commands, key in proven(letter, player, paper.get("evidence"), waited="waited", turn=number):
+    for read, key in proven(letter, player, paper.get("evidence"), waited="waited", turn=number):
         if key == paper["key"]:
+            commands = in_one_letter(match, letter, paper, read)
             want = Want(match, player.name, match.printed, "evidence" in paper)
             found = ordered(match, want, commands, seat, int(paper["rev"]), default=default)
             if found is not None:
@@ -2937,6 +2996,7 @@ def running_step(match: Match, entry: Entry, before: Entry, turns: int) -> None:
         must(match.phase == "setup" and not match.paused and turns < 0, "no setups are asked for")
         must((body["game"], body["options"]) == (match.game, dict(match.options.changed)), "another game")
         hidden(match, f"traces/game-{match.game}-setup.txt", body.get("trace"))
+        hidden(match, f"evidence/replies-{entry.seq}.txt", body.get("replies"))
         for seat, digest in body["commitments"].items():
             paper = hidden(match, f"openings/game-{match.game}-seat-{seat}.txt", digest)
             if paper:
@@ -2949,6 +3009,7 @@ def running_step(match: Match, entry: Entry, before: Entry, turns: int) -> None:
     )
     if entry.type == "turn":
         must((body["game"], body["turn"]) == (match.game, turns), "another turn")
+        hidden(match, f"evidence/replies-{entry.seq}.txt", body.get("replies"))
         running_turn(match, body)
     elif entry.type == "keys":
         for which, digest in body["letters"].items():
