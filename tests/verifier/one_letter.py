@@ -12,14 +12,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-YES = (
-    "yes yeah yep sure ok okay accept accepted agree agreed fine ja jawohl gern gerne klar einverstanden angenommen"
-    " abgemacht akzeptier akzeptiert akzeptiere nehme dabei passt"
-).split()
-BESIDE = (
-    "i we with it of course the this match game please thanks thank you very much gladly play to all right ich wir bin"
-    " sind an die das diese partie spiel bitte danke sehr doch natürlich alles spielen mit"
-).split()
+YES = frozenset(
+    re.findall(
+        r"\w+",
+        "yes yeah yep sure ok okay accept accepted agree agreed fine ja jawohl gern gerne klar einverstanden"
+        " angenommen abgemacht akzeptier akzeptiert akzeptiere nehme dabei passt",
+    )
+)
+BESIDE = frozenset(
+    re.findall(
+        r"\w+",
+        "i we with it of course the this match game please thanks thank you very much gladly play to all right"
+        " ich wir bin sind an die das diese partie spiel bitte danke sehr doch natürlich alles spielen mit",
+    )
+)
 FINAL = re.compile(r"(?i)(?<![^\s,;])final(?![^\s,;.])[,;.]?")
 TIME = re.compile(r"\b[0-9]{1,2}:[0-9]{2}\b")
 
@@ -92,7 +98,7 @@ def given(place: Place, text: str) -> tuple[str, str, bool]:
     if short.strip(" .!").lower() == "clear":
         return "clear", "", False
     words = re.findall(r"[^\W\d_]+", short.lower())
-    if not re.search(r"\d", short) and set(words) <= {*YES, *BESIDE} and set(words) & set(YES):
+    if not re.search(r"\d", short) and YES & {*words} and {*words} <= YES | BESIDE:
         form = quoted_form(place, lines)
         return ("quoted", form, False) if form else ("", "", False)
     orders = FINAL.sub("", re.sub(r"(?i)\A(orders|setup)[:,]?\s+", "", short)).strip()
