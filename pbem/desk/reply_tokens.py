@@ -193,7 +193,7 @@ class ReplyTokens:
             return MailboxProof(_UNSEEN if given else _FOREIGN if found else _NO_REPLY)
         # The one in To before others: for orders without a form, no other counts.
         to = sha256_hex(mailbox_evidence.token_in_to(letter).encode())
-        token = min(own, key=lambda one: (one.used and one.letter != text, one.hash != to, one.used is not None))
+        token = min(own, key=lambda one: (bool(one.used) and one.letter != text, one.hash != to, bool(one.used)))
         if token.used is not None and token.letter != text:
             return MailboxProof(
                 _USED.given(day=f"{from_db(token.used):%Y-%m-%d}", time=f"{from_db(token.used):%H:%M}")
