@@ -79,6 +79,6 @@ def _quoted(match: Match, seat: int, text: str) -> SubmitOrders | None:
     whole = takewhile(lambda line: line is not None, lines[heads[0] :])
     form = parse("\n".join(line[1] for line in whole if line)).commands[0]
     request = form.request
-    if not isinstance(request, SubmitOrders) or form.faults or request.untouched:
+    if not isinstance(request, SubmitOrders) or form.faults or not request.text:
         return None
     return request if form.form == here(match, seat, form.form.rev, request) else None

@@ -68,6 +68,10 @@ class Table:
         orders = self.referee.match().orders.get(2)
         return (orders.rev, orders.text) if orders and orders.standing else None
 
+    @property
+    def orders(self) -> str | None:
+        return self.stands[1] if self.stands else None
+
     def proof(self) -> bytes:
         """The bundle after Bob has resigned; it holds, and the second verifier agrees."""
         self.reply("resign m1 match")
@@ -127,8 +131,7 @@ def test_the_same_in_german(table: Table) -> None:
     table.reply("gx5")
     assert "mit `yes`, über dem zitierten Text" in table.bob.text
     table.reply("Ja!")
-    assert table.stands is not None
-    assert table.stands[1] == "Gx5"
+    assert table.orders == "Gx5"
 
 
 def test_the_very_same_letter_again_changes_nothing(table: Table) -> None:
@@ -142,8 +145,7 @@ def test_a_used_address_reads_back_what_would_change(table: Table) -> None:
     assert sentences.NOTHING_HAS_CHANGED_YET in table.reply("Gx4", table.begins)
     assert table.stands == (1, "Gx3")
     table.reply("yes")
-    assert table.stands is not None
-    assert table.stands[1] == "Gx4"
+    assert table.orders == "Gx4"
     table.proof()
 
 
@@ -153,8 +155,7 @@ def test_an_older_address_that_was_never_used_is_older_all_the_same(table: Table
     table.reply("status m1")
     table.reply("Gx3")
     assert sentences.NOTHING_HAS_CHANGED_YET in table.reply("Gx4", older)
-    assert table.stands is not None
-    assert table.stands[1] == "Gx3"
+    assert table.orders == "Gx3"
 
 
 def test_an_address_of_a_past_turn_orders_nothing(table: Table) -> None:
@@ -165,8 +166,7 @@ def test_an_address_of_a_past_turn_orders_nothing(table: Table) -> None:
         assert sentences.YOU_ANSWERED_AN_OLDER_LETTER_TURN.format(2) in table.reply("Gx4", letter)
     assert table.stands is None
     table.reply("yes")
-    assert table.stands is not None
-    assert table.stands[1] == "Gx4"
+    assert table.orders == "Gx4"
     table.proof()
 
 
@@ -219,9 +219,6 @@ def test_a_form_of_which_a_program_broke_a_line_is_not_whole(table: Table) -> No
     table.reply("gx3 gy3", table.begins)
     table.reply("yes", shown=body(table.bob.last).replace("Gx3 Gy3", "Gx3\0Gy3"))
     assert table.stands is None
-    table.reply("yes")
-    assert table.stands is not None
-    assert table.stands[1] == "Gx3 Gy3"
 
 
 @pytest.mark.parametrize("where", ["Cc", "References", "quote", "envelope"])
@@ -243,8 +240,7 @@ def test_to_must_be_signed_and_name_one_such_address(table: Table) -> None:
     assert table.stands is None
     form = form_in(table.bob.text, "orders")
     table.reply(form, over=OTHERS)
-    assert table.stands is not None
-    assert table.stands[1] == "Gx3"
+    assert table.orders == "Gx3"
     table.proof()
 
 

@@ -1304,7 +1304,7 @@ def in_one_letter(match: Match, letter: Letter, paper: Mapping[str, str], comman
     if what == "quoted":
         form = read_commands(block_said)[0]
         right = all(form.said.get(key) == value for key, value in said.items() if key != "rev")
-        if form.fault or untouched(form) or not right or "rev" not in form.said:
+        if form.fault or not form.block or not right or "rev" not in form.said:
             return commands
         block_said, final = form.block, "*final" in form.said
     if final:
