@@ -63,14 +63,9 @@ class Table:
     def begins(self) -> EmailMessage:
         return self.bob.find("begins")
 
-    @property
-    def stands(self) -> tuple[int, str] | None:
-        orders = self.referee.match().orders.get(2)
-        return (orders.rev, orders.text) if orders and orders.standing else None
-
-    @property
     def orders(self) -> str | None:
-        return self.stands[1] if self.stands else None
+        orders = self.referee.match().orders.get(2)
+        return orders.text if orders and orders.standing else None
 
     def proof(self) -> bytes:
         """The bundle after Bob has resigned; it holds, and the second verifier agrees."""
@@ -109,18 +104,18 @@ def table(tmp_path: Path) -> Iterator[Table]:
 def test_orders_alone_are_changed_and_withdrawn_alone(table: Table) -> None:
     """Each in one letter, and the answer reads back what they change."""
     assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in table.reply("Gx3 Gy3", table.begins)
-    assert table.stands == (1, "Gx3 Gy3")
+    assert table.orders() == "Gx3 Gy3"
     told = table.reply("Gx3 Gy4")
     assert "They replace revision 1: Gx3 Gy3" in told
-    assert table.stands == (3, "Gx3 Gy4")
+    assert table.orders() == "Gx3 Gy4"
     assert "Withdrawn: Gx3 Gy4" in table.reply("Clear")
-    assert table.stands is None
+    assert table.orders() is None
     table.reply("Gx5")
-    assert table.stands == (5, "Gx5")
+    assert table.orders() == "Gx5"
     table.referee.turn((table.ann, ""))
     assert table.referee.match().turn == 2
     table.reply("Gz1", table.bob.find("game 1, turn 1"))
-    assert table.stands == (1, "Gz1")
+    assert table.orders() == "Gz1"
     table.proof()
 
 
@@ -131,21 +126,21 @@ def test_the_same_in_german(table: Table) -> None:
     table.reply("gx5")
     assert "mit `yes`, über dem zitierten Text" in table.bob.text
     table.reply("Ja!")
-    assert table.orders == "Gx5"
+    assert table.orders() == "Gx5"
 
 
 def test_the_very_same_letter_again_changes_nothing(table: Table) -> None:
     told = table.reply("Gx3", table.begins, times=2)
     assert sentences.IS_NOT_OBEYED_TWICE in told
-    assert table.stands == (1, "Gx3")
+    assert table.orders() == "Gx3"
 
 
 def test_a_used_address_reads_back_what_would_change(table: Table) -> None:
     table.reply("Gx3", table.begins)
     assert sentences.NOTHING_HAS_CHANGED_YET in table.reply("Gx4", table.begins)
-    assert table.stands == (1, "Gx3")
+    assert table.orders() == "Gx3"
     table.reply("yes")
-    assert table.orders == "Gx4"
+    assert table.orders() == "Gx4"
     table.proof()
 
 
@@ -155,7 +150,7 @@ def test_an_older_address_that_was_never_used_is_older_all_the_same(table: Table
     table.reply("status m1")
     table.reply("Gx3")
     assert sentences.NOTHING_HAS_CHANGED_YET in table.reply("Gx4", older)
-    assert table.orders == "Gx3"
+    assert table.orders() == "Gx3"
 
 
 def test_an_address_of_a_past_turn_orders_nothing(table: Table) -> None:
@@ -164,9 +159,9 @@ def test_an_address_of_a_past_turn_orders_nothing(table: Table) -> None:
     table.referee.turn((table.ann, ""))
     for letter in (table.begins, older):
         assert sentences.YOU_ANSWERED_AN_OLDER_LETTER_TURN.format(2) in table.reply("Gx4", letter)
-    assert table.stands is None
+    assert table.orders() is None
     table.reply("yes")
-    assert table.orders == "Gx4"
+    assert table.orders() == "Gx4"
     table.proof()
 
 
@@ -175,13 +170,13 @@ def test_an_address_of_a_past_turn_orders_nothing(table: Table) -> None:
 )
 def test_what_is_in_doubt_does_not_count_yet(table: Table, words: str) -> None:
     table.reply(words, table.begins)
-    assert table.stands is None
+    assert table.orders() is None
 
 
 @pytest.mark.parametrize("words", ["Gx3\n\nGood luck, Ann!", "Gx3\n\n-- \nBob", "Gx3\n\nBob Miller\nAm Markt 5"])
 def test_other_words_do_no_harm(table: Table, words: str) -> None:
     table.reply(words, table.begins)
-    assert table.stands == (1, "Gx3")
+    assert table.orders() == "Gx3"
 
 
 @pytest.mark.parametrize(
@@ -190,7 +185,7 @@ def test_other_words_do_no_harm(table: Table, words: str) -> None:
 def test_yes_is_nothing_but_yes(table: Table, words: str) -> None:
     table.reply("gx3", table.begins)
     table.reply(words)
-    assert (table.stands is not None) is (words == "yes please?!")
+    assert (table.orders() is not None) is (words == "yes please?!")
 
 
 @pytest.mark.parametrize(
@@ -211,14 +206,14 @@ def test_yes_is_nothing_but_yes(table: Table, words: str) -> None:
 def test_yes_is_to_the_whole_form_of_the_letter_that_it_answers(table: Table, change: Callable[[str], str]) -> None:
     table.reply("gx3", table.begins)
     table.reply("yes", shown=change(body(table.bob.last)))
-    assert table.stands is None
+    assert table.orders() is None
 
 
 def test_a_form_of_which_a_program_broke_a_line_is_not_whole(table: Table) -> None:
     """Some break the lines of a quote, and leave the rest of each without a mark."""
     table.reply("gx3 gy3", table.begins)
     table.reply("yes", shown=body(table.bob.last).replace("Gx3 Gy3", "Gx3\0Gy3"))
-    assert table.stands is None
+    assert table.orders() is None
 
 
 @pytest.mark.parametrize("where", ["Cc", "References", "quote", "envelope"])
@@ -227,7 +222,7 @@ def test_an_address_elsewhere_than_in_to_opens_nothing(table: Table, where: str)
     headers = {"Cc": f"Cc: {told}\n", "References": f"References: <{told}>\n"}.get(where, "")
     text = f"Gx3\n\nOn Sunday <{told}> wrote:\n" if where == "quote" else "Gx3"
     table.reply(text, table.begins, to="pbem@play.example", headers=headers)
-    assert table.stands is None
+    assert table.orders() is None
 
 
 def test_to_must_be_signed_and_name_one_such_address(table: Table) -> None:
@@ -237,10 +232,10 @@ def test_to_must_be_signed_and_name_one_such_address(table: Table) -> None:
     table.reply("Gx3", table.begins, headers=f"To: {used}\n", over=("to", *OTHERS))
     table.reply("Gx3", table.begins, to=f"{used}, {address(table.bob.last)}")
     table.reply("Gx3", table.begins, to=f'"{used}" <ann@mail.example>')
-    assert table.stands is None
+    assert table.orders() is None
     form = form_in(table.bob.text, "orders")
     table.reply(form, over=OTHERS)
-    assert table.orders == "Gx3"
+    assert table.orders() == "Gx3"
     table.proof()
 
 
@@ -248,13 +243,13 @@ def test_to_must_be_signed_and_name_one_such_address(table: Table) -> None:
 def test_an_address_in_other_dress_is_the_same(table: Table, dress: str) -> None:
     token = address(table.begins).partition(".")[2].partition("@")[0]
     table.reply("Gx3", table.begins, to=dress.format(token.upper() if "PBEM" in dress else token))
-    assert table.stands == (1, "Gx3")
+    assert table.orders() == "Gx3"
     table.proof()
 
 
 def test_others_may_be_written_to_as_well(table: Table) -> None:
     table.reply("Gx3", table.begins, to=f"ann@mail.example, {address(table.begins)}")
-    assert table.stands == (1, "Gx3")
+    assert table.orders() == "Gx3"
     table.proof()
 
 
@@ -264,7 +259,7 @@ def test_nobody_else_may_use_it(table: Table) -> None:
         b"To: pbem@play.example", f"To: {address(table.begins)}".encode()
     )
     table.referee.deliver(HOME.craft(raw, headers=("to", *OTHERS)), table.ann.address, address(table.begins))
-    assert table.stands is None
+    assert table.orders() is None
 
 
 def test_an_address_that_the_reveal_showed_proves_nothing_any_more(table: Table) -> None:
