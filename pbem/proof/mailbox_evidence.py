@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pbem.match.documents import Evidence
     from pbem.match.state import Match
 
-_TOKEN = re.compile(r"\.([a-z2-7]{20})@")
+TOKEN = re.compile(r"\.([a-z2-7]{20})@")
 
 _SEARCHED = 20_000
 """The number of characters of a text that are searched for a quoted address."""
@@ -34,13 +34,13 @@ def shown_tokens(letter: Letter) -> set[str]:
     """SHA-256 of each reply token that a letter shows: in its addresses, in a quote, or in the letter it answers."""
     answers = (message_id.lower() for message_id in (*letter.in_reply_to, *letter.references))
     seen = " ".join([*letter.recipients, *answers, (letter.text or "")[:_SEARCHED].lower()])
-    return {sha256_hex(token.encode()) for token in _TOKEN.findall(seen)}
+    return {sha256_hex(token.encode()) for token in TOKEN.findall(seen)}
 
 
 def token_in_to(letter: Letter) -> str:
     """The token of the one reply address in To; empty if there are several, or none."""
     to = " ".join(address for value in letter.values("to") for address in mailboxes(value.lower()))
-    found = {*_TOKEN.findall(to)}
+    found = {*TOKEN.findall(to)}
     return found.pop() if len(found) == 1 else ""
 
 

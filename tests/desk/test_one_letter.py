@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
 from judges import sentences
+from judges.honest import accused
 from signing.domains import Domain, rsa_key
 from verifier import second_verifier
 
+from pbem.desk import bulletin
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 
@@ -74,6 +76,7 @@ class Table:
         found = [f"{check.what}: {check.found}" for check in verify(content, Letters) if not check.holds]
         assert not found
         second_verifier.verify(content)
+        assert accused(self.referee) == []
         return content
 
 
@@ -272,3 +275,19 @@ def test_an_address_that_the_reveal_showed_proves_nothing_any_more(table: Table)
     told = table.reply("set timezone Asia/Tokyo", never, to="pbem@play.example", headers=f"Cc: {address(never)}\n")
     assert "Refused" in told
     assert table.referee.desk.players.setting("bob", "timezone", "as it was") == "as it was"
+
+
+def test_a_server_that_uses_an_address_elsewhere_is_convicted_by_the_letter_that_brought_it(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It tells Bob that the address is for turn 1, and plays what comes in turn 2."""
+    table.reply("Gx3", table.begins)
+    of_reply = bulletin.of_reply
+    monkeypatch.setattr(bulletin, "of_reply", lambda address, number, _place: of_reply(address, number, (1, 1, 1)))
+    table.referee.turn((table.ann, ""))
+    table.reply("Gx4", table.bob.find("game 1, turn 1"))
+    table.referee.turn((table.ann, ""))
+    table.reply("resign m1 match")
+    said = accused(table.referee)
+    assert said
+    assert all("reply address" in one and "it was for game 1 turn 1" in one for one in said), said
