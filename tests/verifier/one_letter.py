@@ -94,6 +94,8 @@ def given(place: Place, text: str) -> tuple[str, str, bool]:
     """What the text gives, which has no command: `clear`, or `quoted` with a form, or `orders`, and whether final."""
     lines = text.split("\n")
     mine = lines[: next((at for at, line in enumerate(lines) if line.rstrip() == "--"), None)]
+    if " ".join(line for line in mine if not line.lstrip().startswith(">")).lower().split()[:1] == ["stop"]:
+        return "", "", False
     short = "\n".join(first_paragraph(mine))
     if short.strip(" .!").lower() == "clear":
         return "clear", "", False
