@@ -128,7 +128,7 @@ def _prove(
 
 def _is_revealed(desk: Desk, token: Token) -> bool:
     """True if a token was for a turn of a game whose end showed everybody from what it was made."""
-    if token.place is None or not token.turn:
+    if token.place is None or not token.turn or not desk.config.delimiter:
         return False
     match, _ = desk.archive.known(token.place[0])
     return match.phase != "playing" or match.game != token.game

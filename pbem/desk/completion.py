@@ -130,7 +130,7 @@ def understood(desk: Desk, caller: Caller, short: str) -> tuple[AnyCommand, Repl
         found, wrong = _complete(match, seat, NAMED.sub("", first)), nearly(match, seat, first)
     if found is not None:
         told = [*older, *(escaped(slip) for slip in found.slips)]
-        yes = desk.mailboxes.stand_for_place(match)
+        yes = desk.mailboxes.stand_for_place(match) and caller.understood.reading.meant is None
         facts: dict[str, object] = {"faults": told, "form": found.form, "level": "mailbox", "yes": yes}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:

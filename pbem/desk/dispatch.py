@@ -350,7 +350,8 @@ def _refused(desk: Desk, caller: Caller, command: AnyCommand, refused: Refused) 
     level = "key" if caller.verdict.kind == "valid" else "mailbox"
     kept = at is not None and stands(at, command)
     facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": kept}
-    facts["yes"] = at is not None and command.name == "orders" and desk.mailboxes.stand_for_place(at.match)
+    is_orders = isinstance(command.request, SubmitOrders)
+    facts["yes"] = at is not None and is_orders and desk.mailboxes.stand_for_place(at.match)
     return Reply("refused", facts, at=at, outcome="refused")
 
 
