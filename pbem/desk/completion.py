@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _WIDTH = 72
 """The width, in columns, of a text that is to be signed."""
 
-_MOST = 4000
+MOST = 4000
 """The most characters of a text that is completed: it is judged while the store is locked."""
 
 _PLACE = frozenset({"server", "player", "prev", "rev", "game", "turn"})
@@ -65,7 +65,7 @@ def completed(
     if command.name != _due(match, seat) or not here_and_now:
         return faults, None
     text = command.unclosed if command.block is None else command.block
-    judged = faults_of(match, seat, text) if len(text) <= _MOST else ()
+    judged = faults_of(match, seat, text) if len(text) <= MOST else ()
     others = [fault for fault in faults if fault not in judged]
     found = _complete(match, seat, text, final=getattr(request, "final", False), rev=form.rev)
     if found is None or not all(fault in command.faults or _is_of_place(fault) for fault in others):
@@ -84,7 +84,7 @@ def stands(seated: SeatContext, command: AnyCommand) -> bool:
 
 def proposing(command: AnyCommand, server: str, player: str) -> str | None:
     """The form of a proposal that lacks only its `end`, with its place."""
-    if command.name != "new" or command.block is not None or len(command.unclosed) > _MOST:
+    if command.name != "new" or command.block is not None or len(command.unclosed) > MOST:
         return None
     place = {"server": server, "player": player, **command.fields}
     lines = [*(f"{name} {value}" for name, value in place.items()), *command.unclosed.splitlines(), "end"]
@@ -98,7 +98,7 @@ def _complete(
     match: Match, seat: int, text: str, *, final: bool = False, rev: int | None = None
 ) -> _Completed | None:
     """The form of what is due, with this text; None if nothing is due, or nothing legal is one slip away."""
-    if not text.strip() or len(text) > _MOST or _due(match, seat) is None:
+    if not text.strip() or len(text) > MOST or _due(match, seat) is None:
         return None
     for meant, at_once in _readings(match, text, final=final):
         if not faults_of(match, seat, meant):
@@ -169,7 +169,7 @@ def _consented(at: SeatContext) -> Reply | None:
 
 def nearly(match: Match, seat: int, text: str) -> tuple[Fault, ...] | None:
     """The faults of a text that is at least half right for what is due; other words are just prose."""
-    if _due(match, seat) is None or len(text) > _MOST:
+    if _due(match, seat) is None or len(text) > MOST:
         return None
     meant = match.rules.meant(FINAL.sub("", NAMED.sub("", text)))
     faults = faults_of(match, seat, meant)

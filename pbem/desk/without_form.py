@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.answer_letter import own_lines
-from pbem.desk.completion import faults_of, nearly
+from pbem.desk.completion import MOST, faults_of, nearly
 from pbem.desk.reply_tokens import demand_dns
 from pbem.desk.seats import find_seat
 from pbem.match.changed import replace
@@ -59,6 +59,8 @@ def _is_in_doubt(match: Match, seat: int, short: str, command: AnyCommand, other
     request = command.request
     if one_letter.consents(short):
         return bool(others)
+    if len(short) + sum(map(len, others)) > MOST:
+        return True
     if isinstance(request, SubmitOrders) and faults_of(match, seat, request.text):
         return True
     return any(nearly(match, seat, words) is not None for line in others for words in (line, *line.split()))

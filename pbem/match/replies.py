@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pbem.match.changed import replace
 from pbem.match.documents import Replies
-from pbem.match.step import Document
+from pbem.match.step import HIGHEST, Document
 from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def file_replies(step: Step) -> dict[str, str]:
 
 def token(match: Match, seat: int, rev: int) -> str:
     """The token in the address for a seat's letter of this revision; empty if the turn has no such addresses."""
-    if match.phase != "playing" or not match.replies or rev >= 10**9:
+    if match.phase != "playing" or not match.replies or rev > HIGHEST:
         return ""
     said = f"pbem reply address 1\nprev {match.prev}\nseat {seat}\nrev {rev}\nsalt {match.replies}\n"
     return base64.b32encode(hashlib.sha256(said.encode()).digest())[:20].decode().lower()

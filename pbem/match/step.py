@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from pbem.requests import AnyForm
 
 
+HIGHEST = 999_999_999
+"""The highest revision that a paper can name."""
+
+
 class Environment(msgspec.Struct, frozen=True):
     """The environment of a step: the time, random bytes from the operating system, and the server's identity."""
 
@@ -204,6 +208,8 @@ def misplaced(
             faults.append(Fault(key, f"{key} {given}", _wrong(key, given, value)))
     if form.rev is None:
         faults.append(Fault("rev", None, Phrase("the line with the revision, such as `rev 1`, is missing")))
+    elif form.rev > HIGHEST:
+        faults.append(Fault("rev", None, Phrase("there is no higher revision than {rev}", rev=HIGHEST)))
     elif before and (form.rev < before.rev or (form.rev == before.rev and not again)):
         faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before.rev)))
     return faults

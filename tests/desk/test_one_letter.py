@@ -168,8 +168,11 @@ def test_an_address_of_a_past_turn_orders_nothing(table: Table) -> None:
     table.proof()
 
 
+LONG = "Gx3\n\n" + "Many words. " * 500
+
+
 @pytest.mark.parametrize(
-    "words", ["Gx3\n\nNo wait, Gx4", "Gx3\nGx4 too", "Gx3 Gy9", "gx3", "Gx3.", "final", "resign"]
+    "words", ["Gx3\n\nNo wait, Gx4", "Gx3\nGx4 too", "Gx3 Gy9", "gx3", "Gx3.", "final", "resign", LONG, "Gx3 " * 2000]
 )
 def test_what_is_in_doubt_does_not_count_yet(table: Table, words: str) -> None:
     table.reply(words, table.begins)
@@ -263,6 +266,16 @@ def test_nobody_else_may_use_it(table: Table) -> None:
     )
     table.referee.deliver(HOME.craft(raw, headers=("to", *OTHERS)), table.ann.address, address(table.begins))
     assert table.orders() is None
+
+
+def test_after_the_highest_revision_there_is_none(table: Table) -> None:
+    """Papers have nine digits for it: what is withdrawn or replaced then was a fault of the server."""
+    table.reply(table.bob.filled("orders", "Gx3").replace("\nrev 1\n", "\nrev 999999999\n"), table.begins)
+    for words in ("clear m1", "orders m1 turn 1\nGx4\nend"):
+        assert "there is no higher revision than 999999999" in table.reply(words), words
+    table.reply("Gx4")
+    assert table.orders() == "Gx3"
+    table.proof()
 
 
 def test_an_address_that_the_reveal_showed_proves_nothing_any_more(table: Table) -> None:
