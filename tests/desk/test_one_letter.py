@@ -282,7 +282,7 @@ def test_an_address_that_the_reveal_showed_proves_nothing_any_more(table: Table)
     """Who has the bundle can make all addresses of its turns, and add one to a letter that Bob once signed."""
     table.reply("status m1", table.begins)
     never = table.bob.last
-    table.reply("Gx3")
+    table.reply("Gx3", table.begins)
     table.referee.turn((table.ann, ""))
     table.proof()
     told = table.reply("set timezone Asia/Tokyo", never, to="pbem@play.example", headers=f"Cc: {address(never)}\n")

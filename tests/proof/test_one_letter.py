@@ -14,6 +14,7 @@ from verifier import second_verifier
 from verifier.one_letter import Place, given
 
 from pbem.mail.commands import parse
+from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle, one_letter
 
 if TYPE_CHECKING:
@@ -143,6 +144,19 @@ def test_an_address_counts_where_a_signed_to_sends_the_letter(found: Bundle) -> 
     assert "holds no" in turn_1(signed(found, over=("date",)))
     assert "holds no" in turn_1(signed(found, (f"To: {to}", f"To: {to}\r\nTo: {to}")))
     assert turn_1(signed(found, (f"To: {to}", f"To: {to}\r\nTo: {to}"), over=("to", "to"))) == ""
+
+
+def test_an_address_that_its_turn_did_not_commit_to_counts_for_nothing(found: Bundle) -> None:
+    """Whatever the evidence says of it; and one that it committed to, for the place alone that the evidence names."""
+    to, path = address(found), "evidence/game-1-turn-1-seat-2.txt"
+    token = to.partition(".")[2].partition("@")[0]
+    other = token[::-1]
+    invented = signed(found, (f"To: {to}", f"To: {to.replace(token, other)}"))
+    paper = invented.papers[path].replace(sha256_hex(token.encode()).encode(), sha256_hex(other.encode()).encode())
+    assert paper != invented.papers[path]
+    assert "holds no `orders` for this place" in turn_1(rewritten(invented, path, paper))
+    paper = found.papers[path].replace(b"game 1 turn 1", b"game 1 turn 0")
+    assert "holds no `orders` for this place" in turn_1(rewritten(found, path, paper))
 
 
 @pytest.mark.parametrize("words", ["yes", "Gx2\r\nclear m1", "stop\r\nGx2", "final", "-- \r\nGx2", "> Gx2"])
