@@ -37,7 +37,6 @@ POLITE = re.compile(
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
-_QUOTED = re.compile(r" *> *((?!>).*)")
 
 
 def given(match: Match, seat: int, rev: int, used: str, short: str, text: str) -> AnyCommand | None:
@@ -70,15 +69,21 @@ def consents(text: str) -> bool:
 
 def _quoted(match: Match, seat: int, text: str) -> SubmitOrders | None:
     """The orders in the one form for this place in the letter that is quoted; never those of a quote within it."""
-    lines = [_QUOTED.fullmatch(line) for line in clean(text).split("\n")]
+    lines = [_unmarked(line) for line in clean(text).split("\n")]
     head = f"orders {match.id} turn {match.turn}"
-    heads = [at for at, line in enumerate(lines) if line and line[1].strip().lower() == head]
+    heads = [at for at, line in enumerate(lines) if line is not None and line.strip().lower() == head]
     if len(heads) != 1:
         return None
     # A program that breaks the lines of a quote leaves some without a mark: what follows is not all that was there.
     whole = takewhile(lambda line: line is not None, lines[heads[0] :])
-    form = parse("\n".join(line[1] for line in whole if line)).commands[0]
+    form = parse("\n".join(line for line in whole if line is not None)).commands[0]
     request = form.request
     if not isinstance(request, SubmitOrders) or form.faults or not request.text:
         return None
     return request if form.form == here(match, seat, form.form.rev, request) else None
+
+
+def _unmarked(line: str) -> str | None:
+    """A line of a letter that is quoted, without its mark; None if it is of a quote within it, or of none."""
+    first, rest = line.lstrip(" ")[:1], line.lstrip(" ")[1:].lstrip(" ")
+    return rest if first == ">" and not rest.startswith(">") else None
