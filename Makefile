@@ -47,7 +47,7 @@ WEEK ?=
 STORY ?=
 
 simulate: venv
-	PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEEDS) --from $(FROM) $(if $(WEEK),--week '$(WEEK)') $(if $(STORY),--story)
+	$(BIN)/python -m simulation --seeds $(SEEDS) --from $(FROM) $(if $(WEEK),--week '$(WEEK)') $(if $(STORY),--story)
 
 # The store and the desk on PostgreSQL: Debian's, installed if there is none, in a temporary folder; gone afterwards.
 # MARKS=long: five hundred faults that befall three servers and their database, and two hundred matches over three servers.
@@ -55,7 +55,7 @@ MARKS ?= not long and not browser
 
 test-postgresql: venv
 	.ci/postgresql $(BIN)/pytest -n 2 --dist loadfile -m "$(MARKS)" tests/store tests/desk \
-		tests/server/test_many_machines.py tests/server/test_many_machines_die.py tests/server/test_many_matches.py \
+		tests/server/test_many_machines.py tests/server/test_many_machines_die.py \
 		tests/cli/test_many_machines.py
 
 # As a newcomer has it: demo, test and demo in a clone of HEAD with nothing beside it. PYTHON=python3.13; CLONE_USER=nobody, if you are root.

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+IN_DOCS = sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "simulation/README.md", *IN_DOCS]
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_links_and_named_tests(name: str) -> None:
     text = (ROOT / name).read_text()
     links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
-    tests = re.findall(r"\btests/[\w/.]*\w/?", text)
+    tests = re.findall(r"(?<!\.\./)\b(?:tests|simulation)/[\w/.]*\w/?", text)
     missing = [link for link in links if not (ROOT / name).parent.joinpath(link).exists()]
     missing += [test for test in tests if not (ROOT / test).exists() and "<" not in test]
     assert not missing
@@ -56,7 +57,8 @@ def test_the_specification_lists_the_version_of_each_format() -> None:
 def test_the_source_package_holds_the_site() -> None:
     package = {file.distribution_path for file in SdistBuilder(str(ROOT)).recurse_included_files()}
     assert not PAGES - package
-    assert not {"Makefile", "docs/conf.py", "docs/index.md", "docs/site/index.html"} - package
+    needed = {"Makefile", "docs/conf.py", "docs/index.md", "docs/site/index.html"}
+    assert not {*needed, "simulation/README.md", "verifier/__main__.py"} - package
 
 
 def defined(body: list[ast.stmt], within: str = "") -> Iterator[str]:
@@ -102,7 +104,8 @@ def rows(text: str) -> list[list[str]]:
 
 def test_each_threat_names_what_covers_it_and_what_shows_it() -> None:
     """A command that a reader can run, a file or a class of tests, or one test: and it is there."""
-    tests = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    folders = ROOT / "tests", ROOT / "simulation"
+    tests = "\n".join(path.read_text() for folder in folders for path in folder.rglob("test_*.py"))
     found = rows((ROOT / "docs" / "threats.md").read_text())
     assert len(found) > 40
     for row in found:

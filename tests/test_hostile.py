@@ -11,7 +11,6 @@ import base64
 import contextlib
 import email
 import os
-import queue
 import smtplib
 import socket
 import threading
@@ -27,10 +26,9 @@ import pytest
 from attackers.hostile_letters import letters as hostile_letters
 from attackers.hostile_letters import plain
 from data.material import KEYS
-from in_a_box.referee import body
-from judges import sentences
+from machines.crashes import Player, Table
 from machines.house import deliver
-from machines.lives import MAILBOX, SERVER, Figures, Player, Server, Smarthost, Table, children
+from machines.lives import MAILBOX, SERVER, Server, Smarthost, children
 
 from pbem.config.limits import Limits
 from pbem.desk.reading import Question, find
@@ -112,12 +110,11 @@ def test_all_odd_mail_by_smtp_and_lmtp(server: Server, odd_and_signed_mail: list
 
 
 def registered(server: Server, smarthost: Smarthost) -> Player:
-    player = Player("ann", Random("ann"))
-    player.register()
-    for _ in range(2):
+    player = Player(server.folder, "ann")
+    player.begin()
+    while not player.registered:
         assert server.send(player.outgoing.pop(), player.address).startswith("250")
-        player.receive(smarthost.arrivals.get(timeout=120)[1])
-    assert any(sentences.YOU_ARE_REGISTERED_AS_X.format("ann") in body(letter) for letter in player.letters.values())
+        player.read([smarthost.arrivals.get(timeout=120)[1]])
     return player
 
 
@@ -410,10 +407,10 @@ class Beside(Table):
     """Two players at play while somebody else writes, and how long each of their letters took meanwhile."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder, "beside", lambda _: None, Figures(), GAMES_BESIDE)
+        super().__init__(folder / "beside", terms=f"fleet: cost:9\nkind: scored\ngames: {GAMES_BESIDE}\nsettle: 1s")
         self.smarthost._random = None  # takes all letters at once
         self.accepted: list[float] = []
-        self.answered: list[float] = []
+        self.brought: list[float] = []
         self.to_others: list[int] = []
         """The octets of each letter that went out and was no player's own business."""
         self.peaks: dict[int, int] = {}
@@ -430,29 +427,27 @@ class Beside(Table):
 
     def play_beside(self, attack: Callable[[Server, Counter[int]], None]) -> None:
         """Begin a match, and play on while letters of an attack come in, until none of these waits."""
-        ann, bob = self.players.values()
         with self.smarthost.open():
-            self.server = Server(self.folder, self.smarthost.port, ROOMY)
-            self.server.start(worker=True)
+            server = Server(self.folder, self.smarthost.port, ROOMY)
+            server.start(worker=True)
+            self.servers = [server]
             try:
-                bob.register()
-                self._until(lambda: any("You are registered" in body(letter) for letter in bob.letters.values()))
-                ann.register()
-                self._until(lambda: self._orders >= 4)
+                self.begin()
+                self.until(lambda: self._orders >= 4)
                 self.accepted.clear()
-                self.answered.clear()
+                self.brought.clear()
                 self._under_way.clear()
                 began = time.monotonic()
-                attacker = threading.Thread(target=attack, args=(self.server, self.replies))
+                attacker = threading.Thread(target=attack, args=(server, self.replies))
                 attacker.start()
-                with self.server.store() as (database, _, _):
-                    self._until(lambda: not self._waiting(database) and not attacker.is_alive())
+                with server.store() as (database, _, _):
+                    self.until(lambda: not self._waiting(database) and not attacker.is_alive())
                 self.seconds = time.monotonic() - began
                 self._over = True
-                self._until(lambda: not self._under_way)
-                self.server.stop()
+                self.until(lambda: not self._under_way)
+                server.stop()
             finally:
-                self.server.kill()
+                server.kill()
 
     def _waiting(self, database: Database) -> int:
         """How many letters of others wait; their answers may still be under way."""
@@ -461,32 +456,30 @@ class Beside(Table):
         self.most_waiting = max(self.most_waiting, count)
         return count
 
-    def _post(self) -> None:
+    def post(self) -> None:
         for player in self.players.values():
             while player.outgoing and not self._over:
                 raw = player.outgoing.pop(0)
                 began = time.monotonic()
-                assert self.server.send(raw, player.address).startswith("250")
+                assert self.servers[0].send(raw, player.address).startswith("250")
                 self.accepted.append(time.monotonic() - began)
                 self._under_way[str(email.message_from_bytes(raw)["Message-ID"])] = began
                 self._orders += b"\norders m" in raw
 
-    def _collect(self) -> bool:
-        for process in family(self.server.pid):
+    def collect(self) -> bool:
+        for process in family(self.servers[0].pid):
             with contextlib.suppress(FileNotFoundError, IndexError):  # a reader may have ended
                 self.peaks[process] = peak(process)
-        try:
-            recipient, raw = self.smarthost.arrivals.get(timeout=0.01)
-        except queue.Empty:
-            return False
+        return super().collect()
+
+    def take(self, recipient: str, raw: bytes) -> None:
         answered = str(email.message_from_bytes(raw)["In-Reply-To"])
         if recipient not in self.players or answered.startswith("<heavy."):
             self.to_others.append(len(raw))
-            return False
+            return
         if began := self._under_way.pop(answered, None):
-            self.answered.append(time.monotonic() - began)
-        self.players[recipient].receive(raw)
-        return True
+            self.brought.append(time.monotonic() - began)
+        super().take(recipient, raw)
 
 
 def family(process: int) -> list[int]:
@@ -526,15 +519,15 @@ def test_two_play_on_beside_a_thousand_heavy_letters(tmp_path: Path, capsys: pyt
         print(f"\nheavy letters, by reply: {dict(table.replies)}, in {table.seconds:.0f} s", end="; ")
         print(f"waiting at once: {table.most_waiting}")
         print(f"{len(table.accepted)} letters of players: taken: {shares(table.accepted)}")
-        print(f"answered: {shares(table.answered)}")
+        print(f"answered: {shares(table.brought)}")
         print(f"memory of each process, MiB: {[octets >> 20 for octets in table.peaks.values()]}")
         print(f"to others: {len(table.to_others)} letters of {sum(table.to_others)} octets")
     assert table.replies.keys() == {250, 552}, "some are too large"
     assert table.replies.total() == HEAVY
     assert max(table.accepted) < ACCEPTED
     # The desk gives way to others (nice): where these take all of the processor, a letter in a hundred may be later.
-    assert len(table.answered) >= 50
-    assert sorted(table.answered)[len(table.answered) * 99 // 100] < ANSWERED
-    assert max(table.answered) < 4 * ANSWERED
+    assert len(table.brought) >= 50
+    assert sorted(table.brought)[len(table.brought) * 99 // 100] < ANSWERED
+    assert max(table.brought) < 4 * ANSWERED
     assert max(table.peaks.values()) < MOST_MEMORY
     assert sum(table.to_others) < MOST_TO_OTHERS

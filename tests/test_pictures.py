@@ -28,11 +28,15 @@ def test_a_fingerprint_covers_what_a_template_includes() -> None:
 
 def test_pictures_are_small_together_and_none_is_left_over() -> None:
     made = {path.name: path.stat().st_size for path in pictures.PICTURES.iterdir()}
-    assert set(made) == {*pictures.TEMPLATES, pictures.SHOWN.name}
+    assert set(made) == {*pictures.TEMPLATES, pictures.BADGES.name, pictures.SHOWN.name}
     assert sum(made.values()) < 400_000
 
 
 def test_the_readme_shows_pictures_that_are_made() -> None:
     shown = re.findall(r"docs/pictures/([\w.-]+)\)", README)
-    assert {"letter.png", "terminal.svg", "match.png"} <= set(shown)
-    assert set(shown) <= set(pictures.TEMPLATES)
+    assert {"letter.png", "terminal.svg", "match.png", "badges.svg"} <= set(shown)
+    assert set(shown) <= {*pictures.TEMPLATES, pictures.BADGES.name}
+
+
+def test_the_badges_are_true() -> None:
+    assert pictures.BADGES.read_text("utf-8") == pictures.badges(), NEWER

@@ -89,6 +89,7 @@ def environment(checkout: Path, home: str = "home") -> Mapping[str, str]:
         "PATH": path,
         "HOME": str(checkout.parent / home),
         "XDG_CONFIG_HOME": "",
+        "XDG_DATA_HOME": "",
         "XDG_STATE_HOME": "",
     }
 
@@ -118,7 +119,7 @@ def install(checkout: Path, command: str) -> None:
 def test_no_section_has_a_command_that_is_run_nowhere() -> None:
     assert set(commands()) == {PLAY, SERVE, CHECK, STORY, *CLONED}
     assert {title: commands()[title] for title in CLONED} == CLONED
-    assert [len(commands()[title]) for title in (PLAY, SERVE, CHECK)] == [3, 3, 2]
+    assert [len(commands()[title]) for title in (PLAY, SERVE, CHECK)] == [4, 2, 2]
 
 
 def test_a_clone_runs_what_the_readme_says_of_make() -> None:
@@ -134,8 +135,7 @@ def test_check_a_match(checkout: Path) -> None:
 
 
 def test_run_a_server(checkout: Path) -> None:
-    pipx, init, serve = commands()[SERVE]
-    install(checkout, pipx)
+    init, serve = commands()[SERVE]
     told = run(checkout, init, "mailbox\ngames@mail.example\nann@home.example\n")
     assert "password" in told
     password = checkout / "games" / "password"
@@ -185,8 +185,9 @@ def own(folder: Path, home: str, name: str) -> None:
 
 @pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="needs ssh-keygen, for the players' keys")
 def test_play(checkout: Path) -> None:
-    pipx, register, new = commands()[PLAY]
+    pipx, attempt, register, new = commands()[PLAY]
     install(checkout, pipx)
+    assert "turn 1: your move" in run(checkout, attempt, home="triers-home")
     folder = checkout.parent
     (folder / "server").mkdir()
     own(folder, "home", "anna")

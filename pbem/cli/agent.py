@@ -18,7 +18,7 @@ import click
 from pbem.cli.alone import alone
 from pbem.cli.play.display import is_due, show
 from pbem.cli.play.event_text import clean
-from pbem.cli.play.foundation import MATCH, PlayTable, report_refused, troubles
+from pbem.cli.play.foundation import MATCH, PlayTable, confirm, report_refused, troubles, yes_option
 from pbem.cli.play.sending import read_back
 from pbem.cli.programs import stopping
 from pbem.games import Refused
@@ -48,7 +48,8 @@ _TAKE_BACK = "--take-back"
     help="The folder of the secrets, if not beside the memory of `pbem play`.",
 )
 @click.option("--once", is_flag=True, help="Do what is due now, and exit: for cron, or a mail hook.")
-def agent(account: str, secrets: Path | None, once: bool) -> None:
+@yes_option
+def agent(account: str, secrets: Path | None, once: bool, yes: bool) -> None:
     """Play sealed matches: checks, answers and reveals automatically, and asks only for orders.
 
     It reads and sends letters as `pbem play` does, with the same account. When orders are due, it prints the boards.
@@ -62,12 +63,13 @@ def agent(account: str, secrets: Path | None, once: bool) -> None:
     with troubles(), table.afterwards:
         memory = table.folders.memory(table.account.id)
         with alone(memory, "pbem agent"):
-            _run(table, stop, once=once)
+            _run(table, stop, once=once, yes=yes)
 
 
-def _run(table: PlayTable, stop: threading.Event, *, once: bool) -> None:
+def _run(table: PlayTable, stop: threading.Event, *, once: bool, yes: bool) -> None:
     if not once:
-        click.echo(f"{table.account.id}: sealed matches are played from here. Your six words: {table.agent.words}")
+        words = "" if table.agent.vault.code() else f" Your six words: {table.agent.words}"
+        click.echo(f"{table.account.id}: sealed matches are played from here.{words}")
     asked: dict[str, object] = {}
     typing = not once
     pause = _SOON
@@ -88,7 +90,7 @@ def _run(table: PlayTable, stop: threading.Event, *, once: bool) -> None:
                 _ask(table, standing, asked, once=once)
         if once:
             return
-        typing = _wait(table, stop, pause, typing=typing)
+        typing = _wait(table, stop, pause, typing=typing, yes=yes)
 
 
 def _ask(table: PlayTable, standing: MatchStanding, asked: dict[str, object], *, once: bool) -> None:
@@ -109,7 +111,7 @@ def _ask(table: PlayTable, standing: MatchStanding, asked: dict[str, object], *,
         click.echo(f"\n{match}, turn {table.agent.shown(match).turn}: your orders? {how}")
 
 
-def _wait(table: PlayTable, stop: threading.Event, pause: float, *, typing: bool) -> bool:
+def _wait(table: PlayTable, stop: threading.Event, pause: float, *, typing: bool, yes: bool) -> bool:
     """Wait for a line, or for the next look; whether more lines may come."""
     if not typing:
         stop.wait(pause)
@@ -118,11 +120,11 @@ def _wait(table: PlayTable, stop: threading.Event, pause: float, *, typing: bool
         return True
     line = sys.stdin.readline()
     if line.strip():
-        _typed(table, line)
+        _typed(table, line, yes=yes)
     return bool(line)
 
 
-def _typed(table: PlayTable, line: str) -> None:
+def _typed(table: PlayTable, line: str, *, yes: bool) -> None:
     """Obey a typed line: a match and its orders; a semicolon ends a line of orders."""
     match, _, orders = line.strip().partition(" ")
     match, orders = match.lower(), orders.strip()
@@ -138,10 +140,14 @@ def _typed(table: PlayTable, line: str) -> None:
             table.take_back(match)
             return
         lines = "" if orders == _NOTHING else "\n".join(line.strip() for line in orders.split(";"))
-        text = read_back(table, standing, list(dict.fromkeys([lines, "\n".join(lines.split())])))
+        texts = list(dict.fromkeys([lines, "\n".join(lines.split())]))
+        text = read_back(table, standing, texts, asking=not yes)
+        confirm(table, yes, standing)
         table.agent.order(match, text, table.now())
         table.send()
     except (Contradiction, Impossible) as error:
         click.echo(clean(str(error)), err=True)
     except Refused as refused:
         report_refused(refused)
+    except click.Abort:
+        click.echo("Nothing was signed or sent.", err=True)

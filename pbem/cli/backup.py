@@ -44,13 +44,21 @@ def backup(file: Path, config_file: Path) -> None:
             click.echo(f"  {key}")
 
 
+def _confirm(file: Path) -> None:
+    """Ask whether a sound backup shall replace the store."""
+    made = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    click.echo(f"{file} is sound; the file is of {made:%Y-%m-%d %H:%M} UTC.")
+    click.confirm(
+        "All that happened after this backup is forgotten, and every match is paused. Shall it be restored?",
+        abort=True,
+    )
+
+
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @config_option
-@click.confirmation_option(
-    prompt="All that happened after this backup is forgotten, and every match is paused. Shall it be restored?"
-)
-def restore(file: Path, config_file: Path) -> None:
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def restore(file: Path, config_file: Path, *, yes: bool) -> None:
     """Replace the store with the backup FILE. The server must not be running.
 
     The former store is kept beside the new one. A new generation begins: when the server starts, every match in play
@@ -63,7 +71,10 @@ def restore(file: Path, config_file: Path) -> None:
             raise click.ClickException(f"{config.store} is restored with pg_restore, or as its server was backed up")
         keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
         with Lock(config.store):
-            done = put_back(file, config.store, keys, getpass.getuser(), datetime.now(UTC))
+            now = datetime.now(UTC)
+            done = put_back(
+                file, config.store, keys, getpass.getuser(), now, confirm=lambda: None if yes else _confirm(file)
+            )
     click.echo(f"Restored, generation {done.generation}.")
     if done.aside:
         click.echo(f"The former store is now {done.aside}")

@@ -35,13 +35,18 @@ from pbem.store.sqlite import Lock
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence, Set
 
     from pbem.config.server import Config
 
 
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
 _TROUBLES = (ConfigError, StoreError, KeyFileError, Busy)
+_LEGEND = {
+    "leased": "the desk works on it at this moment, or delivery does",
+    "aside": "three attempts failed; `pbem inbox show`, then `retry` or `drop`",
+    "failed": "given up: it was refused for good, or for five days",
+}
 PATIENCE = 90.0  # seconds; a daemon that cannot be woken looks by itself after a minute
 
 
@@ -178,6 +183,12 @@ def listed(rows: Sequence[Mapping[str, object]], columns: Sequence[str], none: s
         table(rows, columns)
     else:
         click.echo(none)
+
+
+def legend(states: Set[str]) -> None:
+    """Explain those of these states of letters that do not explain themselves."""
+    for state in sorted(states & _LEGEND.keys()):
+        click.echo(f"  {state}: {_LEGEND[state]}")
 
 
 def fields(row: Mapping[str, object]) -> None:

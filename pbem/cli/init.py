@@ -34,6 +34,20 @@ PROVIDERS = {
 """IMAP and submission of some providers; all others are guessed by the usual names."""
 
 
+def _mail_address(text: str) -> str:
+    """A mail address; a prompt asks again until it gets one. Raises BadParameter."""
+    if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}", text.strip()):
+        raise click.BadParameter(f'"{text}" is not an address: write one such as games@example.org')
+    return text.strip()
+
+
+def _another(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """The operator's own address: reports of trouble must not go where the server reads."""
+    if value.lower() == ctx.params.get("address", "").lower():
+        raise click.BadParameter("give an address of your own, not the one that players write to", ctx, param)
+    return value
+
+
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
@@ -43,9 +57,18 @@ PROVIDERS = {
     default=KINDS[0],
     help="Letters are in a mailbox at a provider, or come through the mail server of your own domain.",
 )
-@click.option("--address", prompt="The address that players write to", help="The address that players write to.")
 @click.option(
-    "--operator", prompt="Your own address, for reports of trouble", help="Your own address, for reports of trouble."
+    "--address",
+    type=_mail_address,
+    prompt="The address that players write to",
+    help="The address that players write to.",
+)
+@click.option(
+    "--operator",
+    type=_mail_address,
+    callback=_another,
+    prompt="Your own address, for reports of trouble",
+    help="Your own address, for reports of trouble.",
 )
 @click.option("--server", help="The server's permanent name; by default made from the address.")
 @click.option("--imap", help="The provider's IMAP server; otherwise guessed.")
@@ -58,10 +81,8 @@ def init(
     For a mailbox: pbem.toml and a unit for systemd. For a domain: pbem.toml, units, the lines for Postfix, and the
     DNS records to add. Nothing is overwritten.
     """
-    address = address.strip().lower()
-    local, at, domain = address.rpartition("@")
-    if not at:
-        raise click.ClickException(f'"{address}" is not an address: write one such as games@example.org')
+    address = address.lower()
+    local, _, domain = address.rpartition("@")
     guessed = PROVIDERS.get(domain, (f"imap.{domain}", f"smtp.{domain}"))
     if not str(folder).isprintable():
         raise click.ClickException("the name of the folder has a character that a unit of systemd cannot have")
@@ -69,9 +90,9 @@ def init(
         "address": address,
         "local": local,
         "domain": domain,
-        "operator": operator.strip(),
-        # Of a mailbox at a provider's domain, which is not ours, the name is told apart from others' there.
-        "server": server or (domain if kind == "domain" else f"{_label(local)}.{domain}"),
+        "operator": operator,
+        # A provider's domain is not ours: no name in it is. `.internal` is nobody's.
+        "server": server or (domain if kind == "domain" else f"{_label(local)}.{domain.replace('.', '-')}.internal"),
         "imap": imap or guessed[0],
         "submission": submission or guessed[1],
         "pbem": shutil.which("pbem") or str(Path(sys.executable).with_name("pbem")),

@@ -82,6 +82,8 @@ def _run(settings: ProgramSettings, stop: threading.Event) -> None:
     def words(name: str, /, **facts: object) -> str:
         return templates.render(f"player/{name}.txt", **facts).strip()
 
+    if place := mail_in.begin(account):
+        log.info("made the Maildir %s", place)
     with closing(Memory(Path(settings.memory))) as memory, closing(mail_in.source(account)) as source:
         letters = Correspondence(account, memory, key.sign, os.urandom)
         agent = Agent(letters, SecretVault(Path(f"{settings.memory}.secrets")), os.urandom)

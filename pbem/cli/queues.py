@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pbem.cli.common import as_json, config_option, fields, listed, opened, wake
+from pbem.cli.common import as_json, config_option, fields, legend, listed, opened, wake
 from pbem.cli.harmless import harmless
 from pbem.store.inbox import Inbox
 from pbem.store.operator import Box
@@ -50,6 +50,8 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
         with opened(config_file) as store:
             rows = Box(store.database, box).list(everything=everything)
         listed(rows, columns, f"Nothing waits in the {box}.", as_json=as_json)
+        if not as_json:
+            legend({row["state"] for row in rows})
 
     @group.command()
     @click.argument("number", type=int)

@@ -13,9 +13,9 @@ import click
 import structlog
 from click.core import ParameterSource
 
+from pbem.cli import home
 from pbem.cli.common import config_option
 from pbem.config.file import ConfigError, load
-from pbem.examples import example_folder
 from pbem.pages import Home, site
 from pbem.server.daemon import Daemon, StartError, write_ready
 from pbem.server.logs import configure_logs
@@ -66,7 +66,7 @@ def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None
         raise click.BadParameter(str(error), param_hint="--roles") from error
     source = click.get_current_context().get_parameter_source("config_file")
     if source is ParameterSource.DEFAULT and not config_file.exists():
-        _begin_at_home(config_file)
+        home.begin()
 
     def ready(places: Sequence[IntakePlace]) -> None:
         if ready_file is not None:
@@ -88,25 +88,11 @@ def serve(config_file: Path, ready_file: Path | None, roles: str | None) -> None
         raise click.ClickException(str(error)) from error
 
 
-def _begin_at_home(config_file: Path) -> None:
-    """Write the configuration of a trial server."""
-    try:
-        config_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        config_file.write_text((example_folder() / "init" / "home.toml").read_text("utf-8"), "utf-8")
-    except OSError as error:
-        raise click.ClickException(f"{config_file}: {error.strerror}") from error
-
-
 _TRYING = """\
-This is a trial server: it takes letters at {config.smtp.listen}, and no letter leaves this machine.
-Its configuration is {file}; the store and the keys are beside it.
+This is a trial server. It takes letters to {config.mail_address} at {config.smtp.listen}; none leaves this machine.
+Its configuration is {file}; the store and the keys are beside it. Letters: mutt -f {folder}/ADDRESS
 
-Write to {config.mail_address}, in any name, as ann here; letter.txt is a letter with its headers:
-    printf 'From: ann@home.localhost\\nTo: {config.mail_address}\\n\\nregister ann\\n%s\\n' \\
-        "$(cat ~/.ssh/id_ed25519.pub)" > letter.txt
-    curl smtp://{config.smtp.listen} --mail-from ann@home.localhost --mail-rcpt {config.mail_address} -T letter.txt
-The answers to ann are in a Maildir:
-    mutt -f {folder}/ann@home.localhost      or: cat {folder}/ann@home.localhost/new/*
-Each says what to do next. `pbem sign --help` says how forms are signed. `pbem init DIR` begins a server for others.
-Ctrl-C stops this one; it picks up where it left off when you start it again.
+To play against the house, a program, in another terminal:  pbem play try
+
+`pbem init DIR` begins a server for others. Ctrl-C stops this one; it resumes when you start it again.
 """

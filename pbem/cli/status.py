@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.common import as_json, config_option, opened
+from pbem.cli.common import as_json, config_option, legend, opened
 from pbem.server.examination import undone, works
 from pbem.store.operator import survey
 from pbem.store.owners import at_work, left_behind
@@ -41,6 +41,7 @@ def status(config_file: Path, *, as_json: bool) -> None:
         ("outbox", found["outbox"], found["outbox_oldest"]),
     ):
         click.echo(f"{box:<12} {_counts(letters)}{f'; the oldest waits since {_time(oldest)}' if oldest else ''}")
+    legend({*found["inbox"], *found["outbox"]})
     click.echo(f"bounces      {_counts(found['bounces'])}")
     click.echo(f"players      {found['players']}")
     for player, since in found["unreachable"].items():

@@ -29,8 +29,13 @@ class ConfigError(Exception):
 def place(environment: Mapping[str, str]) -> Path:
     """The default place of the configuration: in this folder, else in the user's data folder (XDG)."""
     here = Path("pbem.toml")
-    home = environment.get("XDG_DATA_HOME") or str(Path(environment.get("HOME") or "/").joinpath(".local", "share"))
-    return here if here.exists() else Path(home, "pbem", "pbem.toml")
+    return here if here.exists() else home(environment)
+
+
+def home(environment: Mapping[str, str]) -> Path:
+    """The place of a configuration in the user's data folder."""
+    data = environment.get("XDG_DATA_HOME") or Path(environment.get("HOME") or "/").joinpath(".local", "share")
+    return Path(data, "pbem", "pbem.toml")
 
 
 def load(path: Path | str) -> Config:

@@ -39,7 +39,7 @@ def read(
     if player is None or player.level != "mailbox" or not reading.short or reading.meant is not None:
         return reading
     found = next((one for one in tokens if one.place and one.hash == sha256_hex(used.encode())), None)
-    at = find_seat(desk, found.place[0], player.name) if found and found.place else None
+    at = find_seat(desk.seats, found.place[0], player.name) if found and found.place else None
     rev = desk.mailboxes.revision(at.match, at.seat, found, letter) if at and found else 0
     if at is None or not rev:
         return reading

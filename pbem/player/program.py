@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pbem.games import Result, rules
 from pbem.match.terms import Terms, duration
+from pbem.player import PlayerTrouble
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.forms import Unfit
@@ -45,6 +46,10 @@ _MOST_SCORE = 1000
 
 _REFUSALS = 3
 """The number of refusals at one place after which it waits, even if the match has changed since."""
+
+
+class NoAccount(PlayerTrouble):
+    """The server registers nobody of the program's name; the text says what to do."""
 
 
 class ProgramWords(Protocol):
@@ -94,6 +99,7 @@ class Program:
         events += self.agent.hear(events, now)
         for event in events:
             self._log(event)
+            self._end_without_a_name(event)
             if event.kind == "challenge":
                 self.letters.registration.confirm(now)
             if event.kind == "open":
@@ -102,6 +108,19 @@ class Program:
                 events += self.agent.take_back(event.match, now)  # a letter may bring several
             if event.match:
                 self._waiting.add(event.match)
+
+    def _end_without_a_name(self, event: Event) -> None:
+        """Raise `NoAccount` if the server refuses the name, unless our key is about to prove itself."""
+        sent = event.sent
+        refused = (
+            event.kind == "answer" and event.said == "refused" and sent is not None and sent.command == "register"
+        )
+        if refused and self.memory.fact("account") is None and not self.memory.prepared("confirm", ""):
+            account = self.settings.account
+            raise NoAccount(
+                f"{account.server} does not register {account.name}: {'; '.join(event.faults)}. Names of roles, and"
+                " that of a server's own house, are for nobody else: give another `name` in [account]."
+            )
 
     def act(self, now: datetime) -> None:
         """Prepare everything that is due by now."""

@@ -22,6 +22,7 @@ from pbem.store.errors import StoreError
 from pbem.store.operator import Instructions, begin_generation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
 
@@ -36,8 +37,20 @@ class Restored(msgspec.Struct, frozen=True):
     aside: Path | None
 
 
-def restore(backup: Path, store: Path, keys: OwnKeys, by: str, now: datetime, disk: Disk = THIS_DISK) -> Restored:
-    """Put a backup in the place of the store, whose lock the caller holds; raises `StoreError`."""
+def restore(
+    backup: Path,
+    store: Path,
+    keys: OwnKeys,
+    by: str,
+    now: datetime,
+    disk: Disk = THIS_DISK,
+    *,
+    confirm: Callable[[], None] = lambda: None,
+) -> Restored:
+    """Put a backup in the place of the store, whose lock the caller holds; raises `StoreError`.
+
+    `confirm` is called once the backup was found to be sound, and before anything is replaced; it may raise.
+    """
     store = store.resolve()  # a symlink stays one
     draft = store.with_name(f".{store.name}.restored")
     _forget(draft)
@@ -47,6 +60,7 @@ def restore(backup: Path, store: Path, keys: OwnKeys, by: str, now: datetime, di
         _like_its_folder(draft)
         generation = _prepare(draft, keys, _highest(store, disk), by, now, disk)
         disk.sync(draft)
+        confirm()
         _note(store, generation, disk)
         aside = _put_aside(store, generation, disk)
         high_water.forget(store, disk)

@@ -40,13 +40,6 @@ class Thumb(Mouse):
             self.page.locator(f'table[aria-label^="{board}"] button[data-name="{name}"]').tap()
 
 
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    referee = Referee(tmp_path)
-    yield referee
-    referee.close()
-
-
 def opened_letter(page: Page, press: Callable[[], None]) -> tuple[str, str]:
     """The address and body of the letter that a press opens, once the browser has given up going there."""
     with page.expect_event("requestfailed", lambda asked: asked.url.startswith("mailto:")) as asked:

@@ -16,8 +16,7 @@ from pbem.games import GAMES, rules
 from pbem.pages import Home, composer, fragment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from in_a_box.referee import Mailbox
     from playwright.sync_api import Page
@@ -30,13 +29,6 @@ PIECES = {"*": "A1 A2 A3 A4 A5 A6 A7", "W": "C1", "B": "C2", "X1": "C3", "X2": "
           "Z1": "C7", "Z2": "C8", "Z3": "C9", "Z4": "C10", "H": "B5"}  # fmt: skip
 MASTERS = "\n".join(f"{piece} {squares}" for piece, squares in PIECES.items())
 MASTERS_BOB = "* J1 J2 J3 J4 J5 J6 J7\nW H1\nB H2\nX H3 H4\nY H5 H6\nZ H7 H8 H9 H10\nH I5"
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    referee = Referee(tmp_path)
-    yield referee
-    referee.close()
 
 
 def brought(page: Page, text: str) -> None:
@@ -172,46 +164,6 @@ def test_a_turn_is_ordered_by_keyboard_alone(referee: Referee, opened: Opened) -
         page.keyboard.press("Tab")
     send(referee, ann, page)
     assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}, final:\n\n  Rv1 Rx2 Ox1" in ann.text
-
-
-def test_a_setup_and_a_move_of_dueling_masters_are_clicked_together(referee: Referee, opened: Opened) -> None:
-    ann, bob = referee.agreed("settle: 0", game="dueling-masters")
-    referee.send(bob, bob.filled("setup", MASTERS_BOB))
-    page = opened(composer("dueling-masters", HOME))
-    pasted(page, attachment(ann.find("your setup"), "setup.json").decode())
-    for squares in PIECES.values():
-        click(page, "Your half", *squares.split())
-    assert page.locator("#verdict").inner_text() == "A legal setup."
-    _, text = mailed(page)
-    referee.send(ann, flat(text) + "\n")
-    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
-    pasted(page, json.dumps(position))
-    click(page, "Your pieces", "C7")
-    click(page, "Your pieces", "G7")
-    assert page.locator("#notation").input_value() == "Z1 C7-G7"
-    send(referee, ann, page)
-    assert "Z1 C7-G7" in ann.text
-    assert "departs from C7" in body(bob.find("turn 1"))
-
-
-def test_a_setup_and_a_turn_of_shoot_em_up_are_chosen(referee: Referee, opened: Opened) -> None:
-    ann, bob = referee.agreed("settle: 0", game="shoot-em-up")
-    referee.send(bob, bob.filled("setup", "D b9 S\nE c9 S\nF d9 S"))
-    page = opened(composer("shoot-em-up", HOME))
-    pasted(page, attachment(ann.find("your setup"), "setup.json").decode())
-    click(page, "The board", "b1", "c1", "h1")
-    page.locator("#facing-C").select_option("W")
-    assert page.locator("#notation").input_value() == "A b1 N\nB c1 N\nC h1 W"
-    send(referee, ann, page)
-    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
-    pasted(page, json.dumps(position))
-    for ship, actions in {"A": "FMS", "B": "LRF", "C": "MMS"}.items():
-        for at, action in enumerate(actions):
-            page.locator(f"#action-{ship}-{at}").select_option(action)
-    assert page.locator("#verdict").inner_text() == "Legal orders."
-    send(referee, ann, page)
-    assert "A: FMS" in ann.text
-    assert "stand, revision 1" in ann.text
 
 
 def test_somebody_plays_with_a_key_that_never_leaves_the_browser(referee: Referee, opened: Opened) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import re
 from contextlib import closing
@@ -38,13 +39,6 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secret_vault, "_ROUNDS", 10)
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    found = Referee(tmp_path)
-    yield found
-    found.close()
 
 
 @pytest.fixture
@@ -165,11 +159,34 @@ def test_a_match_typed_alone_is_shown_and_nothing_is_ordered(
         vault = SecretVault(folders.secrets(table.account.id))
         for typed, orders in (("m1\n", {}), (" M1   --nothing\n", {1: ""})):
             capsys.readouterr()
-            _typed(table, typed)
+            _typed(table, typed, yes=True)
             assert ("Your space" in capsys.readouterr().out) == (not orders)
             secrets = vault.secrets("m1", 1)
             assert secrets is not None
             assert secrets.by_turn == orders
+
+
+def test_orders_are_asked_about_before_they_bind(
+    referee: Referee,
+    terminal: Terminal,
+    bob: Owner,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    begun(referee, terminal, bob)
+    while "turn 1: your orders? pbem play m1 ORDERS" not in terminal.run("agent", "--once"):
+        assert bob.look()
+    folders = places({"HOME": str(terminal.home)})
+    table = PlayTable(folders, "", 1.0)
+    with table.afterwards:
+        vault = SecretVault(folders.secrets(table.account.id))
+        for answer, orders in (("n", {}), ("y", {1: ""})):
+            monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n"))
+            _typed(table, "m1 --nothing\n", yes=False)
+            secrets = vault.secrets("m1", 1)
+            assert secrets is not None
+            assert secrets.by_turn == orders
+            assert ("Nothing was signed or sent." in capsys.readouterr().err) == (answer == "n")
 
 
 def test_what_the_other_signed_and_cannot_be_read_is_shown_and_its_player_goes_on(
@@ -211,7 +228,7 @@ def test_an_accusation_is_listed_until_it_is_taken_back(
     assert "your agent has stopped: two things cannot both be true. To go on anyway: pbem play t" in shown
     table = PlayTable(folders, "", 1.0)
     with table.afterwards:
-        _typed(table, "m1 --take-back\n")
+        _typed(table, "m1 --take-back\n", yes=False)
     assert not capsys.readouterr().err
     shown = terminal()
     assert "ALARM" not in shown

@@ -59,6 +59,15 @@ letters_kept = "10000d"
 # The store is of the referee's year, and the daemon lives in ours.
 
 
+def give_keys(folder: Path) -> None:
+    """The keys of a server whose store a referee filled."""
+    keys = folder / "keys"
+    keys.mkdir(mode=0o700)
+    for name, content in (("store.key", bytes(32)), ("signing.key", bytes(range(32)))):
+        (keys / name).write_text(content.hex() + "\n")
+        (keys / name).chmod(0o600)
+
+
 class House:
     """The folder of a server whose store was filled by a referee; the daemon is its own smarthost."""
 
@@ -69,11 +78,7 @@ class House:
             self.port = probe.getsockname()[1]
         self.config = folder / "pbem.toml"
         self.config.write_text(CONFIG.format(port=self.port))
-        keys = folder / "keys"
-        keys.mkdir(mode=0o700)
-        for name, content in (("store.key", bytes(32)), ("signing.key", bytes(range(32)))):
-            (keys / name).write_text(content.hex() + "\n")
-            (keys / name).chmod(0o600)
+        give_keys(folder)
         self.store = folder / "store.sqlite"
         self.ready: dict[str, Any] = {}
 
@@ -177,6 +182,8 @@ def test_a_log_is_not_forgotten_before_its_note_is_printed(house: House, monkeyp
 
 def test_status_says_how_the_server_stands(house: House) -> None:
     text = house.run("status")
+    assert text.count("  aside: three attempts failed") == 1
+    assert "  aside: three attempts failed" in house.run("inbox", "list")
     assert "play.example, generation 1" in text
     assert sentences.DOES_NOT_RUN in text
     assert "1 aside" in text
@@ -314,7 +321,10 @@ def test_a_restored_server_pauses_and_says_so(house: House) -> None:
     with Database(house.store) as database:
         numbers = database.scalar("SELECT max(id) FROM inbox")
     (house.folder / "junk").write_bytes(b"no backup" * 1000)
-    assert "no sound backup" in house.run("restore", str(house.folder / "junk"), "--yes", status=1)
+    assert "no sound backup" in house.run("restore", str(house.folder / "junk"), status=1), "before anybody is asked"
+    before = house.store.read_bytes()
+    assert "is sound" in house.run("restore", str(backup), status=1)
+    assert house.store.read_bytes() == before, "nobody agreed"
     text = house.run("restore", str(backup), "--yes")
     assert "generation 2" in text
     assert (house.folder / "store.sqlite.before-generation-2").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import mailbox
+import re
 import stat
 from typing import TYPE_CHECKING, Any
 
@@ -24,20 +25,12 @@ from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from in_a_box.referee import Mailbox
 
     from pbem.json_object import JsonObject
     from pbem.player.correspondence.judge import Judged
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    found = Referee(tmp_path)
-    yield found
-    found.close()
 
 
 @pytest.fixture
@@ -72,10 +65,21 @@ def test_a_newcomer_registers(terminal: Terminal) -> None:
     shown = terminal.register()
     assert "The server asks your key to prove itself." in shown
     assert "confirm: a draft" in shown
-    assert "Registered. Your recovery code" in shown
+    assert re.search(r"(?m)^Registered\. Your recovery code, .*:\n\n    [0-9a-f-]{39}\n$", shown)
     assert terminal().splitlines()[0] == "ann@play.example"
     for place in (".config/pbem/ann@play.example.toml", ".local/state/pbem/ann@play.example.sqlite", "key"):
         assert stat.S_IMODE((terminal.home / place).stat().st_mode) == 0o600, place
+
+
+def test_a_registration_that_went_astray_is_sent_again_at_once(terminal: Terminal) -> None:
+    """As with a mistyped way out: the same command with the right one need not wait for a day."""
+    given = ("register", "ann@play.example", "--address", terminal.ann.address, "--key", "~/key")
+    where = ("--in", terminal.ways[1], "--out")
+    terminal(*given, "--new-key", *where, f"drafts:{terminal.home / 'nowhere'}")
+    assert not terminal.sent
+    assert "a draft" not in terminal(*given, *where, f"drafts:{terminal.home / 'nowhere'}"), "it may be on its way"
+    assert "register: a draft" in terminal(*given, *where, f"drafts:{terminal.drafts}")
+    assert "Registered." in terminal() + terminal()
 
 
 def test_a_match_from_the_proposal_to_the_proof(terminal: Terminal) -> None:
@@ -116,7 +120,14 @@ def test_orders_are_asked_about_once_and_nothing_is_sent_without_a_yes(terminal:
     )
     assert len(terminal.sent) == sent
     assert "Did you mean" not in terminal("m1", "Rv9", status=1)
-    assert "Did you mean: Rv1" in terminal("m1", "rv1", status=1)
+    assert "you order\n  conventional strikes at Rv1" in terminal("m1", "rV1", typed="n\n", status=1), (
+        "capitals alone"
+    )
+    shown = terminal("m1", "Rv1!", typed="n\n", status=1)
+    assert shown.count("Did you mean: Rv1? [Y/n]") == 1
+    assert "Not legal; nothing was signed" in shown
+    assert "you order\n  conventional strikes at Rv1" in terminal("m1", "Rv1!", typed="\nn\n", status=1)
+    assert "Did you mean: Rv1\n" in terminal("m1", "Rv1!", "--yes", status=1), "who is not asked agrees to no guess"
     assert len(terminal.sent) == sent
     terminal("m1", "Rv1", typed="\n")
     assert len(terminal.sent) == sent + 1

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import textwrap
 import time
+import tomllib
 from email.message import EmailMessage
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "pictures"
 SAMPLE = ROOT / "docs" / "sample" / "m1-game-1.pbem.zip"
+BADGES = PICTURES / "badges.svg"
 SHOWN = PICTURES / "shown.json"
 """The fingerprint of what each picture showed when it was made."""
 
@@ -241,6 +243,32 @@ def _film(steps: list[tuple[float, list[Row]]]) -> str:
     )
 
 
+# The badges
+
+
+def badges() -> str:
+    """An SVG of what a reader asks first: version, Pythons and licence, as pyproject.toml has them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    pythons = [found[1] for name in project["classifiers"] if (found := re.fullmatch(r".* :: (3\.\d+)", name))]
+    facts = {"version": project["version"], "Python": f"{pythons[0]} to {pythons[-1]}", "licence": project["license"]}
+    drawn, left = [], 0
+    for name, value in facts.items():
+        for text, colour in ((name, "#4a525c"), (value, "#2f6f4f")):
+            width = round(7 * len(text)) + 14
+            drawn.append(
+                f'<rect x="{left}" width="{width}" height="20" fill="{colour}"/>'
+                f'<text x="{left + width / 2:g}" y="14">{html.escape(text)}</text>'
+            )
+            left += width
+        left += 6
+    said = ", ".join(f"{name} {value}" for name, value in facts.items())
+    style = "text{font:12px Verdana,'DejaVu Sans',sans-serif;fill:#fff;text-anchor:middle}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left - 6}" height="20" role="img" aria-label="{said}">\n'
+        f"<style>{style}</style>\n" + "\n".join(drawn) + "\n</svg>\n"
+    )
+
+
 def make(folder: Path, lines: list[Line], browser: Browser) -> None:
     """All pictures, from what the demo left in a folder."""
     letter, orders = letter_of(folder, TURN), orders_of(lines, TURN + 1)
@@ -255,6 +283,7 @@ def make(folder: Path, lines: list[Line], browser: Browser) -> None:
         show_composer(tab, composer, letter, orders, width)
     show_match(tab, match)
     (PICTURES / "terminal.svg").write_text(draw_terminal(lines), "utf-8")
+    BADGES.write_text(badges(), "utf-8")
     shown = {picture: fingerprint(picture) for picture in TEMPLATES}
     SHOWN.write_text(json.dumps(shown, indent=1) + "\n", "utf-8")
     for path in sorted(PICTURES.iterdir()):

@@ -14,11 +14,11 @@ from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, attachment, b
 from judges import sentences
 from judges.honest import accused
 from signing.domains import Domain, rsa_key
-from verifier import second_verifier
 
 from pbem.desk import bulletin
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
+from verifier import verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,7 +75,7 @@ class Table:
         content = attachment(self.ann.find(", the end"), ".pbem.zip")
         found = [f"{check.what}: {check.found}" for check in verify(content, Letters) if not check.holds]
         assert not found
-        second_verifier.verify(content)
+        verified(content)
         assert accused(self.referee) == []
         return content
 

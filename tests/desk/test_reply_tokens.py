@@ -933,7 +933,7 @@ def test_what_is_left_out_of_it_is_told(post: Post) -> None:
 def test_what_is_wrong_with_what_is_nearly_an_order_is_told(post: Post, written: str) -> None:
     _, bob = post.begun()
     post.reply(bob, written, to=reply_to(bob.find("begins")))
-    assert "`Gy9` is not an order" in bob.text
+    assert "there is no cell `Gy9`" in bob.text
     assert post.standing(2) is None
     post.reply(bob, "Gx3 Gy1")
     assert post.standing(2) == "Gx3 Gy1"

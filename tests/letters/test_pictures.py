@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from letters.test_html import SEATS, WIDEST
 from PIL import Image
 from playing.random_players import play, sensible_orders
 
@@ -18,12 +19,6 @@ from pbem.games import GAMES, part_of, rules
 from pbem.games.squares import Board, Panel, Square
 
 NAMES = {1: "ann", 2: "bob", 3: "cem", 4: "dee"}
-SEATS = {"spaceships": 2, "dueling-masters": 2, "shoot-em-up": 4}
-WIDEST: dict[str, dict[str, Any]] = {
-    "spaceships": {"fleet": "cost:120"},
-    "dueling-masters": {"homes": 3},
-    "shoot-em-up": {"board": "26x26"},
-}
 
 
 def shown(game: str) -> list[Board]:

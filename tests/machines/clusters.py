@@ -121,6 +121,13 @@ class Pair:
         self._following = threading.Thread(target=self._follow, name="standby")
         self._following.start()
 
+    def crash(self) -> None:
+        """Kill one of its processes: it ends all connections, and recovers from its log."""
+        clients = "backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        if pid := self.say(f"SELECT pid FROM pg_stat_activity WHERE {clients} LIMIT 1"):
+            with suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+
     def set(self, name: str, value: str) -> None:
         """Change a setting of the database."""
         self.say(f"ALTER SYSTEM SET {name} = '{value}'")

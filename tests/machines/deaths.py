@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections import Counter
 from dataclasses import dataclass
 
@@ -30,32 +29,19 @@ class Death:
                 raise Killed(point)
 
 
-@dataclass(frozen=True)
+@dataclass
 class End:
-    """How a life is to end: at the n-th passing of a point, in whichever process; its desk `alone`, or all of it."""
+    """How a server is to end, as by `kill -9`: when it, or its desk, passes a point so often; or its desk `alone`."""
 
     point: str
     count: int = 1
     alone: bool = False
-
-
-class Countdown:
-    """Kills its server, as `kill -9` does, at a planned point: the daemon, and the desk if that came there."""
-
-    def __init__(self, end: End, daemon: int) -> None:
-        self._end = end
-        self._left = end.count
-        self._daemon = daemon
-        self._lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[type[Countdown], tuple[End, int]]:
-        return Countdown, (self._end, self._daemon)
+    daemon: int = 0
 
     def __call__(self, point: str) -> None:
-        if point == self._end.point and not (self._end.alone and os.getpid() == self._daemon):
-            with self._lock:
-                self._left -= 1
-                if not self._left:
-                    if not self._end.alone:
-                        os.kill(self._daemon, signal.SIGKILL)
-                    os.kill(os.getpid(), signal.SIGKILL)
+        if point == self.point and not (self.alone and os.getpid() == self.daemon):
+            self.count -= 1
+            if self.count <= 0:
+                if not self.alone:
+                    os.kill(self.daemon, signal.SIGKILL)
+                os.kill(os.getpid(), signal.SIGKILL)

@@ -1,6 +1,6 @@
 """What the page of a match draws from records and reports, against the boards and words of letters: random games.
 
-Here live the games and what is alike; `tests/pages/` draws them in an engine, `tests/browser/` in Chromium.
+Here live the games and what is alike; `tests/pages/` draws them in an engine.
 """
 
 from __future__ import annotations

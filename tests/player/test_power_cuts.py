@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
-from simulation.disk import Disk
 
 from pbem import durable
 from pbem.cli.alone import alone
@@ -30,6 +29,7 @@ from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import Note, signed
 from pbem.tlog.tree import leaf_hash
 from pbem.verifier_key import LOG, VerifierKey
+from simulation.disk import Disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

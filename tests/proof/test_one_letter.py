@@ -10,12 +10,14 @@ import pytest
 from attackers.forgers import fails, holds
 from attackers.mutations import rewritten
 from vectors.make import VECTORS, home
-from verifier import second_verifier
-from verifier.one_letter import Place, given
 
 from pbem.mail.commands import parse
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle, one_letter
+from verifier import Wrong, verified
+from verifier.commands import read_commands
+from verifier.one_letter import Place, given
+from verifier.text import plain
 
 if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
@@ -70,11 +72,10 @@ def test_both_verifiers_read_the_same_in_a_text_without_a_command() -> None:
     for _ in range(4000):
         count = random.randrange(1, 9)
         text = "".join(random.choice(PIECES) + random.choice((" ", "\n", "\n\n", "\r\n")) for _ in range(count))
-        short, commands = parse(text).short, second_verifier.read_commands(text)
+        short, commands = parse(text).short, read_commands(text)
         if not all(command.fault and "*match" not in command.said for command in commands):
             continue
-        clean = second_verifier.INVISIBLE.sub("", second_verifier.LINE_END.sub("\n", text))
-        what, block, final = given(HERE, "\n".join(re.sub(r"\s", " ", line) for line in clean.split("\n")))
+        what, block, final = given(HERE, plain(text))
         if not short:
             # A word that asks for something by itself: no orders of any game.
             assert what == "" or parse(text).commands, repr(text)
@@ -114,8 +115,8 @@ def address(found: Bundle) -> str:
 def turn_1(found: Bundle) -> str:
     """What is wrong with the letter of turn 1, as both verifiers say; empty if that is something later."""
     try:
-        second_verifier.verify(bundle.write(found))
-    except second_verifier.Wrong as wrong:
+        verified(bundle.write(found))
+    except Wrong as wrong:
         second = str(wrong)
     said = fails(found)
     assert ("entry 3" in said) is ("entry 3" in second)
@@ -124,7 +125,7 @@ def turn_1(found: Bundle) -> str:
 
 def test_it_holds_and_what_is_signed_once_more_counts(found: Bundle) -> None:
     holds(found)
-    second_verifier.verify(bundle.write(found))
+    verified(bundle.write(found))
     assert turn_1(signed(found)) == ""
     assert turn_1(signed(found, ("Gx2", "Gx3"))) != ""  # other reports follow
 

@@ -140,7 +140,7 @@ def show(table: PlayTable, standing: MatchStanding) -> None:
     """The boards of a match, or what it waits for."""
     try:
         _show_letters(table, standing)
-    except (BadSecrets, Contradiction, Impossible, sqlite3.Error):
+    except (BadSecrets, BrokenPipeError, Contradiction, Impossible, sqlite3.Error):
         raise
     except Exception as error:  # the server may have sent anything
         said = f"The letters about {standing.match} cannot be shown. `pbem play letter {standing.match}` prints it."

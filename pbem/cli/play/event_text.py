@@ -49,8 +49,8 @@ def report(event: Event) -> None:
         case "challenge":
             click.echo("The server asks your key to prove itself.")
         case "account":
-            code = f". Your recovery code, to be kept somewhere else: {line_of(event.said)}"
-            click.echo(f"Registered{code if event.said else ', without a key'}")
+            code = f". Your recovery code, to be kept somewhere else:\n\n    {line_of(event.said)}\n"
+            click.echo(f"Registered{code if event.said else ', without a key.'}")
         case "forged" | "contradiction" | "unread":
             about_what = line_of(event.subject or event.match)
             click.echo(f"{_LOUD[event.kind]}: “{about_what}”: {line_of(event.said)}", err=True)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import click
 
-from pbem.cli import programs
+from pbem.cli import home, programs
 from pbem.cli.play import event_text
 from pbem.cli.play.event_text import about, clean, line_of
 from pbem.cli.play.proved import prove_ended
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 _SOON, _LOOK = 0.1, 1.0  # seconds between two looks into the mailbox: at first, and at most
+_ERASED = "\r\x1b[K"
 _Options = ParamSpec("_Options")
 
 
@@ -62,7 +63,10 @@ class PlayTable:
     @cached_property
     def account(self) -> Account:
         """The account."""
-        return self.folders.load(self.name)
+        account = self.folders.load(self.name)
+        if account.server == home.SERVER:
+            self.afterwards.enter_context(home.running())
+        return account
 
     @cached_property
     def key(self) -> signing.SigningKey:
@@ -135,22 +139,21 @@ class PlayTable:
         """Look for letters until the awaited one is there; returns whether it came in time."""
         end = time.monotonic() + self.patience
         pause = _SOON
-        shown = sys.stderr.isatty()
-        if shown:
-            click.echo(f"Waiting for {what} (Ctrl-C: go on without) ", nl=False, err=True)
+        waiting = f"Waiting for {what} (Ctrl-C: go on without) " if sys.stderr.isatty() else ""
         try:
             while True:
-                if until(self.fetch()):
-                    return True
-                if time.monotonic() >= end:
-                    return False
-                time.sleep(min(pause, max(0.0, end - time.monotonic())))
+                found = until(self.fetch())
+                if found or time.monotonic() >= end:
+                    return found
+                click.echo(waiting, nl=False, err=True)
+                try:
+                    time.sleep(min(pause, max(0.0, end - time.monotonic())))
+                finally:
+                    if waiting:  # what is reported next has the line for itself
+                        click.echo(_ERASED, nl=False, err=True)
                 pause = min(2 * pause, _LOOK)
         except KeyboardInterrupt:
             return False
-        finally:
-            if shown:
-                click.echo("\r\x1b[K", nl=False, err=True)
 
     def settle(self, sent: SentForm) -> None:
         """Send a letter, wait for the server's answer, and report it; exits with 1 if it was refused."""

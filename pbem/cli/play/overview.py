@@ -6,7 +6,7 @@ import os
 
 import click
 
-from pbem.cli.play import looking, register, sending, sentences
+from pbem.cli.play import looking, register, sending, sentences, trial
 from pbem.cli.play.display import list_matches
 from pbem.cli.play.foundation import MATCH, PlayTable, troubles
 from pbem.player.account_file import places
@@ -39,6 +39,7 @@ def play(ctx: click.Context, account: str, patience: float) -> None:
     """Play by mail from the terminal.
 
     \b
+    pbem play try                 play against a program, here and now, without any mail
     pbem play                     list my matches: whose move it is, and until when
     pbem play m17                 show the boards of m17
     pbem play m17 Gx3 bRv1Rv3     judge these orders, read them back, sign and send them
@@ -53,7 +54,7 @@ def play(ctx: click.Context, account: str, patience: float) -> None:
 
 
 for _command in (
-    register.register,
+    *(trial.trial, register.register),
     *(sending.match, sending.setup, sending.words),
     *sentences.COMMANDS,
     *(looking.ask, looking.wait, looking.letter, looking.verify),

@@ -82,31 +82,33 @@ def register(
     if place := mail_in.begin(made):
         click.echo(f"Maildir  {place}, made: have the letters to {made.address} delivered there")
     mail_in.source(made).close()
+    changed = made.id in table.folders.accounts and table.folders.load(made.id) != made
     file = table.folders.save(made)
     table.name = made.id
     click.echo(f"Account  {file}\nKey      {ours.fingerprint if ours else 'none'}")
     if server_key:
         table.letters.memory.know("server_key", server_key)
-    _introduce(table, ours)
+    if introduce(table, ours, anew=changed):
+        click.echo(f"You are {name} on {server}.")
+        click.echo("Find somebody: pbem play new GAME OPPONENT, or pbem play ask list open")
 
 
-def _introduce(table: PlayTable, ours: signing.SigningKey | None) -> None:
-    """The dialogue that opens the account, as far as the server has answered."""
+def introduce(table: PlayTable, ours: signing.SigningKey | None, *, anew: bool = False) -> bool:
+    """The dialogue that opens the account, as far as the server has answered; returns True if it is open.
+
+    `anew`: ask again at once, as the account was written otherwise before.
+    """
     letters = table.letters
     if letters.memory.fact("account") is None:
         if ours is None:
-            letters.registration.register_mailbox(table.now())
+            letters.registration.register_mailbox(table.now(), anew=anew)
         else:
-            letters.registration.register(ours.public, ours.fingerprint, table.now())
+            letters.registration.register(ours.public, ours.fingerprint, table.now(), anew=anew)
         table.send()
         table.wait(lambda _: letters.memory.fact("account") is not None, "the server's answers")
-    if letters.memory.fact("account") is None:
-        click.echo("The server has not answered yet; `pbem play` goes on when it does.")
-        for subject in sorted(table.unproved):
-            click.echo(f"This letter, which nothing proves yet, may say why: “{line_of(subject)}”")
-    else:
-        account = table.account
-        click.echo(
-            f"You are {account.name} on {account.server}. Find somebody: pbem play new GAME OPPONENT,"
-            " or pbem play ask list open"
-        )
+    if letters.memory.fact("account") is not None:
+        return True
+    click.echo("The server has not answered yet; `pbem play` goes on when it does.")
+    for subject in sorted(table.unproved):
+        click.echo(f"This letter, which nothing proves yet, may say why: “{line_of(subject)}”")
+    return False

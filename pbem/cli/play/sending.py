@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pbem.cli import home
 from pbem.cli.play.display import show, title_of
 from pbem.cli.play.foundation import at_table, confirm, yes_option
+from pbem.cli.play.trial import see_the_move
 from pbem.games import Refused
 from pbem.player.correspondence.judge import meant
 
@@ -70,22 +72,27 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
 
 def _order(table: PlayTable, standing: MatchStanding, texts: Sequence[str], *, final: bool, yes: bool) -> None:
     name = standing.match
-    text = read_back(table, standing, texts)
+    text = read_back(table, standing, texts, asking=not yes)
     confirm(table, yes, standing)
     if standing.sealed:
         table.settle(table.agent.order(name, text, table.now()))
     else:
         table.settle(table.letters.order(name, text, table.now(), final=final))
+    if table.account.server == home.SERVER:
+        see_the_move(table, standing)
 
 
-def read_back(table: PlayTable, standing: MatchStanding, texts: Sequence[str]) -> str:
-    """Read back the first legal one of these texts, and return it; raises `Refused`, `Impossible`."""
+def read_back(table: PlayTable, standing: MatchStanding, texts: Sequence[str], *, asking: bool = False) -> str:
+    """Read back the first legal one of these texts, and return it; raises `Refused`, `Impossible`.
+
+    `asking`: where none is legal, propose what was probably meant.
+    """
     from pbem.games import part_of
 
     letters, name = table.letters, standing.match
     sealed = bool(standing.sealed)
     judge = table.agent.judge_orders if sealed else letters.judge.orders
-    text, judged = _judged(standing.rules, lambda text: judge(name, text), texts)
+    text, judged = _judged(standing.rules, lambda text: judge(name, text), texts, asking=asking)
     click.echo(f"{name}, turn {table.agent.shown(name).turn if sealed else standing.turn}: you order")
     for phrase in part_of(standing.rules, "words").said(judged.text) or ["nothing"]:
         click.echo(f"  {phrase}")
@@ -94,26 +101,32 @@ def read_back(table: PlayTable, standing: MatchStanding, texts: Sequence[str]) -
     return text
 
 
-def _judged(rules: str, judge: Callable[[str], Judged], texts: Sequence[str]) -> tuple[str, Judged]:
-    """The first legal text: words may be in one line, or each in its own; otherwise the fewest faults are told."""
+def _judged(rules: str, judge: Callable[[str], Judged], texts: Sequence[str], *, asking: bool) -> tuple[str, Judged]:
+    """The first legal text: words may be in one line, or each in its own; otherwise the fewest faults are reported.
+
+    Capitals that decide nothing are mended; another likely meaning is only proposed, since it will be signed.
+    """
     refusals = []
     for text in texts:
         try:
             return text, judge(text)
         except Refused as refused:
             refusals.append(refused)
-    for text in texts:
-        _did_you_mean(rules, judge, text)
+    likely = next(filter(None, (meant(rules, judge, text) for text in texts)), None)
+    if likely is not None:
+        capitals = likely.lower().split() == texts[0].lower().split()
+        if capitals or _is_meant(likely, asking=asking):
+            return likely, judge(likely)
     raise min(refusals, key=lambda refused: len(refused.faults))
 
 
-def _did_you_mean(rules: str, judge: Callable[[str], Judged], text: str) -> None:
-    """Say what was probably meant, if that is legal."""
-    if likely := meant(rules, judge, text):
-        lines = likely.strip().splitlines()
-        click.echo(f"Did you mean: {' '.join(lines[0].split())}" if len(lines) == 1 else "Did you mean:", err=True)
-        for line in lines if len(lines) > 1 else ():
-            click.echo(f"  {line}", err=True)
+def _is_meant(likely: str, *, asking: bool) -> bool:
+    """Show what was probably meant, which is legal; returns True if the player says so."""
+    lines = likely.strip().splitlines()
+    said = " ".join(lines[0].split()) if len(lines) == 1 else "".join(f"\n  {line}" for line in lines) + "\n"
+    if not asking:
+        click.echo(f"Did you mean: {said}", err=True)
+    return asking and click.confirm(f"Did you mean: {said}?", default=True, prompt_suffix=" ")
 
 
 @click.command()
@@ -132,14 +145,13 @@ def setup(table: PlayTable, match: str, lines: tuple[str, ...], file: Any, yes: 
 
 def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
     letters, standing = table.letters, table.letters.matches.standing(match)
-    try:
-        judged = letters.judge.setup(match, text)
-    except Refused:
-        _did_you_mean(standing.rules, lambda text: letters.judge.setup(match, text), text)
-        raise
+    judge = letters.judge
+    text, judged = _judged(standing.rules, lambda text: judge.setup(match, text), [text], asking=not yes)
     click.echo(f"{match}, game {standing.game}: your setup")
     for line in judged.text.splitlines():
         click.echo(f"  {line}")
+    if judged.example:
+        click.echo("Careful: this is the example in the letters, and your opponent has read it, too.")
     confirm(table, yes, standing)
     if not standing.sealed:
         table.settle(letters.set_up(match, text, table.now()))

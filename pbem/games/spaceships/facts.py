@@ -11,6 +11,7 @@ FACTS: Final = {
     "cost": fleet.cost_of(fleet.STANDARD_FLEETS[0]),
     "letters": space.LETTERS,
     "numbers": space.NUMBERS,
+    "standard_types": fleet.STANDARD_TYPES,
     "standard": [list(ships.elements()) for ships in fleet.STANDARD_FLEETS],
     "types": [{**kind._asdict(), "symbol": boards.LETTERS[code]} for code, kind in ships.TYPES.items()],
 }

@@ -34,9 +34,9 @@ Allowed = tuple[tuple[str, int], ...]
 MOST_COST: Final = 3 * len(NAMES)
 """No fleet that has room costs more: a light scout is a cell for three."""
 
-STANDARD_FLEETS: Final = tuple(
-    Counter(("DS", "KC", four, "MD", scout)) for four, scout in product(("FS", "PC"), ("LS", "HS"))
-)
+STANDARD_TYPES: Final = (("DS",), ("KC",), ("FS", "PC"), ("MD",), ("LS", "HS"))
+"""The ships of a standard fleet: one of each of these."""
+STANDARD_FLEETS: Final = tuple(Counter(types) for types in product(*STANDARD_TYPES))
 
 
 def cost_of(ships: Counter[str]) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games.player_text import WORDS, Text, without_comments
 from pbem.games.slips import plain
-from pbem.games.spaceships.fleet import Setup, cost_of, is_agreed, setup_of
+from pbem.games.spaceships.fleet import STANDARD_TYPES, Setup, cost_of, is_agreed, setup_of
 from pbem.games.spaceships.ships import TYPES, Ship, fits
 from pbem.games.spaceships.space import CELLS, LINES, PARTS, box
 from pbem.phrase import Phrase
@@ -54,6 +54,7 @@ _PART: Final = rf"[ROYGB]?[v-z]?[1-5]?(?:{_CELL})?"
 _AIMED: Final = rf"([sbk]?)({_CELL}(?:-?{_CELL})?)(\([A-Z]{{2}}[0-9]{{0,3}}\))?|(m?)({_PART})|([sbmk])"
 _RIGHT: Final = re.compile(_AIMED)
 _NEARLY: Final = re.compile(_AIMED, re.I)
+_NEARLY_A_CELL: Final = re.compile("[sbmk]?[ROYGB][A-Za-z][0-9]{1,3}")
 _CASED: Final = re.compile(r"([roygb]?)([v-z]?)", re.I)
 
 
@@ -217,6 +218,9 @@ def _why_not_agreed(options: Options, seat: int, ships: list[_Named]) -> tuple[s
         base = Phrase("a fleet of cost {cost}", cost=options.cost)
     total = cost_of(Counter(ship.code for ship in ships))
     if not extra:
+        missing = _missing({ship.code for ship in ships}) if options.cost is None else ""
+        if missing:
+            return "7", None, Phrase("this is not {base}; missing: {missing}", base=base, missing=missing)
         return "7", None, Phrase("these ships cost {total}; they are not {base}", total=total, base=base)
     message = Phrase(
         "these ships cost {total}; they are not {base} and additional ships of cost {extra}",
@@ -233,6 +237,11 @@ def _in_fleet_order(ships: list[_Named]) -> Iterator[Ship]:
     for ship in sorted(ships, key=lambda ship: (order.index(ship.code), ship.number or 0)):
         number = ship.number if several[ship.code] > 1 else ""
         yield Ship(f"{ship.code}{number}", ship.code, ship.mask)
+
+
+def _missing(codes: set[str]) -> str:
+    """The types of the standard fleet that are not among these, alternatives side by side."""
+    return ", ".join("/".join(types) for types in STANDARD_TYPES if not codes & set(types))
 
 
 # Orders
@@ -289,6 +298,13 @@ def unused(entitled: Entitled, orders: Orders) -> tuple[Phrase, ...]:
     )
 
 
+def _no_order(word: str) -> Phrase:
+    """The reason why a word is no order: a cell that there is not, if it looks like one."""
+    if _NEARLY_A_CELL.fullmatch(word):
+        return Phrase("there is no cell `{word}`: the cells of a plane go from v1 to z5", word=word)
+    return Phrase("`{word}` is not an order", word=word)
+
+
 class _Reading:
     """The reading of one text of orders: the ships claimed so far, and the faults."""
 
@@ -323,7 +339,7 @@ class _Reading:
                 if canonical:
                     words[place] = canonical
                 else:
-                    self._blame(place, "36", Phrase("`{word}` is not an order", word=word))
+                    self._blame(place, "36", _no_order(word))
         if conventional > allowed.conventional:
             places = [place for place, word in enumerate(words) if word in CELLS]
             self._blame(places[allowed.conventional], "14", _strikes(allowed.conventional))

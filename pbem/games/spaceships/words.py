@@ -6,6 +6,7 @@ Implements ruling 34: nothing is told that the view does not hold.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
@@ -473,7 +474,11 @@ def said(text: str) -> list[Phrase]:
             strikes.append(word)
     found = [Phrase("conventional strikes at {cells}", cells=", ".join(strikes))] if strikes else []
     found += others
-    return [*found, Phrase("scans of {cells}", cells=", ".join(scans))] if scans else found
+    if scans:
+        found.append(Phrase("scans of {cells}", cells=", ".join(scans)))
+    if repeated := [cell for cell, number in Counter(strikes).items() if number > 1]:
+        found.append(Phrase("more than one strike at {cells}, where one is enough", cells=", ".join(repeated)))
+    return found
 
 
 # Record sheets, and what is asked for before a game.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.games import Refused, rules
+from pbem.games.setup_example import is_the_example
 from pbem.player.correspondence.standings import Impossible
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class Judged(msgspec.Struct, frozen=True):
 
     text: str
     unused: tuple[Phrase, ...] = ()
+    example: bool = False
+    """True if a setup is the example in the letters, which everybody has read."""
 
 
 class Judge:
@@ -55,7 +58,7 @@ class Judge:
             raise
         except Exception as error:  # the server may have sent anything
             raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
-        return Judged(setup.text)
+        return Judged(setup.text, example=is_the_example(asked["rules"], options, asked["seat"], setup.text))
 
     def options(self, match: str) -> Options:
         """The options of the game whose setup is due; raises `Impossible`."""

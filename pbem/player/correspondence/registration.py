@@ -36,9 +36,12 @@ class Registration:
         self._outbox = outbox
         self._random = random
 
-    def register(self, public_key: str, fingerprint: str, now: datetime) -> SentForm:
-        """Prepare the letter that asks for an account; the same one again as long as it may be answered."""
-        failed = any(sent.state == "refused" for sent in self._memory.sent("confirm", "", self._challenge))
+    def register(self, public_key: str, fingerprint: str, now: datetime, *, anew: bool = False) -> SentForm:
+        """Prepare the letter that asks for an account; the same one again as long as it may be answered.
+
+        `anew`: the ways of letters have changed since, so that the last one may not have gone to the server.
+        """
+        failed = anew or any(sent.state == "refused" for sent in self._memory.sent("confirm", "", self._challenge))
         # Not as long as a recovery code, which is masked wherever it is repeated.
         return self._register(
             fingerprint,
@@ -47,14 +50,14 @@ class Registration:
             now,
         )
 
-    def register_mailbox(self, now: datetime) -> SentForm:
+    def register_mailbox(self, now: datetime, *, anew: bool = False) -> SentForm:
         """Prepare the letter that asks for an account without a key, in the same way."""
         asked = self._memory.sent("register", "", _MAILBOX)[-1:]
-        failed = any(sent.state == "refused" for one in asked for sent in self._brought_back(one))
+        failed = anew or any(sent.state == "refused" for one in asked for sent in self._brought_back(one))
         return self._register(_MAILBOX, failed, lambda: forms.checked(f"register {self._account.name}\n"), now)
 
     def _register(self, fingerprint: str, failed: bool, form: Callable[[], str], now: datetime) -> SentForm:
-        """Prepare a registration, unless one may still be answered; `failed`: the server refused our proof."""
+        """Prepare a registration, unless one may still be answered; `failed`: it was refused, or went elsewhere."""
         before = self._memory.sent("register", "", fingerprint)
         if before and before[-1].state != "refused" and not failed and not _is_overdue(before[-1], now):
             return self._outbox.again(before[-1])

@@ -222,11 +222,20 @@ const RULES = (() => {
     const extra = (options.additional || [0, 0])[seat - 1], cost = baseCost(options);
     const base = cost === null ? say("the standard fleet") : say("a fleet of cost {cost}", { cost });
     const total = costOf(counted(codes)), missing = total < (cost === null ? FACTS.cost : cost) + extra;
+    const lacking = extra || cost !== null ? "" : FACTS.standard_types.filter((types) => !types.some((code) => codes.includes(code))).map((types) => types.join("/")).join(", ");
+    if (lacking) return { rule: "7", missing, message: say("this is not {base}; missing: {missing}", { base, missing: lacking }) };
     if (extra) return { rule: "8", missing, message: say("these ships cost {total}; they are not {base} and additional ships of cost {extra}", { total, base, extra }) };
     return { rule: "7", missing, message: say("these ships cost {total}; they are not {base}", { total, base }) };
   }
 
   // Orders
+
+  const NEARLY_A_CELL = new RegExp(`^[sbmk]?[${FACTS.colours}][A-Za-z][0-9]{1,3}$`);
+
+  function noOrder(word) {
+    if (NEARLY_A_CELL.test(word)) return say("there is no cell `{word}`: the cells of a plane go from v1 to z5", { word });
+    return say("`{word}` is not an order", { word });
+  }
 
   function entitled(view) {
     const due = view.entitled;
@@ -308,7 +317,7 @@ const RULES = (() => {
       } else if (first) {
         word = beam(found, first, last, named, due, used, blame, claim);
       } else {
-        blame(found, "36", say("`{word}` is not an order", { word: whole }));
+        blame(found, "36", noOrder(whole));
       }
       list.push(word);
     }

@@ -1,0 +1,124 @@
+"""The trial server at home: its files, and the process that runs it while somebody plays.
+
+It is reachable only from this machine, files each letter in a Maildir, and has a house to play with. `pbem serve`
+without a configuration is this server, too. Of the server, only its command is used here: `pbem play` has to work
+without the server's libraries.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pbem.config.file import home
+from pbem.durable import replace
+from pbem.examples import example_folder
+from pbem.player.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SERVER = "pbem.localhost"
+"""The name of every trial server."""
+ADDRESS = f"pbem@{SERVER}"
+
+_FILES = {"house.toml": "house.toml", "pbem.toml": "home.toml"}
+"""What is written, and from which example; what makes it a server comes last."""
+_PATIENCE = 60.0  # seconds until the server listens
+_ENDING = 20.0  # seconds in which it ends
+_RUN = (
+    "from pbem.server.house_program import end_with_the_server; end_with_the_server();"
+    " from pbem.cli import main; main()"
+)
+"""Let the server end with whoever started it, however that ends."""
+
+
+def begin() -> None:
+    """Write the files of this user's trial server, unless a server is configured there."""
+    config_file = home(os.environ)
+    folder = config_file.parent
+    if config_file.exists():
+        return
+    try:
+        for name, example in _FILES.items():
+            replace(folder / name, (example_folder() / "init" / example).read_bytes())
+    except OSError as error:
+        raise click.ClickException(f"{folder}: {error.strerror}") from error
+
+
+def letters(address: str) -> Path:
+    """The Maildir in which a trial server of this user files the letters to an address."""
+    return home(os.environ).parent / "mail" / address
+
+
+def listens_at() -> tuple[str, int]:
+    """The host and port of this user's trial server; raises ClickException if another server is configured there."""
+    config_file = home(os.environ)
+    config = tomllib.loads(config_file.read_text("utf-8"))
+    if config.get("server") != SERVER or "house" not in config:
+        raise click.ClickException(
+            f"{config_file} is not the configuration of a trial server with a house: play there with `pbem play"
+            " register`, or move the file away"
+        )
+    host, _, port = str(config["smtp"]["listen"]).rpartition(":")
+    return host, int(port)
+
+
+def house_is_there() -> bool:
+    """True if the house has an account and is known as a program, which takes some seconds at the first start."""
+    file = home(os.environ).with_name("house.sqlite")
+    if not file.exists():
+        return False
+    with closing(Memory(file)) as memory:
+        return any(sent.command == "set" for sent in memory.in_state("done"))
+
+
+@contextmanager
+def running() -> Iterator[None]:
+    """Have this user's trial server at work; if it does not run yet, it runs as long as this lasts."""
+    begin()
+    config_file = home(os.environ)
+    if _is_open(listens_at()):
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder, config_file.with_name("server.log").open("ab") as log:
+        ready = Path(folder, "ready")
+        options = ["--config", str(config_file), "--ready-file", str(ready)]
+        command = [sys.executable, "-P", "-c", _RUN, "serve", *options]
+        with subprocess.Popen(  # noqa: S603 - this very program
+            command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+        ) as process:
+            try:
+                _wait_until_ready(process, ready, Path(log.name))
+                yield
+            finally:
+                process.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_ENDING)
+                process.kill()
+
+
+def _is_open(place: tuple[str, int]) -> bool:
+    with suppress(OSError), socket.create_connection(place, timeout=1.0):
+        return True
+    return False
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], ready: Path, log: Path) -> None:
+    """Wait until the server listens; raises ClickException with what it printed last if it does not."""
+    until = time.monotonic() + _PATIENCE
+    while not ready.exists():
+        if process.poll() is not None or time.monotonic() > until:
+            last = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
+            raise click.ClickException(f"The trial server does not start: {' '.join(last)}")
+        time.sleep(0.02)

@@ -1,0 +1,113 @@
+"""What must hold after a simulated week, whatever happened to the server: all promises of reliability.md.
+
+Those that hold of any server are in `simulation.promises`; here are those that a week's people can tell of.
+
+Each check looks at what people outside saw (replies, letters, bundles) and at the store at the end; none knows what
+happened in between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import timedelta
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from pbem.desk.strangers import EACH
+from pbem.store.vault import Vault, load_key
+from simulation.promises import Seen, answered_by, broken, items_of, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simulation.world import World
+
+TO = re.compile(rb"(?im)^In-Reply-To:\s+(\S+)")
+BULLETIN = re.compile(rb"(?m)^X-Pbem-Bulletin:((?:(?:\r\n)?[ \t]+\S+)+)")
+TO = re.compile(rb"(?im)^To: .*?([^\s<>]+@[^\s<>]+)")
+
+
+class Broken(AssertionError):
+    """A promise was not kept."""
+
+
+def check(world: World) -> None:
+    """Raises `Broken` with everything that does not hold."""
+    with world.machine.store() as database:
+        vault = Vault(load_key(world.machine.config.store_key))
+        # A letter refused because a sync failed may still be there: neither SQLite nor Linux can tell.
+        refused = {} if world.figures.full else world.refused
+        taken = [(taken.recipient, taken.raw) for taken in world.taken]
+        found = [
+            *_no_fault_of_ours(world),
+            *broken(Seen(database, vault, world.answered, taken, world.players.values(), world.proved, refused)),
+            *_one_use(world),
+            *_answered_as_before(world),
+            *_nobody_was_late(world),
+            *_nobody_reads_along(world),
+        ]
+    matches = {match: proved.bundle.entries for (match, _), proved in world.proved.items() if proved.bundle}
+    world.figures.matches = len(matches)
+    world.figures.turns = sum(entry.type == "turn" for entries in matches.values() for entry in entries)
+    if found:
+        raise Broken("\n".join(found))
+
+
+def _no_fault_of_ours(world: World) -> Iterator[str]:
+    """The server logged no fault of its own."""
+    yield from (f"the server's own fault: {fault}" for fault in world.faults)
+
+
+def _one_use(world: World) -> Iterator[str]:
+    """Promise 4: a reply address is good for one letter."""
+    came = {taken.raw for taken in world.taken if taken.recipient == world.keyless.address}
+    done = {item.get("answers") for raw in came for item in items_of(raw) if item.get("outcome") == "done"}
+    uses = Counter(to for to, raw in world.keyless.sent if sha256(name_of(raw)).hexdigest() in done)
+    yield from (
+        f"{number} letters had effect by one reply address: {to}" for to, number in uses.items() if number > 1
+    )
+
+
+def _answered_as_before(world: World) -> Iterator[str]:
+    """The days of a clock that was wrong use up nobody's answers: a stranger with few letters gets one to each.
+
+    A letter may be handled a day after it came, so that those of the days around count with it.
+    """
+    days = Counter(day for (_, sender), day in world.answered.items() if sender == world.stranger.address)
+    answers = [taken.raw for taken in world.taken if taken.recipient == world.stranger.address]
+    answered = {hashed for raw in answers for hashed in answered_by(raw)}
+    for (raw, sender), day in world.answered.items():
+        around = sum(days[day + timedelta(days=by)] for by in (-1, 0, 1))
+        if sender == world.stranger.address and around <= EACH and sha256(name_of(raw)).hexdigest() not in answered:
+            yield f"a stranger got no answer on {day}, with {around} letters in three days: {name_of(raw).decode()}"
+
+
+def _nobody_was_late(world: World) -> Iterator[str]:
+    """Nobody lost time because of the server or the post."""
+    for (match, _), proved in world.proved.items():
+        assert proved.bundle is not None
+        seats = proved.bundle.entries[0].body["players"]
+        for entry in proved.bundle.entries:
+            if entry.type == "missed":
+                other = world.players[seats[str(entry.body["seat"])]["name"]]
+                if not other.habits.late:
+                    yield f"{match}: {other.name} missed a deadline that was never near: {entry.body}"
+
+
+def _nobody_reads_along(world: World) -> Iterator[str]:
+    """Promise 4: no letter goes to the wrong person, and none shows a setup before its game ends."""
+    for taken in world.taken:
+        to = TO.search(taken.raw)
+        if to is None or to[1].decode() != taken.recipient:
+            yield f"{name_of(taken.raw).decode()} was sent to {taken.recipient}, and says {to and to[1].decode()}"
+    for player in world.players.values():
+        secrets = [secret for match in player.letters.matches.standings for secret in player.secrets(match.match)]
+        for taken in world.taken:
+            other = world.people.get(taken.recipient)
+            if other is not None and other is not player:
+                for match, secret in secrets:
+                    # Two small fleets may be the same: then each reads of its own.
+                    told = secret in taken.raw and (match, secret) not in other.secrets(match)
+                    if told and not world.is_over(match, taken.at):
+                        yield f"{taken.recipient} read of {match} what is {player.name}'s"

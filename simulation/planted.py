@@ -1,0 +1,107 @@
+"""Faults that are put into the server to show that a simulated week finds them; people have really made each of them.
+
+A plant replaces something in pbem while its block lasts. Other tests would find some of them, too; here they show
+whether the weeks are hard enough, and the checks after each week strict enough.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+from pbem.store.daily import count_today
+from pbem.store.inbox import Inbox
+from pbem.store.outages import Outages
+from pbem.store.outbox import Outbox
+from pbem.store.retention import prune
+from pbem.store.sqlite import Sqlite
+from pbem.store.tokens import Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.store.database import Database
+    from simulation.runs import Plant
+    from simulation.world import World
+
+__all__ = ["PLANTED"]
+
+
+@contextmanager
+def commit_without_sync(_world: World) -> Iterator[None]:
+    """A commit is not on disk when it returns: what SQLite advises for write-ahead logging."""
+    prepare = Sqlite.prepare
+
+    def hastily(engine: Sqlite) -> None:
+        prepare(engine)
+        engine.run("PRAGMA synchronous = NORMAL")
+
+    with patch.object(Sqlite, "prepare", hastily):
+        yield
+
+
+@contextmanager
+def lease_of_the_dead(_world: World) -> Iterator[None]:
+    """What a desk had leased when it died is not given to the next one."""
+    with patch.object(Inbox, "release_all", lambda _: 0):
+        yield
+
+
+@contextmanager
+def token_good_twice(_world: World) -> Iterator[None]:
+    """A reply address is not used up by the letter that had an effect."""
+    with patch.object(Tokens, "use", lambda *_: None):
+        yield
+
+
+@contextmanager
+def miss_in_an_outage(_world: World) -> Iterator[None]:
+    """An outage of the server moves no deadline."""
+    with patch.object(Outages, "add", lambda *_: None):
+        yield
+
+
+@contextmanager
+def day_that_never_goes_back(_world: World) -> Iterator[None]:
+    """The day of a counter is the latest that any clock showed: one that was ahead uses up the days until then."""
+    last = datetime.min.replace(tzinfo=UTC)
+
+    def latest(database: Database, mark: str, now: datetime) -> int:
+        nonlocal last
+        last = max(last, now)
+        return count_today(database, mark, last)
+
+    def forget(database: Database, before: str, _today: str, most: int) -> int:
+        return prune(database, before, last.date().isoformat(), most)
+
+    with patch("pbem.desk.daily_limits.count_today", latest), patch("pbem.desk.housekeeping.prune", forget):
+        yield
+
+
+@contextmanager
+def sent_before_its_commit(world: World) -> Iterator[None]:
+    """A letter is sent as soon as it is written, before it is on disk."""
+    put = Outbox.put
+
+    def eagerly(outbox: Outbox, recipient: str, message_id: str, raw: bytes, created: datetime) -> None:
+        world.loop.call_soon(world._take, recipient, raw)
+        put(outbox, recipient, message_id, raw, created)
+
+    with patch.object(Outbox, "put", eagerly):
+        yield
+
+
+PLANTED: dict[str, Plant] = {
+    plant.__name__: plant
+    for plant in (
+        commit_without_sync,
+        lease_of_the_dead,
+        token_good_twice,
+        miss_in_an_outage,
+        day_that_never_goes_back,
+        sent_before_its_commit,
+    )
+}
+"""The plants by their names."""

@@ -1,0 +1,383 @@
+"""The players of a simulated week: programs of the house at mailboxes of their own, and what careless people do.
+
+A player reads the mailbox now and then, answers what needs an answer, and leaves delivery to a mail server. Careless
+ones read days later, send letters twice, and send again what was right a turn ago. A third person writes in their
+names.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from contextlib import suppress
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from pbem.games.spaceships.words import EXAMPLE, FURTHER_EXAMPLE
+from pbem.identity import ssh
+from pbem.letters.render import Templates
+from pbem.mail.dkim_signing import DkimSigner
+from pbem.player.account_file import Account
+from pbem.player.blind import Plan, comment
+from pbem.player.correspondence import Correspondence
+from pbem.player.correspondence.standings import Impossible
+from pbem.player.memory import Memory, may_repeat
+from pbem.player.opponent import STRATEGIES
+from pbem.player.program import Program
+from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings
+from pbem.player.sealed_agent import Agent
+from pbem.player.secret_vault import SecretVault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+
+    from pbem.player.correspondence.event import Event
+    from pbem.player.memory import SentForm
+    from pbem.player.standing import MatchStanding
+    from simulation.world import World
+
+TOGETHER = 0.4  # share of the longest time until a player looks: many look at these hours at once
+
+SERVER = "play.example"
+TO = f"pbem@{SERVER}"
+KEY = Path(__file__).with_name("mailbox-provider.key")
+"""The key of who provides mailboxes: thrown away, and always the same, so that a seed is one story."""
+SHOWN = {*EXAMPLE.splitlines(), *FURTHER_EXAMPLE.splitlines()}
+"""Ships that each request for a setup shows."""
+MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
+
+
+def _words(name: str, /, **facts: object) -> str:
+    return Templates().render(f"player/{name}.txt", **facts).strip()
+
+
+class Habits(NamedTuple):
+    """What a player does, and how probable it is."""
+
+    late: float = 0.0
+    """The mailbox is read days later."""
+    double: float = 0.0
+    """A letter is sent twice, octet for octet."""
+    again: float = 0.0
+    """An old letter is sent again much later, as a new letter."""
+
+    @property
+    def careless(self) -> bool:
+        return any(self)
+
+
+class Correspondent:
+    """A program at its mailbox: what it was told, and what it writes."""
+
+    def __init__(
+        self, seed: str, name: str, folder: Path, now: Callable[[], datetime], send: Callable[[SentForm], None]
+    ) -> None:
+        self.name = name
+        self.address = f"{name}@mail.example"
+        self.events: list[Event] = []
+        self.random = Random(f"{seed} player {name}")
+        self.key = Ed25519PrivateKey.from_private_bytes(self.random.randbytes(32))
+        self.memory = Memory(None)
+        account = Account(name, SERVER, TO, self.address, "", "", "")
+        self.letters = Correspondence(account, self.memory, self._sign, self.random.randbytes)
+        agent = Agent(self.letters, SecretVault(folder / f"{name}.secrets"), self.random.randbytes)
+        # A program asks for octets when it makes a plan, and for nothing else.
+        self._secret = Random(f"{seed} secret {name}")
+        account = Account(name, SERVER, TO, self.address, "key", "maildir:/nowhere", "sendmail:")
+        games = {game: GameLimits(1) for game in STRATEGIES}
+        ours = ProgramSettings(account=account, play=PlayerLimits(joins="off"), games=games)
+        self.program = Program(agent, ours, self._secret.randbytes, _words)
+        self._now, self._send = now, send
+        self._seeds: dict[tuple[str, str], bytes] = {}
+        """The matches that were proposed here, by game and opponent."""
+        self._proposal = "", ""
+        """The words and the text of the proposal that was made."""
+
+    def _sign(self, text: bytes, namespace: str) -> str:
+        return ssh.sign(self.key, text, namespace)
+
+    def keep_other_secrets(self, secrets: str) -> None:
+        """Plan all matches differently, with everything else the same."""
+        self._secret.seed(secrets)
+
+    def close(self) -> None:
+        self.memory.close()
+
+    def begin(self) -> None:
+        public = ssh.public(self.key)
+        self.program.begin(public, ssh.parse(public).fingerprint, self._now())
+        self._post()
+
+    @property
+    def registered(self) -> bool:
+        return self.memory.fact("account") is not None
+
+    def propose(self, game: str, other: Correspondent, options: str) -> None:
+        """Propose a match, and say in the proposal that the program plays blind."""
+        seed = self._secret.randbytes(16)
+        self._seeds[game, other.name] = seed
+        plan = Plan(SERVER, self.name, game, 1, seed)
+        self._proposal = f"new {game} with {other.name}", f"{options}\n{comment(plan.commitment)}"
+        self._propose()
+        self._post()
+
+    def _propose(self) -> None:
+        words, text = self._proposal
+        self.letters.tell(words, self._now(), text=text)
+
+    def _propose_again(self, now: datetime) -> None:
+        """Propose once more what was refused, for its date, by a server whose clock was wrong."""
+        refused = self.memory.sent("new", "", "")
+        if refused and refused[-1].state == "refused" and may_repeat(refused, now):
+            self._propose()
+
+    def read(self, letters: Iterable[bytes]) -> None:
+        """Read letters, and answer them."""
+        now = self._now()
+        events = [event for raw in letters for event in self.letters.inbox.receive(raw, now)]
+        self.events += events
+        self._plan()
+        self.program.hear(events, now)
+        self._propose_again(now)
+        self._before_it_acts()
+        self.program.act(now)
+        self._post()
+
+    def _before_it_acts(self) -> None:
+        """What else there is to do when letters were read."""
+
+    def act(self) -> None:
+        """Do what is due without a new letter."""
+        now = self._now()
+        self._propose_again(now)
+        self.program.act(now)
+        self._post()
+
+    def _plan(self) -> None:
+        """Remember how the matches proposed here are played."""
+        for standing in self.letters.matches.standings:
+            for (game, other), seed in [*self._seeds.items()]:
+                if standing.rules == game and other in standing.players:
+                    self.memory.know(f"plan {standing.match}", f"1 {seed.hex()}")
+                    del self._seeds[game, other]
+
+    def _post(self) -> None:
+        for sent in self.letters.outbox.unsent():
+            self._send(sent)
+            self.letters.outbox.has_left(sent)
+
+    def seeds(self, match: str) -> list[bytes]:
+        """The plan by which this player plays a match."""
+        plan = self.memory.fact(f"plan {match}")
+        return [bytes.fromhex(plan.split()[1])] if plan else []
+
+
+class Player(Correspondent):
+    """The same in a simulated week, with its habits."""
+
+    def __init__(self, world: World, name: str, habits: Habits, folder: Path) -> None:
+        super().__init__(world.seed, name, folder, world.now, self._bring)
+        self.world = world
+        self.habits = habits
+        self.came: list[bytes] = []
+        self.unread: list[bytes] = []
+        self._looks = False
+
+    def receive(self, raw: bytes) -> None:
+        """A letter arrived in the mailbox; it is read at the next look."""
+        self.came.append(raw)
+        self.unread.append(raw)
+        if not self._looks:
+            self._looks = True
+            wait = self.world.week.leisure * self.random.random()
+            if self.random.random() < 0.7:
+                # Many look when others do: at the full hour of the evening, say.
+                hours, now = self.world.week.leisure * TOGETHER, self.world.loop.time()
+                wait = math.ceil((now + wait) / hours) * hours - now
+            if self.random.random() < self.habits.late:
+                wait += timedelta(days=0.5 + 2.5 * self.random.random()).total_seconds()
+            self.world.loop.call_later(0 if self.world.hurried else wait, self.look)
+
+    def look(self) -> None:
+        """Read new letters, and answer them."""
+        self._looks = False
+        unread, self.unread = self.unread, []
+        self.read(unread)
+
+    def _before_it_acts(self) -> None:
+        for standing in self.letters.matches.standings:
+            if standing.phase == "closed":
+                self.world.note_over(standing.match)
+            elif standing.phase == "playing" and self.world.hurried:
+                self._resign(standing)
+
+    def _resign(self, standing: MatchStanding) -> None:
+        """End a game that is still running when the week ends."""
+        match = standing.match
+        words = f"resign {match} game {standing.game}"
+        if not self.letters.has_said(match, words, self.world.now()):
+            self.letters.say(match, words, self.world.now())
+        self.program._waiting.discard(match)
+
+    def _bring(self, sent: SentForm) -> None:
+        self.world.post.post(self.address, sent.to, sent.raw)
+        if self.habits.careless and not self.world.hurried:
+            self._be_careless(sent)
+
+    def _be_careless(self, sent: SentForm) -> None:
+        if self.random.random() < self.habits.double:
+            self.world.post.post(self.address, sent.to, sent.raw, self.random.random() * self.world.week.leisure)
+        if self.random.random() < self.habits.again:
+            marked = b"Message-ID: <again.%d." % self.random.randrange(10**9)
+            raw = re.sub(rb"(?im)^Message-ID: <", marked, sent.raw, count=1)
+            self.world.post.post(
+                self.address, sent.to, raw, self.random.random() * self.world.week.days / 3.5 * 86_400, once=True
+            )
+
+    def secrets(self, match: str) -> list[tuple[str, bytes]]:
+        """The secrets of a match that nobody else may read before it is over, and the match."""
+        setups = [
+            sent.form.partition("\nrev ")[2].partition("\n")[2] for sent in self.memory.prepared("setup", match)
+        ]
+        setups = [setup.strip().removesuffix("end").strip() for setup in setups]
+        # A fleet of one ship may be a line of the example in each request for a setup.
+        found = [setup.replace("\n", "\r\n").encode() for setup in setups if setup not in SHOWN]
+        return [(match, secret) for secret in (*found, *(seed.hex().encode() for seed in self.seeds(match)))]
+
+
+@cache
+def _record() -> str:
+    """The key of who provides mailboxes, as the DNS gives it."""
+    public = load_pem_private_key(KEY.read_bytes(), None).public_key()
+    form = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    return f"v=DKIM1; k=rsa; p={base64.b64encode(public.public_bytes(*form)).decode()}"
+
+
+class Keyless:
+    """Somebody without a key, whose letters count through their reply addresses, and who has second thoughts."""
+
+    name = "dan"
+    address = "dan@mail.example"
+    _PAUSE = 86_400.0  # longest time in seconds until the next letter
+    _ZONES = ("Europe/Berlin", "Asia/Tokyo", "America/Lima", "Africa/Cairo", "Australia/Perth", "Asia/Kolkata")
+
+    def __init__(self, world: World, folder: Path) -> None:
+        self._world = world
+        self._random = Random(f"{world.seed} keyless")
+        self._memory = Memory(None)
+        account = Account(self.name, SERVER, TO, self.address, "", "", "")
+        self._letters = Correspondence(account, self._memory, None, self._random.randbytes)
+        self._begun = False
+        key = folder / KEY.name
+        key.touch(0o600)
+        key.write_bytes(KEY.read_bytes())
+        self._sign = DkimSigner("s1", "mail.example", key)
+        self.sent: list[tuple[str, bytes]] = []
+        """To which address each letter went, and its bytes."""
+
+    def close(self) -> None:
+        self._memory.close()
+
+    async def resolve(self, name: str) -> str:
+        """The DNS: it has one key, with which the provider of this mailbox signs."""
+        return _record() if name == "s1._domainkey.mail.example" else ""
+
+    def begin(self) -> None:
+        self._letters.registration.register_mailbox(self._world.now())
+        self._post()
+
+    def receive(self, raw: bytes) -> None:
+        """Read a letter, and write the next one some time later."""
+        self._letters.inbox.receive(raw, self._world.now())
+        if self._memory.fact("account") is None:
+            self._letters.registration.confirm(self._world.now())
+            self._post()
+        elif not self._begun:
+            self._begun = True
+            self._world.loop.call_later(self._random.random() * self._PAUSE, self._write)
+
+    def _write(self) -> None:
+        if self._world.hurried:
+            return
+        self._world.loop.call_later(self._random.random() * self._PAUSE, self._write)
+        with suppress(Impossible):  # there is nothing to answer now
+            self._letters.tell(f"set timezone {self._random.choice(self._ZONES)}", self._world.now())
+            self._post()
+
+    def _post(self) -> None:
+        for sent in self._letters.outbox.unsent():
+            self._bring(sent.to, sent.raw, 0)
+            self._letters.outbox.has_left(sent)
+            if sent.command == "set" and self._random.random() < 0.5:
+                # To the address that the first letter used up: it changes nothing.
+                other = re.sub(rb"(set timezone) \S+", rb"\1 UTC", sent.raw)
+                other = re.sub(rb"(?im)^Message-ID: <", b"Message-ID: <other.", other, count=1)
+                self._bring(sent.to, other, self._random.random() * 2 * self._PAUSE)
+
+    def _bring(self, to: str, raw: bytes, delay: float) -> None:
+        self.sent.append((to, raw))
+        self._world.post.post(self.address, to, self._sign(raw, self._world.now()), delay)
+
+
+class Stranger:
+    """Somebody without an account, for whom nobody vouches, and who asks the same every day."""
+
+    address = "eve@mail.example"
+    _EVERY = 86_400.0
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.asked: list[bytes] = []
+
+    def ask(self) -> None:
+        """Ask, and again a day later."""
+        if not self._world.hurried:
+            self.write()
+            self._world.loop.call_later(self._EVERY, self.ask)
+
+    def write(self) -> None:
+        """Send one letter."""
+        number = len(self.asked)
+        head = f"From: {self.address}\nTo: {TO}\nSubject: x\nMessage-ID: <{number}.eve@mail.example>\n"
+        self.asked.append(f"{head}\nhelp\n".replace("\n", "\r\n").encode())
+        self._world.post.post(self.address, TO, self.asked[-1])
+
+
+class Third:
+    """Somebody who reads others' mail, and writes in their names."""
+
+    address = "mallory@mail.example"
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._random = Random(f"{world.seed} third")
+        self.came: list[bytes] = []
+
+    def hear(self, raw: bytes, sender: str) -> None:
+        """A letter passes by; sometimes it is misused."""
+        if self._world.hurried or self._random.random() >= self._world.week.forged:
+            return
+        delay = self._random.random() * self._world.week.days / 7 * 86_400
+        number = self._random.randrange(10**9)
+        match self._random.randrange(3):
+            case 0:  # the signed words, in a letter of the attacker's own
+                found = raw.replace(sender.encode(), self.address.encode())
+                self._world.post.post(self.address, TO, self._numbered(found, number), delay, once=True)
+            case 1:  # the same in the player's name, through another server
+                self._world.post.post(self.address, TO, self._numbered(raw, number), delay, once=True)
+            case _:  # words that nobody signed
+                text = self._random.choice(("resign m1 game 1", "accept m2", "stop", "withdraw m3"))
+                head = f"From: {sender}\nTo: {TO}\nSubject: x\nMessage-ID: <forged.{number}@mail.example>\n\n{text}\n"
+                self._world.post.post(sender, TO, head.replace("\n", "\r\n").encode(), delay, once=True)
+
+    def _numbered(self, raw: bytes, number: int) -> bytes:
+        return re.sub(rb"(?im)^Message-ID: <", b"Message-ID: <forged.%d." % number, raw, count=1)

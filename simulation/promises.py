@@ -1,0 +1,178 @@
+"""The promises about mail that hold of any server, simulated or a process of its own, whatever happened to it.
+
+They are held against what people outside saw, and against the store at the end; what happened in between is not known
+here.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from pbem.player.blind import replayed
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verification import Proved, verify
+from pbem.store.inbox import Inbox
+from pbem.store.outbox import Outbox
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from pbem.json_object import JsonObject
+    from pbem.store.database import Database
+    from pbem.store.vault import Vault
+    from simulation.players import Correspondent
+
+MESSAGE_ID = re.compile(rb"(?im)^Message-ID:\s+(\S+)")
+IN_REPLY_TO = re.compile(rb"(?im)^In-Reply-To:\s+(\S+)")
+BULLETIN = re.compile(rb"(?m)^X-Pbem-Bulletin:((?:(?:\r\n)?[ \t]+\S+)+)")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of a server: its store at the end, and its mail."""
+
+    database: Database
+    vault: Vault
+    answered: Collection[tuple[bytes, str]]
+    """The letters that were answered with 250, and who sent them."""
+    taken: Collection[tuple[str, bytes]]
+    """Whom each letter was for that the smarthost took, and its bytes, each time that it took it."""
+    players: Collection[Correspondent]
+    proved: dict[tuple[str, bytes], Proved]
+    """What was found in the proofs that verify, by match and bundle."""
+    refused: Collection[tuple[bytes, str]] = ()
+    """The letters that were answered with 4xx alone."""
+
+
+def broken(seen: Seen) -> Iterator[str]:
+    """Everything that does not hold."""
+    for promise in PROMISES:
+        yield from promise(seen)
+
+
+def sound(seen: Seen) -> Iterator[str]:
+    """The store is undamaged."""
+    yield from (f"the store is damaged: {line}" for line in seen.database.engine.damage())
+
+
+def kept(seen: Seen) -> Iterator[str]:
+    """Promises 1 and 2: what was answered with 250 is stored and handled; what was refused for good is not."""
+    inbox = Inbox(seen.database, seen.vault)
+    rows = seen.database.rows("SELECT id, sender, state FROM inbox ORDER BY id")
+    there = {(inbox.raw(row["id"]), row["sender"]): row["state"] for row in rows}
+    if len(there) != len(rows):
+        yield f"{len(rows) - len(there)} letters were stored twice"
+    for raw, sender in seen.answered:
+        if (state := there.get((raw, sender))) != "done":
+            yield f"answered with 250, and {state or 'lost'}: {name_of(raw).decode()} of {sender}"
+    for raw, sender in seen.refused:
+        if (raw, sender) in there:
+            yield f"answered with 4xx alone, and kept: {name_of(raw).decode()} of {sender}"
+
+
+def one_effect(seen: Seen) -> Iterator[str]:
+    """Promise 1: a letter that was stored has one effect, and one answer."""
+    answers: defaultdict[str, set[bytes]] = defaultdict(set)
+    for raw in {raw for _, raw in seen.taken}:
+        for hashed in answered_by(raw):
+            answers[hashed].add(name_of(raw))
+    names = {sha256(name).hexdigest(): name.decode() for name in map(name_of, [raw for raw, _ in seen.answered])}
+    for hashed, letters in sorted(answers.items()):
+        if len(letters) > 1:
+            yield f"{len(letters)} answers to {names.get(hashed, hashed)}"
+    for player in seen.players:
+        for sent in player.memory.in_state("ready", "sent"):
+            yield f"no answer to {sent.message_id} of {player.name}: {sent.command} {sent.match} {sent.place}"
+
+
+def same_bytes(seen: Seen) -> Iterator[str]:
+    """Promise 3: each letter is sent with the bytes that were written, and each written letter is sent."""
+    outbox = Outbox(seen.database, seen.vault)
+    copies: defaultdict[tuple[str, str], set[bytes]] = defaultdict(set)
+    for recipient, raw in seen.taken:
+        copies[name_of(raw).decode(), recipient].add(raw)
+    rows = seen.database.rows("SELECT id, message_id, recipient, state FROM outbox ORDER BY id")
+    written = {(row["message_id"], row["recipient"]): row for row in rows}
+    for place in sorted(copies.keys() - written.keys()):
+        yield f"sent, and not written: {place}"
+    for place in sorted(written.keys() - copies.keys()):
+        yield f"written, and not sent: {place} ({written[place]['state']})"
+    for place in sorted(written.keys() & copies.keys()):
+        if copies[place] != {outbox.raw(written[place]["id"])}:
+            yield f"{len(copies[place])} letters of one Message-ID: {place}"
+        if written[place]["state"] != "delivered":
+            yield f"{place} is {written[place]['state']}"
+
+
+def one_story(seen: Seen) -> Iterator[str]:
+    """Promise 3: no letter that anybody got shows two heads of one match at the same place."""
+    signed = {
+        (f"m{row['match']}", row["seq"]): row["head"]
+        for row in seen.database.rows("SELECT match, seq, head FROM entries ORDER BY match, seq")
+    }
+    for player in seen.players:
+        for event in player.events:
+            # A letter that somebody else wrote in a player's name gets a short answer, which goes to the player.
+            in_short = event.said == "it has no signed bulletin, so that anybody may have written it"
+            if event.kind in {"forged", "contradiction", "unpinned", "bounced"} and not in_short:
+                yield f"{player.name} was told: {event.kind}: {event.subject}: {event.said}"
+        for alarm in player.memory.alarms():
+            yield f"{player.name}: alarm: {alarm.match}: {alarm.said}"
+        for standing in player.letters.matches.standings:
+            match = standing.match
+            for seq, head in player.memory.heads(match).items():
+                if signed.get((match, seq)) != head:
+                    yield f"{player.name} was shown another head of {match} after entry {seq}"
+
+
+def all_proved(seen: Seen) -> Iterator[str]:
+    """Each match is over, verifies, and was played blind."""
+    for player in seen.players:
+        for standing in player.letters.matches.standings:
+            match = standing.match
+            content = player.memory.bundle(match)
+            if standing.phase != "closed" or content is None:
+                yield f"{match} is {standing.phase} for {player.name}, {'no' if content is None else 'a'} bundle"
+            elif (match, content) not in seen.proved:
+                proved = Proved()
+                *_, last = verify(content, Letters, None, proved)
+                if not last.holds:
+                    yield f"{match} of {player.name} does not verify: {last}"
+                    continue
+                seen.proved[match, content] = proved
+                seeds = [seed for other in seen.players for seed in other.seeds(match)]
+                for finding in replayed(proved, seeds):
+                    if finding.standing != "agrees":
+                        yield f"{match}: not played blind: {finding}"
+
+
+PROMISES = (sound, kept, one_effect, same_bytes, one_story, all_proved)
+
+
+def answered_by(raw: bytes) -> Iterator[str]:
+    """The hashes of the Message-IDs that a letter answers, by its header and by its bulletin.
+
+    A letter received before gets a short answer outside its thread; the bulletin names the letter.
+    """
+    if (found := IN_REPLY_TO.search(raw)) is not None:
+        yield sha256(found[1]).hexdigest()
+    yield from (item["answers"] for item in items_of(raw) if item.get("answers"))
+
+
+def items_of(raw: bytes) -> list[JsonObject]:
+    """What a letter's bulletin says."""
+    if (found := BULLETIN.search(raw)) is None:
+        return []
+    items: list[JsonObject] = json.loads(base64.b64decode(b"".join(found[1].split())))["items"]
+    return items
+
+
+def name_of(raw: bytes) -> bytes:
+    found = MESSAGE_ID.search(raw)
+    return found[1] if found is not None else b"?"

@@ -1,0 +1,190 @@
+"""Weeks of a server that dies, of a network that fails, and of careless people: every promise is kept.
+
+`make simulate` runs many more; see docs/simulation.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pbem.match.changed import replace
+from pbem.player.memory import SentForm
+from simulation.invariants import check
+from simulation.runs import outcomes, run
+from simulation.server import LONGEST_WAIT, Desk
+from simulation.two_worlds import letters_of
+from simulation.world import GAMES, Week, World, logs
+
+if TYPE_CHECKING:
+    from simulation.runs import Outcome
+
+ROOT = Path(__file__).parents[1]
+GAMES_IN_TURN = tuple(GAMES)
+
+
+def short(seed: int) -> Week:
+    """Some hours of one match, in which as much goes wrong as in days."""
+    return Week(days=0.2, games=(GAMES_IN_TURN[seed % len(GAMES)],), leisure=1500.0, pace="4h", deaths=4)
+
+
+def kept(outcome: Outcome) -> None:
+    assert not outcome.broken, f"make simulate FROM={outcome.seed} SEEDS=1, trace {outcome.trace}:\n" + "\n".join(
+        outcome.broken
+    )
+
+
+@pytest.mark.parametrize("seed", range(1, 51))
+def test_a_short_week(seed: int) -> None:
+    outcome = run(seed, short(seed))
+    kept(outcome)
+    assert outcome.figures.matches == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(1, 1001, 200))
+def test_whole_weeks(first: int) -> None:
+    """On all cores, as `make simulate`."""
+    for outcome in outcomes(range(first, first + 200), Week()):
+        kept(outcome)
+
+
+def test_the_same_seed_is_the_same_story() -> None:
+    """Octet for octet, whatever ran in this process before: otherwise no failing seed could be repeated."""
+    first, again = (run(7, short(7), story=True) for _ in range(2))
+    assert first.story == again.story
+    assert first.trace == again.trace
+    assert first.figures.kills + first.figures.power_cuts > 0
+    assert run(8, short(8)).trace != first.trace
+
+
+def test_another_process_tells_it_as_well() -> None:
+    """With another hash seed, and so another order of sets."""
+    told = subprocess.run(
+        [sys.executable, "-c", "from simulation.test_weeks import short, run; print(run(7, short(7)).trace)"],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)},
+    )
+    assert told.stdout.strip() == run(7, short(7)).trace
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_no_letter_says_what_its_reader_may_not_know(game: str) -> None:
+    """Two worlds from one seed: the secrets of one of two players differ, and the other cannot tell."""
+    one, other = (letters_of("bob", game, secrets) for secrets in ("one", "other"))
+    assert len(one) > 5
+    assert one == other
+
+
+def test_a_letter_that_was_once_answered_with_250_is_not_refused(tmp_path: Path) -> None:
+    """Its mail server forgot that, sent it once more, and was told 421 (seed 1073)."""
+    with World(tmp_path, "forgot", short(1)) as world:
+        world._brought(b"letter", "ann@mail.example", "250 stored", False)
+        world._brought(b"letter", "ann@mail.example", "421 idle too long", True)
+        world._brought(b"other", "ann@mail.example", "421 idle too long", True)
+        assert [*world.answered] == [(b"letter", "ann@mail.example")]
+        assert [*world.refused] == [(b"other", "ann@mail.example")]
+
+
+@pytest.mark.parametrize(("fleet", "tells"), [("MD Yz1 Yz2 Yz3", False), ("LS Ox5", False), ("MD Yz1 Yz2 Yz4", True)])
+def test_a_setup_like_the_example_is_no_secret(tmp_path: Path, fleet: str, *, tells: bool) -> None:
+    """All are shown the example of the notation, and it may be somebody's fleet (seeds 1185, 378)."""
+    form = f"setup m1 game 1\nrev 1\n{fleet}\nend\n"
+    with World(tmp_path, "example", short(0)) as world:
+        ann = world.players["ann"]
+        ann.memory.prepare(
+            SentForm(0, "<1@mail.example>", "setup", "m1", "1", 1, form, b"", "pbem@play.example", "ready")
+        )
+        assert ann.secrets("m1") == ([("m1", fleet.encode())] if tells else [])
+
+
+def test_a_server_with_nothing_to_do_sleeps(tmp_path: Path) -> None:
+    """Nobody asks the store or anybody else each minute whether there is something to ask."""
+    with World(tmp_path, "idle", replace(short(1), deaths=0, accidents=False)) as world:
+        with logs(world):
+            world.machine.start()
+            world.loop.run_until_complete(asyncio.sleep(3600))
+            before = world.loop.rounds
+            world.loop.run_until_complete(asyncio.sleep(20 * LONGEST_WAIT))
+        assert world.loop.rounds - before < 500, "some for each look at the outbox, the queries and the desk"
+
+
+def test_a_desk_that_hangs_is_ended_with_its_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the daemon ends it: otherwise it would go on in a store that is closed (seed 5819)."""
+    week = replace(short(1), deaths=0, careless=0.0, forged=0.0, accidents=False, troubles=False)
+    with World(tmp_path, "hung", week) as world:
+        machine = world.machine
+
+        def hang_once(desk: Desk, point: str) -> None:
+            if not world.figures.stalls:
+                world.loop.call_soon(machine.end)
+                desk._stall(point)
+
+        monkeypatch.setattr(Desk, "_let_others", hang_once)
+        world.run()
+        assert (world.figures.stalls, world.figures.stops) == (1, 1)
+        check(world)
+
+
+@pytest.mark.parametrize("after", range(2, 20, 3))
+def test_no_letter_is_set_aside_by_chance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """As it would be for three power cuts during work on it alone, whoever caused them (seeds 2597, 9617)."""
+    week = replace(short(1), deaths=0, careless=0.0, forged=0.0, accidents=False, troubles=False)
+    passed, left, spared = Desk._passed, [8], []
+    with World(tmp_path, "chance", week) as world:
+
+        def pass_and_fail(desk: Desk, point: str) -> None:
+            if point == "letter read" and left[0]:
+                left[0] -= 1
+                world.machine.disk.fails_after = after
+            elif point == "effects committed":
+                spared.append(desk.would_be_blamed())
+            passed(desk, point)
+
+        monkeypatch.setattr(Desk, "_passed", pass_and_fail)
+        world.run()
+        assert world.figures.power_cuts > 3
+        check(world)
+        assert not any(spared), "a desk may die again when it has finished a letter"
+
+
+def test_nor_by_whoever_kills_the_server_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    week = replace(short(1), deaths=0, careless=0.0, forged=0.0, accidents=False, troubles=False)
+    left = [8]
+    with World(tmp_path, "kills", week) as world:
+
+        def work_for_long(desk: Desk, point: str) -> None:
+            if point == "letter read" and left[0]:
+                left[0] -= 1
+                world.loop.call_soon(world.machine.kill)
+                world.loop.pause(0.5)
+                desk._look()
+
+        monkeypatch.setattr(Desk, "_let_others", work_for_long)
+        world.run()
+        assert world.figures.kills > 3
+        check(world)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_what_a_killed_server_could_not_sync_takes_nothing_with_it(tmp_path: Path, seed: int) -> None:
+    """The disk fails to sync; the server is killed, restarts and goes on; then the power fails."""
+    week = replace(short(seed), deaths=0, careless=0.0, forged=0.0, accidents=False, troubles=False)
+    with World(tmp_path, f"unsynced {seed}", week) as world:
+        faults, machine = world.machine.disk.faults, world.machine
+        for hour in range(1, 5):
+            begins = hour * 3600.0
+            world.loop.call_later(begins, setattr, faults, "sync", 0.5)
+            world.loop.call_later(begins + 1800, machine.kill)
+            world.loop.call_later(begins + 1800, setattr, faults, "sync", 0.0)
+            world.loop.call_later(begins + 3500, machine.cut_power)
+        world.run()
+        check(world)

@@ -1,0 +1,434 @@
+"""A week of a server in one thread: the daemon as it is wired, its players, the post, and all their troubles.
+
+All randomness comes from the seed. What happens is written into a trace: the same seed gives the same story, octet
+for octet. `simulation.invariants` says what must hold afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import hashlib
+import logging
+import re
+import sys
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from random import Random
+from typing import TYPE_CHECKING, Any, Self
+
+import structlog
+
+from simulation.loop import Loop
+from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
+from simulation.network import Network, Troubles
+from simulation.players import Habits, Keyless, Player, Stranger, Third
+from simulation.server import Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator, MutableMapping
+    from pathlib import Path
+
+    from pbem.proof.verification import Proved
+
+START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+DAY = 86_400.0
+YEAR = timedelta(days=365)
+OFTEN = 7200.0  # seconds between two looks of a program
+LONGEST = 60 * DAY
+"""Longer than anything takes that ends at all."""
+OVER = re.compile(rb'name="?(m[0-9]+)[^"]*\.pbem\.zip')
+"""The part that has the proof of a match."""
+
+GAMES = {
+    "spaceships": "fleet: cost:3",
+    "dueling-masters": "max_turns: 30",
+    "shoot-em-up": "board: 7x7",
+}
+
+
+@dataclass(frozen=True)
+class Week:
+    """What a simulated week is like."""
+
+    days: float = 7.0
+    games: tuple[str, ...] = tuple(GAMES)
+    leisure: float = 10 * 3600.0
+    """The longest time in seconds until a player reads a new letter."""
+    pace: str = "1d"
+    careless: float = 0.5
+    """How probable it is that a player is careless."""
+    forged: float = 0.03
+    deaths: int = 12
+    """About how many deaths of the machine, of the server and of a desk happen."""
+    accidents: bool = True
+    """Whether outages of days happen, and clocks are set."""
+    steps: float = 0.3
+    """How probable it is that the server's clock is set wrong, and right again."""
+    troubles: bool = True
+    """Whether the network and other people's servers have troubles."""
+
+
+@dataclass
+class Figures:
+    """The result of a week."""
+
+    kills: int = 0
+    power_cuts: int = 0
+    desk_deaths: int = 0
+    stalls: int = 0
+    stops: int = 0
+    outages: int = 0
+    steps: int = 0
+    full: int = 0
+    letters_in: int = 0
+    letters_out: int = 0
+    attempts: int = 0
+    seconds: float = 0.0
+    turns: int = 0
+    matches: int = 0
+
+    def __add__(self, other: Figures) -> Figures:
+        return Figures(**{name: value + getattr(other, name) for name, value in vars(self).items()})
+
+
+@dataclass
+class Taken:
+    """A letter that the smarthost accepted."""
+
+    recipient: str
+    raw: bytes
+    at: float
+
+
+class World:
+    """One seed."""
+
+    def __init__(self, folder: Path, seed: str, week: Week | None = None) -> None:
+        self.folder = folder
+        self.seed = seed
+        self.week = week or Week()
+        self.figures = Figures()
+        self.loop = Loop(self.random("loop"))
+        troubles = Troubles() if self.week.troubles else Troubles(0, 0, 0, 0)
+        self.network = self.loop.network = Network(self.loop, seed, troubles)
+        self.moods = Moods() if self.week.troubles else Moods(0, 0, 0, 0)
+        self.post = Post(self.loop, self.network, seed, self._brought)
+        self.trace = hashlib.sha256()
+        self.story: list[str] = []
+        """The trace in words."""
+        self.hurried = False
+        """Whether the week is over, and the rest is being finished."""
+        self.set_by = timedelta()
+        """How far the server's clock is wrong."""
+        self.answered: dict[tuple[bytes, str], date] = {}
+        """Letters that were answered with 250, who sent them, and the day by the server's clock."""
+        self.refused: dict[tuple[bytes, str], None] = {}
+        """Letters that were given up after one attempt, answered with 4xx."""
+        self.proved: dict[tuple[str, bytes], Proved] = {}
+        """What was found in the bundles that verify, by match and bundle."""
+        self.taken: list[Taken] = []
+        self._overs: dict[str, float] = {}
+        """When the first letter with the proof of a match was sent."""
+        self.own: set[asyncio.Task[Any]] = set()
+        self.faults: list[str] = []
+        """The faults of its own that the server logged."""
+        draw = self.random("habits")
+        names = ("ann", "bob", "cem")[: len(self.week.games) + 1]
+        self.players = {name: Player(self, name, self._habits(draw), folder) for name in names}
+        self.keyless = Keyless(self, folder)
+        self.stranger = Stranger(self)
+        self.third = Third(self)
+        self.machine = Machine(self)
+        self._smarthosts = 0
+        self._under_way = 0
+        """How many letters are on their way to a mailbox."""
+        self.network.listen(self._smarthost, "smarthost.example", SMARTHOST).serving = True
+
+    def random(self, name: str) -> Random:
+        return Random(f"{self.seed} {name}")
+
+    def _habits(self, draw: Random) -> Habits:
+        careless = draw.random() < self.week.careless
+        rates = draw.random() * 0.1, draw.random() * 0.2, draw.random() * 0.2
+        return Habits(*rates) if careless else Habits()
+
+    def now(self) -> datetime:
+        """The time."""
+        return START + timedelta(seconds=self.loop.time())
+
+    def begin(self, what: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Start a task of the world's own, which survives the machine's deaths."""
+        task = self.loop.create_task(what)
+        self.own.add(task)
+        return task
+
+    def hear(self, method: str, event: MutableMapping[str, Any]) -> None:
+        """The server logged something."""
+        if method in {"error", "exception", "critical"} and not self.machine.dead:
+            words = {name: value for name, value in event.items() if name != "event"}
+            error = words.pop("exc_info", None)
+            if error is True:
+                error = sys.exc_info()[1]
+            if error is not None:
+                words["error"] = repr(error)
+            if "FullError" not in str(words):  # not a fault of the server's
+                self.faults.append(f"{self.loop.time():.3f} {event['event']} {words}")
+
+    def note(self, *words: object) -> None:
+        """Write a line of the story."""
+        line = f"{self.loop.time():.6f} {' '.join(map(str, words))}"
+        self.trace.update(line.encode() + b"\n")
+        self.story.append(line)
+
+    # The post.
+
+    def _brought(self, raw: bytes, sender: str, reply: str, given_up: bool) -> None:
+        self.figures.attempts += 1
+        self.note("brought", sender, hashlib.sha256(raw).hexdigest()[:16], reply[:3] or "nothing")
+        if given_up and reply.startswith("4") and (raw, sender) not in self.answered:
+            self.refused[raw, sender] = None
+        if reply.startswith("250") and (raw, sender) not in self.answered:
+            self.answered[raw, sender] = self.machine.now().date()
+            self.figures.letters_in += 1
+            if sender in self.people:
+                self.third.hear(raw, sender)
+
+    @property
+    def people(self) -> dict[str, Player]:
+        return {player.address: player for player in self.players.values()}
+
+    def _smarthost(self) -> Smarthost:
+        self._smarthosts += 1
+        return Smarthost(self.loop, self.random(f"smarthost {self._smarthosts}"), self.moods, self._take)
+
+    def _take(self, recipient: str, raw: bytes) -> None:
+        self.note("taken", recipient, hashlib.sha256(raw).hexdigest()[:16])
+        self.figures.letters_out += 1
+        number = len(self.taken)
+        self.taken.append(Taken(recipient, raw, self.loop.time()))
+        for match in OVER.findall(raw):
+            self.note_over(match.decode())
+        draw = self.random(f"way {number}")
+        if recipient == self.keyless.address:
+            self.loop.call_later(draw.random() * 120, self.keyless.receive, raw)
+        if (player := self.people.get(recipient)) is not None:
+            self._carry(player, raw, draw.random() * 120)
+            if self.week.troubles and draw.random() < 0.02:
+                self._carry(player, raw, draw.random() * self.week.leisure)
+
+    def _carry(self, player: Player, raw: bytes, seconds: float) -> None:
+        """Put a letter into a mailbox after this many seconds."""
+
+        def arrive() -> None:
+            self._under_way -= 1
+            player.receive(raw)
+
+        self._under_way += 1
+        self.loop.call_later(seconds, arrive)
+
+    def is_over(self, match: str, at: float) -> bool:
+        """Whether somebody who read everything sent by then knew that the first game was over."""
+        return at >= self._overs.get(match, float("inf"))
+
+    def note_over(self, match: str) -> None:
+        """Somebody was told that a match is over, and may reveal secrets."""
+        self._overs.setdefault(match, self.loop.time())
+
+    # The week.
+
+    def run(self) -> Figures:
+        """Run the week, and then finish whatever is left."""
+        gc.disable()  # garbage collection may be reported, at times that do not follow from the seed
+        try:
+            with logs(self):
+                self.loop.run_until_complete(self.begin(self._run()))
+        finally:
+            gc.enable()
+        self.figures.seconds = self.loop.time()
+        return self.figures
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close everything."""
+        for player in self.players.values():
+            player.close()
+        self.keyless.close()
+        self.machine.leave()
+        self.loop.end()
+        self.machine.disk.close()
+
+    async def _run(self) -> None:
+        machine = self.machine
+        machine.start()
+        accidents = self.begin(self._accidents())
+        looks = self.begin(self._act())
+        await self._begin()
+        await asyncio.sleep(max(self.week.days * DAY - self.loop.time(), 0))
+        accidents.cancel()
+        looks.cancel()
+        self.hurried = True
+        machine.deaths, machine.disk.fails_after = 0, None
+        self.set_by = timedelta()
+        self.network.troubles = Troubles(0, 0, 0, 0)
+        self.moods = Moods(0, 0, 0, 0)
+        self.network.door(SMARTHOST).serving = True
+        machine.down_until = 0
+        await self._settle()
+        await machine.stop()
+
+    async def _act(self) -> None:
+        """Programs look now and then whether something is due, also if no letter comes."""
+        while True:
+            await asyncio.sleep(OFTEN)
+            for player in self.players.values():
+                player.act()
+
+    async def _begin(self) -> None:
+        for player in self.players.values():
+            player.begin()
+        self.keyless.begin()
+        self.stranger.ask()
+        while not all(player.registered for player in self.players.values()):
+            assert self.loop.time() < LONGEST, f"not everybody is registered: {self.state()}"
+            await asyncio.sleep(600)
+        names = [*self.players.values()]
+        for at, game in enumerate(self.week.games):
+            first, other = names[at % len(names)], names[(at + 1) % len(names)]
+            draw = self.random(f"settle {at}")
+            settle, grace = draw.choice(("settle: 0", "settle: 10m")), draw.choice(("", "\ngrace: 1h"))
+            first.propose(game, other, f"{GAMES[game]}\n{settle}\npace: {self.week.pace}{grace}")
+
+    async def _settle(self) -> None:
+        """Wait until all matches are closed, and all letters are where they belong."""
+        give_up = self.loop.time() + LONGEST
+        while not self._over():
+            assert self.loop.time() < give_up, f"the week does not come to its end: {self.state()}"
+            for player in self.players.values():
+                player.look()
+            await asyncio.sleep(3600)
+        while self._waits():
+            assert self.loop.time() < give_up, f"something waits for ever: {self.state()}"
+            await asyncio.sleep(3600)
+            for player in self.players.values():
+                player.look()
+
+    def _waits(self) -> bool:
+        unread = self._under_way or any(player.unread for player in self.players.values())
+        return bool(unread or self.post.waiting or not self.machine.runs or self.machine.waits())
+
+    def _over(self) -> bool:
+        standings = [one for player in self.players.values() for one in player.letters.matches.standings]
+        return len(standings) == 2 * len(self.week.games) and all(one.phase == "closed" for one in standings)
+
+    def state(self) -> str:
+        """What is known about a world that has stopped."""
+        standings = [
+            (player.name, one.match, one.phase, one.turn, one.asked)
+            for player in self.players.values()
+            for one in player.letters.matches.standings
+        ]
+        return f"{standings} {self.post.waiting} {self.faults[-3:]} {self.machine.waits()}"
+
+    async def _accidents(self) -> None:
+        """The operator's troubles, each at its time."""
+        draw = self.random("accidents")
+        week = self.week.days * DAY
+        befall: list[tuple[float, Callable[[], Any]]] = []
+        for _ in range(self.week.deaths // 2):
+            machine = self.machine
+            kind = draw.choice(
+                (machine.kill, machine.cut_power, machine.cut_power_soon, machine.cut_power_soon, machine.end)
+            )
+            befall.append((draw.random() * week, kind))
+        if self.week.accidents:
+            if draw.random() < 0.3:
+                befall.append((draw.random() * week * 0.6, self._outage(draw)))
+            if draw.random() < self.week.steps:
+                befall.append((draw.random() * week * 0.7, self._step(draw)))
+            if draw.random() < 0.3:
+                befall.append((draw.random() * week * 0.7, self._silence(draw)))
+            if draw.random() < 0.3:
+                befall.append((draw.random() * week * 0.7, self._full(draw)))
+        for time, what in sorted(befall, key=lambda one: one[0]):
+            await asyncio.sleep(max(time - self.loop.time(), 0))
+            what()
+
+    def _outage(self, draw: Random) -> Callable[[], None]:
+        length = draw.uniform(2 * 3600, 3 * DAY)
+
+        def begin() -> None:
+            self.figures.outages += 1
+            self.note("outage", int(length))
+            self.machine.down_until = self.loop.time() + length
+            self.machine.kill()
+
+        return begin
+
+    def _step(self, draw: Random) -> Callable[[], None]:
+        step = timedelta(seconds=draw.choice((-1, 1)) * draw.uniform(600, DAY))
+        back = draw.uniform(600, 2 * DAY)
+        if draw.random() < 0.5:
+            # Not for longer: by such a clock no signed letter is taken, as its date cannot be right.
+            step, back = draw.choice((-1, 1)) * YEAR, draw.uniform(1800, 7200)
+
+        def begin() -> None:
+            self.figures.steps += 1
+            self.note("clock set by", step)
+            self.set_by = step
+            self.loop.call_later(back / 2, self.stranger.write)
+            self.loop.call_later(back, end)
+
+        def end() -> None:
+            self.note("clock set right")
+            self.set_by = timedelta()
+
+        return begin
+
+    def _full(self, draw: Random) -> Callable[[], None]:
+        """The disk is full, or fails to sync, now and then or always, for some hours."""
+        length, faults = draw.uniform(600, 3 * 3600), self.machine.disk.faults
+        kind = draw.choice(("full", "sync"))
+
+        def begin() -> None:
+            self.figures.full += 1
+            self.note("disk trouble:", kind, int(length))
+            setattr(faults, kind, draw.choice((0.02, 0.3, 1.0)))
+            self.loop.call_later(length, setattr, faults, kind, 0.0)
+
+        return begin
+
+    def _silence(self, draw: Random) -> Callable[[], None]:
+        """The smarthost is unreachable."""
+        length = draw.uniform(3600, DAY)
+
+        def begin() -> None:
+            self.note("smarthost out of reach", int(length))
+            door = self.network.door(SMARTHOST)
+            door.serving = False
+            self.loop.call_later(length, setattr, door, "serving", True)
+
+        return begin
+
+
+@contextlib.contextmanager
+def logs(world: World) -> Iterator[None]:
+    """Send the server's log only to the world."""
+
+    def hear(_logger: object, method: str, event: MutableMapping[str, Any]) -> Any:
+        world.hear(method, event)
+        raise structlog.DropEvent
+
+    logging.disable(logging.CRITICAL)
+    structlog.configure(processors=[hear])
+    try:
+        yield
+    finally:
+        structlog.reset_defaults()
+        logging.disable(logging.NOTSET)

@@ -1,0 +1,102 @@
+"""`pbem play try`: from nothing to the first board by one command, to the first report by two."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pbem.cli.home import SERVER
+from pbem.examples import example_folder
+from pbem.games import GAMES
+
+PBEM = str(Path(sys.executable).with_name("pbem"))
+ORDERS = {
+    "spaceships": ["Gx3"],
+    "dueling-masters": ["--nothing"],
+    "shoot-em-up": ["A: FMS", "B: LRF", "C: MMS"],
+}
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Path:
+    """The home of somebody who has nothing yet, but whose server would listen at a port that is free."""
+    folder = tmp_path / ".local" / "share" / "pbem"
+    folder.mkdir(parents=True)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    for name, example in (("pbem.toml", "home.toml"), ("house.toml", "house.toml")):
+        text = (example_folder() / "init" / example).read_text("utf-8")
+        folder.joinpath(name).write_text(text.replace("127.0.0.1:2525", f"127.0.0.1:{port}"))
+    return tmp_path
+
+
+def port_of(user: Path) -> int:
+    config = tomllib.loads((user / ".local/share/pbem/pbem.toml").read_text("utf-8"))
+    return int(config["smtp"]["listen"].rpartition(":")[2])
+
+
+def pbem(user: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(user), "LC_ALL": "C.UTF-8"}
+    return subprocess.run(
+        [PBEM, *words], env=environment, cwd=user, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_one_command_to_the_board_and_another_to_the_report(user: Path, game: str) -> None:
+    first = pbem(user, "play", "try", game)
+    assert first.returncode == 0, first.stderr
+    assert "turn 1: your move" in first.stdout
+    assert "pbem play m1 ORDERS" in first.stdout
+    orders = ORDERS[game]
+    if game == "dueling-masters":  # where one must move: the example of the board
+        orders = re.findall(r"(?m)^Example: +(.*)$", first.stdout)[0].split()
+    second = pbem(user, "play", "m1", *orders, "--yes")
+    assert second.returncode == 0, second.stderr
+    assert re.search(r"Came: .*, turn 1\n", second.stdout), second.stdout
+    # The same game is shown again, and nothing was left running.
+    again = pbem(user, "play", "try", game)
+    assert "new:" not in again.stdout
+    assert re.search("m1: turn [23]: your move", again.stdout), again.stdout
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port_of(user)))
+
+
+def test_a_server_that_runs_is_used_and_goes_on(user: Path) -> None:
+    ready = user / "ready"
+    words = [PBEM, "serve", "--ready-file", str(ready)]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(user)}
+    with subprocess.Popen(words, env=environment, cwd=user, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        while "pbem play try" not in (line := server.stdout.readline()):
+            assert line, "it ended without a word of how to play"
+        while not ready.exists():
+            assert server.poll() is None
+        assert pbem(user, "play", "try").returncode == 0
+        assert server.poll() is None
+        server.terminate()
+
+
+def test_another_server_of_this_user_is_left_alone(user: Path) -> None:
+    config = user / ".local/share/pbem/pbem.toml"
+    config.write_text(config.read_text("utf-8").replace(SERVER, "play.example"))
+    done = pbem(user, "play", "try")
+    assert done.returncode == 1
+    assert "is not the configuration of a trial server" in done.stderr
+    assert not (user / ".config/pbem/guest@pbem.localhost.toml").exists()
+
+
+def test_a_server_that_does_not_start_says_why(user: Path) -> None:
+    config = user / ".local/share/pbem/pbem.toml"
+    config.write_text(config.read_text("utf-8") + "[limits]\nnonsense = 1\n")
+    done = pbem(user, "play", "try")
+    assert done.returncode == 1
+    assert "The trial server does not start: Error: " in done.stderr
