@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _OF_A_GAME = re.compile(r"[a-z]+/game-([0-9]+)[-.]")
-_OF_AN_ENTRY = re.compile(r"[a-z]+/[a-z]+-([0-9]+)-seat-")
+_OF_AN_ENTRY = re.compile(r"[a-z]+/[a-z]+-([0-9]+)(?:-seat-|\.txt)")
 _AT_ONCE = "letters/keys-"
 """Letters that opponents get at once, whatever game runs."""
 _OF_THE_AGREEMENT = re.compile(r"[a-z]+/agreed-seat-")

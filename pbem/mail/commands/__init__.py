@@ -14,6 +14,7 @@ from pbem.mail.commands.reader import (
     asked_by_nothing,
     asked_by_subject,
     parse,
+    unattributed,
     without_effect,
 )
 from pbem.mail.commands.table import COMMANDS, CommandSpec, row_of
@@ -34,5 +35,6 @@ __all__ = [
     "masked",
     "parse",
     "row_of",
+    "unattributed",
     "without_effect",
 ]
