@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import Die
-
 from pbem.player.browser import Port
+
 from pbem.player.mail_in import LmtpListener
 from pbem.server.metrics import Metrics
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import Die
-
 from pbem.player.browser import Handed, Port
 
 if TYPE_CHECKING:
