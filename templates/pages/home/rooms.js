@@ -267,6 +267,7 @@
   byId("stop").addEventListener("click", async () => {
     stopped = true;
     quitting.abort();
+    localStorage.clear();  // drafts hold secrets, and whoever listens at this port later could read them
     await asked("stop", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }).catch(() => null);
     show("at-home", false);
     byId("stop").disabled = true;
