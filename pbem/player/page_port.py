@@ -69,7 +69,12 @@ class _PageHandler(QuietHandler):
     timeout = _SECONDS
 
     def do_GET(self) -> None:  # noqa: N802 - as http.server names it
-        port, url = self.server, urlsplit(self.path)
+        port = self.server
+        try:
+            url = urlsplit(self.path)
+        except ValueError:
+            self._refuse(400)
+            return
         if not self._is_of_this_machine():
             self._refuse(403)
         elif url.path == "/favicon.ico":

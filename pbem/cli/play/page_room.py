@@ -8,6 +8,7 @@ browser".
 from __future__ import annotations
 
 import io
+import re
 import sqlite3
 import time
 from collections import deque
@@ -200,7 +201,7 @@ class PlayRoom:
             return PageAnswer(home_page(self._first, self._language).encode())
         if name == "news":
             after = asked.get("after", "")
-            number, latest = self.news.after(int(after) if after.isdecimal() and after.isascii() else 0, _NEWS)
+            number, latest = self.news.after(int(after) if re.fullmatch("[0-9]{1,9}", after) else 0, _NEWS)
             return as_json({"number": number, "latest": latest})
         work = self._shown.get(name)
         if work is None or not {"account", "match"} <= asked.keys():

@@ -173,7 +173,7 @@
   setInterval(() => {
     for (const id of ["composer", "board"]) {
       const inside = byId(id).contentDocument, high = inside && inside.body ? inside.body.scrollHeight + 24 : 0;
-      if (id === "composer" && inside && inside.body) inside.body.classList.add("held");
+      if (id === "composer" && inside && inside.body) hold(inside);
       if (high > 24 && Math.abs(byId(id).offsetHeight - high) > 8) byId(id).style.height = `${high}px`;
     }
     const legal = inComposer("form") && inComposer("form").value;
@@ -181,6 +181,13 @@
     const brief = inComposer("brief") ? inComposer("brief").textContent : "";
     if (byId("brief").textContent !== brief) byId("brief").textContent = brief;
   }, SOON);
+
+  /** The composer without what sends letters, and with what happened last opened at first. */
+  function hold(inside) {
+    inside.body.classList.add("held");
+    const last = inside.querySelector("#last details");
+    if (last && !last.dataset.seen) { last.open = true; last.dataset.seen = "yes"; }
+  }
 
   const inComposer = (id) => (byId("composer").contentDocument ? byId("composer").contentDocument.getElementById(id) : null);
 
