@@ -124,7 +124,7 @@ REBOUND = {"Host": "rebound.example:{port}"}
         ("GET", "/", "", OURS, 403),
         ("GET", "/0123456789abcdef0123456789abcdef", "", OURS, 403),
         ("GET", "/0123456789abcdef0123456789abcdef/", "", OURS, 403),
-        ("GET", "http://[/", "", OURS, 400),
+        ("GET", "ftp://[/", "", OURS, 400),
         ("GET", "{path}../../etc/passwd", "", OURS, 404),
         ("GET", "{path}%2e%2e/frame", "", OURS, 404),
         ("GET", "{path}", "", {}, 403),
