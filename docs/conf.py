@@ -14,7 +14,8 @@ project = "pbem"
 release = version = _PROJECT["version"]
 html_title = f"pbem {release}"
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/**.md", "bench/README.md", "simulation/README.md", "templates/README.md"]
+folders = ("bench", "simulation", "templates", "verifier")
+include_patterns = ["*.md", "docs/**.md", *(f"{folder}/README.md" for folder in folders)]
 exclude_patterns = [".*", "build", "config", "demo-output", "dist", "pbem", "tests"]  # folders that need no look
 
 extensions = ["myst_parser"]

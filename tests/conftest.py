@@ -19,6 +19,7 @@ import pytest
 import structlog
 from data.material import EXAMPLES, ODD, SIGNED, mails
 from hypothesis import settings
+from in_a_box.referee import Referee
 from in_a_box.stores import NEEDS_POSTGRESQL
 
 if TYPE_CHECKING:
@@ -134,6 +135,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if folder is not None:
         ours, signed, foreign = len(mails(ODD)), len(mails(SIGNED)), len(_foreign(config))
         terminalreporter.write_line(f"Odd mail: {ours} of our own, {signed} signed, {foreign} from {folder}.")
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    found = Referee(tmp_path)
+    yield found
+    found.close()
 
 
 @pytest.fixture(scope="session")

@@ -182,6 +182,19 @@ def test_no_module_of_the_desk_reaches_back() -> None:
         assert not arrows[room] & set(WAY[:at]), room
 
 
+def test_no_command_is_handed_the_whole_desk() -> None:
+    """Its function names what it may touch; what that calls is handed no more. Only their table has the desk."""
+    found = dict(modules("desk", for_types=True))
+    reached: set[str] = set()
+    following = {name for name in found if name.startswith("pbem.desk.commands.")}
+    assert len(following) > 10
+    while following:
+        reached |= following
+        following = set().union(*(found.get(name, ()) for name in following)) - reached
+    assert "pbem.desk.reply_tokens" in reached  # of a value that a function is handed
+    assert not reached & {"pbem.desk.wiring", "pbem.desk.working", "pbem.desk.commands"}
+
+
 def test_no_two_classes_have_one_name_but_for_a_games_own() -> None:
     """The name of a class says whose it is; each game has its own `State`, `Orders` and so on."""
     found: dict[str, list[str]] = {}

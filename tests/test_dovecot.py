@@ -16,7 +16,6 @@ import ssl
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from datetime import UTC, datetime
@@ -32,7 +31,7 @@ from in_a_box.referee import ANN, BOB, Letters, Mailbox, attachment, confirming,
 from judges import sentences
 from machines import certificate
 from signing.domains import Domain, rsa_key
-from test_postfix import free_port
+from test_postfix import free_port, serving
 
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters as KeptLetters
@@ -128,28 +127,8 @@ class Submission:
                 self.letters.setdefault(recipient, Letters()).bring(envelope.content)
         return "250 ok"
 
-    @contextlib.contextmanager
-    def open(self, cert: str, key: str) -> Iterator[None]:
-        loop = asyncio.new_event_loop()
-        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        tls.load_cert_chain(cert, key)
-
-        def session() -> SMTP:
-            return SMTP(self, loop=loop, authenticator=self.authenticate, auth_required=True, auth_require_tls=False)
-
-        async def serve() -> None:
-            async with await loop.create_server(session, "127.0.0.1", self.port, ssl=tls):
-                await stop.wait()
-
-        stop = asyncio.Event()
-        thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-        thread.start()
-        try:
-            yield
-        finally:
-            loop.call_soon_threadsafe(stop.set)
-            thread.join()
-            loop.close()
+    def session(self, loop: asyncio.AbstractEventLoop) -> SMTP:
+        return SMTP(self, loop=loop, authenticator=self.authenticate, auth_required=True, auth_require_tls=False)
 
 
 class House:
@@ -286,7 +265,9 @@ def house(request: pytest.FixtureRequest) -> Iterator[House]:
     folder.chmod(0o755)
     house = House(folder, *request.param)
     try:
-        with house.submission.open(house.certificate, house.key), house.dovecot():
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(house.certificate, house.key)
+        with serving(house.submission.session, house.submission.port, tls), house.dovecot():
             house.until(house.reachable)
             house.init()
             for lies in OLD:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from in_a_box.referee import Mailbox, Openings, Referee
+from in_a_box.referee import Openings, Referee
 from in_a_box.stores import connection
 
 if TYPE_CHECKING:
@@ -65,40 +65,6 @@ def test_a_copy_is_what_would_have_been_played(tmp_path: Path, played: list[Refe
     assert played == [alone, first]
     assert stands(alone) == stands(first) == stands(copied)
     assert go_on(alone) == go_on(first) == go_on(copied)
-
-
-def test_a_letter_that_was_taken_away_is_gone_from_the_copy(tmp_path: Path) -> None:
-    openings = Openings()
-    left = []
-    for name in "ab":
-        (tmp_path / name).mkdir()
-        referee = Referee(tmp_path / name, openings=openings)
-
-        def play(referee: Referee = referee) -> list[Mailbox]:
-            ann = referee.registered("ann")
-            referee.send(ann, "new spaceships\nend\n")
-            return [ann]
-
-        (ann,) = referee.opened("a proposal", play)
-        assert len(ann.letters) == len(ann.letters.came) - 1
-        left.append(stands(referee))
-    assert left[0] == left[1]
-
-
-def test_what_is_done_to_one_reaches_no_other(tmp_path: Path, played: list[Referee]) -> None:
-    openings = Openings()
-    first = begin(tmp_path / "a", openings)
-    before = stands(first)
-    for name in "bc":
-        copied = begin(tmp_path / name, openings)
-        assert stands(copied) == before
-        ann, _ = copied.people.values()
-        go_on(copied)
-        ann.last.set_payload("changed")
-        del ann.letters[:]
-        copied.asked.append("somebody")
-    assert played == [first]
-    assert stands(first) == before
 
 
 def another_operator(referee: Referee) -> None:

@@ -37,6 +37,7 @@ from pbem.store.players import Players
 from pbem.store.vault import Vault, load_key
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.long
@@ -112,6 +113,27 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@contextlib.contextmanager
+def serving(
+    session: Callable[[asyncio.AbstractEventLoop], SMTP], port: int, tls: ssl.SSLContext | None = None
+) -> Iterator[None]:
+    """A mail server of such sessions, in a thread of its own."""
+    loop, stop = asyncio.new_event_loop(), asyncio.Event()
+
+    async def serve() -> None:
+        async with await loop.create_server(lambda: session(loop), "127.0.0.1", port, ssl=tls):
+            await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    try:
+        yield
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+        loop.close()
+
+
 class Provider:
     """The mail provider of the players, mail.example: files letters by recipient, and refuses the dead."""
 
@@ -133,26 +155,8 @@ class Provider:
         self.return_paths.append(envelope.mail_from)
         return "250 ok"
 
-    @contextlib.contextmanager
-    def open(self) -> Iterator[None]:
-        loop = asyncio.new_event_loop()
-
-        async def serve() -> None:
-            server = await loop.create_server(
-                lambda: SMTP(self, hostname="mail.example", loop=loop), "127.0.0.1", self.port
-            )
-            async with server:
-                await stop.wait()
-
-        stop = asyncio.Event()
-        thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-        thread.start()
-        try:
-            yield
-        finally:
-            loop.call_soon_threadsafe(stop.set)
-            thread.join()
-            loop.close()
+    def session(self, loop: asyncio.AbstractEventLoop) -> SMTP:
+        return SMTP(self, hostname="mail.example", loop=loop)
 
 
 class Town:
@@ -251,7 +255,7 @@ def town() -> Iterator[Town]:
     folder.chmod(0o755)
     town = Town(folder, Provider())
     try:
-        with town.provider.open(), town.postfix(), town.server():
+        with serving(town.provider.session, town.provider.port), town.postfix(), town.server():
             yield town
     finally:
         shutil.rmtree(folder)

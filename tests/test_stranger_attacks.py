@@ -21,20 +21,10 @@ from pbem.store.inbox import Envelope
 from pbem.store.retention import prune
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from in_a_box.referee import Mailbox
 
 SPAM = "BUY-MY-PILLS"
 EVE = "eve@elsewhere.example"
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    referee = Referee(tmp_path)
-    yield referee
-    referee.close()
 
 
 def forged(referee: Referee, victim: Mailbox, text: str, number: int = 0) -> None:

@@ -2,12 +2,13 @@
 
 A change is entered in the transcript of each running match, with the letters that prove it. A recovery by the
 mailbox alone takes effect after a delay in which every old key can stop it. The commands that ask for changes are in
-`commands/keys.py`. Implements protocol.md, "Identity" (keys).
+`commands/key_commands.py`. Implements protocol.md, "Identity" (keys).
 """
 
 from __future__ import annotations
 
 import hmac
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -25,42 +26,59 @@ from pbem.requests import Recover
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
+    from pbem.config.server import Config
     from pbem.desk.caller import Caller
-    from pbem.desk.wiring import Desk
+    from pbem.desk.daily_limits import DailyCounts
+    from pbem.desk.reply_tokens import ReplyTokens
+    from pbem.desk.seats import Seats
+    from pbem.desk.timekeeper import Timekeeper
     from pbem.identity import Verdict
     from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
-    from pbem.store.keychanges import WaitingKey
+    from pbem.store.keychanges import KeyChanges, WaitingKey
     from pbem.store.players import PlayerRow, Players
 
 PATIENCE = timedelta(days=7)
 """The lifetime of a challenge."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Keyring:
+    """The keys of players: where they, their changes and what stands for them are kept; the matches that pin them."""
+
+    players: Players
+    changes: KeyChanges
+    counts: DailyCounts
+    mailboxes: ReplyTokens
+    seats: Seats
+    time: Timekeeper
+    config: Config
+
+
 # The signer.
 
 
-def offered(desk: Desk, sender: str, player: PlayerRow | None) -> list[Key]:
+def offered(keys: Keyring, sender: str, player: PlayerRow | None) -> list[Key]:
     """The keys that may have signed a letter from this address: no others are tried.
 
     They include revoked keys, so that they can be reported, and keys that wait for their first signature.
     """
     if player is None:
-        rows = [waiting.key for waiting in desk.players.challenges(sender)]
-        rows += [key for owner in _newcomers(desk.players, sender) for key in owner.keys]
+        rows = [waiting.key for waiting in keys.players.challenges(sender)]
+        rows += [key for owner in _newcomers(keys.players, sender) for key in owner.keys]
         return [Key(row.format, row.fingerprint, row.public) for row in rows]
-    rows = [*player.keys, *(waiting.key for waiting in desk.changes.of_player(player.name))]
-    keys = [Key(row.format, row.fingerprint, row.public) for row in rows]
-    return keys + [Key(row.format, row.fingerprint, row.public, state="revoked") for row in player.former]
+    rows = [*player.keys, *(waiting.key for waiting in keys.changes.of_player(player.name))]
+    found = [Key(row.format, row.fingerprint, row.public) for row in rows]
+    return found + [Key(row.format, row.fingerprint, row.public, state="revoked") for row in player.former]
 
 
-def writer(desk: Desk, sender: str, player: PlayerRow | None, verdict: Verdict) -> tuple[PlayerRow | None, bool]:
+def writer(keys: Keyring, sender: str, player: PlayerRow | None, verdict: Verdict) -> tuple[PlayerRow | None, bool]:
     """The player who wrote, and whether by a key that counts: it and the address are confirmed."""
     if verdict.kind != "valid":
         return player, False
     if player is not None:
         return player, any(key.fingerprint == verdict.key for key in player.keys)
-    owners = (o for o in _newcomers(desk.players, sender) for key in o.keys if key.fingerprint == verdict.key)
+    owners = (o for o in _newcomers(keys.players, sender) for key in o.keys if key.fingerprint == verdict.key)
     return next(owners, None), False
 
 
@@ -70,15 +88,15 @@ def _newcomers(players: Players, sender: str) -> list[PlayerRow]:
     return [player for player in map(players.by_name, names) if player is not None]
 
 
-def told(desk: Desk, sender: str, player: PlayerRow | None, reading: Reading) -> bool:
+def told(keys: Keyring, sender: str, player: PlayerRow | None, reading: Reading) -> bool:
     """True if a letter holds a secret that only its player was mailed: the recovery code, or a challenge."""
-    challenges = {waiting.challenge for waiting in desk.players.challenges(sender)}
-    challenges |= {waiting.challenge for waiting in desk.players.waiting_addresses(address=sender)}
+    challenges = {waiting.challenge for waiting in keys.players.challenges(sender)}
+    challenges |= {waiting.challenge for waiting in keys.players.waiting_addresses(address=sender)}
     if player is not None:
-        challenges |= {waiting.challenge for waiting in desk.changes.of_player(player.name)}
+        challenges |= {waiting.challenge for waiting in keys.changes.of_player(player.name)}
         asked = (command.request for command in reading.commands)
         codes = (one.code for one in asked if isinstance(one, Recover))
-        if any(code is not None and is_code(desk.players, player, code) for code in codes):
+        if any(code is not None and is_code(keys.players, player, code) for code in codes):
             return True
     return any(command.fields.get("challenge") in challenges for command in reading.commands)
 
@@ -91,119 +109,119 @@ def is_code(players: Players, player: PlayerRow, code: str) -> bool:
 # A player's keys.
 
 
-def new_code(desk: Desk, name: str, now: datetime) -> str:
+def new_code(keys: Keyring, name: str, now: datetime) -> str:
     """A new recovery code in place of the old one: 128 bits, told once, and kept only as a hash."""
-    code = desk.world(now).random(16)
-    desk.players.set_recovery_hash(name, _hash(name, code.hex()), to_db(now))
+    code = keys.seats.world(now).random(16)
+    keys.players.set_recovery_hash(name, _hash(name, code.hex()), to_db(now))
     return code.hex("-", 2)
 
 
-def account(desk: Desk, player: PlayerRow) -> dict[str, object]:
+def account(keys: Keyring, player: PlayerRow) -> dict[str, object]:
     """The facts of an account, for `whoami`."""
-    waiting = [one for one in desk.changes.of_player(player.name) if one.proof != "mailbox" or one.due]
-    zone = desk.time.zone(player.name)
+    waiting = [one for one in keys.changes.of_player(player.name) if one.proof != "mailbox" or one.due]
+    zone = keys.time.zone(player.name)
     return {
         "player": player,
         "waiting": [(one, seat_clock.written(from_db(one.due), zone) if one.due else None) for one in waiting],
         "keys": [(key, _day(key.added), _day(key.revoked)) for key in (*player.keys, *player.former)],
-        "waiting_addresses": desk.players.waiting_addresses(player=player.name),
-        "has_code": desk.players.recovery_hash(player.name) is not None,
+        "waiting_addresses": keys.players.waiting_addresses(player=player.name),
+        "has_code": keys.players.recovery_hash(player.name) is not None,
     }
 
 
 # Recovery by the mailbox alone.
 
 
-def delay(desk: Desk) -> Phrase:
+def delay(config: Config) -> Phrase:
     """The delay, in words, before a key counts that only the mailbox proves: everybody is warned meanwhile."""
-    return duration(int(desk.config.recovery.delay.total_seconds()))
+    return duration(int(config.recovery.delay.total_seconds()))
 
 
-def stop(desk: Desk, caller: Caller) -> bool:
+def stop(keys: Keyring, caller: Caller) -> bool:
     """An old key signed a new letter: stop recoveries by the mailbox alone; returns True if there were any."""
     player = caller.player
     assert player is not None
-    found = [waiting for waiting in desk.changes.of_player(player.name) if waiting.proof == "mailbox"]
+    found = [waiting for waiting in keys.changes.of_player(player.name) if waiting.proof == "mailbox"]
     if not found:
         return False
-    desk.changes.forget(player.name, proof="mailbox")
+    keys.changes.forget(player.name, proof="mailbox")
     facts = {"by": player.name, "old": caller.verdict.key}
-    tell_player(desk, player, "own_recovery_stopped", Phrase("Your keys stay as they are"), caller.now, facts)
+    tell_player(keys, player, "own_recovery_stopped", Phrase("Your keys stay as they are"), caller.now, facts)
     if any(waiting.due for waiting in found):
         subject = Phrase("{player} still has a key", player=player.name)
-        tell_opponents(desk, player, "recovery_stopped", subject, caller.now, facts)
+        tell_opponents(keys, player, "recovery_stopped", subject, caller.now, facts)
     return True
 
 
-def carry_out(desk: Desk, now: datetime) -> None:
+def carry_out(keys: Keyring, now: datetime) -> None:
     """Replace old keys with new ones whose delay is over, within the caller's transaction."""
-    for waiting in desk.changes.due(to_db(now)):
-        player = desk.players.by_name(waiting.player)
+    for waiting in keys.changes.due(to_db(now)):
+        player = keys.players.by_name(waiting.player)
         assert player is not None
-        if desk.players.owner(waiting.key.fingerprint):
-            desk.changes.forget(player.name, fingerprint=waiting.key.fingerprint)
+        if keys.players.owner(waiting.key.fingerprint):
+            keys.changes.forget(player.name, fingerprint=waiting.key.fingerprint)
             continue
-        change, code = replace_all(desk, player, waiting, waiting.letter, now)
-        write(desk, player.address, "own_keys", Phrase("Your keys"), now, name=player.name, change=change, code=code)
-        tell_changed(desk, player, change, now, but=player.address)
+        change, code = replace_all(keys, player, waiting, waiting.letter, now)
+        write(keys, player.address, "own_keys", Phrase("Your keys"), now, name=player.name, change=change, code=code)
+        tell_changed(keys, player, change, now, but=player.address)
 
 
-def put_off(desk: Desk, gap: timedelta, now: datetime) -> None:
+def put_off(keys: Keyring, gap: timedelta, now: datetime) -> None:
     """Move the delays that run by what the clock skipped, within the caller's transaction; all are told the new time.
 
     During an outage nobody can object, and a clock that is set ahead must not let a delay pass at once.
     """
-    for waiting in desk.changes.delayed():
+    for waiting in keys.changes.delayed():
         assert waiting.due is not None
         due = from_db(waiting.due) + gap
-        desk.changes.ask(replace(waiting, due=to_db(due)))
-        player = desk.players.by_name(waiting.player)
+        keys.changes.ask(replace(waiting, due=to_db(due)))
+        player = keys.players.by_name(waiting.player)
         assert player is not None
-        tell_recovery(desk, player, waiting, due, now)
+        tell_recovery(keys, player, waiting, due, now)
 
 
 def tell_recovery(
-    desk: Desk, player: PlayerRow, waiting: WaitingKey, due: datetime, now: datetime, *, but: str = ""
+    keys: Keyring, player: PlayerRow, waiting: WaitingKey, due: datetime, now: datetime, *, but: str = ""
 ) -> None:
     """Tell the player and the opponents from when on a key counts that only the mailbox proves."""
     facts = {"by": player.name, "due": due, "fingerprint": waiting.key.fingerprint}
     subject = Phrase("Somebody says that your keys are lost")
-    tell_player(desk, player, "own_recovery_waits", subject, now, facts, but=but)
+    tell_player(keys, player, "own_recovery_waits", subject, now, facts, but=but)
     subject = Phrase("{player} says that all keys are lost", player=player.name)
-    tell_opponents(desk, player, "recovery", subject, now, facts)
+    tell_opponents(keys, player, "recovery", subject, now, facts)
 
 
 # Common steps of all changes.
 
 
 def replace_all(
-    desk: Desk, player: PlayerRow, waiting: WaitingKey, letter: bytes, now: datetime
+    keys: Keyring, player: PlayerRow, waiting: WaitingKey, letter: bytes, now: datetime
 ) -> tuple[KeyChange, str | None]:
     """Replace all keys with the new one; returns the change, and the recovery code if there is a new one."""
     gone = tuple(key.fingerprint for key in player.keys)
     change = KeyChange("replaced", HOW[waiting.proof], (waiting.key.document(),), gone, {"new": letter})
     for fingerprint in gone:
-        desk.players.revoke_key(fingerprint, to_db(now))
-    desk.players.add_key(player.name, waiting.key, to_db(now))
-    desk.changes.forget(player.name)
-    enter(desk, player, change, now)
+        keys.players.revoke_key(fingerprint, to_db(now))
+    keys.players.add_key(player.name, waiting.key, to_db(now))
+    keys.changes.forget(player.name)
+    enter(keys, player, change, now)
     # An intruder in the mailbox must not void the owner's code, with which the owner takes the account back.
-    keeps = waiting.proof == "mailbox" and desk.players.recovery_hash(player.name) is not None
-    return change, None if keeps else new_code(desk, player.name, now)
+    keeps = waiting.proof == "mailbox" and keys.players.recovery_hash(player.name) is not None
+    return change, None if keeps else new_code(keys, player.name, now)
 
 
-def enter(desk: Desk, player: PlayerRow, change: KeyChange, now: datetime) -> None:
+def enter(keys: Keyring, player: PlayerRow, change: KeyChange, now: datetime) -> None:
     """Enter a change in the transcript of each running match, and tell the opponents there."""
-    for seated in running(desk, player.name):
+    for seated in running(keys.seats, player.name):
         step = seated.step(now)
         keys_changed.change(step, seated.seat, change)
         seated.commit(step)
 
 
-def what_waits(desk: Desk, player: PlayerRow) -> list[str]:
+def what_waits(keys: Keyring, player: PlayerRow) -> list[str]:
     """The matches in which something signed by the player waits for its turn."""
     found = []
-    for seated in running(desk, player.name):
+    for seated in running(keys.seats, player.name):
         match = seated.match
         standing = (match.orders if match.phase == "playing" else match.setups).get(seated.seat)
         if standing and standing.standing:
@@ -211,44 +229,44 @@ def what_waits(desk: Desk, player: PlayerRow) -> list[str]:
     return found
 
 
-def tell_changed(desk: Desk, player: PlayerRow, change: KeyChange, now: datetime, *, but: str) -> None:
+def tell_changed(keys: Keyring, player: PlayerRow, change: KeyChange, now: datetime, *, but: str) -> None:
     """Tell the player about changed keys, at every address except the one that is answered."""
-    tell_player(desk, player, "own_keys", Phrase("Your keys"), now, {"change": change, "code": None}, but=but)
+    tell_player(keys, player, "own_keys", Phrase("Your keys"), now, {"change": change, "code": None}, but=but)
 
 
 def tell_opponents(
-    desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: Facts
+    keys: Keyring, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: Facts
 ) -> None:
     """Tell the others at each running match."""
-    for seated in running(desk, player.name):
+    for seated in running(keys.seats, player.name):
         for other in seated.match.seats:
             if other != seated.seat:
-                told = _by_the_clock_of(desk, seated.match.name(other), facts)
+                told = _by_the_clock_of(keys, seated.match.name(other), facts)
                 seated.write_at_once(other, template, subject, now, **told)
 
 
 def tell_player(
-    desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: Facts, *, but: str = ""
+    keys: Keyring, player: PlayerRow, template: str, subject: Phrase, now: datetime, facts: Facts, *, but: str = ""
 ) -> None:
     """Tell the player, at every address except the one that is answered."""
-    told = _by_the_clock_of(desk, player.name, facts)
+    told = _by_the_clock_of(keys, player.name, facts)
     for address in player.addresses:
         if address.lower() != but.lower():
-            write(desk, address, template, subject, now, name=player.name, **told)
+            write(keys, address, template, subject, now, name=player.name, **told)
 
 
-def _by_the_clock_of(desk: Desk, player: str, facts: Facts) -> Facts:
+def _by_the_clock_of(keys: Keyring, player: str, facts: Facts) -> Facts:
     """The facts, with the time from which keys count, in a player's local time."""
     due = facts.get("due")
     if isinstance(due, datetime):
-        return {**facts, "due": seat_clock.written(due, desk.time.zone(player))}
+        return {**facts, "due": seat_clock.written(due, keys.time.zone(player))}
     return facts
 
 
-def write(desk: Desk, address: str, template: str, subject: Phrase, now: datetime, /, **facts: object) -> None:
+def write(keys: Keyring, address: str, template: str, subject: Phrase, now: datetime, /, **facts: object) -> None:
     """A letter about keys or addresses, to one address."""
-    text = desk.letters.draft(f"letters/{template}.txt", mailbox=desk.config.mail_address, **facts)
-    desk.letters.send(address, OutgoingLetter(Phrase("[pbem] {subject}", subject=subject), text), now)
+    text = keys.seats.letters.draft(f"letters/{template}.txt", mailbox=keys.config.mail_address, **facts)
+    keys.seats.letters.send(address, OutgoingLetter(Phrase("[pbem] {subject}", subject=subject), text), now)
 
 
 def _hash(player: str, code: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.daily_limits import left_today
 from pbem.letters.draft import OutgoingLetter
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def tell_operator(
 
     The letter's fact `last_today` says that no more such letters follow today.
     """
-    left = left_today(desk.database, limit, now, *about) if desk.config.operator else -1
+    left = desk.counts.left(limit, now, *about) if desk.config.operator else -1
     if left >= 0:
         out = OutgoingLetter(
             subject, desk.letters.draft(f"letters/{limit.template}.txt", last_today=left == 0, **facts)

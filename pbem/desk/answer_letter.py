@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
+from pbem.desk.reply import SHORT
 from pbem.desk.seats import answered_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from pbem.mail.commands import AnyCommand, Reading
 
     Answered = tuple[AnyCommand, Reply]
-
-SHORT = Phrase("[pbem] Your letter")
-"""The subject of an answer that repeats nothing."""
 
 _ONE_MORE_STEP = Phrase("[pbem] One more step")
 """The same, where it asks for something."""
@@ -59,7 +57,7 @@ def write(
     out = OutgoingLetter("", "")
     going_on = desk.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
     # An answer to a letter about a match is in its thread: what is written next then finds the match, too.
-    at = next((reply.at for _, reply in replies if reply.at is not None), None) or answered_at(desk, caller)
+    at = next((reply.at for _, reply in replies if reply.at is not None), None) or answered_at(desk.seats, caller)
     if at is not None:
         out = desk.match_letters.thread(at.match, at.row, at.seat, Phrase("your letter"))
     asked = next((reply.reply_to for _, reply in replies if reply.reply_to), None)

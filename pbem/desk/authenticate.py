@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import account_keys, daily_limits
 from pbem.desk.caller import Caller, Said, Trust
-from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, left_today
+from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER
 from pbem.desk.dispatch import to_answer
 from pbem.desk.seats import find_seat, number_of
 from pbem.identity import Verdict
@@ -54,7 +54,7 @@ def authenticate(
     sender = letter.sender or ""
     player = desk.players.by_address(sender)
     # Step 1: only the keys of its From address may judge it. A letter before it may have changed them.
-    if understood.keys != account_keys.offered(desk, sender, player):
+    if understood.keys != account_keys.offered(desk.keys, sender, player):
         desk.offered.pop(sender, None)
         raise KeysChanged
     # Step 2: the signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
@@ -68,14 +68,14 @@ def authenticate(
     if verdict.kind not in {"none", "valid"}:
         return _refuse_signature(desk, letter, player, verdict, tokens, vouched, now)
     # Step 5: a key of the player's counts, but not one that waits for its challenge: it may be anybody's.
-    player, by_key = account_keys.writer(desk, sender, player, verdict)
+    player, by_key = account_keys.writer(desk.keys, sender, player, verdict)
     # Step 6: the time of receipt, before the evidence is made: evidence and papers must name the same time.
     if player is not None:
         row = replace(row, received=_receipt(desk, player, to_answer(reading)[0], row.received, now))
     # Step 7: without a signature, a letter may prove its mailbox.
     proof = _prove(desk, letter, row, understood, mailed, player) if verdict.kind == "none" else None
     # Step 8: anybody can forge a From. So letters without other proof are answered only a few times a day.
-    known = by_key or bool(tokens) or account_keys.told(desk, sender, player, reading)
+    known = by_key or bool(tokens) or account_keys.told(desk.keys, sender, player, reading)
     trust = _trust(proof, by_key=by_key, vouched=known or vouched())
     if not known and (outcome := _left_unread(desk, letter, player, reading, trust, now)):
         return outcome
@@ -135,7 +135,7 @@ def _receipt(
     specs = [(COMMANDS[command.name], command) for command in answered]
     waits = [command for spec, command in specs if spec.signed and (spec.stands or spec.withdraws)]
     for number, default in {(number_of(command), command.form.turn == DEFAULT) for command in waits}:
-        if seated := find_seat(desk, number, player.name):
+        if seated := find_seat(desk.seats, number, player.name):
             received = missed.came(seated.match, seated.seat, received, now, default=default)
     return received
 
@@ -187,7 +187,7 @@ def _refuse_signature(
     if not vouched and not desk.strangers.may_be_answered(sender, now):
         return f"{outcome}; {UNVOUCHED}"
     limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
-    left = left_today(desk.database, limit, now, sender.lower())
+    left = desk.counts.left(limit, now, sender.lower())
     if left < 0:
         return outcome
     last = left == 0 and not tokens
@@ -214,7 +214,7 @@ def _left_unread(
     sender = letter.sender or ""
     if trust is Trust.STRANGER:
         return "" if desk.strangers.may_be_answered(sender, now) else UNVOUCHED
-    left = 0 if reading.optout else left_today(desk.database, daily_limits.UNSIGNED, now, sender.lower())
+    left = 0 if reading.optout else desk.counts.left(daily_limits.UNSIGNED, now, sender.lower())
     if left >= 0:
         return ""
     if left == -1:  # explain once a day how to get a letter read anyway

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk.alarms import tell_operator
-from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED, left_today
+from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED
 from pbem.desk.seats import running
 from pbem.mail import delivery_status
 from pbem.match.events import halted, moved
@@ -148,14 +148,14 @@ def _cut_off(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> 
     if desk.outbox.arrived_since(failure.id, now):
         _LOG.info("a later letter arrived", player=player.name, outbox=failure.id)
         return False
-    if desk.players.unreachable(player.name) or left_today(desk.database, OUT_OF_REACH, now, player.name) < 0:
+    if desk.players.unreachable(player.name) or desk.counts.left(OUT_OF_REACH, now, player.name) < 0:
         return False
     return desk.players.lose(player.name, to_db(now), failure.id)
 
 
 def _clocks(desk: Desk, player: PlayerRow, now: datetime, since: datetime | None) -> None:
     """Stop the player's clocks as of a letter that did not arrive; None: let them run again."""
-    for seated in running(desk, player.name):
+    for seated in running(desk.seats, player.name):
         step = seated.step(now)
         if since is None:
             moved.find(step, seated.seat)
@@ -169,7 +169,7 @@ def _write(
     desk: Desk, player: PlayerRow, template: str, subject: Phrase, now: datetime, *, opponents: bool, **facts: object
 ) -> None:
     """A letter to the player, or to the opponents, in each running match of the player."""
-    for seated in running(desk, player.name):
+    for seated in running(desk.seats, player.name):
         long_enough = now + halted.long_enough(seated.match.terms)
         for seat in seated.match.seats:
             if (seat == seated.seat) != opponents:

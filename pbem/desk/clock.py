@@ -16,7 +16,7 @@ from pbem.desk import account_keys, bounces, housekeeping, late_delivery, unaske
 from pbem.desk.alarms import tell_operator
 from pbem.desk.daily_limits import CLOCK_STEPPED
 from pbem.desk.decisions import decide
-from pbem.desk.seats import commit
+from pbem.desk.seats import SeatContext
 from pbem.match import progress
 from pbem.match.changed import replace
 from pbem.match.step import Step
@@ -68,9 +68,9 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
             with desk.database.transaction():
                 desk.archive.matches.look_at(number, to_db(now + _TRY_AGAIN))
     due = desk.archive.matches.next_due()
-    recovery = _when_due(desk, desk.changes.next_due, partial(account_keys.carry_out, desk), now)
+    recovery = _when_due(desk, desk.changes.next_due, partial(account_keys.carry_out, desk.keys), now)
     digest = _when_due(desk, desk.held.next_due, desk.letters.send_digests, now)
-    offers = _when_due(desk, desk.people.next_held_back, partial(unasked.send, desk), now)
+    offers = _when_due(desk, desk.people.next_held_back, partial(unasked.send, desk.offers), now)
     kept = housekeeping.look(desk, now)
     log = _see_to_log(desk, now)
     times = [due, recovery, following, digest, offers, kept, log, look]
@@ -128,18 +128,18 @@ def _beat(desk: Desk, now: datetime) -> None:
     last = desk.time.beat(now)
     if last is None:
         return
-    account_keys.put_off(desk, now - last, now)
+    account_keys.put_off(desk.keys, now - last, now)
     _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
     facts = {"last": last, "now": now, "back": last > now}
     tell_operator(desk, CLOCK_STEPPED, now, Phrase("[pbem] The server's clock stepped"), facts)
 
 
 def _advance(desk: Desk, number: int, now: datetime) -> None:
-    match, row = desk.archive.known(number)
+    at = SeatContext(desk.seats, *desk.archive.known(number))
     heard = desk.inbox.heard_until()
-    step = Step(match, replace(desk.world(now), heard=heard))
+    step = Step(at.match, replace(desk.world(now), heard=heard))
     progress.tick(step)
-    commit(desk, match, row, step)
+    at.commit(step)
     if heard is not None and (wakes := step.match.wakes) is not None and wakes <= now:
         desk.archive.matches.look_at(number, to_db(now + _UNHEARD))
     desk.points("clock written")

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pbem.desk.caller import Caller
-    from pbem.desk.seats import SeatContext
-    from pbem.desk.wiring import Desk
+    from pbem.desk.seats import SeatContext, Seats
     from pbem.match.state import Match
 
 _WIDTH = 72
@@ -117,13 +116,13 @@ def _complete(
     return None
 
 
-def understood(desk: Desk, caller: Caller, short: str) -> tuple[AnyCommand, Reply, list[str]] | None:
+def understood(seats: Seats, caller: Caller, short: str) -> tuple[AnyCommand, Reply, list[str]] | None:
     """The whole form for a short answer to a letter about a match, by a player without a key.
 
     It includes what was left out: mail programs break lines, but the second may not be an order. The reply
     address names match, turn and seat; but the letter proves nothing later of what it does not say itself.
     """
-    at = None if caller.trust is Trust.STRANGER else answered_at(desk, caller)
+    at = None if caller.trust is Trust.STRANGER else answered_at(seats, caller)
     if at is None:
         return None
     match, seat = at.match, at.seat

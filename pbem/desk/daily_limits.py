@@ -1,11 +1,12 @@
-"""The table of daily limits of notices and answers, and the one function that reads it.
+"""The table of daily limits of notices and answers, and the counts that read it.
 
 Strangers can bring about most of these letters, so none of them is sent as often as it is asked for. A limit from the
-configuration, or from the row of a command, is handed to the function. Implements reliability.md, "Limits".
+configuration, or from the row of a command, is handed to them. Implements reliability.md, "Limits".
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.store.daily import count_today
@@ -117,9 +118,15 @@ LOG_REPEATED = DailyLimit("log {} repeated", REPEATED)
 """A log: the answer to a request that brought nothing new."""
 
 
-def left_today(database: Database, limit: DailyLimit, now: datetime, *about: str, most: int | None = None) -> int:
-    """Count once more, in the caller's transaction; returns how many may follow today.
+@dataclass(eq=False, repr=False)
+class DailyCounts:
+    """The counts of today."""
 
-    0: this is the last one; -1: the first that is too many. `most` is the limit where its row has none.
-    """
-    return (limit.most if most is None else most) - count_today(database, limit.mark.format(*about), now)
+    _database: Database
+
+    def left(self, limit: DailyLimit, now: datetime, *about: str, most: int | None = None) -> int:
+        """Count once more, in the caller's transaction; returns how many may follow today.
+
+        0: this is the last one; -1: the first that is too many. `most` is the limit where its row has none.
+        """
+        return (limit.most if most is None else most) - count_today(self._database, limit.mark.format(*about), now)

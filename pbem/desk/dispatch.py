@@ -12,10 +12,10 @@ import msgspec
 
 from pbem.desk import account_keys, answer_letter, bounces, instructions, mailing_lists, places
 from pbem.desk.caller import Said, Trust
-from pbem.desk.commands import HANDLERS
+from pbem.desk.commands import handlers
 from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, proposing, stands, understood
-from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, left_today
+from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND
 from pbem.desk.decisions import part
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
@@ -128,7 +128,7 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     # Step 2: its player can be reached. A repeated letter shows nothing: anybody who saw it can send it.
     reached = bool(caller.player and caller.new and bounces.heard(desk, caller.player, caller.received, caller.now))
     # Step 3: the sender wants no more mail. If anybody else may have written that, only ask the address.
-    if reading.optout and not stop(desk, caller, reading.place):
+    if reading.optout and not stop(desk.keys, desk.people, caller, reading.place):
         return "stop, unproved"
     # Step 4: each command is obeyed or refused, in its turn.
     replies, reading = _replies(desk, caller, reading)
@@ -143,7 +143,7 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
         _use_up(desk, effect)
     # Step 7: a player who signs with an old key has not lost it: recoveries by the mailbox alone stop.
     if effect.is_of_player:
-        account_keys.stop(desk, caller)
+        account_keys.stop(desk.keys, caller)
     # Step 8: answer, but limit answers to letters that change nothing: two machines would answer each other for ever.
     outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
     left = 1 if used else _left_idle(desk, effect)
@@ -175,7 +175,7 @@ def _replies(desk: Desk, caller: Caller, reading: Reading) -> tuple[list[tuple[A
         (command, beyond.get(at) or _reply(desk, caller, command, together)) for at, command in enumerate(wanted)
     ]
     replies += [(command, _without_effect(desk, caller, command)) for command in reading.meant or []]
-    if reading.short and (completed_command := understood(desk, caller, reading.short)) is not None:
+    if reading.short and (completed_command := understood(desk.seats, caller, reading.short)) is not None:
         replies, ignored = [completed_command[:2]], completed_command[2]
     return replies, msgspec.structs.replace(reading, ignored=[*ignored, *left_out])
 
@@ -207,7 +207,7 @@ def _left_idle(desk: Desk, effect: _Effect) -> int:
     caller = effect.caller
     if not caller.tokens or (caller.verdict.kind == "valid" and not caller.waits):
         return 1
-    return left_today(desk.database, CHANGES_NOTHING, caller.now, caller.address.lower())
+    return desk.counts.left(CHANGES_NOTHING, caller.now, caller.address.lower())
 
 
 def _answer(desk: Desk, effect: _Effect, reading: Reading, *, last: bool) -> None:
@@ -360,7 +360,7 @@ def _shown_faults(desk: Desk, caller: Caller, faults: Sequence[Fault]) -> list[F
 
 def _with_own_match(desk: Desk, caller: Caller, fault: Fault) -> Fault:
     missing = fault.message.facts.get("missing")
-    if missing != NAME_THE_MATCH or (own := own_match(desk, caller)) is None:
+    if missing != NAME_THE_MATCH or (own := own_match(desk.seats, caller)) is None:
         return fault
     facts = fault.message.facts | {"missing": NAME_THE_MATCH.given(match=own)}
     return fault._replace(message=fault.message.given(**facts))
@@ -386,12 +386,12 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
         raise refused(command.name, None, Phrase("the key of this letter, or its address, is not yours yet"))
     if spec.a_day is not None and not _is_house(desk, caller) and _left(desk, caller, command, spec.a_day) < 0:
         return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=spec.a_day))
-    handle = HANDLERS[command.name]
+    handle = handlers(desk)[command.name]
     if not left_out:
-        return handle(desk, caller, command)
+        return handle(caller, command)
     # A trial, which the raise below undoes: its faults are reported now, and not when it comes back signed.
     at = _place(desk, caller, command)
-    handle(desk, caller, places.filled_in(command, left_out))
+    handle(caller, places.filled_in(command, left_out))
     whole = {"sentence": places.sentence(command, left_out)}
     raise _UnplacedError(Reply("whole_sentence", whole, at=at, outcome="unplaced"))
 
@@ -406,7 +406,7 @@ def _left(desk: Desk, caller: Caller, command: AnyCommand, most: int) -> int:
     proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
     # Counted separately, so that letters forged in this name do not use up the player's limit.
     about = command.name, caller.known_player.name, "proved" if proved else "unproved"
-    return left_today(desk.database, COMMAND, caller.now, *about, most=most)
+    return desk.counts.left(COMMAND, caller.now, *about, most=most)
 
 
 def _left_out(desk: Desk, caller: Caller, command: AnyCommand) -> dict[str, str]:
@@ -463,4 +463,4 @@ def _demand_mailbox(desk: Desk, caller: Caller, command: AnyCommand) -> None:
 
 def _place(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext | None:
     """The caller's seat in the match that a command names; None if there is none."""
-    return find_seat(desk, number_of(command), caller.player.name) if caller.player else None
+    return find_seat(desk.seats, number_of(command), caller.player.name) if caller.player else None

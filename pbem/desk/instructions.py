@@ -17,13 +17,11 @@ from pbem.desk.alarms import tell_operator
 from pbem.desk.daily_limits import UNKNOWN_HEAD
 from pbem.desk.decisions import decide
 from pbem.desk.refused import refused
-from pbem.desk.seats import SeatContext, commit
+from pbem.desk.seats import SeatContext
 from pbem.games import Refused
 from pbem.match import progress
-from pbem.match.changed import replace
 from pbem.match.events import interventions
 from pbem.match.state import PHASES, RUNNING
-from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.errors import StoreError
 from pbem.store.operator import generation
@@ -34,8 +32,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
-    from pbem.match.state import Match
-    from pbem.store.matches import MatchRow
+    from pbem.match.step import Step
     from pbem.store.operator import Instruction
 
 HEAD = re.compile(r"[0-9a-f]{64}")
@@ -101,11 +98,11 @@ def _carry_out(desk: Desk, instruction: Instruction, now: datetime) -> str:
     loaded = desk.archive.load(number)
     if loaded is None:
         raise refused(instruction.what, None, Phrase("there is no match m{number}", number=number))
-    match, row = loaded
+    at = SeatContext(desk.seats, *loaded)
     reason = " ".join(instruction.reason.split())[:REASON]
-    if instruction.what == "end" and match.phase in PROPOSED:
-        return _withdraw(desk, number, now)
-    step = Step(match, desk.world(now))
+    if instruction.what == "end" and at.match.phase in PROPOSED:
+        return _withdraw(desk, at, now)
+    step = at.step(now)
     if instruction.what == "pause":
         interventions.pause(step, reason)
     elif instruction.what == "resume":
@@ -113,20 +110,17 @@ def _carry_out(desk: Desk, instruction: Instruction, now: datetime) -> str:
         progress.advance(step)
     else:
         interventions.stop(step, reason)
-    return _commit(desk, match, row, step)
+    return _commit(at, step)
 
 
-def _withdraw(desk: Desk, number: int, now: datetime) -> str:
+def _withdraw(desk: Desk, at: SeatContext, now: datetime) -> str:
     """End a match that nobody has agreed to yet: it has no transcript."""
-    match, row = desk.archive.known(number)
-    desk.people.withdraw(number)
-    desk.archive.matches.update(number, "declined", None)
-    match = replace(match, phase="declined")
+    desk.people.withdraw(at.row.number)
+    at.give_up("declined")
     facts = {"by": Phrase("The operator of the server"), "done": "declined"}
-    for taken in row.seats:
-        at = SeatContext(desk, match, row, taken.seat)
+    for taken in at.row.seats:
         at.write_at_once(taken.seat, "declined", PHASES["declined"], now, **facts)
-    return f"m{number} is declined"
+    return f"{at.match.id} is declined"
 
 
 def _restored(desk: Desk, now: datetime) -> str:
@@ -134,13 +128,13 @@ def _restored(desk: Desk, now: datetime) -> str:
     began = generation(desk.database)
     numbers = desk.archive.matches.in_phases(*RUNNING)
     for number in numbers:
-        match, row = desk.archive.known(number)
-        step = Step(match, desk.world(now))
+        at = SeatContext(desk.seats, *desk.archive.known(number))
+        step = at.step(now)
         interventions.restored(step, began)
-        _commit(desk, match, row, step)
+        at.commit(step)
     return f"generation {began}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
 
 
-def _commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> str:
-    commit(desk, match, row, step)
-    return f"m{row.number} is {'paused' if step.match.paused else step.match.phase}"
+def _commit(at: SeatContext, step: Step) -> str:
+    at.commit(step)
+    return f"m{at.row.number} is {'paused' if step.match.paused else step.match.phase}"

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.seats import commit
+from pbem.desk.seats import SeatContext
 from pbem.match.events import halted, moved
-from pbem.match.step import Notice, Step
+from pbem.match.step import Notice
 from pbem.store.outbox import LATE
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ def see_to(desk: Desk, found: Watched, now: datetime) -> None:
         return  # another desk was first
     if found.settled and found.settled - found.created < LATE and not found.late:
         return  # in time: an earlier version left it to be seen to
-    match, row = desk.archive.known(found.match)
-    step = Step(match, desk.world(now))
+    at = SeatContext(desk.seats, *desk.archive.known(found.match), found.seat)
+    step = at.step(now)
     if found.settled is None:
         halted.delay(step, found.seat, found.asked, found.created)
     elif moved.arrive(step, found.seat, found.asked, found.created, found.settled):
         step.notices.append(Notice("moved", found.seat, step.match))
     if step.entries:
-        commit(desk, match, row, step)
+        at.commit(step)

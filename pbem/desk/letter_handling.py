@@ -21,7 +21,7 @@ import structlog
 from pbem.desk import account_keys, clock, instructions
 from pbem.desk.alarms import tell_operator
 from pbem.desk.authenticate import KeysChanged, authenticate
-from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE, left_today
+from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE
 from pbem.desk.decisions import decide, part
 from pbem.desk.dispatch import carry_out
 from pbem.desk.reading import BATCH, Findings, Question, ReaderError
@@ -112,7 +112,7 @@ def _question(desk: Desk, row: InboxRow, records: dict[str, str | None]) -> Ques
 def _keys(desk: Desk, sender: str) -> list[Key]:
     """The keys offered for an address when that was last looked up; `authenticate` finds out if they changed."""
     if sender not in desk.offered:
-        desk.offered[sender] = account_keys.offered(desk, sender, desk.players.by_address(sender))
+        desk.offered[sender] = account_keys.offered(desk.keys, sender, desk.players.by_address(sender))
         if len(desk.offered) > _SENDERS:
             desk.offered.popitem(last=False)
     return desk.offered[sender]
@@ -164,7 +164,7 @@ def _is_soon_answered(letters: Sequence[_Read]) -> bool:
 def _give_effect(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
     """Give letters their effect together; returns the outcome of each, empty if there is none yet."""
     try:
-        return decide(desk, partial(_handle_all, desk, letters, now))
+        return decide(desk, lambda: {row.id: _handle_one(desk, row, findings, now) for row, findings in letters})
     except StoreError:
         raise
     except Exception as error:
@@ -173,10 +173,6 @@ def _give_effect(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[in
         row, _ = letters[0]
         _failed(desk, row, error)
         return {row.id: ""}
-
-
-def _handle_all(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
-    return {row.id: _handle_one(desk, row, findings, now) for row, findings in letters}
 
 
 def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now: datetime) -> str:
@@ -251,7 +247,7 @@ def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> No
     if not sender or sender.lower() == desk.config.mail_address.lower():
         return
     if desk.players.by_address(sender):
-        told = left_today(desk.database, SET_ASIDE, now, sender.lower()) >= 0
+        told = desk.counts.left(SET_ASIDE, now, sender.lower()) >= 0
     else:
         told = desk.strangers.may_be_answered(sender, now)
     if told:

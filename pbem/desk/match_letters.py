@@ -201,6 +201,7 @@ class MatchLetters:
             "seq": last.seq,
             "signature": self._signature(last, row),
             "key": self._archive.key,
+            "address": self._composer.address,
         }
 
     def notice(self, notice: Notice, latest: Match, row: MatchRow, wanted: str, now: datetime) -> OutgoingLetter:

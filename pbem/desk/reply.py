@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
-    from pbem.desk.wiring import Desk
     from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed, OutgoingLetter
     from pbem.mail.commands import AnyCommand, Command
 
-    Handlers = Mapping[str, Callable[[Desk, Caller, Command[Any]], "Reply"]]
-    """The functions of commands, by the names of their rows."""
+    Handler = Callable[[Caller, Command[Any]], "Reply"]
+    """The function of a command, with what it may touch."""
 
 Outcome = Literal["done", "asked", "unplaced", "refused", "again"]
 """The outcome of a command: it was obeyed; something is asked first that its writer must send; its place is missing,
@@ -46,6 +45,9 @@ class Reply(msgspec.Struct):
     items: Sequence[JsonObject] = ()
     """The bulletin's items beside the outcome, for programs."""
 
+
+SHORT = Phrase("[pbem] Your letter")
+"""The subject of an answer that repeats nothing."""
 
 NOT_REGISTERED = Phrase("your address is not registered here; write `help register`")
 

@@ -7,6 +7,7 @@ Implements design.md, "The way of a letter".
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ from pbem.desk.places import placed
 from pbem.desk.refused import refused
 from pbem.games import Fault
 from pbem.match import progress
+from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.events import moved
 from pbem.match.pinned_keys import Player
@@ -22,18 +24,23 @@ from pbem.match.state import RUNNING
 from pbem.match.step import Step
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
+from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from pbem.desk.caller import Caller
-    from pbem.desk.wiring import Desk
-    from pbem.letters.draft import Facts
+    from pbem.desk.letter_writer import LetterWriter
+    from pbem.desk.match_archive import MatchRepository
+    from pbem.desk.match_letters import MatchLetters
+    from pbem.letters.draft import Enclosed, Facts
     from pbem.mail.commands import AnyCommand, Command
     from pbem.mail.compose import Attachment
+    from pbem.match.events.sealed_step import Entered
     from pbem.match.signed import Signed
     from pbem.match.state import Match, Submission
+    from pbem.match.step import Environment
     from pbem.match.terms import Terms
     from pbem.requests import Requested, SignedForm
     from pbem.store.matches import MatchRow
@@ -51,19 +58,26 @@ _ABOUT = re.compile(r"\[pbem (m[1-9][0-9]{0,8})\]")
 """The match in the subject of a letter of ours, which mail programs keep in that of an answer."""
 
 
-def commit(desk: Desk, match: Match, row: MatchRow, step: Step) -> None:
-    """Write the result of a step from this match, and tell everybody."""
-    desk.archive.save(row.number, match, step)
-    desk.match_letters.tell(step.notices, step.match, row, step.world.now)
+@dataclass(frozen=True, eq=False, repr=False)
+class Seats:
+    """The seats in matches: where these are kept, what is written about them, and their environment at a time."""
+
+    archive: MatchRepository
+    letters: LetterWriter
+    match_letters: MatchLetters
+    world: Callable[[datetime], Environment]
+    house: str
+    """The name of the server's house program; empty if there is none."""
 
 
 class SeatContext(msgspec.Struct):
     """A seat in a match, with the row of the match; it follows the match as it changes."""
 
-    desk: Desk
+    _seats: Seats
     match: Match
     row: MatchRow
-    seat: int
+    seat: int = 0
+    """0 is no seat: that of the operator and the clock."""
 
     @property
     def place(self) -> Place:
@@ -72,11 +86,12 @@ class SeatContext(msgspec.Struct):
 
     def step(self, now: datetime) -> Step:
         """A new step of the match."""
-        return Step(self.match, self.desk.world(now))
+        return Step(self.match, self._seats.world(now))
 
     def commit(self, step: Step) -> None:
         """Write the result of a step, and tell everybody."""
-        commit(self.desk, self.match, self.row, step)
+        self._seats.archive.save(self.row.number, self.match, step)
+        self._seats.match_letters.tell(step.notices, step.match, self.row, step.world.now)
         self.match = step.match
 
     def say(self, caller: Caller, command: Command[Requested], event: Event[Requested, T]) -> tuple[Step, T]:
@@ -87,19 +102,47 @@ class SeatContext(msgspec.Struct):
 
     def submit(self, step: Step, submission: Submission, turn: int | None = None) -> None:
         """Write what this seat sent or withdrew, for what is due or for a later turn; and the result."""
-        self.desk.archive.submit(self.row.number, self.match, self.seat, submission, turn)
+        self._seats.archive.submit(self.row.number, self.match, self.seat, submission, turn)
         progress.advance(step)
         self.commit(step)
 
+    def keep_text(self, signed: Signed) -> None:
+        """Keep a letter's text for the other players of a sealed match, whose programs verify it."""
+        self._seats.archive.matches.keep_text(self.row.number, signed.hash, signed.pasted)
+
+    def keep_note(self, text: str) -> None:
+        """Keep the note that the player of a sealed match wrote to itself."""
+        self._seats.archive.matches.keep_note(self.row.number, self.match.game, self.seat, text)
+
+    def give_up(self, phase: str) -> None:
+        """Write that the match, which has not begun, never will."""
+        self._seats.archive.matches.update(self.row.number, phase, None)
+        self.match = replace(self.match, phase=phase)
+
+    def note_press(self, by: str, text: str, now: datetime, *, everybody: bool) -> None:
+        """Note a message of this seat's player, and bring observers one that is for everybody."""
+        self._seats.archive.matches.note_press(self.row.number, by, to_db(now))
+        if everybody:
+            self._seats.archive.publish(self.row.number, self.match, by, text, to_db(now))
+            self._seats.match_letters.tell_observers_press(self.match, self.row, by, text, now)
+
+    def files(self) -> list[Enclosed]:
+        """The files that say how a sealed match stands now, for the player's program."""
+        return self._seats.match_letters.sealed_files(self.match, self.row, self.seat)
+
+    def steps(self, told: Entered) -> tuple[Facts, list[Attachment]]:
+        """The facts about steps that this seat told, and the files of the turns that they finished."""
+        return self._seats.match_letters.steps(self.match, self.seat, told)
+
     def facts(self) -> Facts:
         """The facts about the match for an answer."""
-        return {"m": self.desk.match_letters.facts(self.match, self.row, self.seat, self.match)}
+        return {"m": self._seats.match_letters.facts(self.match, self.row, self.seat, self.match)}
 
     def enclosed(self, paper: str, name: str, hashed: str) -> tuple[Facts, list[Attachment]]:
         """A paper as an attached file, and the answer's facts about it; that of its hash is called `hashed`."""
         content = paper.encode()
         sha256 = sha256_hex(content)
-        facts = {"file_name": name, hashed: sha256, "signature": self.desk.archive.vouch(self.match.id, sha256)}
+        facts = {"file_name": name, hashed: sha256, "signature": self._seats.archive.vouch(self.match.id, sha256)}
         return facts, [(name, "text/plain", content)]
 
     def receipt(self, submission: Submission, what: str) -> tuple[Facts, list[Attachment]]:
@@ -115,13 +158,13 @@ class SeatContext(msgspec.Struct):
 
     def write_at_once(self, seat: int, template: str, subject: Phrase, now: datetime, /, **facts: object) -> None:
         """A letter to a seat of the match that waits for no digest."""
-        out = self.desk.match_letters.about(self.match, self.row, seat, subject, template, **facts)
-        self.desk.letters.post_alone(self.row, seat, out, now)
+        out = self._seats.match_letters.about(self.match, self.row, seat, subject, template, **facts)
+        self._seats.letters.post_alone(self.row, seat, out, now)
 
     def write_to(self, seat: int, template: str, subject: Phrase, now: datetime, **facts: object) -> None:
         """A separate letter to another seat of the match."""
-        out = self.desk.match_letters.about(self.match, self.row, seat, subject, template, **facts)
-        self.desk.letters.post(self.row, seat, [(template, out)], self.match, now)
+        out = self._seats.match_letters.about(self.match, self.row, seat, subject, template, **facts)
+        self._seats.letters.post(self.row, seat, [(template, out)], self.match, now)
 
 
 def number_of(command: AnyCommand) -> int:
@@ -129,40 +172,38 @@ def number_of(command: AnyCommand) -> int:
     return int((command.match or "m0").removeprefix("m"))
 
 
-def find_seat(desk: Desk, number: int, player: str) -> SeatContext | None:
+def find_seat(seats: Seats, number: int, player: str) -> SeatContext | None:
     """A player's seat in a match; None if there is none."""
-    loaded = desk.archive.load(number)
+    loaded = seats.archive.load(number)
     seat = loaded[0].seat_of(player) if loaded else None
-    return SeatContext(desk, *loaded, seat) if loaded and seat else None
+    return SeatContext(seats, *loaded, seat) if loaded and seat else None
 
 
-def seat_at(desk: Desk, number: int, player: str) -> SeatContext:
+def seat_at(seats: Seats, number: int, player: str) -> SeatContext:
     """The seat of a player who has one in this match."""
-    seated = find_seat(desk, number, player)
+    seated = find_seat(seats, number, player)
     assert seated is not None
     return seated
 
 
-def running(desk: Desk, player: str) -> Iterator[SeatContext]:
+def running(seats: Seats, player: str) -> Iterator[SeatContext]:
     """A player's seats in all matches that are under way, oldest first."""
-    for number in desk.archive.matches.of_player(player, RUNNING):
-        yield seat_at(desk, number, player)
+    for number in seats.archive.matches.of_player(player, RUNNING):
+        yield seat_at(seats, number, player)
 
 
-def answered_at(desk: Desk, caller: Caller) -> SeatContext | None:
+def answered_at(seats: Seats, caller: Caller) -> SeatContext | None:
     """The seat whose letter a player without a key answers, whatever the answer says; None if there is none."""
-    if caller.player is None or caller.answers is None:
-        return None
-    return find_seat(desk, caller.answers[0], caller.player.name)
+    return find_seat(seats, caller.answers[0], caller.player.name) if caller.player and caller.answers else None
 
 
-def own_match(desk: Desk, caller: Caller) -> str | None:
+def own_match(seats: Seats, caller: Caller) -> str | None:
     """A match of the caller's, to be named as an example: that of the letter that is answered, else the latest."""
     if caller.player is None:
         return None
-    if (at := answered_at(desk, caller)) is not None:
+    if (at := answered_at(seats, caller)) is not None:
         return at.match.id
-    matches = desk.archive.matches
+    matches = seats.archive.matches
     own = [f"m{number}" for number in matches.of_player(caller.player.name)]
     about = _ABOUT.search(caller.letter.subject)
     if about is not None and about[1] in own:
@@ -171,24 +212,24 @@ def own_match(desk: Desk, caller: Caller) -> str | None:
     return f"m{running[-1]}" if running else own[-1] if own else None
 
 
-def seated_at(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext:
-    """The caller's seat in the match that a command names; a match of others does not exist for the caller.
+def seated_at(seats: Seats, command: AnyCommand, player: str, now: datetime) -> SeatContext:
+    """A player's seat in the match that a command names; a match of others does not exist for the player.
 
     Anything due in the match by now is done first. Raises `Refused`.
     """
-    seated = find_seat(desk, number_of(command), caller.known_player.name)
+    seated = find_seat(seats, number_of(command), player)
     if seated is None:
         raise refused(command.name, command.match or "", Phrase("you have no such match; `list mine` shows yours"))
-    step = seated.step(caller.now)
+    step = seated.step(now)
     moved.catch_up(step)
     if step.entries:
         seated.commit(step)
     return seated
 
 
-def demand_leisure(desk: Desk, player: str) -> None:
+def demand_leisure(seats: Seats, player: str) -> None:
     """Refuse one more match to who plays very many: a lost letter is told in each, while the store is locked."""
-    if player != desk.config.house_name and len(desk.archive.matches.of_player(player, RUNNING)) >= _PLAYED:
+    if player != seats.house and len(seats.archive.matches.of_player(player, RUNNING)) >= _PLAYED:
         reason = Phrase("you play {count} matches; end one of them first", count=_PLAYED)
         raise refused("matches", None, reason)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import bounces, role_addresses, witnesses
-from pbem.desk.answer_letter import SHORT
 from pbem.desk.authenticate import UNVOUCHED
+from pbem.desk.reply import SHORT
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.message import automatic
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from pbem.desk.daily_limits import ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, NAMED, NAMED_BY_PLAYERS, left_today
+from pbem.desk.daily_limits import ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, NAMED, NAMED_BY_PLAYERS
 from pbem.desk.reply_tokens import demand_dns
 from pbem.mail.commands import COMMANDS
 from pbem.store.database import to_db
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.desk.daily_limits import DailyLimit
+    from pbem.desk.daily_limits import DailyCounts, DailyLimit
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.identity.sender_auth import Voucher
     from pbem.mail.commands import AnyCommand
@@ -42,6 +42,7 @@ class Strangers:
     """Decides how an unsigned letter is answered; `_in_all` is the most that strangers are answered a day."""
 
     _database: Database
+    _counts: DailyCounts
     _mailboxes: ReplyTokens
     _in_all: int
 
@@ -70,8 +71,8 @@ class Strangers:
 
     def _are_left(self, each: DailyLimit, together: DailyLimit, address: str, now: datetime) -> bool:
         """True if neither limit is used up today; a letter beyond the first does not count for the second."""
-        left = left_today(self._database, each, now, one_mailbox(address))
-        return left >= 0 and left_today(self._database, together, now, most=self._in_all) >= 0
+        left = self._counts.left(each, now, one_mailbox(address))
+        return left >= 0 and self._counts.left(together, now, most=self._in_all) >= 0
 
 
 def enough(commands: Sequence[AnyCommand]) -> list[AnyCommand]:

@@ -12,13 +12,17 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from pbem.desk.account_keys import Keyring
+from pbem.desk.daily_limits import DailyCounts
 from pbem.desk.letter_writer import LetterWriter
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_letters import MatchLetters
 from pbem.desk.position_files import PositionFiles
 from pbem.desk.reply_tokens import ReplyTokens
+from pbem.desk.seats import Seats
 from pbem.desk.strangers import Strangers
 from pbem.desk.timekeeper import Timekeeper
+from pbem.desk.unasked import Offers
 from pbem.failpoints import passing
 from pbem.match.step import Environment
 from pbem.store.digest_queue import DigestQueue
@@ -104,13 +108,14 @@ class Desk:
         """The requests to witnesses by HTTP."""
 
         # What is made of them.
+        self.counts = DailyCounts(database)
         log = self.log if config.witness.cosigners else None
         matches, sign = Matches(database, vault), self.signing_key.sign
         self.archive = MatchRepository(matches, self.people, config.server, sign, self.server_key, log)
         self.time = Timekeeper(Outages(database), self.players, matches, config.clock.outage)
         self.mailboxes = ReplyTokens(config, Tokens(database), self.random, self.composer.reply_address)
         """Reply addresses, and letters judged by them."""
-        self.strangers = Strangers(database, self.mailboxes, config.limits.answers_to_strangers)
+        self.strangers = Strangers(database, self.counts, self.mailboxes, config.limits.answers_to_strangers)
         """The answers to letters whose sender nobody vouches for."""
         self.letters = LetterWriter(
             config, self.composer, self.outbox, self.players, self.archive, self.random, self.mailboxes, self.held
@@ -119,6 +124,11 @@ class Desk:
         self.match_letters = MatchLetters(
             self.letters, files, self.composer, self.players, self.people, self.archive, self.mailboxes
         )
+
+        # What commands are handed of these.
+        self.seats = Seats(self.archive, self.letters, self.match_letters, self.world, config.house_name)
+        self.keys = Keyring(self.players, self.changes, self.counts, self.mailboxes, self.seats, self.time, config)
+        self.offers = Offers(self.seats, self.players, self.people, self.strangers, self.counts, self.time)
 
     def world(self, now: datetime) -> Environment:
         """The environment that a match is handed at a time."""

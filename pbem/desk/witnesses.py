@@ -20,7 +20,6 @@ from pbem.desk.daily_limits import (
     LOG_REPEATED,
     WITNESS_BEHIND,
     WITNESS_REFUSED,
-    left_today,
 )
 from pbem.desk.decisions import decide
 from pbem.letters.draft import OutgoingLetter
@@ -243,7 +242,7 @@ def _behind(desk: Desk, witness: Correspondent, size: int, now: datetime) -> str
     asked, latest = desk.log.asked(witness.key.name), desk.log.latest()
     if asked is None or asked.size == size or latest is None or Note.read(latest.note).by(witness.key):
         return f"witness knows {size}"
-    if left_today(desk.database, WITNESS_BEHIND, now, witness.key.name) < 0:
+    if desk.counts.left(WITNESS_BEHIND, now, witness.key.name) < 0:
         return f"witness knows {size}; not asked from there any more today"
     _ask(desk, witness, size, now)
     return f"witness knows {size}, asked from there"
@@ -308,7 +307,7 @@ def _witness(desk: Desk, text: str, now: datetime) -> str | None:
     if made.outcome in {"forked", "unproved"}:
         _LOG.error("a log was refused", log=origin, why=made.outcome)
         _tell_of_refusal(desk, origin, made.outcome, said, now)
-    if not made.grew and left_today(desk.database, LOG_REPEATED, now, origin) < 0:
+    if not made.grew and desk.counts.left(LOG_REPEATED, now, origin) < 0:
         return f"checkpoint of {origin}: {made.outcome}; not answered any more today"
     _send(desk, log, Phrase("[pbem] Checkpoint {size}", size=made.size), said, now)
     return f"checkpoint of {origin}: {made.outcome}"

@@ -40,13 +40,6 @@ class Thumb(Mouse):
             self.page.locator(f'table[aria-label^="{board}"] button[data-name="{name}"]').tap()
 
 
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    referee = Referee(tmp_path)
-    yield referee
-    referee.close()
-
-
 def opened_letter(page: Page, press: Callable[[], None]) -> tuple[str, str]:
     """The address and body of the letter that a press opens, once the browser has given up going there."""
     with page.expect_event("requestfailed", lambda asked: asked.url.startswith("mailto:")) as asked:
@@ -245,6 +238,7 @@ def test_a_letter_is_dropped_and_what_is_kept_is_offered(opened: Callable[..., P
 
 def test_a_ghost_shows_where_a_ship_would_lie(opened: Callable[..., Page]) -> None:
     page = opened(composer("spaceships"))
+    page.locator("#load > summary").click()
     page.locator("#practise").click()
 
     def ghost(kind: str) -> list[str]:

@@ -1,21 +1,20 @@
-"""Matches begun on pages and by letters to a running server: one player has but a mouse, the other but a keyboard."""
+"""Matches begun on pages and by letters: one player has but a mouse, the other but a keyboard."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import json
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from machines.by_hand import Letter, Player, agree, new_player, register
-from machines.post_office import SERVER, PostOffice, Servers
+from in_a_box.referee import SERVER, Referee, attachment
 
 from pbem.pages import Home, composer, fragment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
+    from email.message import EmailMessage
 
     from playwright.sync_api import Page
 
@@ -166,29 +165,11 @@ COMPOSED: dict[str, tuple[Callable[[Hand, int], str], Callable[[Hand, int], str]
 """Of each game how a setup and orders are composed, and the turn in which seat 2 first orders."""
 
 
-@contextmanager
-def table(folder: Path, game: str) -> Iterator[list[Player]]:
-    """Two players of a running server who have agreed on a match."""
-    office = PostOffice(folder)
-    with office.opened():
-        server = office.servers = Servers(folder, office.port, "store.sqlite")
-        try:
-            office.box(f"operator@{SERVER}")
-            players = [new_player(name, office) for name in ("ann", "bob")]
-            for player in players:
-                register(player)
-            agree(players, game, "pace: none")
-            yield players
-            server.stop()
-        finally:
-            server.kill()
-
-
 def without_faults(page: Page) -> None:
     assert [(one["id"], one["nodes"][0]["html"]) for one in Axe().run(page).response["violations"]] == []
 
 
-def compose(page: Page, hand: type[Hand], how: Callable[[Hand, int], str], seat: int, letter: Letter) -> str:
+def compose(page: Page, hand: type[Hand], how: Callable[[Hand, int], str], seat: int, letter: EmailMessage) -> str:
     """The body of the letter that the page opens, each state of the page having been looked at by axe."""
     without_faults(page)
     wielded = hand(page)
@@ -200,7 +181,7 @@ def compose(page: Page, hand: type[Hand], how: Callable[[Hand, int], str], seat:
     assert link is not None, page.locator("#verdict").inner_text()
     assert len(link) < 1900
     parts = urlsplit(link)
-    assert parts.path == letter.message["Reply-To"]
+    assert parts.path in letter["Reply-To"]
     (text,) = parse_qs(parts.query)["body"]
     assert words.replace(", ", " ") in " ".join(text.split())
     return text.replace("\r\n", "\n")
@@ -208,35 +189,26 @@ def compose(page: Page, hand: type[Hand], how: Callable[[Hand, int], str], seat:
 
 @pytest.mark.parametrize("game", COMPOSED)
 @pytest.mark.parametrize("hands", [(Mouse, Keyboard), (Keyboard, Mouse)])
-def test_what_is_composed_is_accepted_by_a_running_server(
-    game: str, hands: tuple[type[Hand], type[Hand]], tmp_path: Path, opened: Callable[..., Page]
+def test_what_is_composed_is_accepted(
+    game: str, hands: tuple[type[Hand], type[Hand]], referee: Referee, opened: Callable[..., Page]
 ) -> None:
     setup, orders, later = COMPOSED[game]
-    with table(tmp_path, game) as players:
-        for seat, (player, hand) in enumerate(zip(players, hands, strict=True), start=1):
-            letter = player.wait("send your setup")
-            page = opened(
-                composer(game, Home(SERVER, f"pbem@{SERVER}")),
-                f"setup-{seat}.html",
-                f"#{fragment(letter.attached('setup.json'))}",
-            )
-            page.wait_for_selector("#work:not([hidden])")
-            text = compose(page, hand, setup, seat, letter)
-            # As from a phone that keeps no line ends, where a line is no ship by itself.
-            text = text if game == "shoot-em-up" else " ".join(text.split()) + "\n"
-            player.send(text, answering=letter)
-            player.wait("Your setup stands")
-        for seat, (player, hand) in enumerate(zip(players, hands, strict=True), start=1):
-            turn = later if seat == 2 else 1
-            letter = player.wait("the game begins" if turn == 1 else "turn 1\n")
-            page = opened(
-                composer(game, Home(SERVER, f"pbem@{SERVER}")),
-                f"orders-{seat}.html",
-                f"#{fragment(letter.attached('position.json'))}",
-            )
-            page.wait_for_selector("#work:not([hidden])")
-            text = compose(page, hand, orders, seat, letter)
-            player.send(text if game == "shoot-em-up" else " ".join(text.split()) + "\n", answering=letter)
-            player.wait(f"Your orders for turn {turn} stand")
-        for player in players:
-            player.wait(f"turn {later}\n")
+    players = referee.agreed("pace: none", game)
+    home = Home(SERVER, f"pbem@{SERVER}")
+    for seat, (player, hand) in enumerate(zip(players, hands, strict=True), start=1):
+        letter = player.find("send your setup")
+        asked = json.loads(attachment(letter, "setup.json"))
+        page = opened(composer(game, home), f"setup-{seat}.html", f"#{fragment(asked)}")
+        page.wait_for_selector("#work:not([hidden])")
+        text = compose(page, hand, setup, seat, letter)
+        # As from a phone that keeps no line ends, where a line is no ship by itself.
+        referee.send(player, text if game == "shoot-em-up" else " ".join(text.split()) + "\n")
+    for seat, (player, hand) in enumerate(zip(players, hands, strict=True), start=1):
+        turn = later if seat == 2 else 1
+        letter = player.find("the game begins" if turn == 1 else "turn 1")
+        asked = json.loads(attachment(letter, "position.json"))
+        page = opened(composer(game, home), f"orders-{seat}.html", f"#{fragment(asked)}")
+        page.wait_for_selector("#work:not([hidden])")
+        text = compose(page, hand, orders, seat, letter)
+        referee.send(player, text if game == "shoot-em-up" else " ".join(text.split()) + "\n")
+    assert referee.match().turn == later + 1

@@ -9,13 +9,9 @@ import json
 import logging
 import os
 import shutil
-import smtplib
 import socket
 import sqlite3
 import subprocess
-import sys
-import tempfile
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +21,7 @@ import structlog
 from click.testing import CliRunner
 from in_a_box.referee import Referee
 from in_a_box.stores import file_of, of_sqlite
-from machines.house import TEXT, House, configured, deliver, run
+from machines.house import TEXT, House, configured, move_in, nothing_happens, run
 from msgspec.structs import replace
 
 from pbem.cli.group import group
@@ -72,10 +68,6 @@ def _logs() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-async def nothing_happens(_house: House) -> None:
-    pass
-
-
 def everything(folder: Path) -> dict[str, bytes]:
     """All files and folders, and what is in them."""
     return {str(path): path.read_bytes() if path.is_file() else b"" for path in sorted(folder.rglob("*"))}
@@ -110,16 +102,11 @@ def test_case_37_the_key_of_a_store_from_before_it_was_noted(tmp_path: Path) -> 
     referee = Referee(tmp_path)
     referee.begun()
     referee.close()
-    (tmp_path / "keys").mkdir()
     config = configured(tmp_path)
     shutil.copy(tmp_path / "store.sqlite", file_of(config))
-    for path, key in ((config.store_key, bytes(32)), (config.signing_key, bytes(32))):
-        path.touch(0o600)
-        path.write_text(key.hex())
-    with Database(file_of(config)) as database:
-        own_keys.note(database, own_keys.load(config.store_key, config.signing_key, os.urandom))
-        with database.transaction():
-            database.write("DELETE FROM meta WHERE name = 'signing key'")
+    move_in(config)
+    with Database(file_of(config)) as database, database.transaction():
+        database.write("DELETE FROM meta WHERE name = 'signing key'")
     with pytest.raises(StartError, match=r"signing\.key is not the key"):
         run(config, nothing_happens)
     config.signing_key.write_text(bytes(range(32)).hex())
@@ -134,12 +121,7 @@ def test_case_37_another_name_while_a_match_runs(tmp_path: Path) -> None:
     referee.begun()
     referee.close()
     config = replace(configured(tmp_path), store=tmp_path / "store.sqlite")
-    config.keys.mkdir()
-    for path in (config.store_key, config.signing_key):
-        path.touch(0o600)
-        path.write_text(bytes(32).hex())
-    with Database(config.store) as database:
-        own_keys.note(database, own_keys.load(config.store_key, config.signing_key, os.urandom))
+    move_in(config)
     renamed = replace(config, server="other.example")
     run(config, nothing_happens)
     before = everything(tmp_path)
@@ -291,27 +273,31 @@ def test_case_37_a_first_start_that_broke_off_goes_on(tmp_path: Path) -> None:
         assert own_keys.begun(database)
 
 
-def wrong_starts(folder: Path, port: int = 0) -> dict[str, Config]:
-    taken = folder.parent / "taken.sock"
-    return {
-        "place taken": configured(folder, lmtp=ListenerConfig(listen=Listen(path=taken))),
-        "port taken": configured(folder, metrics=MetricsConfig(listen=Listen("127.0.0.1", port))),
-        "certificate missing": configured(folder, smtp=ListenerConfig(Listen("127.0.0.1", 0), "no.pem", "no.pem")),
-        "nowhere to listen": configured(folder, smtp=ListenerConfig()),
-        "no socket from systemd": configured(folder, smtp=ListenerConfig(Listen(systemd=True))),
-        "no DKIM key": configured(folder, dkim=Dkim(selector="x", key_file="no.pem")),
-    }
+WRONG: dict[str, tuple[Callable[[Path, int], dict[str, object]], str | None]] = {
+    "place taken": (lambda taken, _: {"lmtp": ListenerConfig(listen=Listen(path=taken))}, "in use"),
+    "port taken": (
+        lambda _, port: {"smtp": ListenerConfig(listen=Listen("127.0.0.1", port))},
+        r"cannot listen at 127\.0\.0\.1:\d",
+    ),
+    "port of figures taken": (lambda _, port: {"metrics": MetricsConfig(listen=Listen("127.0.0.1", port))}, None),
+    "certificate missing": (lambda *_: {"smtp": ListenerConfig(Listen("127.0.0.1", 0), "no.pem", "no.pem")}, None),
+    "nowhere to listen": (lambda *_: {"smtp": ListenerConfig()}, "no way in"),
+    "no socket from systemd": (lambda *_: {"smtp": ListenerConfig(Listen(systemd=True))}, None),
+    "no DKIM key": (lambda *_: {"dkim": Dkim(selector="x", key_file="no.pem")}, None),
+}
 
 
-@pytest.mark.parametrize("wrong", list(wrong_starts(Path("x"))))
-def test_case_37_a_wrong_start_writes_nothing(tmp_path: Path, wrong: str) -> None:
-    folder = tmp_path / "new"
+@pytest.mark.parametrize(("wrong", "says"), WRONG.values(), ids=WRONG)
+def test_case_37_a_wrong_start_writes_nothing(
+    tmp_path: Path, wrong: Callable[[Path, int], dict[str, object]], says: str | None
+) -> None:
+    folder, taken = tmp_path / "new", tmp_path / "taken.sock"
     folder.mkdir()
     with socket.socket(socket.AF_UNIX) as other, socket.create_server(("127.0.0.1", 0)) as another:
-        other.bind(str(tmp_path / "taken.sock"))
+        other.bind(str(taken))
         other.listen()
-        with pytest.raises(StartError):
-            run(wrong_starts(folder, another.getsockname()[1])[wrong], nothing_happens)
+        with pytest.raises(StartError, match=says):
+            run(configured(folder, **wrong(taken, another.getsockname()[1])), nothing_happens)
     assert not everything(folder)
 
 
@@ -474,20 +460,6 @@ def test_case_39_a_bind_mount(tmp_path: Path) -> None:
         subprocess.run(["umount", other], check=True)
 
 
-def test_case_39_two_daemons_that_begin_at_once(tmp_path: Path) -> None:
-    """The lock of the first covers the file that it made only then."""
-    config = configured(tmp_path)
-
-    async def scene(_house: House) -> None:
-        os.link(file_of(config), tmp_path / "other.sqlite")
-        with pytest.raises(LockedError):
-            Lock(tmp_path / "other.sqlite")
-        (tmp_path / "other.sqlite").unlink()
-
-    assert not file_of(config).exists()
-    run(config, scene)
-
-
 # 40: damage.
 
 
@@ -507,13 +479,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     referee.close()
     (folder / "store.sqlite").rename(folder / "pbem.sqlite")
     (folder / "pbem.toml").write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n')
-    config = configured(folder)
-    config.keys.mkdir(mode=0o700)
-    for path, key in ((config.store_key, bytes(32)), (config.signing_key, bytes(range(32)))):
-        path.touch(0o600)
-        path.write_text(key.hex())
-    with Database(file_of(config)) as database:
-        own_keys.note(database, own_keys.load(config.store_key, config.signing_key, os.urandom))
+    move_in(configured(folder), bytes(range(32)))
     structlog.reset_defaults()
     return folder
 
@@ -570,23 +536,6 @@ def test_case_40_a_read_only_store(server: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(server)
     for command in COMMANDS:
         assert "cannot be written" in sentences(server, command)
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
-def test_case_40_a_store_of_another_users(filled: Path) -> None:
-    """As it is: this process may write everything."""
-    # What that user may not read, perhaps, is loaded before.
-    loaded = "import os, sys, pbem.cli.group, pbem.cli.status, pbem.store.schema; pbem.store.schema.migrations()"
-    script = f"{loaded}; os.setuid(65534); pbem.cli.main(sys.argv[1:])"
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        shutil.copytree(filled, folder, dirs_exist_ok=True)
-        for path in (folder, *folder.rglob("*")):
-            path.chmod(0o755 if path.is_dir() else 0o644)
-        command = [sys.executable, "-c", script, "status", "--config", str(folder / "pbem.toml")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
-    assert "cannot be written" in done.stderr
 
 
 def test_case_40_what_the_server_cannot_write_is_said(tmp_path: Path) -> None:
@@ -650,54 +599,6 @@ def test_case_40_the_doctor_finds_what_hides_between_sound_pages(server: Path) -
             assert database.execute(change).rowcount
             assert not database.engine.damage()
         assert any(said in fault for fault in faults(config)), (change, faults(config))
-
-
-def test_case_40_the_doctor_says_it_by_command(server: Path) -> None:
-    with Database(server / "pbem.sqlite") as database:
-        database.execute("UPDATE outbox SET size = size + 1 WHERE id = 1")
-    told = sentences(server, ["doctor", "--no-mail"])
-    assert "FAULT  store      outbox, row 1: its size" in told
-    assert told.endswith("Not all is well.\n")
-
-
-def test_case_40_descriptors_run_out(tmp_path: Path) -> None:
-    """What asyncio complains of is a few lines of JSON, and afterwards letters are taken in as before."""
-    (tmp_path / "pbem.toml").write_text(
-        'server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[limits]\nconnections_per_address = 200\n'
-    )
-    script = (
-        "import resource, pbem.cli; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64));"
-        " pbem.cli.main(['serve', '--ready-file', 'ready'])"
-    )
-    ready = tmp_path / "ready"
-    with (
-        subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server,
-        contextlib.ExitStack() as open_ones,
-    ):
-        try:
-            while not ready.exists() and server.poll() is None:
-                time.sleep(0.02)
-            port = json.loads(ready.read_text())["smtp"]["port"]
-            for _ in range(90):
-                open_ones.enter_context(socket.create_connection(("127.0.0.1", port)))
-            time.sleep(2.5)
-            open_ones.close()
-            while not delivered(port):
-                time.sleep(0.1)
-        finally:
-            server.terminate()
-        told = [json.loads(line) for line in (server.communicate(timeout=30)[1]).splitlines()]
-    complaints = [line for line in told if line["event"] == "complaint"]
-    assert 1 <= len(complaints) <= 3, complaints
-    assert complaints[0]["trouble"] == "EMFILE"
-
-
-def delivered(port: int) -> bool:
-    """Whether a letter is taken; those who went away may not all be noticed yet."""
-    try:
-        return deliver(port, TEXT)[0] == 250
-    except (OSError, smtplib.SMTPException):
-        return False
 
 
 def test_case_40_complaints_are_rare_and_quote_nothing() -> None:

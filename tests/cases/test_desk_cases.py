@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
-from data.material import KEYS, SIGNED
 from in_a_box.referee import Mailbox, Referee, body, sent_from
+from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
-from machines.lives import Server
 
 from pbem import identity
 from pbem.config.limits import Limits
 from pbem.config.server import Config
 from pbem.desk.reading import InProcess, Question
-from pbem.identity import parse_key, ssh
+from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
-from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY
 from pbem.server.sandbox import Worker
 from pbem.smtp.delivery import Permanent, Smarthost
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
 
 judge = partial(identity.judge, words=VOCABULARY)
 
-SMALL = "fleet: cost:3\nsettle: 0"
-SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 RECEIVED = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -135,7 +131,7 @@ def orders_as(referee: Referee, ann: Mailbox, text: str, head: str = "") -> str:
 
 def test_case_18_what_programs_make_of_a_text(referee: Referee) -> None:
     """Signed forms survive what mail programs do; letters of other shapes are refused and shown escaped."""
-    ann, _ = referee.begun(SMALL, SETUPS)
+    ann, _ = referee.begun(SMALL, FLEETS)
     form = ann.filled("orders", "Rv5")
     armor = ssh.sign(ann.key, form.encode(), "pbem@play.example")
     flowed = form.replace("orders m1 turn 1\n", "orders m1 \nturn 1\n")
@@ -156,15 +152,8 @@ def test_case_18_what_programs_make_of_a_text(referee: Referee) -> None:
     assert f"{sentences.YOUR_ORDERS_STAND_REVISION.format(2)}:\n\n  Rv4" in status(referee, ann)
 
 
-def test_case_18_html_only(referee: Referee) -> None:
-    ann = referee.registered("ann")
-    told = orders_as(referee, ann, "<p>Hello there!</p>\n", "Content-Type: text/html; charset=utf-8\r\n")
-    assert "  Hello there!\n" in told
-    assert sentences.AS_HTML_ONLY in " ".join(told.split())
-
-
 def test_case_19_quotes_signatures_and_footers(referee: Referee) -> None:
-    ann, _ = referee.begun(SMALL, SETUPS)
+    ann, _ = referee.begun(SMALL, FLEETS)
     signed = referee.signed(ann, ann.filled("orders", "Rv5"))
     footer = "-- \nresign m1 match\n______\nlist footer: resign m1 match\n"
     told = orders_as(referee, ann, f"> resign m1 match\n\nresign m1 match\n\n{signed}\n{footer}")
@@ -180,7 +169,7 @@ def test_case_19_quotes_signatures_and_footers(referee: Referee) -> None:
 
 
 def test_case_20_half_valid_orders(referee: Referee) -> None:
-    ann, _ = referee.begun(SMALL, SETUPS)
+    ann, _ = referee.begun(SMALL, FLEETS)
     referee.send(ann, ann.filled("orders", "Rv5"))
     referee.send(ann, ann.filled("orders", "Gv1 gx3 sRv1", rev=2))
     refusal = ann.text.partition("nothing was changed")[2]
@@ -191,7 +180,7 @@ def test_case_20_half_valid_orders(referee: Referee) -> None:
 
 
 def test_case_21_forged_letters(referee: Referee) -> None:
-    ann, _bob = referee.begun(SMALL, SETUPS)
+    ann, _bob = referee.begun(SMALL, FLEETS)
     orders = ann.filled("orders", "Rv5")
     mallory = referee.person("mallory")
     before = len(ann.letters)
@@ -209,24 +198,17 @@ def test_case_21_forged_letters(referee: Referee) -> None:
     for _ in range(20):
         referee.deliver(referee.raw(ann, referee.signed(mallory, orders), headers=same_provider), ann.address)
     assert len(ann.letters) == before + 10
+    referee.wait(timedelta(days=1))
+    referee.deliver(referee.raw(ann, referee.signed(mallory, orders)), mallory.address)
+    assert len(ann.letters) == before + 11
     referee.deliver(referee.raw(ann, orders, headers=same_provider), ann.address)
     assert sentences.MUST_BE_SIGNED in ann.text
     assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in status(referee, ann)
     assert not mallory.letters
 
 
-@pytest.mark.parametrize(("name", "kind"), [("revo", "revoked"), ("exie", "expired"), ("anna", "unknown key")])
-def test_case_22_revoked_expired_and_foreign_keys(name: str, kind: str) -> None:
-    offered = "rolf" if kind == "unknown key" else name
-    key = parse_key((KEYS / f"pgp-{offered}.pub.asc").read_bytes(), RECEIVED)
-    text = next(path for path in sorted((SIGNED / "openpgp").glob("*")) if name in path.name).read_bytes()
-    verdict = judge(read(b"From: a@mail.example\r\n\r\n" + text), [key], "play.example", at=RECEIVED)
-    assert verdict.kind == kind
-    assert not verdict.signed
-
-
 def test_case_22_another_players_key(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, SETUPS)
+    ann, bob = referee.begun(SMALL, FLEETS)
     structlog.reset_defaults()
     referee.open_desk()
     with structlog.testing.capture_logs() as logs:
@@ -237,7 +219,7 @@ def test_case_22_another_players_key(referee: Referee) -> None:
 
 
 def test_case_23_replay(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, SETUPS)
+    ann, bob = referee.begun(SMALL, FLEETS)
     old = referee.raw(ann, referee.signed(ann, ann.filled("orders", "final\nRv5")))
     referee.deliver(old, ann.address)
     referee.send(bob, bob.filled("orders", "final"))
@@ -248,7 +230,10 @@ def test_case_23_replay(referee: Referee) -> None:
         assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
         assert status(referee, ann) == before
     text = ann.filled("orders", "Rv4")
-    for old_text, new_text in (("turn 2", "turn 1"), ("prev ", "prev 0"), ("rev 1", "rev 0"), ("m1", "m2")):
+    for old_text, new_text in (
+        *(("turn 2", "turn 1"), ("turn 2", "turn 99"), ("prev ", "prev 0"), ("rev 1", "rev 0"), ("m1", "m2")),
+        *(("server play", "server other"), ("player ann", "player bob")),
+    ):
         referee.send(ann, text.replace(old_text, new_text, 1))
         assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text, new_text
     referee.send(ann, text)
@@ -275,18 +260,12 @@ def test_case_23_replay(referee: Referee) -> None:
     ],
 )
 def test_case_24_what_headers_say_of_themselves(referee: Referee, head: str) -> None:
-    ann, _ = referee.begun(SMALL, SETUPS)
+    ann, _ = referee.begun(SMALL, FLEETS)
     referee.deliver(referee.raw(ann, ann.filled("orders", "Rv5"), headers=head), ann.address)
     assert sentences.NOTHING_SHOWS_THAT_THIS_LETTER_CAME in ann.text
     referee.deliver(referee.raw(ann, ann.filled("orders", "Rv5"), headers=sent_from(ann.address) + head), ann.address)
     assert sentences.MUST_BE_SIGNED in ann.text
     assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in status(referee, ann)
-
-
-def test_case_24_dkim_with_a_length() -> None:
-    raw = (SIGNED / "dkim" / "rsa-ltag.eml").read_bytes()
-    assert b"l=" in raw
-    assert judge(read(raw), [], "play.example").kind == "none"
 
 
 HOSTILE = ("a\r\nBcc: evil@x.example", "a\nBcc: evil@x.example", "a\rb", "a\x00b", "a\x0bb\x0c\x85\u2028\u2029c")
@@ -339,7 +318,7 @@ def test_case_27_what_reaches_an_smtp_command(hostile: str) -> None:
     ids=["null sender", "auto", "bulk", "list", "loop", "hops", "DSN", "vacation", "autoreply"],
 )
 def test_case_28_automatic_mail(referee: Referee, head: str, sender: str) -> None:
-    ann, _ = referee.begun(SMALL, SETUPS)
+    ann, _ = referee.begun(SMALL, FLEETS)
     before, entries = len(ann.letters), referee.database.scalar("SELECT count(*) FROM entries")
     raw = referee.raw(ann, referee.signed(ann, "resign m1 match\n"), headers=head)
     if "Subject" in head:
@@ -354,7 +333,7 @@ def test_case_28_automatic_mail(referee: Referee, head: str, sender: str) -> Non
 
 def test_case_30_the_deadline_race(referee: Referee) -> None:
     """Whichever is committed first counts: the replacement, or the turn that the clock resolves."""
-    ann, bob = referee.begun("fleet: cost:3", SETUPS)
+    ann, bob = referee.begun("fleet: cost:3", FLEETS)
     referee.send(ann, ann.filled("orders", "Rv5"))
     referee.send(bob, bob.filled("orders", "final"))
     late = referee.raw(ann, referee.signed(ann, ann.filled("orders", "Rv4", rev=2)))
@@ -375,7 +354,7 @@ def test_case_30_the_deadline_race(referee: Referee) -> None:
 
 
 def test_case_30_a_step_of_the_clock(referee: Referee) -> None:
-    ann, bob = referee.begun("fleet: cost:3", SETUPS)
+    ann, bob = referee.begun("fleet: cost:3", FLEETS)
     referee.send(ann, ann.filled("orders", "Rv5"))
     referee.send(bob, bob.filled("orders", "final"))
     referee.wait(-timedelta(days=1))
@@ -389,7 +368,7 @@ def test_case_30_a_step_of_the_clock(referee: Referee) -> None:
 
 def test_case_30_a_crash_in_a_turn(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
     """Result and reports in one transaction: a report that cannot be written leaves the turn unresolved."""
-    ann, bob = referee.begun("fleet: cost:3", SETUPS)
+    ann, bob = referee.begun("fleet: cost:3", FLEETS)
     referee.send(ann, ann.filled("orders", "Rv5"))
     referee.send(bob, bob.filled("orders", "final"))
     entries = referee.database.scalar("SELECT count(*) FROM entries")
@@ -412,17 +391,3 @@ def test_case_30_a_crash_in_a_turn(referee: Referee, monkeypatch: pytest.MonkeyP
     assert referee.database.scalar("SELECT count(*) FROM entries") > entries
     for person in (ann, bob):
         assert "turn 1" in str(person.last["Subject"])
-
-
-def test_case_30_two_daemons(tmp_path: Path) -> None:
-    one, two = Server(tmp_path), Server(tmp_path)
-    one.start()
-    try:
-        with structlog.testing.capture_logs():
-            two.start()
-        assert two.wait() == 1
-        assert one.alive
-        assert one.send(b"From: a@mail.example\r\n\r\nhelp\r\n").startswith("250")
-    finally:
-        one.kill()
-        two.kill()

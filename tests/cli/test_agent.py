@@ -42,13 +42,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    found = Referee(tmp_path)
-    yield found
-    found.close()
-
-
-@pytest.fixture
 def terminal(tmp_path: Path, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     found = Terminal(tmp_path, referee)
     monkeypatch.setenv("HOME", str(found.home))  # for `~`

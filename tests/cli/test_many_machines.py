@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from cli.test_operator import give_keys
 from click.testing import CliRunner
 from in_a_box.referee import Referee
 from in_a_box.stores import of_postgresql, place
@@ -48,11 +49,7 @@ class Town:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]  # nobody listens there: what is sent waits
-        keys = folder / "keys"
-        keys.mkdir(mode=0o700)
-        for name, content in (("store.key", bytes(32)), ("signing.key", bytes(range(32)))):
-            (keys / name).write_text(content.hex() + "\n")
-            (keys / name).chmod(0o600)
+        give_keys(folder)
         self.config = folder / "pbem.toml"
         self.take(store)
 

@@ -25,20 +25,12 @@ from pbem.player.correspondence.judge import Judge
 from pbem.player.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from in_a_box.referee import Mailbox
 
     from pbem.json_object import JsonObject
     from pbem.player.correspondence.judge import Judged
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    found = Referee(tmp_path)
-    yield found
-    found.close()
 
 
 @pytest.fixture

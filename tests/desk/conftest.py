@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from in_a_box.referee import Mailbox
+
 MOST = 4
 """So many letters of a template are looked at in one test."""
 
@@ -34,6 +36,14 @@ def referee(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Referee]
     if request.config.getoption("accused") and request.node.get_closest_marker("restored") is None:
         assert accused(referee) == []
     referee.close()
+
+
+@pytest.fixture
+def operator(referee: Referee) -> Mailbox:
+    """Who runs the server, and reads its mail."""
+    person = referee.person("operator")
+    referee.people[referee.config.operator] = person
+    return person
 
 
 @pytest.fixture(autouse=True)

@@ -6,27 +6,23 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.inquiries import proved, types
+from in_a_box.inquiries import held, proved, types
 from in_a_box.referee import Referee, attachment, body, form_in, whole_sentence
+from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
 from judges.golden import reads_like
 
 from pbem.match.record import read, replay
 from pbem.proof import bundle
-from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from in_a_box.referee import Mailbox
 
-SMALL = "fleet: cost:3\nsettle: 0"
-ANN = "MD Rv1 Rv2 Rv3"
-BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
 DAY = timedelta(days=1)
 
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
-    return referee.begun(f"{SMALL}\n{options}", (ANN, BOB))
+    return referee.begun(f"{SMALL}\n{options}", FLEETS)
 
 
 class TestDraws:
@@ -86,8 +82,8 @@ class TestDraws:
         ann, bob = referee.agreed(SMALL)
         referee.send(ann, "draw m1 offer\n")
         assert sentences.NO_GAME_HAS_BEGUN in ann.text
-        referee.send(ann, ann.filled("setup", ANN))
-        referee.send(bob, bob.filled("setup", BOB))
+        referee.send(ann, ann.filled("setup", FLEETS[0]))
+        referee.send(bob, bob.filled("setup", FLEETS[1]))
         for text, said in (
             ("draw m1 accept", "there is no such offer"),
             ("draw m1 decline", "there is no such offer"),
@@ -174,7 +170,7 @@ class TestReasons:
         assert record.result is not None
         assert (record.result.reason, record.result.winner) == (reason, winner)
         assert replay(record).result["reason"] == reason
-        assert all(check.holds for check in verify(attachment(reveal, ".zip"), Letters))
+        held(reveal)
         closed = body(ann.find("the match is closed"))
         assert (sentences.YOU_HAVE_WON_THE_MATCH in closed, sentences.YOU_HAVE_LOST_THE_MATCH in closed) == (
             winner == 1,

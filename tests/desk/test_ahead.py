@@ -6,13 +6,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.inquiries import early
-from in_a_box.referee import Referee, attachment, body
+from in_a_box.inquiries import early, held, proved
+from in_a_box.referee import Referee, body
+from in_a_box.small_games import FLEETS, PIECES, SMALL
 from judges import sentences
 from judges.golden import reads_like
-
-from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -20,47 +18,14 @@ if TYPE_CHECKING:
 
     from in_a_box.referee import Mailbox
 
-    from pbem.match.state import Match
 
-SMALL = "fleet: cost:3\nsettle: 0"
-SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
-PIECES = (
-    "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D1 D4 D6 D8\nH A1",
-    "* I2 I4 I6 I8 I10 G1 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G2 G4 G6 G8\nH J1",
-)
 DAY = timedelta(days=1)
 OVER = 11 * DAY
 """Pace and grace, and a day."""
 
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
-    return referee.begun(f"{SMALL}\n{options}", SETUPS)
-
-
-def dueling(referee: Referee, options: str = "") -> list[Mailbox]:
-    return referee.table("dueling-masters", options, dict(zip(("ann", "bob"), PIECES, strict=True)))
-
-
-def match_of(referee: Referee) -> Match:
-    loaded = referee.desk.archive.load(1)
-    assert loaded is not None
-    return loaded[0]
-
-
-def the_same_after_a_restart(referee: Referee) -> None:
-    """What is kept warm is what the store gives back."""
-    referee.read_cold()
-
-
-def proved(referee: Referee, person: Mailbox) -> list[str]:
-    referee.send(person, "transcript m1\n", sign=False)
-    return found(person.last)
-
-
-def found(letter: EmailMessage) -> list[str]:
-    checks = list(verify(attachment(letter, ".zip"), Letters))
-    assert all(check.holds for check in checks), checks[-1]
-    return [check.found for check in checks]
+    return referee.begun(f"{SMALL}\n{options}", FLEETS)
 
 
 def reports(person: Mailbox) -> list[EmailMessage]:
@@ -72,19 +37,19 @@ class TestInAdvance:
         ann, bob = begun(referee)
         early(referee, ann, "turn 2", "Rv3")
         reads_like(ann.last, "ahead/stored")
-        the_same_after_a_restart(referee)
+        referee.read_cold()
         before = len(ann.letters)
         referee.turn((ann, "Rv1"), (bob, ""))
         assert len(reports(bob)) == 1
         reads_like(ann.letters[before + 1], "ahead/stands")
-        the_same_after_a_restart(referee)
+        referee.read_cold()
         referee.turn((bob, ""))
         assert len(reports(bob)) == 2
         assert "You\n  strike    Rv3  hit" in body(reports(ann)[1])
-        the_same_after_a_restart(referee)
+        referee.read_cold()
         referee.turn((ann, "Bz5"), (bob, ""))
         assert any(
-            "turn 2: orders signed (ann: key, bob: key) and legal" in line for line in found(bob.find(", the end"))
+            "turn 2: orders signed (ann: key, bob: key) and legal" in line for line in held(bob.find(", the end"))
         )
 
     def test_several_turns_at_once(self, referee: Referee) -> None:
@@ -98,8 +63,8 @@ class TestInAdvance:
         told = body(ann.find(", the end"))
         assert -1 < told.find(": turn 1\n") < told.find(": turn 2\n") < told.find(": turn 3\n")
         assert told.startswith("You won"), "all of it comes in one letter"
-        found(ann.find(", the end"))
-        the_same_after_a_restart(referee)
+        held(ann.find(", the end"))
+        referee.read_cold()
 
     def test_not_legal_any_more(self, referee: Referee) -> None:
         ann, bob = begun(referee)
@@ -107,8 +72,8 @@ class TestInAdvance:
         stored = ann.letters[-1]
         referee.turn((ann, "Rv1"), (bob, ""))
         reads_like(ann.find("turn 1"), "ahead/unused")
-        the_same_after_a_restart(referee)
-        assert match_of(referee).asked(1)
+        referee.read_cold()
+        assert referee.match().asked(1)
         assert "\nrev 2\n" in ann.form("orders")
         referee.deliver(referee.raw(ann, referee.signed(ann, unquoted(stored))), ann.address)
         assert "Refused" in ann.text
@@ -144,7 +109,7 @@ class TestInAdvance:
         early(referee, ann, "turn 2", "Rv5", rev=2)
         referee.send(ann, "clear m1 turn 2\n")
         assert "Withdrawn: orders for turn 2\n\n  Rv5\n\nTo store new ones, send the form with `rev 4`." in ann.text
-        the_same_after_a_restart(referee)
+        referee.read_cold()
         early(referee, ann, "turn 2", "Rv4", rev=1)
         assert sentences.REV_WAS_USED_BEFORE.format(3) in ann.text  # the withdrawal took it
         referee.send(ann, "# again\nclear m1 turn 2\n")
@@ -152,7 +117,7 @@ class TestInAdvance:
         referee.turn((ann, "Rv1"), (bob, ""))
         assert "in advance" not in body(reports(ann)[0])
         assert "\nrev 4\n" in ann.form("orders")
-        the_same_after_a_restart(referee)
+        referee.read_cold()
         referee.turn((bob, ""))
         assert len(reports(ann)) == 1
 
@@ -181,7 +146,7 @@ class TestInAdvance:
         early(referee, ann, place, text)
         assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
         assert word in " ".join(ann.text.split())
-        assert not match_of(referee).stored
+        assert not referee.match().stored
 
     @pytest.mark.parametrize(
         ("old", "new", "word"),
@@ -197,7 +162,7 @@ class TestInAdvance:
         form = ann.filled("orders", "Rv1").replace("turn 1", "turn 2")
         referee.send(ann, form.replace(f"\n{old}", f"\n{new}"))
         assert word in " ".join(ann.text.split())
-        assert not match_of(referee).stored
+        assert not referee.match().stored
 
     def test_not_before_the_game_begins(self, referee: Referee) -> None:
         ann, _ = referee.agreed(SMALL)
@@ -217,7 +182,7 @@ class TestInAdvance:
         assert sentences.TURN_IS_OVER_TURN_IS_BEING.format(2, 3) in ann.text
 
     def test_they_take_their_time_to_settle(self, referee: Referee) -> None:
-        ann, bob = referee.begun("fleet: cost:3\nsettle: 2h", SETUPS)
+        ann, bob = referee.begun("fleet: cost:3\nsettle: 2h", FLEETS)
         early(referee, ann, "turn 2", "Rv3")
         early(referee, bob, "turn 2", "final\n")
         referee.turn((ann, "Rv1"), (bob, ""))
@@ -234,15 +199,15 @@ class TestInAdvance:
         referee.send(ann, form)
         for cell in ("Rv1", "Rv3", "Bz5"):
             referee.turn((ann, cell), (bob, ""))
-        assert not match_of(referee).stored
-        the_same_after_a_restart(referee)
-        for person, text in ((ann, SETUPS[0]), (bob, SETUPS[1])):
+        assert not referee.match().stored
+        referee.read_cold()
+        for person, text in ((ann, FLEETS[0]), (bob, FLEETS[1])):
             referee.send(person, person.filled("setup", text))
-        assert not match_of(referee).stored
+        assert not referee.match().stored
         referee.send(ann, form)
         assert "wrong `prev`" in " ".join(ann.text.split())
-        assert not match_of(referee).stored
-        the_same_after_a_restart(referee)
+        assert not referee.match().stored
+        referee.read_cold()
 
     def test_with_pictures_and_as_html(self, referee: Referee) -> None:
         ann, bob = begun(referee)
@@ -262,7 +227,7 @@ def unquoted(letter: EmailMessage) -> str:
 
 
 def test_an_alternating_game_asks_every_other_turn(referee: Referee) -> None:
-    ann, bob = dueling(referee)
+    ann, bob = referee.table("dueling-masters", "", PIECES)
     early(referee, ann, "turn 2", "Z1 D1-D2")
     assert sentences.THAT_TURN_IS_YOUR_OPPONENTS in ann.text
     early(referee, ann, "turn 3", "Z1 D2-B9")
@@ -284,21 +249,21 @@ class TestDefaults:
         ann, bob = begun(referee, "miss: default")
         early(referee, ann, "default", "final\nRv5")
         reads_like(ann.last, "ahead/default-stored")
-        the_same_after_a_restart(referee)
+        referee.read_cold()
         before = len(bob.letters)
         for turn in (1, 2, 3):
             referee.turn((bob, ""))
             referee.wait(OVER)
             assert len(reports(ann)) > turn
-            the_same_after_a_restart(referee)
-        assert match_of(referee).turn == 4
+            referee.read_cold()
+        assert referee.match().turn == 4
         letters = [letter for letter in ann.letters if "turn 1" in str(letter["Subject"])]
         reads_like(letters[-1], "ahead/default-played")
         others = [letter for letter in bob.letters[before:] if "turn 1" in str(letter["Subject"])]
         reads_like(others[0], "ahead/default-played-by-the-other")
         referee.turn((ann, "Gx1"), (bob, ""))
         referee.send(bob, "resign m1 game 1\n")
-        lines = [line for line in found(ann.find(", the end")) if "orders signed" in line]
+        lines = [line for line in held(ann.find(", the end")) if "orders signed" in line]
         assert ["ann: key, by default" in line for line in lines] == [True, True, True, False]
 
     def test_what_is_sent_goes_before(self, referee: Referee) -> None:
@@ -319,7 +284,7 @@ class TestDefaults:
         referee.send(ann, "clear m1 turn 1\n")
         referee.turn((bob, ""))
         assert sentences.YOUR_DEFAULT_ORDERS_WERE_PLAYED in body(reports(ann)[-1])
-        the_same_after_a_restart(referee)
+        referee.read_cold()
         proved(referee, bob)
 
     def test_not_legal_the_match_waits_and_may_be_claimed(self, referee: Referee) -> None:
@@ -328,21 +293,21 @@ class TestDefaults:
         assert sentences.IN_THIS_TURN_THEY_WOULD_NOT in bob.text
         referee.turn((ann, "Rv1"))
         referee.wait(OVER)
-        assert match_of(referee).turn == 1
+        assert referee.match().turn == 1
         reads_like(bob.last, "ahead/default-not-legal")
         referee.send(ann, "claim m1\n")
         assert "You won" in body(ann.find(", the end"))
-        found(ann.find(", the end"))
+        held(ann.find(", the end"))
 
     def test_stored_after_the_miss(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: default")
         referee.turn((ann, "Rv1"))
         referee.wait(OVER)
         assert sentences.YOU_HAVE_SENT_NO_DEFAULT_ORDERS in body(bob.find(": a deadline was missed"))
-        assert match_of(referee).turn == 1
+        assert referee.match().turn == 1
         early(referee, bob, "default", "")
-        assert match_of(referee).turn == 2
-        the_same_after_a_restart(referee)
+        assert referee.match().turn == 2
+        referee.read_cold()
         proved(referee, ann)
 
     def test_withdrawn(self, referee: Referee) -> None:
@@ -350,10 +315,10 @@ class TestDefaults:
         early(referee, bob, "default", "")
         referee.send(bob, "clear m1 default\n")
         assert "Withdrawn: default orders" in bob.text
-        the_same_after_a_restart(referee)
+        referee.read_cold()
         referee.turn((ann, "Rv1"))
         referee.wait(OVER)
-        assert match_of(referee).turn == 1
+        assert referee.match().turn == 1
 
     def test_another_default_later(self, referee: Referee) -> None:
         """What was played in an earlier turn is remembered as it was."""
@@ -364,19 +329,19 @@ class TestDefaults:
         early(referee, ann, "default", "Rv4", rev=2)
         referee.turn((bob, ""))
         referee.wait(OVER)
-        assert match_of(referee).turn == 3
-        the_same_after_a_restart(referee)
+        assert referee.match().turn == 3
+        referee.read_cold()
         proved(referee, ann)
 
     def test_no_claim_against_default_orders(self, referee: Referee) -> None:
-        ann, bob = referee.begun("fleet: cost:3\nsettle: 2d\nmiss: default", SETUPS)
+        ann, bob = referee.begun("fleet: cost:3\nsettle: 2d\nmiss: default", FLEETS)
         early(referee, bob, "default", "")
         referee.send(ann, ann.filled("orders", "Rv1"))
         referee.wait(10 * DAY + timedelta(hours=1))
         referee.send(ann, "claim m1\n")
         assert "Refused" in ann.text
         referee.wait(3 * DAY)
-        assert match_of(referee).turn == 2
+        assert referee.match().turn == 2
 
     def test_the_others_letter_tells_nothing(self, tmp_path: Path) -> None:
         """Legal default orders, illegal ones, none: while Ann's own orders are not in, her letters are the same."""
@@ -396,7 +361,7 @@ class TestDefaults:
 
     def test_a_setup_is_waited_for(self, referee: Referee) -> None:
         ann, bob = referee.agreed(f"{SMALL}\nmiss: default")
-        referee.send(ann, ann.filled("setup", SETUPS[0]))
+        referee.send(ann, ann.filled("setup", FLEETS[0]))
         referee.wait(OVER)
         assert sentences.NOTHING_HAPPENS_AUTOMATICALLY in body(bob.last)
         referee.send(ann, "claim m1\n")
@@ -404,8 +369,8 @@ class TestDefaults:
 
     def test_another_game_where_nothing_can_be_ordered(self, referee: Referee) -> None:
         """`miss: default` can be agreed where there are no empty orders."""
-        ann, _ = dueling(referee, "miss: default")
+        ann, _ = referee.table("dueling-masters", "miss: default", PIECES)
         early(referee, ann, "default", "Z1 D1-D2")
         referee.wait(OVER)
         assert "Z1 D1-D2" in body(ann.last)
-        assert match_of(referee).turn == 2
+        assert referee.match().turn == 2

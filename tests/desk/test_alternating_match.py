@@ -6,23 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import Referee, body
+from in_a_box.small_games import PIECES
 from judges import sentences
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from in_a_box.referee import Mailbox
 
-ANN = "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D1 D4 D6 D8\nH A1"
-BOB = "* I2 I4 I6 I8 I10 G1 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G2 G4 G6 G8\nH J1"
 
-
-def begun(referee: Referee, options: str = "", setups: tuple[str, str] = (ANN, BOB)) -> tuple[Mailbox, Mailbox]:
-    ann, bob = referee.agreed(options, game="dueling-masters")
-    referee.send(ann, ann.filled("setup", setups[0]))
-    referee.send(bob, bob.filled("setup", setups[1]))
-    return ann, bob
+def begun(referee: Referee, options: str = "", setups: Mapping[str, str] = PIECES) -> list[Mailbox]:
+    return referee.table("dueling-masters", options, setups)
 
 
 def move(referee: Referee, person: Mailbox, order: str) -> None:
@@ -85,8 +82,8 @@ def test_wrong_orders_are_answered_with_square_and_ruling(referee: Referee) -> N
 def test_a_pass_is_made_for_the_one_who_cannot_move(referee: Referee) -> None:
     """Bob's whole fleet stands on G5 and is taken by the knight; from then on Ann alone is asked."""
     stacked = "* I2 I4 I6 I8 I10 G1 F1\nW G5\nB G5\nX G5 G5\nY G5 G5\nZ G5 G5 G5 G5\nH J1"
-    own = ANN.replace("B5 ", "C5 ").replace("W A10", "W E4")
-    ann, bob = begun(referee, "max_turns: 9", (own, stacked))
+    own = PIECES["ann"].replace("B5 ", "C5 ").replace("W A10", "W E4")
+    ann, bob = begun(referee, "max_turns: 9", {"ann": own, "bob": stacked})
     move(referee, ann, "W E4-G5")
     move(referee, bob, "Z4 G5-C5")
     move(referee, ann, "W G5-E4")
@@ -107,10 +104,10 @@ def test_a_pass_is_made_for_the_one_who_cannot_move(referee: Referee) -> None:
 def test_hundreds_of_turns_that_ask_nobody(referee: Referee) -> None:
     """All fighters are gone, and both home planets walled in: both pass until the last turn."""
     stacked = "W {0}\nB {0}\nX {0} {0}\nY {0} {0}\nZ {0} {0} {0} {0}"
-    setups = (
-        "* A2 B1 B2 E9 D1 D2 D3\nH A1\n" + stacked.format("E10"),
-        "* J2 I1 I2 G1 G2 G3 G4\nH J1\n" + stacked.format("G9"),
-    )
+    setups = {
+        "ann": "* A2 B1 B2 E9 D1 D2 D3\nH A1\n" + stacked.format("E10"),
+        "bob": "* J2 I1 I2 G1 G2 G3 G4\nH J1\n" + stacked.format("G9"),
+    }
     ann, bob = begun(referee, "mobile_home: true\nmax_turns: 600", setups)
     move(referee, ann, "W E10-G9")
     move(referee, bob, "B G9-G10")

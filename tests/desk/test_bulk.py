@@ -6,14 +6,13 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from in_a_box.referee import SERVER, Referee, attachment, body, placed
+from in_a_box.inquiries import held
+from in_a_box.referee import SERVER, Referee, body, placed
 from judges import sentences
 
 from pbem.boards import sheet as boards_sheet
 from pbem.desk import answer_letter, letter_writer
 from pbem.letters.render import Templates
-from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,8 +148,8 @@ def test_a_bundle_that_an_opponent_makes_large_comes_in_a_letter_of_its_own(
     assert len(end) < 200_000 < 1 << 19 < len(proof)
     assert bob.form("setup")
     assert sentences.WHICH_IS_SO_LARGE_THAT_IT in " ".join(bob.text.split())
-    assert all(check.holds for check in verify(attachment(bob.letters[-2], ".pbem.zip"), Letters))
+    held(bob.letters[-2])
     referee.send(bob, "transcript m1\n", sign=False)
     told, answer = bob.letters[-2:]
     assert sentences.A_LETTER_OF_ITS_OWN_ABOUT in " ".join(body(answer).split())
-    assert all(check.holds for check in verify(attachment(told, ".pbem.zip"), Letters))
+    held(told)

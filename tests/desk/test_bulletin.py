@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from in_a_box.bulletins import FIELD, bulletin
 from in_a_box.referee import SERVER, confirming, form_in, new
+from in_a_box.small_games import FLEETS, SMALL
 
 from pbem.identity import ssh
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from in_a_box.referee import Mailbox, Referee
-
-SMALL = "fleet: cost:3\nsettle: 0"
-ANN, BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
 
 
 def items(letter: EmailMessage, about: str) -> list[dict[str, Any]]:
@@ -67,7 +65,7 @@ def test_a_match_is_followed_by_bulletins_alone(referee: Referee) -> None:
     assert match(bob)["phase"] == "setup"
     assert match(bob)["asked"]
     assert match(bob)["deadline"]
-    for person, setup in ((ann, ANN), (bob, BOB)):
+    for person, setup in ((ann, FLEETS[0]), (bob, FLEETS[1])):
         referee.send(person, sent := person.filled("setup", setup))
     answered = hashlib.sha256(str(bob.last["In-Reply-To"]).encode()).hexdigest()
     done = {"about": "command", "command": "setup", "faults": [], "match": "m1", "outcome": "done"}
@@ -111,7 +109,7 @@ def test_a_registration_needs_no_prose(referee: Referee) -> None:
 
 
 def test_what_waits_for_a_digest_keeps_its_bulletin(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL + "\npace: 14d", (ANN, BOB))
+    ann, bob = referee.begun(SMALL + "\npace: 14d", FLEETS)
     referee.send(ann, f"set mail digest\nserver {SERVER}\nplayer ann\nend\n")
     came = len(ann.letters)
     referee.turn((ann, "Rv1"), (bob, ""))

@@ -18,10 +18,9 @@ import structlog
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
-from in_a_box.referee import Referee, attachment, body
-
-from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import verify
+from in_a_box.inquiries import held
+from in_a_box.referee import Referee, body
+from in_a_box.small_games import FLEETS
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -108,7 +107,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.referee = Mortal(Path(self.folder.name))
-        setups = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
+        setups = FLEETS
         people = self.referee.begun(f"fleet: cost:3\nsettle: 0\npace: {PACE}h\ngrace: {GRACE}h", setups)
         self.people: tuple[Mailbox, Mailbox] = people
         self.seats = (Seat(), Seat())
@@ -118,8 +117,7 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.referee.send(self.people[0], "resign m1 match\n")
-        checks = list(verify(attachment(self.people[0].find("the end"), ".zip"), Letters))
-        assert all(check.holds for check in checks), checks[-1]
+        held(self.people[0].find("the end"))
         self.referee.close()
         self.folder.cleanup()
 

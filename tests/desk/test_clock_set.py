@@ -6,15 +6,13 @@ clocks are simulated (simulation/).
 
 from __future__ import annotations
 
-import hashlib
 from contextlib import contextmanager
 from datetime import timedelta
 from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.referee import ANN, BOB, SERVER, body, form_in, placed
+from in_a_box.referee import ANN, BOB, SERVER, another, body, form_in, placed
 from judges import sentences
 from judges.honest import accused
 
@@ -26,6 +24,7 @@ from pbem.store.inbox import Envelope
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from in_a_box.referee import Mailbox, Referee
 
 HOUR, DAY, YEAR = timedelta(hours=1), timedelta(days=1), timedelta(days=365)
@@ -228,11 +227,6 @@ def test_nobody_loses_an_account_while_the_server_is_down(referee: Referee) -> N
     referee.send(ann, "status m1\n")
     referee.wait(8 * DAY)
     assert changed(referee) == 0
-
-
-def another(name: str) -> Ed25519PrivateKey:
-    """Another key of that name."""
-    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"another {name}".encode()).digest())
 
 
 def ask_for_recovery(referee: Referee, person: Mailbox, new: Ed25519PrivateKey) -> None:

@@ -15,7 +15,6 @@ from judges import sentences
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
-    from pathlib import Path
 
 PAGES = "https://play.example/pbem/"
 LINK = re.compile(rf"{re.escape(PAGES)}([a-z-]+(?:\.de)?\.html)#([A-Za-z0-9_-]+)")
@@ -35,8 +34,7 @@ def html_of(letter: EmailMessage) -> str:
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_what_asks_for_something_has_the_link_in_text_and_html(tmp_path: Path, language: str) -> None:
-    referee = Referee(tmp_path)
+def test_what_asks_for_something_has_the_link_in_text_and_html(referee: Referee, language: str) -> None:
     referee.config = msgspec.structs.replace(referee.config, pages=PAGES)
     referee.open_desk()
     ann, bob = referee.agreed("settle: 0")
@@ -46,6 +44,8 @@ def test_what_asks_for_something_has_the_link_in_text_and_html(tmp_path: Path, l
     page, told = linked(body(asked))
     assert (page, told["pbem"]) == ("spaceships.html", "setup 1")
     assert linked(html_of(asked)) == (page, told)
+    assert told["address"] == str(asked["Reply-To"])
+    assert f"prev {told['prev']}\n" in body(asked)
     for person, setup in ((ann, ANN), (bob, BOB)):
         referee.send(person, person.filled("setup", setup))
     referee.turn((ann, "Ry3 Ry4"), (bob, "Ov1"))
@@ -59,11 +59,9 @@ def test_what_asks_for_something_has_the_link_in_text_and_html(tmp_path: Path, l
     assert "Ry3" in told["events"]
     assert ("hit" in told["events"]) is (language == "en")
     assert max(map(len, turn.as_bytes().splitlines())) < 998  # RFC 5322, 2.1.1
-    referee.close()
 
 
-def test_the_page_itself_comes_once_a_match_to_who_asked(tmp_path: Path) -> None:
-    referee = Referee(tmp_path)
+def test_the_page_itself_comes_once_a_match_to_who_asked(referee: Referee) -> None:
     ann, bob = referee.registered("ann"), referee.registered("bob")
     referee.send(ann, "set composer on\n")
     assert sentences.AS_A_FILE in ann.text
@@ -79,4 +77,3 @@ def test_the_page_itself_comes_once_a_match_to_who_asked(tmp_path: Path) -> None
     assert any("game 2: send your setup" in body(letter) for letter in ann.letters)
     assert sum("spaceships.html" in str(letter) for letter in ann.letters) == 1
     assert LINK.search(ann.find("your setup").as_string()) is None
-    referee.close()

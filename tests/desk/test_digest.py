@@ -12,10 +12,6 @@ from judges import sentences
 from judges.golden import reads_like
 
 from pbem.letters.digest import next_digest
-from pbem.proof.compare.against import Against
-from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from in_a_box.referee import Mailbox
@@ -121,27 +117,6 @@ def test_back_to_each(referee: Referee) -> None:
     assert "game 1, turn 1" in subjects(bob)[-1]
     referee.turn((bob, ""), (ann, ""))
     assert "game 1, turn 2" in subjects(bob)[-1]
-
-
-def test_letters_in_digests_prove_what_letters_prove(referee: Referee) -> None:
-    ann, bob = begun(referee)
-    for _ in range(3):
-        form = ann.filled("orders", "final").replace("player ann", "player bob")
-        referee.turn((ann, ""))
-        referee.send(bob, form)
-    referee.wait(DAY)
-    referee.send(ann, "resign m1 match\n")
-    referee.wait(DAY)
-    state = Proved()
-    checks = list(verify(attachment(bob.last, ".zip"), Letters, proved=state))
-    assert all(check.holds for check in checks)
-    assert state.bundle
-    assert state.match
-    against = Against(state.bundle, state.match, state.told)
-    judged = [against.judge(kept(str(letter["Subject"]), letter.as_bytes())) for letter in bob.letters]
-    assert {letter.standing for letter in judged} <= {"silent", "agrees"}
-    found = [finding for finding in judged[-2].findings if finding.what.startswith("reports of game 1")]
-    assert [finding.standing for finding in found] == ["agrees"] * 3
 
 
 @pytest.mark.parametrize("crash", ["never", "before", "after"])

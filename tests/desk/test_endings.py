@@ -14,37 +14,22 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from in_a_box.bounces import bounce, return_path
 from in_a_box.referee import ANN, Mailbox, Referee, attachment, body, form_in, placed
 from in_a_box.sealed_seats import SealedSeat, agreed, play
 from judges import sentences
 from playing import random_players
-from verifier import second_verifier
 
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.store.operator import Instructions
+from verifier import verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 NAMES = ("ann", "bob")
 OPTIONS = {"spaceships": "fleet: cost:6", "dueling-masters": "max_turns: 8", "shoot-em-up": "max_turns: 4"}
-DSN = """From: MAILER-DAEMON@mx.example
-To: {to}
-Subject: Undelivered Mail Returned to Sender
-Auto-Submitted: auto-replied
-Content-Type: multipart/report; report-type=delivery-status; boundary="b"
-
---b
-Content-Type: message/delivery-status
-
-Reporting-MTA: dns; mx.example
-
-Final-Recipient: rfc822; {lost}
-Action: failed
-Status: 5.1.1
---b--
-"""
 OVER = timedelta(days=11)
 LONG = timedelta(days=40)
 
@@ -152,10 +137,8 @@ def silence(table: Table, seat: int) -> None:
 
 def gone(table: Table, seat: int) -> None:
     """No letter reaches a seat's player, and the other claims the end."""
-    lost = table.boxes[seat - 1].address
-    token = table.referee.database.scalar("SELECT token FROM outbox WHERE recipient = ? ORDER BY id DESC", (lost,))
-    to = f"pbem+b{token}@play.example"
-    table.referee.deliver(DSN.format(to=to, lost=lost).replace("\n", "\r\n").encode(), "", to)
+    lost = table.boxes[seat - 1]
+    bounce(table.referee, return_path(table.referee, lost), lost=lost.address)
     table.referee.wait(LONG)
     table.send(3 - seat, "claim m1\n")
 
@@ -276,7 +259,7 @@ def proof(table: Table) -> None:
     content = attachment(table.boxes[0].last, ".zip")
     last = list(verify(content, Letters))[-1]
     assert last.holds, last
-    second_verifier.verify(content)
+    verified(content)
     match = table.referee.match()
     if match.outcome is not None and match.outcome["winner"]:
         assert last.found.startswith(f"{match.name(match.outcome['winner'])} won")

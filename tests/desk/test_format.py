@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-import msgspec
 from in_a_box.referee import ANN, BOB, Referee, attachment, body
+from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
-
-from pbem.pages import fragment
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
-
-SMALL = "fleet: cost:3\nsettle: 0"
-SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 
 
 def html(letter: EmailMessage) -> str | None:
@@ -25,7 +19,7 @@ def html(letter: EmailMessage) -> str | None:
 
 
 def test_reports_come_as_html_too(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, SETUPS)
+    ann, bob = referee.begun(SMALL, FLEETS)
     for cell in ("Rv1", "Rv3", "Bz5"):
         referee.turn((ann, cell), (bob, ""))
     for subject, words in (
@@ -42,7 +36,7 @@ def test_reports_come_as_html_too(referee: Referee) -> None:
 
 
 def test_who_wants_text_alone_gets_the_same_text_alone(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, SETUPS)
+    ann, bob = referee.begun(SMALL, FLEETS)
     referee.send(ann, "set format text\n")
     assert sentences.AS_PLAIN_TEXT in ann.text
     referee.turn((ann, "Rv5"), (bob, ""))
@@ -58,7 +52,7 @@ def test_who_wants_text_alone_gets_the_same_text_alone(referee: Referee) -> None
 
 
 def test_pictures_come_inside_the_html(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, SETUPS)
+    ann, bob = referee.begun(SMALL, FLEETS)
     referee.send(ann, "set format pictures\n")
     for cell in ("Rv1", "Rv3", "Bz5"):
         referee.turn((ann, cell), (bob, ""))
@@ -71,34 +65,6 @@ def test_pictures_come_inside_the_html(referee: Referee) -> None:
         assert picture.get_content_disposition() == "inline"
         assert picture.get_content().startswith(b"\x89PNG")
         assert "image/png" not in [part.get_content_type() for part in bob.find(subject).walk()]
-
-
-def test_settings_are_signed(referee: Referee) -> None:
-    ann, _ = referee.begun(SMALL, SETUPS)
-    referee.send(ann, "set format text\n", sign=False)
-    assert sentences.MUST_BE_SIGNED in ann.text
-    referee.send(ann, "set format text\n")
-    assert sentences.AS_PLAIN_TEXT in ann.text
-    referee.send(ann, "set format loud\n")
-    assert "or `set format text`" in ann.text
-
-
-def test_letters_bring_what_the_composer_reads(referee: Referee) -> None:
-    pages = "https://play.example/pbem/"
-    referee.config = msgspec.structs.replace(referee.config, pages=pages)
-    referee.open_desk()
-    ann, bob = referee.begun(SMALL, SETUPS)
-    referee.turn((ann, "Rv1"), (bob, ""))
-    for subject, name in (("your setup", "setup"), ("game 1 begins", "position"), ("turn 1", "position")):
-        letter = ann.find(subject)
-        state = json.loads(attachment(letter, f"-{name}.json"))
-        assert state["pbem"] == f"{name} 1"
-        assert state["rules"] == "spaceships"
-        assert state["address"] == str(letter["Reply-To"])
-        assert f"prev {state['prev']}\n" in body(letter)
-        assert f'href="{pages}spaceships.html#{fragment(state)}"' in (html(letter) or "")
-    assert state["view"] == json.loads(attachment(ann.find("turn 1"), "-position.json"))["view"]
-    assert "options" in json.loads(attachment(ann.find("your setup"), "-setup.json"))
 
 
 def test_a_record_sheet_comes_for_the_asking(referee: Referee) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import ANN, new
+from in_a_box.small_games import PIECES
 from judges import sentences
 
 if TYPE_CHECKING:
@@ -13,10 +14,6 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Submission
 
-PIECES = (
-    "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D1 D4 D6 D8\nH A1",
-    "* I2 I4 I6 I8 I10 G1 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G2 G4 G6 G8\nH J1",
-)
 SHOOTING = {"ann": "A b1 E\nB c1 W\nC d1 N", "bob": "D b5 S\nE c5 S\nF d5 S"}
 
 
@@ -192,31 +189,21 @@ class TestCompletedForms:
 class TestRefusals:
     STANDS = "What you submitted before still stands"
 
-    def test_what_stands_is_told_where_something_does(self, referee: Referee) -> None:
-        ann, _ = referee.begun()
-        form = ann.form("orders")
-        referee.send(ann, ann.filled("orders", "Gx9"))
+    @pytest.mark.parametrize(
+        ("kind", "turn", "right", "wrong"),
+        [("orders", "turn 1", "Gx3", "Gx9"), ("orders", "turn 3", "Gx3", "Gx9"), ("setup", "game 1", ANN, "DS Rv1")],
+    )
+    def test_what_stands_is_told_where_something_does(
+        self, referee: Referee, kind: str, turn: str, right: str, wrong: str
+    ) -> None:
+        ann, _ = referee.agreed() if kind == "setup" else referee.begun()
+        form = ann.form(kind).replace("turn 1", turn)
+        referee.send(ann, form.replace("\n\nend", f"\n{wrong}\nend"))
         assert self.STANDS not in ann.text
-        referee.send(ann, form.replace("\n\nend", "\nGx3\nend"))
-        assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in ann.text
-        referee.send(ann, form.replace("\n\nend", "\nGx9\nend").replace("rev 1", "rev 2"))
+        referee.send(ann, form.replace("\n\nend", f"\n{right}\nend"))
+        assert "Refused" not in ann.text
+        referee.send(ann, form.replace("\n\nend", f"\n{wrong}\nend").replace("rev 1", "rev 2"))
         assert f"{self.STANDS}; `status m1` shows it." in ann.text
-
-    def test_so_with_setups(self, referee: Referee) -> None:
-        ann, _ = referee.agreed()
-        form = ann.form("setup")
-        referee.send(ann, form.replace("\n\nend", "\nDS Rv1\nend"))
-        assert self.STANDS not in ann.text
-        referee.send(ann, form.replace("\n\nend", f"\n{ANN}\nend"))
-        referee.send(ann, form.replace("\n\nend", "\nDS Rv1\nend").replace("rev 1", "rev 2"))
-        assert self.STANDS in ann.text
-
-    def test_and_with_orders_for_later(self, referee: Referee) -> None:
-        ann, _ = referee.begun()
-        form = ann.form("orders").replace("turn 1", "turn 3")
-        referee.send(ann, form.replace("\n\nend", "\nGx3\nend"))
-        referee.send(ann, form.replace("\n\nend", "\nGx9\nend").replace("rev 1", "rev 2"))
-        assert self.STANDS in ann.text
 
     @pytest.mark.parametrize("match", ["m1", "m2"])
     def test_nothing_stands_where_no_match_is_played(self, referee: Referee, match: str) -> None:
@@ -255,7 +242,7 @@ class TestSlips:
         assert ann.form("orders").endswith("\nrev 1\nfinal\nGx3\nend\n")
 
     def test_in_dueling_masters(self, referee: Referee) -> None:
-        ann, _ = referee.table("dueling-masters", "", dict(zip(("ann", "bob"), PIECES, strict=True)))
+        ann, _ = referee.table("dueling-masters", "", PIECES)
         referee.send(ann, ann.filled("orders", "z1 d1\u2014d2"))
         assert "did you mean Z1 D1-D2?" in " ".join(ann.text.split())
         assert ann.form("orders").endswith("\nZ1 D1-D2\nend\n")

@@ -156,12 +156,3 @@ def test_what_is_signed_within_html_is_not_taken(referee: Referee) -> None:
     lines = shown.replace("\n", "<br>\n")
     referee.deliver(raw.replace(shown, lines).encode().replace(b"\n", b"\r\n"), ann.address)
     assert not referee.match().orders
-
-
-def test_help_by_html_is_help(referee: Referee) -> None:
-    carol = referee.person("carol")
-    raw = (
-        f"From: {carol.address}\nTo: pbem@play.example\nSubject: hi\nMessage-ID: <x@y.example>\n{HTML}\n<p>help</p>\n"
-    )
-    referee.deliver(HOME.sign(raw.encode().replace(b"\n", b"\r\n"), referee.now), carol.address)
-    assert sentences.TO_PLAY_WRITE_THESE_LINES in carol.text or "register" in carol.text

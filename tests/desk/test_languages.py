@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 from in_a_box.referee import attachment, body, form_in, placed, sent_from
+from in_a_box.small_games import FLEETS
 from judges import sentences
 from judges.golden import reads_like
 
 from pbem.identity import ssh
-from pbem.proof.kept_letters import kept
 
 if TYPE_CHECKING:
     from in_a_box.referee import Mailbox, Referee
 
 SMALL = "fleet: cost:3\nsettle: 0\npace: 2d\ngrace: 1d\nmiss: wait"
-SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 
 
 @pytest.fixture
@@ -47,9 +46,9 @@ def test_a_whole_game_reads_well(referee: Referee, pair: tuple[Mailbox, Mailbox]
     ann, bob = pair
     reads_like(ann.last, "de/letters/setup")
     assert bob.find("send your setup")
-    referee.send(ann, ann.filled("setup", SETUPS[0]))
+    referee.send(ann, ann.filled("setup", FLEETS[0]))
     reads_like(ann.last, "de/letters/setup-answer")
-    referee.send(bob, bob.filled("setup", SETUPS[1]))
+    referee.send(bob, bob.filled("setup", FLEETS[1]))
     reads_like(ann.find("beginnt"), "de/letters/begin")
     calendar = attachment(ann.find("beginnt"), ".ics").decode().replace("\r\n ", "")
     assert "SUMMARY:Spaceships m1\\, Spiel 1\\, Zug 1" in calendar
@@ -82,7 +81,7 @@ def test_a_whole_game_reads_well(referee: Referee, pair: tuple[Mailbox, Mailbox]
 
 def test_html_and_text_are_in_one_language(referee: Referee, pair: tuple[Mailbox, Mailbox]) -> None:
     ann, bob = pair
-    for person, setup in zip((ann, bob), SETUPS, strict=True):
+    for person, setup in zip((ann, bob), FLEETS, strict=True):
         referee.send(person, person.filled("setup", setup))
     page = ann.find("beginnt").get_body(("html",))
     assert page is not None
@@ -133,18 +132,3 @@ def test_what_only_looks_like_a_letter_is_told_from_it_and_umlauts_are_left_alon
     referee.send(ann, "set language de\n")
     referee.send(ann, "new spaceships with b\u043eb\nend\n")
     assert "niemand heißt hier b\\u043eb" in ann.text
-
-
-def test_a_kept_german_letter_proves_as_much(referee: Referee, pair: tuple[Mailbox, Mailbox]) -> None:
-    ann, bob = pair
-    referee.send(ann, ann.filled("setup", SETUPS[0]))
-    answer = kept("answer", bytes(ann.last))
-    assert [head.match for head in answer.heads] == []
-    assert len(answer.papers) == 1
-    referee.send(bob, bob.filled("setup", SETUPS[1]))
-    begun = kept("begin", bytes(ann.find("beginnt")))
-    assert [set(found) for found in begun.commitments] == [{"ann", "bob"}]
-    assert begun.prevs
-    english = kept("begin", bytes(bob.find("begins")))
-    assert (begun.heads, begun.commitments, begun.faults) == (english.heads, english.commitments, ())
-    assert len(begun.heads) == 1

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import SERVER, body, form_in, new
+from in_a_box.small_games import SMALL
 from judges import sentences
 
 from pbem.desk.match_archive import MatchRepository
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Match
 
-SMALL = "fleet: cost:3\nsettle: 0"
 SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")
 PAD = ("# " + "x" * 60 + "\n") * 3500
 """Some 220,000 octets, which are signed."""

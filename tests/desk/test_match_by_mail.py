@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import io
 import json
-import re
 import subprocess
 import zipfile
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.bulletins import FIELD, unpacked
-from in_a_box.inquiries import sentence_of
-from in_a_box.referee import Referee, attachment, body, form_in, sent_from, whole_sentence
+from in_a_box.inquiries import held, sentence_of
+from in_a_box.referee import Referee, attachment, body, whole_sentence
+from in_a_box.small_games import FLEETS, SMALL
 from in_a_box.stores import at_rest, of_sqlite
 from judges import sentences
 
-from pbem.desk.commands import HANDLERS
-from pbem.identity import ssh
-from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import verify
 from pbem.store.errors import FullError
 from pbem.store.inbox import Envelope
 
@@ -32,10 +26,6 @@ if TYPE_CHECKING:
 
     from in_a_box.referee import Mailbox
 
-SMALL = "fleet: cost:3\nsettle: 0"
-SMALL_ANN = "MD Rv1 Rv2 Rv3"
-SMALL_BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
-
 
 def play_small(referee: Referee, ann: Mailbox, bob: Mailbox) -> None:
     """Ann shoots Bob's gunboats one by one; the fleet of the next game, if any, is the same again."""
@@ -43,20 +33,8 @@ def play_small(referee: Referee, ann: Mailbox, bob: Mailbox) -> None:
         referee.turn((ann, cell), (bob, ""))
 
 
-def test_a_game_is_played_to_the_reveal_and_proved(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
-    play_small(referee, ann, bob)
-    reveal = ann.find(", the end")
-    assert "LG3 Bz5" in body(reveal)
-    assert body(reveal).startswith("You won Spaceships game 1 after 3 turns.\n")
-    checks = list(verify(attachment(reveal, ".zip"), Letters))
-    assert all(check.holds for check in checks), checks
-    assert checks[-1].found.startswith("ann won")
-    assert sentences.YOU_HAVE_LOST_THE_MATCH in body(bob.find("the match is closed"))
-
-
 def test_commitments_open_with_sha256sum(referee: Referee, tmp_path: Path) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(SMALL, FLEETS)
     opening = attachment(_answer(bob), ".opening.txt")
     assert hashlib.sha256(opening).hexdigest() in body(ann.find("game 1 begins"))
     play_small(referee, ann, bob)
@@ -76,20 +54,19 @@ def _answer(person: Mailbox) -> EmailMessage:
 
 
 def test_a_continued_match_carries_survivors_over(referee: Referee) -> None:
-    ann, bob = referee.begun(f"{SMALL}\nkind: continued\ngames: 2", (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(f"{SMALL}\nkind: continued\ngames: 2", FLEETS)
     play_small(referee, ann, bob)
     assert sentences.ADD_SHIPS_WHOSE_COSTS_ADD_UP.format(3) in body(ann.find("game 2, send your setup"))
     assert "Add ships" not in body(bob.find("game 2, send your setup"))
     referee.read_cold()
     referee.send(ann, ann.filled("setup", "MD1 Rv1 Rv2 Rv3\nMD2 Gv1 Gv2 Gv3"))
-    referee.send(bob, bob.filled("setup", SMALL_BOB))
+    referee.send(bob, bob.filled("setup", FLEETS[1]))
     for cell in ("Rv1", "Rv3", "Bz5"):
         referee.read_cold()
         referee.turn((bob, ""), (ann, cell))
-    checks = list(verify(attachment(bob.find("game 2, the end"), ".zip"), Letters))
-    assert all(check.holds for check in checks), checks
-    assert "ann won, scores [9, 0]" in checks[-1].found
-    assert len([check for check in checks if "the record replays" in check.found]) == 2
+    found = held(bob.find("game 2, the end"))
+    assert "ann won, scores [9, 0]" in found[-1]
+    assert len([one for one in found if "the record replays" in one]) == 2
 
 
 def test_a_wrong_setup_is_answered_with_all_its_faults_and_changes_nothing(referee: Referee) -> None:
@@ -103,64 +80,8 @@ def test_a_wrong_setup_is_answered_with_all_its_faults_and_changes_nothing(refer
     assert sentences.SEND_YOUR_SETUP in ann.text
 
 
-def test_half_legal_orders_change_nothing_and_what_stands_still_stands(referee: Referee) -> None:
-    ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
-    referee.send(ann, ann.filled("orders", "Rv5"))
-    assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}:\n\n  Rv5" in ann.text
-    referee.send(ann, ann.filled("orders", "Gv1 gx3 sRv1", rev=2))
-    assert "`gx3`" in ann.text
-    assert "`sRv1`" in ann.text
-    assert "Gv1" not in ann.text.partition("nothing was changed")[2]
-    referee.send(ann, "status m1", sign=False)
-    assert f"{sentences.YOUR_ORDERS_STAND_REVISION.format(1)}:\n\n  Rv5" in ann.text
-
-
-def test_orders_are_replaced_by_a_higher_revision_only(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
-    referee.send(ann, ann.filled("orders", "Rv5"))
-    referee.send(ann, ann.filled("orders", "Rv4"))
-    assert sentences.WITH_OTHER_CONTENT in ann.text
-    referee.send(ann, ann.filled("orders", "Rv3", rev=2))
-    referee.send(ann, ann.filled("orders", "Rv5"))
-    assert sentences.REV_WAS_USED_BEFORE.format(2) in ann.text
-    referee.send(bob, bob.filled("orders", ""))
-    assert "strike    Rv3  hit" in body(ann.find("game 1, turn 1"))
-
-
-def test_orders_for_another_place_are_refused(referee: Referee) -> None:
-    ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
-    form = ann.filled("orders", "Rv5")
-    for old, new in (
-        ("turn 1", "turn 99"),
-        ("server play.example", "server other.example"),
-        ("player ann", "player bob"),
-        ("prev ", "prev 0"),
-        ("rev 1", "rev 0"),
-    ):
-        referee.send(ann, form.replace(old, new, 1))
-        assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text, new
-    referee.send(ann, form.replace("m1", "m2", 1))
-    assert sentences.YOU_HAVE_NO_SUCH_MATCH in ann.text
-    referee.send(ann, "status m1", sign=False)
-    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in ann.text
-
-
-def test_a_turn_settles_unless_all_said_final(referee: Referee) -> None:
-    ann, bob = referee.begun("fleet: cost:3", (SMALL_ANN, SMALL_BOB))
-    referee.send(ann, ann.filled("orders", "Rv5"))
-    referee.send(bob, bob.filled("orders", "final"))
-    referee.wait(timedelta(minutes=9))
-    assert "game 1, turn 1" not in [str(letter["Subject"]) for letter in ann.letters][-1]
-    referee.send(ann, ann.filled("orders", "Rv4", rev=2))
-    referee.open_desk()
-    referee.wait(timedelta(minutes=1))
-    assert "strike    Rv4  miss" in ann.text
-    referee.turn((ann, "Rv5"), (bob, ""))
-    assert "turn 2" in str(ann.last["Subject"])
-
-
 def test_cleared_orders_are_gone_and_do_not_come_back(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(SMALL, FLEETS)
     form = ann.filled("orders", "Rv5")
     referee.send(ann, form)
     clear = sentence_of(referee, ann, "clear m1 turn 1\n")
@@ -176,7 +97,7 @@ def test_cleared_orders_are_gone_and_do_not_come_back(referee: Referee) -> None:
 
 
 def test_resigning_a_game_and_a_match(referee: Referee) -> None:
-    ann, bob = referee.begun(f"{SMALL}\nkind: scored", (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(f"{SMALL}\nkind: scored", FLEETS)
     referee.turn((ann, "Rv1"), (bob, ""))
     referee.send(ann, "withdraw m1\n")
     assert sentences.THIS_MATCH_HAS_BEGUN_RESIGN_IT in " ".join(ann.text.split())
@@ -184,17 +105,16 @@ def test_resigning_a_game_and_a_match(referee: Referee) -> None:
     assert sentences.SAY_WHAT_YOU_RESIGN in bob.text
     referee.send(bob, "resign m1 game 1\n")
     assert "You won Spaceships game 1 after 1 turn, because bob resigned" in body(ann.find("game 1, the end"))
-    referee.send(ann, ann.filled("setup", SMALL_ANN))
-    referee.send(bob, bob.filled("setup", SMALL_BOB))
+    referee.send(ann, ann.filled("setup", FLEETS[0]))
+    referee.send(bob, bob.filled("setup", FLEETS[1]))
     referee.send(ann, "resign m1 match\n")
     assert f"{sentences.YOU_HAVE_WON_THE_MATCH}, because ann resigned" in body(bob.find("closed"))
     referee.send(bob, "transcript m1\n", sign=False)
-    checks = list(verify(attachment(bob.last, ".zip"), Letters))
-    assert all(check.holds for check in checks), checks
+    held(bob.last)
 
 
 def test_a_running_game_shows_only_ones_own_papers_in_the_transcript(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(SMALL, FLEETS)
     referee.turn((ann, "mRv1 Rv5"), (bob, ""))
     referee.send(bob, "transcript m1\n", sign=False)
     with zipfile.ZipFile(io.BytesIO(attachment(bob.last, ".zip"))) as archive:
@@ -202,12 +122,11 @@ def test_a_running_game_shows_only_ones_own_papers_in_the_transcript(referee: Re
         assert b"mRv1" not in b"".join(archive.read(name) for name in archive.namelist())
     assert names
     assert {name for name in names if "seat-2" not in name} == {"letters/agreed-seat-1.eml"}
-    checks = list(verify(attachment(bob.last, ".zip"), Letters))
-    assert all(check.holds for check in checks), checks
+    held(bob.last)
 
 
 def test_press_goes_to_the_other_player(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(SMALL, FLEETS)
     referee.send(ann, "press m1\nGood luck!\nend\n")
     assert "Good luck!" in bob.text
     before = len(bob.letters)
@@ -219,19 +138,24 @@ def test_press_goes_to_the_other_player(referee: Referee) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["set timezone Asia/Tokyo", "set mail digest", "press m1\nHi.\nend", "observe m2", "unobserve m2"]
+    "text",
+    [
+        *("set timezone Asia/Tokyo", "set mail digest", "set format text", "set language de", "set program yes"),
+        *("press m1\nHi.\nend", "observe m2", "unobserve m2"),
+    ],
 )
 def test_whatever_changes_something_of_a_player_with_a_key_is_signed(referee: Referee, text: str) -> None:
-    ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, _ = referee.begun(SMALL, FLEETS)
     to = str(ann.find("game 1 begins")["Reply-To"])
     referee.send(ann, f"{text}\n", sign=False, to=to)
     assert sentences.MUST_BE_SIGNED_WITH_YOUR_KEY in ann.text
     assert referee.desk.players.setting("ann", text.split()[1], "as it was") == "as it was"
+    assert not referee.desk.people.is_program("ann")
 
 
 def test_old_words_change_no_setting_again(referee: Referee) -> None:
     """A signed letter is shown to the others after the game: what it set is not set anew by whoever sends it."""
-    ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, _ = referee.begun(SMALL, FLEETS)
     referee.send(ann, "set mail digest\n", follow=False)
     letter = referee.raw(ann, referee.signed(ann, whole_sentence(ann.text) or ""))
     referee.deliver(letter, ann.address)
@@ -241,52 +165,8 @@ def test_old_words_change_no_setting_again(referee: Referee) -> None:
     assert referee.desk.players.setting("ann", "mail", "") == "each"
 
 
-def test_forged_letters_change_nothing_and_are_noticed_a_few_times_a_day(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
-    before = len(ann.letters)
-    for _ in range(12):
-        forged = referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5")))
-        referee.deliver(forged, "evil@elsewhere.example")
-    assert len(ann.letters) == before + 3
-    assert sentences.NOTHING_WAS_DONE_WITH_IT in ann.text
-    assert "Rv5" not in ann.text
-    for _ in range(12):
-        forged = referee.raw(ann, referee.signed(bob, "status m1\n"), headers=sent_from(ann.address))
-        referee.deliver(forged, ann.address)  # by somebody else who writes by the same provider
-    assert len(ann.letters) == before + 10
-    referee.wait(timedelta(days=1))
-    referee.deliver(referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5"))), "evil@elsewhere.example")
-    assert len(ann.letters) == before + 11
-    referee.send(ann, "status m1", sign=False)
-    assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in ann.text
-
-
-def test_unsigned_orders_are_refused(referee: Referee) -> None:
-    ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
-    referee.send(ann, ann.filled("orders", "Rv5"), sign=False)
-    assert sentences.MUST_BE_SIGNED in ann.text
-
-
-def test_automatic_letters_are_never_answered(referee: Referee) -> None:
-    ann = referee.registered("ann")
-    before = len(ann.letters)
-    referee.deliver(referee.raw(ann, "help\n", headers="Auto-Submitted: auto-replied\n"), ann.address)
-    referee.deliver(referee.raw(ann, "help\n"), "")
-    assert len(ann.letters) == before
-    referee.deliver(referee.raw(ann, "help\n"), ann.address)
-    assert len(ann.letters) == before + 1
-
-
-@pytest.mark.parametrize("topic", ["", "new", "orders", "signing", "resign", "register"])
-def test_help(referee: Referee, topic: str) -> None:
-    ann = referee.person("ann")
-    referee.send(ann, f"help {topic}\n", sign=False)
-    assert (topic or "signing") in ann.text
-    assert max(map(len, ann.text.split("\n"))) <= 80
-
-
 def test_reading_commands(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(SMALL, FLEETS)
     referee.send(ann, "games\nwhoami\nlist mine\nrules spaceships\npreview m1 turn 1 Rv5 sRv1 end\n", sign=False)
     assert "You are ann" in ann.text
     assert "game 1, turn 1. Your move." in ann.text
@@ -300,7 +180,7 @@ def test_reading_commands(referee: Referee) -> None:
 
 
 def test_every_letter_is_marked_and_threaded(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(SMALL, FLEETS)
     for letter in (*ann.letters, *bob.letters):
         assert letter["Auto-Submitted"].startswith("auto-")
         assert letter["X-Loop"]
@@ -312,23 +192,8 @@ def test_every_letter_is_marked_and_threaded(referee: Referee) -> None:
         assert all(len(line) <= 80 for line in body(letter).split("\n") if not line.startswith(">")), body(letter)
 
 
-def test_a_letter_that_crashes_the_desk_is_set_aside_and_the_operator_told(
-    referee: Referee, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ann = referee.registered("ann")
-    operator = referee.person("operator")
-    operator.address = "operator@play.example"
-    referee.people[operator.address] = operator
-    with monkeypatch.context() as patched:
-        patched.setitem(HANDLERS, "games", lambda *_: 1 / 0)
-        referee.send(ann, "games\n", sign=False)
-    assert "set aside" in str(operator.last["Subject"])
-    referee.send(ann, "whoami\n", sign=False)
-    assert "You are ann" in ann.text
-
-
 def test_the_position_comes_for_programs_too(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(SMALL, FLEETS)
     referee.turn((ann, "Rv1"), (bob, ""))
     position = json.loads(attachment(ann.last, "-position.json"))
     assert position["view"]["known"]["2"]["destroyed"] == ["Rv1"]
@@ -340,7 +205,7 @@ def test_the_position_comes_for_programs_too(referee: Referee) -> None:
 
 
 def test_nothing_secret_rests_in_the_open(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(SMALL, FLEETS)
     referee.turn((ann, "mRv1 Gw4"), (bob, ""))
     referee.send(ann, ann.filled("orders", "Ox5 mRv2 Yy1"))
     files = at_rest(referee.database)
@@ -350,24 +215,24 @@ def test_nothing_secret_rests_in_the_open(referee: Referee) -> None:
 
 
 def test_clearing_after_the_end_changes_nothing(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(SMALL, FLEETS)
     referee.send(ann, ann.filled("orders", "Rv5"))
     referee.send(bob, "resign m1 match\n")
     referee.send(ann, "clear m1\n")
     assert "Refused" in ann.text
     referee.open_desk()
     referee.send(ann, "transcript m1\n", sign=False)
-    assert all(check.holds for check in verify(attachment(ann.last, ".zip"), Letters))
+    held(ann.last)
 
 
 def test_no_settling_time_outlives_its_game(referee: Referee) -> None:
-    ann, bob = referee.begun("fleet: cost:3\nkind: scored\npace: none", (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun("fleet: cost:3\nkind: scored\npace: none", FLEETS)
     referee.send(ann, ann.filled("orders", "Rv5"))
     referee.send(bob, bob.filled("orders", ""))
     referee.send(bob, "resign m1 game 1\n")
     assert referee.running.tick(referee.now) is None
-    referee.send(ann, ann.filled("setup", SMALL_ANN))
-    referee.send(bob, bob.filled("setup", SMALL_BOB))
+    referee.send(ann, ann.filled("setup", FLEETS[0]))
+    referee.send(bob, bob.filled("setup", FLEETS[1]))
     referee.wait(timedelta(minutes=20))
     referee.send(ann, ann.filled("orders", "Rv5"))
     referee.send(bob, bob.filled("orders", ""))
@@ -377,7 +242,7 @@ def test_no_settling_time_outlives_its_game(referee: Referee) -> None:
 
 
 def test_a_letter_for_two_matches_gives_no_secret_away(referee: Referee) -> None:
-    ann, _ = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, _ = referee.begun(SMALL, FLEETS)
     referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
     both = ann.filled("orders", "Rv1") + ann.filled("orders", "Rv1").replace("m1", "m2")
     referee.send(ann, both)
@@ -387,14 +252,14 @@ def test_a_letter_for_two_matches_gives_no_secret_away(referee: Referee) -> None
 
 
 def test_a_refused_signed_letter_is_not_obeyed_later(referee: Referee) -> None:
-    ann, bob = referee.begun(f"{SMALL}\nkind: scored", (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(f"{SMALL}\nkind: scored", FLEETS)
     text = sentence_of(referee, ann, "resign m1 game 1\n").replace("game 1", "game 2")
     resignation = referee.signed(ann, text)
     referee.deliver(referee.raw(ann, resignation), ann.address)
     assert "Refused" in ann.text
     referee.send(ann, "resign m1 game 1\n")
-    referee.send(ann, ann.filled("setup", SMALL_ANN))
-    referee.send(bob, bob.filled("setup", SMALL_BOB))
+    referee.send(ann, ann.filled("setup", FLEETS[0]))
+    referee.send(bob, bob.filled("setup", FLEETS[1]))
     referee.deliver(referee.raw(ann, resignation), "evil@elsewhere.example")
     assert "Refused" in ann.text
     referee.send(ann, "status m1\n", sign=False)
@@ -402,7 +267,7 @@ def test_a_refused_signed_letter_is_not_obeyed_later(referee: Referee) -> None:
 
 
 def test_a_small_letter_does_not_make_many(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(SMALL, FLEETS)
     for cells in ("Rv5", "Rv4"):
         referee.turn((ann, cells), (bob, ""))
     before = len(ann.letters)
@@ -415,15 +280,6 @@ def test_a_small_letter_does_not_make_many(referee: Referee) -> None:
     assert len(ann.letters) < before + 60
 
 
-def test_a_foreign_registration_does_not_push_ones_own_away(referee: Referee) -> None:
-    ann, evil = referee.person("ann"), referee.person("evil")
-    referee.send(ann, f"register ann\n{ssh.public(ann.key)}\n", sign=False)
-    form = form_in(ann.text, "confirm")
-    referee.deliver(referee.raw(ann, f"register evil\n{ssh.public(evil.key)}\n"), "evil@elsewhere.example")
-    referee.send(ann, form)
-    assert sentences.YOU_ARE_REGISTERED_AS_X.format("ann") in ann.text
-
-
 def test_what_hides_is_shown_escaped(referee: Referee) -> None:
     ann = referee.person("ann")
     referee.send(ann, "help \x1b[31mred\u202e\nnonsense \x00\n", sign=False)
@@ -432,58 +288,11 @@ def test_what_hides_is_shown_escaped(referee: Referee) -> None:
     assert "\x1b" not in ann.text
 
 
-def test_a_sender_too_long_for_an_address_is_nobody(referee: Referee) -> None:
-    operator = referee.person("operator")
-    operator.address = "operator@play.example"
-    referee.people[operator.address] = operator
+def test_a_sender_too_long_for_an_address_is_nobody(referee: Referee, operator: Mailbox) -> None:
     ann = referee.person("ann")
     raw = referee.raw(ann, "help\n").replace(b"ann@mail.example", b"a" * 70 + b"@mail.example", 1)
     referee.deliver(raw, ann.address)
     assert not operator.letters
-
-
-class TestSecrets:
-    """Vary only what Ann cannot have learned: her letters stay the same but for hashes."""
-
-    def letters(self, folder: Path, setup: str, orders: list[str]) -> list[str]:
-        folder.mkdir()
-        referee = Referee(folder)
-        ann, bob = referee.begun(SMALL, (SMALL_ANN, setup))
-        for own, other in zip(("Gv1", "Gv2"), orders, strict=True):
-            referee.turn((bob, other), (ann, own))
-        referee.send(ann, "status m1\nlist mine\nreport m1 all\npreview m1 turn 3 Rv5 end\n", sign=False)
-        referee.close()
-        bulletins = [_without_hashes(unpacked(letter[FIELD]).decode()) for letter in ann.letters if letter[FIELD]]
-        for letter in ann.letters:
-            del letter[FIELD]
-        return [*(_without_hashes(str(letter)) for letter in ann.letters), *bulletins]
-
-    def test_unseen_ships_elsewhere(self, tmp_path: Path) -> None:
-        one = self.letters(tmp_path / "one", SMALL_BOB, ["", ""])
-        other = self.letters(tmp_path / "other", "AG Yx1 Yx2\nLG Bv1", ["", ""])
-        assert one == other
-
-    def test_which_missile_was_fired(self, tmp_path: Path) -> None:
-        one = self.letters(tmp_path / "one", SMALL_BOB, ["mRv1 Yy3", ""])
-        other = self.letters(tmp_path / "other", SMALL_BOB, ["mB Yy3", ""])
-        assert one == other
-        shown = self.letters(tmp_path / "shown", SMALL_BOB, ["mB Yy4", ""])
-        assert one != shown
-
-
-def _without_hashes(text: str) -> str:
-    """The letter with every hash, signature and random token blotted out, its length kept."""
-
-    def blotted(found: re.Match[str]) -> str:
-        return "#" * len(found[0])
-
-    parts = re.split(r"(?m)^Content-Disposition: attachment;[^\n]*\n[^\n]*\n\n", text)
-    decoded = [parts[0]]
-    for part in parts[1:]:
-        content, _, rest = part.partition("\n\n")
-        content, mark, tail = part.partition("--=_") if "--=_" in content else (content, "\n\n", rest)
-        decoded += [base64.b64decode(content).decode("latin-1"), mark, tail]
-    return re.sub(r"[0-9a-f]{16,}", blotted, "".join(decoded))
 
 
 @of_sqlite

@@ -8,38 +8,25 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.boxes import Inbox, Outbox
-from in_a_box.referee import ANN, BOB, attachment, body, form_in
+from in_a_box.inquiries import held, types
+from in_a_box.referee import ANN, BOB, body, form_in
 from in_a_box.stores import of_sqlite
 from judges import sentences
 
-from pbem.match.transcript import Entry
-from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import verify
 from pbem.store.database import Database
 from pbem.store.lookups import Lookups
-from pbem.store.matches import Matches
 from pbem.store.operator import Instructions, begin_generation, survey
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from in_a_box.referee import Referee
+    from in_a_box.referee import Mailbox, Referee
 
 
 def order(referee: Referee, what: str, match: int | None = 1, reason: str = "the server moves") -> tuple[str, str]:
     number = Instructions(referee.database).give(what, match, reason, "root", referee.now)
     referee.work()
     return Instructions(referee.database).outcome(number)
-
-
-def types(referee: Referee) -> list[str]:
-    return [Entry.read(row.entry).type for row in Matches(referee.database, referee.vault).entries(1)]
-
-
-def proven(bundle: bytes) -> list[str]:
-    checks = list(verify(bundle, Letters))
-    assert all(check.holds for check in checks), checks[-1]
-    return [check.found for check in checks]
 
 
 def test_a_paused_match_keeps_what_is_sent_and_resolves_nothing(referee: Referee) -> None:
@@ -91,7 +78,7 @@ def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: 
     referee.turn((ann, ""), (bob, ""))
     order(referee, "pause")
     referee.send(ann, "transcript m1\n")
-    running = proven(attachment(ann.last, ".zip"))
+    running = held(ann.last)
     assert "not revealed yet" in running[-2]
     order(referee, "resume")
     assert order(referee, "end", reason="the players asked for it") == ("done", "m1 is closed")
@@ -108,7 +95,7 @@ def test_an_ended_match_is_revealed_without_a_winner_and_proves_itself(referee: 
     assert html is not None
     assert sentences.THE_OPERATOR_OF_THE_SERVER_ENDED.format("Spaceships", 1) in html.get_content()
     referee.send(ann, "transcript m1\n")
-    found = proven(attachment(ann.last, ".zip"))
+    found = held(ann.last)
     assert "paused by the operator: the server moves" in found
     assert "stopped by the operator: the players asked for it" in found
     assert order(referee, "end") == ("refused", "the match is closed, not under way")
@@ -120,7 +107,7 @@ def test_a_paused_match_can_be_ended(referee: Referee, phase: str) -> None:
     order(referee, "pause")
     assert order(referee, "end")[1] == "m1 is closed"
     referee.send(ann, "transcript m1\n")
-    proven(attachment(ann.last, ".zip"))
+    held(ann.last)
 
 
 def test_a_proposal_can_be_ended(referee: Referee) -> None:
@@ -161,7 +148,7 @@ def test_after_a_restore_every_match_stands_still_before_any_letter_is_handled(r
     assert types(referee) == ["agreed", "commitments", "restored", "resumed", "turn"]
     referee.send(ann, "resign m1 match\n")
     referee.send(ann, "transcript m1\n")
-    assert any("restored from a backup (generation 5)" in line for line in proven(attachment(ann.last, ".zip")))
+    assert any("restored from a backup (generation 5)" in line for line in held(ann.last))
 
 
 @of_sqlite
@@ -218,10 +205,8 @@ def test_numbers_given_out_after_the_backup_are_not_given_again(referee: Referee
     assert referee.database.scalar("SELECT max(id) FROM inbox") > 1000
 
 
-def test_a_head_that_was_never_ours_is_told_to_the_operator(referee: Referee) -> None:
+def test_a_head_that_was_never_ours_is_told_to_the_operator(referee: Referee, operator: Mailbox) -> None:
     ann, _ = referee.begun()
-    operator = referee.person("operator")
-    referee.people["operator@play.example"] = operator
     form = ann.filled("orders", "final\n")
     first = ann.form("setup").split("prev ")[1][:64]
     referee.send(ann, form.replace(form.split("prev ")[1][:64], first))

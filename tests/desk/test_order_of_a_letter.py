@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import Referee, body, confirming, form_in, placed, sent_from, whole_sentence
+from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
 
 from pbem.identity import ssh
-from pbem.letters.subjects import LONGEST
-from pbem.proof.kept_letters import kept
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
     from in_a_box.referee import Mailbox
 
-SMALL = "fleet: cost:3\nsettle: 0"
-FLEETS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 RULE = "\n" + "-" * 72 + "\n"
 STANDARD = "DS Rv1-Ow2\nKC Gx1-Gy3\nFS Bv4-Bw5\nMD Yz1 Yz2 Yz3\nHS Rz5 Oz5"
 DAY = timedelta(days=1)
@@ -71,15 +68,6 @@ class TestOrder:
         shown = page.get_content()
         assert shown.index("You hit 1 and sank LG1") < shown.index("What happened") < shown.index("Transcript of")
 
-    def test_kept_letters_are_read_whole(self, referee: Referee) -> None:
-        ann, _ = played(referee)
-        for letter in (ann.find("game 1 begins"), ann.find(", the end"), ann.find("turn 2")):
-            found = kept("a letter", letter.as_bytes())
-            assert not found.faults
-            assert found.heads
-        assert kept("", ann.find("game 1 begins").as_bytes()).commitments
-        assert len(kept("", ann.find(", the end").as_bytes()).papers) == 1
-
     def test_the_end_says_the_result_first_shows_both_sides_and_what_to_do_next(self, referee: Referee) -> None:
         ann, bob = played(referee)
         for person, won in ((ann, "You won"), (bob, "You lost")):
@@ -117,18 +105,6 @@ class TestOrder:
         referee.send(ann, form_in(body(ann.find("proposes a match")), "accept", lines=1))
         assert ann.find("send your setup")
         assert referee.match(2).phase == "setup"
-
-    def test_no_subject_is_longer_than_lists_of_letters_show(self, referee: Referee) -> None:
-        ann, bob = referee.registered("ann"), referee.registered("bob")
-        referee.send(ann, f"new shoot-em-up with {bob.name}\nsettle: 0\nend\n")
-        referee.send(bob, form_in(bob.text, "accept", lines=1))
-        referee.send(ann, "press m1 public\nHello\nend\n")
-        referee.send(ann, "draw m1 offer\n")
-        referee.wait(5 * DAY)
-        referee.send(ann, "resign m1 match\n")
-        subjects = [str(letter["Subject"]) for person in (ann, bob) for letter in person.letters]
-        assert len(subjects) > 8
-        assert not [subject for subject in subjects if len(subject) > LONGEST and not subject.startswith("Re: ")]
 
 
 class TestLists:

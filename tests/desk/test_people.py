@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.referee import ANN, BOB, SERVER, attachment, body, form_in, placed
+from in_a_box.small_games import FLEETS
 from judges import sentences
 
 from pbem.identity import ssh
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from in_a_box.referee import Referee
 
 SMALL = "fleet: cost:3"
-SMALL_ANN = "MD Rv1 Rv2 Rv3"
-SMALL_BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
 
 
 def test_an_open_proposal_is_joined_from_the_list(referee: Referee) -> None:
@@ -157,8 +156,8 @@ def test_who_wants_no_mail_gets_none(referee: Referee) -> None:
 def test_stop_does_not_end_a_running_match(referee: Referee) -> None:
     ann, bob = referee.agreed(SMALL)
     referee.send(bob, f"stop\n{placed(bob)}")
-    referee.send(ann, ann.filled("setup", SMALL_ANN))
-    referee.send(bob, bob.filled("setup", SMALL_BOB))
+    referee.send(ann, ann.filled("setup", FLEETS[0]))
+    referee.send(bob, bob.filled("setup", FLEETS[1]))
     assert sentences.THE_GAME_BEGINS in body(bob.find("begins"))
 
 
@@ -231,7 +230,7 @@ def test_who_may_observe_what(referee: Referee) -> None:
 
 
 def test_an_observer_sees_the_end(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(SMALL, FLEETS)
     cy = referee.registered("cy")
     referee.send(cy, "observe m1\n")
     referee.send(ann, "resign m1 match\n")
@@ -244,7 +243,7 @@ def test_an_observer_sees_the_end(referee: Referee) -> None:
 
 
 def test_standings_follow_closed_matches(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, (SMALL_ANN, SMALL_BOB))
+    ann, bob = referee.begun(SMALL, FLEETS)
     referee.send(ann, "standings\n", sign=False)
     assert sentences.NO_MATCH_HAS_BEEN_FINISHED_YET in ann.text
     referee.send(ann, "resign m1 match\n")

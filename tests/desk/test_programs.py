@@ -50,12 +50,6 @@ class TestSaying:
         assert sentences.YOU_ARE_A_PROGRAM not in ann.text
         program(referee, "ann2")
 
-    def test_only_a_signature_says_it(self, referee: Referee) -> None:
-        robo = referee.registered("robo")
-        referee.send(robo, "set program yes\n", sign=False)
-        assert sentences.MUST_BE_SIGNED in robo.text
-        assert not People(referee.database).is_program("robo")
-
     def test_whoever_others_agreed_to_play_with_stays_a_person(self, referee: Referee) -> None:
         ann, _bob = referee.registered("ann"), referee.registered("bob")
         referee.send(ann, "new spaceships\nend\n")
@@ -67,12 +61,6 @@ class TestSaying:
             referee.send(ann, f"withdraw {match}\n")
         referee.send(ann, "set program yes\n")
         assert People(referee.database).is_program("ann")
-
-    def test_help_tells_of_every_setting(self, referee: Referee) -> None:
-        ann = referee.registered("ann")
-        referee.send(ann, "help set\n", sign=False)
-        assert "  program no | yes" in ann.text
-        assert sentences.CANNOT_BE_UNDONE in words(ann)
 
 
 class TestTold:
@@ -97,13 +85,6 @@ class TestTold:
         proposal = " ".join(body(ann.find("proposes")).split())
         assert "1 robo (a program), 2 ann" in proposal
         assert "robo, a program, has not finished" in proposal
-
-    def test_in_german(self, referee: Referee) -> None:
-        program(referee)
-        ann = referee.registered("ann")
-        referee.send(ann, "set language de\n")
-        referee.send(ann, "new spaceships with robo\nend\n")
-        assert "2 robo (ein Programm)" in ann.text
 
     def test_where_one_takes_a_seat(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, (SETUPS["ann"], SETUPS["bob"]))
@@ -168,17 +149,18 @@ class TestWelcome:
         housed.deliver(housed.raw(ann, housed.signed(ann, form.replace("NAME", "robo"))), ann.address)
         assert f"{sentences.IT_HAS_BEEN_SENT_TO} robo" in ann.text
 
-    def test_names_nobody_who_is_no_program(self, housed: Referee) -> None:
-        housed.registered("robo")
+    @pytest.mark.parametrize("house", [True, False])
+    def test_names_nobody_who_is_no_program_and_nobody_where_there_is_no_house(
+        self, housed: Referee, *, house: bool
+    ) -> None:
+        if house:
+            housed.registered("robo")
+        else:
+            housed.config = msgspec.structs.replace(housed.config, house=HousePlayer())
+            housed.open_desk()
+            program(housed)
         ann = housed.registered("ann")
         assert sentences.NOBODY_THERE_YET not in "".join(body(letter) for letter in ann.letters)
-
-    def test_names_nobody_where_there_is_no_house(self, referee: Referee) -> None:
-        referee.config = msgspec.structs.replace(referee.config, house=HousePlayer())
-        referee.open_desk()
-        program(referee)
-        ann = referee.registered("ann")
-        assert all(sentences.NOBODY_THERE_YET not in body(letter) for letter in ann.letters)
 
     @pytest.mark.parametrize("house", [HousePlayer(), HousePlayer(name="house"), HousePlayer(name="robo")])
     def test_names_that_speak_for_the_server_are_for_nobody(self, referee: Referee, house: HousePlayer) -> None:

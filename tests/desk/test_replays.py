@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from data.material import IN_FORCE, KEYS
 from in_a_box.referee import Referee, body, confirming, form_in, new, placed, whole_sentence
+from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
 from signing.openpgp_maker import Signer
 from signing.signers import WAYS, head, pasted
 
-from pbem.identity import ssh
 from pbem.proof.signed_letters import words
 from pbem.store.matches import Matches
 
 if TYPE_CHECKING:
     from in_a_box.referee import Mailbox
-
-SMALL = "fleet: cost:3\nsettle: 0"
-ANN, BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
 
 
 def standing(referee: Referee) -> list[Any]:
@@ -68,8 +65,8 @@ def test_every_letter_of_a_match_again_after_each_other(referee: Referee) -> Non
     post.send(ann, new(ann, "spaceships", "bob", options=f"{SMALL}\nkind: scored\ngames: 2"))
     post.send(bob, form_in(body(bob.find("proposes")), "accept", lines=1))
     post.send(ann, ann.filled("setup", "MD Gv1 Gv2 Gv3"))
-    post.send(ann, ann.filled("setup", ANN, rev=2))
-    post.send(bob, bob.filled("setup", BOB))
+    post.send(ann, ann.filled("setup", FLEETS[0], rev=2))
+    post.send(bob, bob.filled("setup", FLEETS[1]))
     post.send(ann, ann.filled("orders", "Yx1"))
     post.send(ann, ann.filled("orders", "Yx2", rev=2))
     post.send(ann, "clear m1 turn 1\n")
@@ -77,7 +74,7 @@ def test_every_letter_of_a_match_again_after_each_other(referee: Referee) -> Non
     post.send(bob, bob.filled("orders", "final\n"))
     post.send(ann, ann.filled("orders", "final\nRv3"))
     post.send(bob, "resign m1 game 1\n")
-    for person, setup in ((ann, ANN), (bob, BOB)):
+    for person, setup in ((ann, FLEETS[0]), (bob, FLEETS[1])):
         post.send(person, person.filled("setup", setup))
     post.send(ann, ann.filled("orders", "final\nRv1"))
     post.send(bob, bob.filled("orders", "final\n"))
@@ -126,12 +123,12 @@ def test_only_where_new_words_came_from_is_their_writers_home(referee: Referee) 
 class TestOtherPlaces:
     def test_case_42_another_match_of_the_same_players(self, referee: Referee) -> None:
         """m2 is just like m1, and its orders, signed, reach it by every address: those of m1 are not taken."""
-        ann, bob = referee.begun(SMALL, (ANN, BOB))
+        ann, bob = referee.begun(SMALL, FLEETS)
         orders = referee.raw(ann, referee.signed(ann, ann.filled("orders", "final\nRv1")))
         referee.send(ann, f"# once more\nnew spaceships with bob\n{SMALL}\nend\n")
         referee.send(bob, form_in(body(bob.find("proposes")), "accept", lines=1))
-        referee.send(ann, ann.filled("setup", ANN))
-        referee.send(bob, bob.filled("setup", BOB))
+        referee.send(ann, ann.filled("setup", FLEETS[0]))
+        referee.send(bob, bob.filled("setup", FLEETS[1]))
         token = str(ann.last["Reply-To"])
         assert "m2" in token, [str(letter["Subject"]) for letter in ann.letters]
         referee.deliver(orders, ann.address, token)
@@ -151,8 +148,8 @@ class TestOtherPlaces:
         bob = referee.registered("bob")
         referee.send(bob, f"new spaceships with ann\n{SMALL}\nend\n")
         referee.deliver(sign(ann, form_in(body(ann.find("proposes")), "accept", lines=1)), ann.address)
-        referee.deliver(sign(ann, ann.filled("setup", BOB)), ann.address)
-        referee.send(bob, bob.filled("setup", ANN))
+        referee.deliver(sign(ann, ann.filled("setup", FLEETS[1])), ann.address)
+        referee.send(bob, bob.filled("setup", FLEETS[0]))
         before = standing(referee)
         form = ann.filled("orders", "final\n").replace("server play.example", "server other.example")
         referee.deliver(sign(ann, form), ann.address)
@@ -160,23 +157,6 @@ class TestOtherPlaces:
         assert standing(referee) == before
         referee.deliver(sign(ann, ann.filled("orders", "final\n")), ann.address)
         assert standing(referee) != before
-
-    def test_an_ssh_signature_made_for_another_server(self, referee: Referee) -> None:
-        ann, _ = referee.begun(SMALL, (ANN, BOB))
-        before = standing(referee)
-        form = ann.filled("orders", "final\nRv1")
-        raw = referee.raw(ann, form + ssh.sign(ann.key, form.encode(), "pbem@other.example"))
-        referee.deliver(raw, ann.address)
-        assert "pbem@other.example" in ann.text
-        assert standing(referee) == before
-
-    def test_anothers_letter_in_ones_own_name(self, referee: Referee) -> None:
-        """Bob's signed orders under Ann's From, and Ann's under Bob's."""
-        ann, bob = referee.begun(SMALL, (ANN, BOB))
-        before = standing(referee)
-        for one, other in ((ann, bob), (bob, ann)):
-            referee.deliver(referee.raw(one, referee.signed(other, other.filled("orders", "final\n"))), one.address)
-            assert standing(referee) == before
 
 
 class TestOtherDress:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from in_a_box.referee import attachment
-
-from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import verify
+from in_a_box.inquiries import held
 
 if TYPE_CHECKING:
     from in_a_box.referee import Mailbox, Referee
@@ -46,5 +43,4 @@ def test_additional_ships_are_of_the_types_agreed_in_every_next_game(referee: Re
     referee.send(ann, ann.filled("setup", NEXT))
     referee.send(bob, bob.filled("setup", BOB))
     play(referee, ann, bob)
-    checks = list(verify(attachment(ann.find("game 3, the end"), ".zip"), Letters))
-    assert all(check.holds for check in checks), checks[-1]
+    held(ann.find("game 3, the end"))

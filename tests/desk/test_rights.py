@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import email.utils
-import hashlib
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.referee import SERVER, body, form_in, placed, sent_from
+from in_a_box.referee import SERVER, another, body, form_in, placed, sent_from
+from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
 
 from pbem.identity import ssh
@@ -20,20 +19,14 @@ if TYPE_CHECKING:
     from in_a_box.referee import Mailbox, Referee
 
 DAY = timedelta(days=1)
-SMALL = "fleet: cost:3\nsettle: 0"
-SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
-
-
-def key(name: object) -> Ed25519PrivateKey:
-    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"key {name}".encode()).digest())
 
 
 def line(name: object) -> str:
-    return ssh.public(key(name))
+    return ssh.public(another(str(name)))
 
 
 def signed(name: object, text: str) -> str:
-    return text + ssh.sign(key(name), text.encode(), f"pbem@{SERVER}")
+    return text + ssh.sign(another(str(name)), text.encode(), f"pbem@{SERVER}")
 
 
 def forge(referee: Referee, person: Mailbox, text: str, to: str = f"pbem@{SERVER}") -> None:
@@ -163,7 +156,7 @@ class TestRegistration:
 
 class TestQuotas:
     def test_case_34_whose_unsigned_letters_are_used_up_is_read_all_the_same(self, referee: Referee) -> None:
-        ann, _ = referee.begun(SMALL, SETUPS)
+        ann, _ = referee.begun(SMALL, FLEETS)
         for _ in range(60):
             forge(referee, ann, "games\n")
         assert sentences.MORE_THAN_UNSIGNED_LETTERS.format(50) in ann.text
@@ -198,7 +191,7 @@ class TestQuotas:
             assert len(person.letters) <= letters + 51
 
     def test_notices_of_bad_signatures(self, referee: Referee) -> None:
-        ann, _ = referee.begun(SMALL, SETUPS)
+        ann, _ = referee.begun(SMALL, FLEETS)
         for number in range(15):
             forge(referee, ann, signed("eve", f"help # {number}\n"))
         assert sentences.YOU_GET_NO_MORE_SUCH_LETTERS in ann.text
@@ -215,7 +208,7 @@ class TestKeys:
         return next(word for letter in ann.letters for word in body(letter).split() if word.count("-") == 7)
 
     def test_the_right_code_works_whatever_was_tried(self, referee: Referee) -> None:
-        ann, _ = referee.begun(SMALL, SETUPS)
+        ann, _ = referee.begun(SMALL, FLEETS)
         code = self.code(ann)
         for number in range(70):
             forge(referee, ann, f"recover {number:032x}\n{line('eve')}\n")
@@ -224,7 +217,7 @@ class TestKeys:
         assert sentences.HAS_REPLACED_ALL_YOUR_OTHERS in ann.text
 
     def test_case_41_forged_recoveries_do_not_keep_the_true_one_out(self, referee: Referee) -> None:
-        ann, _ = referee.begun(SMALL, SETUPS)
+        ann, _ = referee.begun(SMALL, FLEETS)
         referee.send(ann, f"recover\n{line('before')}\n", sign=False)
         before = form_in(body(ann.find("says that your keys are lost")), "confirm")
         for number in range(9):
@@ -240,7 +233,7 @@ class TestKeys:
 
     def test_nobody_says_first_what_the_player_is_going_to_say(self, referee: Referee) -> None:
         """Signed with a key that merely waits, a text is not the player's: it does not count as said before."""
-        ann, bob = referee.begun(SMALL, SETUPS)
+        ann, bob = referee.begun(SMALL, FLEETS)
         forge(referee, ann, f"recover\n{line('eve')}\n")
         text = "press m1\nWell played.\nend\n"
         forge(referee, ann, signed("eve", text))

@@ -16,13 +16,6 @@ if TYPE_CHECKING:
 OPERATOR = "operator@play.example"
 
 
-@pytest.fixture
-def operator(referee: Referee) -> Mailbox:
-    person = referee.person("operator")
-    referee.people[OPERATOR] = person
-    return person
-
-
 def come(referee: Referee, to: tuple[str, ...], text: str = "Your server writes to me.\n", sender: str = "") -> bytes:
     eve = referee.person("eve")
     raw = referee.raw(eve, text, subject="spam", headers=sent_from(eve.address))

@@ -15,7 +15,7 @@ from in_a_box.sealed_seats import SealedSeat, agreed, document, play
 from in_a_box.stores import of_sqlite
 from judges import sentences
 from judges.honest import accused
-from signing.signers import WAYS, pasted
+from signing.signers import WAYS
 
 from pbem import identity
 from pbem.desk.sealed_state import for_page
@@ -63,28 +63,6 @@ def stands(referee: Referee) -> tuple[object, ...]:
 
 
 # Whole games.
-
-
-@pytest.mark.parametrize(
-    ("game", "names", "options"),
-    [
-        ("spaceships", ("ann", "bob"), ""),
-        pytest.param("spaceships", ("ann", "bob"), "kind: continued\ngames: 2\nfirst: 2\n", marks=pytest.mark.long),
-        ("dueling-masters", ("ann", "bob"), "max_turns: 12\n"),
-        ("shoot-em-up", ("ann", "bob"), "max_turns: 4\n"),
-    ],
-)
-def test_whole_matches(referee: Referee, game: str, names: tuple[str, ...], options: str) -> None:
-    seats = agreed(referee, *names, game=game, options=options)
-    play(referee, seats)
-    match = referee.match()
-    assert match.phase == "closed"
-    for seat in seats:
-        told = body(seat.box.find("the match is closed"))
-        assert game == "shoot-em-up" or all(f"{name} told the truth in everything." in told for name in names)
-        for other, name in zip(seats, names, strict=True):
-            lines = "\n".join(f"    {line}" for line in other.setup.split("\n"))
-            assert f"The setup of {name}:\n\n{lines}\n" in told
 
 
 def test_letters_say_what_came_what_it_led_to_and_what_is_due_from_whom(referee: Referee) -> None:
@@ -370,13 +348,6 @@ def test_a_seat_is_not_handed_on(referee: Referee) -> None:
     assert sentences.NOBODY_CAN_TAKE_OVER_A_SEAT in ann.box.text
 
 
-@pytest.mark.parametrize("options", ["miss: pass\n", "miss: default\n", "keys: optional\n", "settle: 10m\n"])
-def test_proposals_that_cannot_be_sealed(referee: Referee, options: str) -> None:
-    ann, _ = referee.registered("ann"), referee.registered("bob")
-    referee.send(ann, f"new spaceships with bob\nsealed: yes\n{options}end\n")
-    assert f"in a sealed match, {options.partition(':')[0]} is" in ann.text
-
-
 @pytest.mark.parametrize("command", ["seal", "step", "reveal"])
 def test_other_matches_know_no_such_letters(referee: Referee, command: str) -> None:
     ann, _ = referee.begun()
@@ -404,15 +375,6 @@ def test_the_others_must_be_able_to_check_what_is_signed(referee: Referee, way: 
     else:
         assert sentences.SIGN_IT_AS_TEXT in " ".join(ann.box.text.split())
         assert len(referee.match().sealed_game.steps) == 0  # type: ignore[union-attr]  # it has begun
-
-
-def test_an_unsigned_step_is_nothing(referee: Referee) -> None:
-    ann, _ = begun(referee)
-    text = ann.letter()
-    assert text is not None
-    before = stands(referee)
-    referee.deliver(pasted(ann.box, text), ann.box.address)
-    assert stands(referee) == before
 
 
 def changed(*pair: str) -> Callable[[str], str]:
@@ -475,29 +437,6 @@ def test_the_same_letter_again_is_answered_again_and_changes_nothing(referee: Re
     assert len(bob.box.letters) == letters
 
 
-def test_another_commitment_to_the_same_turn_is_refused(referee: Referee) -> None:
-    ann, _ = begun(referee)
-    text = ann.letter()
-    assert text is not None
-    referee.send(ann.box, text, follow=False)
-    before = stands(referee)
-    referee.send(ann.box, re.sub("commit.[0-9a-f]+", f"commit {'ab' * 32}", text), follow=False)
-    assert stands(referee) == before
-    assert "Refused" in ann.box.text
-
-
-def test_a_step_before_its_time_is_refused_and_taken_in_time(referee: Referee) -> None:
-    ann, bob = begun(referee)
-    bob.look()
-    early = bob.head("step") + f"\nopen {'ab' * 32} {'cd' * 32} {'ef' * 32}\nstrike Gx3\ndone\nend\n"
-    before = stands(referee)
-    referee.send(bob.box, early, follow=False)
-    assert stands(referee) == before
-    assert ann.write(referee)
-    assert bob.write(referee)
-    assert len(referee.match().sealed_game.steps) == 2  # type: ignore[union-attr]  # it has begun
-
-
 # Who lies.
 
 
@@ -523,6 +462,9 @@ def test_a_lie_is_told_of_at_the_end_by_name(referee: Referee) -> None:
     assert sentences.BECAUSE_HAD_GIVEN_FALSE_INFORMATION.format("bob") in " ".join(told.split())
     assert re.search(r"bob gave false information in turn \d \(the answers; ruling \d+\)", " ".join(told.split()))
     assert "You lost" in body(bob.box.find("the match is closed"))
+    for seat in (ann, bob):
+        lines = "\n".join(f"    {line}" for line in seat.setup.split("\n"))
+        assert f"{sentences.THE_SETUP_OF.format(seat.box.name)}:\n\n{lines}\n" in body(ann.box.last)
 
 
 # The promise: what is not sent is not here.

@@ -116,7 +116,7 @@ def test_a_dress_is_refused_or_read_alike(post: Post, dress: str) -> None:
             pytest.fail(f"{way}: {wrong}")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(list(WAYS)), st.lists(st.sampled_from(list(DRESSES)), min_size=2, max_size=4))
 def test_so_are_several_dresses_over_each_other(post: Post, way: str, dresses: list[str]) -> None:
     post.send(way, tuple(dresses))

@@ -12,11 +12,6 @@ from in_a_box.referee import Referee, attachment, body, form_in
 from judges import sentences
 from judges.golden import reads_like
 
-from pbem.proof.compare.against import Against
-from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import Proved, verify
-
 if TYPE_CHECKING:
     from in_a_box.referee import Mailbox
 
@@ -69,29 +64,6 @@ class TestHandedOver:
         assert any(line.startswith("carl takes seat 2, as all agreed, signed; from here on") for line in found)
         referee.send(ann, "standings\n", sign=False)
         assert "bob" not in ann.text, "who leaves in good order has given nothing up"
-
-    def test_every_letter_agrees_with_the_bundle(self, referee: Referee) -> None:
-        """Those of Bob, too: his commitment, and the receipt of orders that were given up with the seat."""
-        ann, bob, carl = begun(referee)
-        referee.send(bob, bob.filled("orders", "Rv1"))
-        says(referee, bob)
-        says(referee, ann)
-        referee.send(carl, form_in(carl.text, "substitute"))
-        for shot in ("Rv1", "Rv2", "Rv3"):
-            referee.turn((ann, ""), (carl, shot))
-        state = Proved()
-        checks = list(verify(attachment(ann.find("the end"), ".zip"), Letters, proved=state))
-        assert all(check.holds for check in checks), checks[-1]
-        assert state.bundle
-        assert state.match
-        against = Against(state.bundle, state.match, state.told)
-        letters = [*ann.letters, *bob.letters, *carl.letters]
-        judged = [against.judge(kept(str(letter["Subject"]), letter.as_bytes())) for letter in letters]
-        assert {letter.standing for letter in judged} <= {"silent", "agrees"}, [
-            (letter.kept.source, letter.findings) for letter in judged if letter.standing not in {"silent", "agrees"}
-        ]
-        given_up = [finding.found for letter in judged for finding in letter.findings if "given up" in finding.found]
-        assert given_up
 
     def test_orders_that_wait_are_given_up_and_the_clock_starts_anew(self, referee: Referee) -> None:
         ann, bob, carl = begun(referee, "settle: 1h")
@@ -194,18 +166,6 @@ class TestGone:
         referee.wait(DAY)
         assert types(referee)[-1] == "turn"
         proved(referee, ann)
-
-    def test_after_an_empty_order_was_played(self, referee: Referee) -> None:
-        ann, _bob, carl = begun(referee, "miss: pass")
-        referee.send(ann, ann.filled("orders", "Rv1"))
-        referee.wait(11 * DAY)
-        assert types(referee)[-1] == "turn"
-        referee.send(ann, ann.filled("orders", ""))
-        says(referee, ann)
-        referee.send(carl, form_in(carl.text, "substitute"))
-        assert types(referee)[-1] == "substituted"
-        referee.turn((carl, "Rv1"))
-        proved(referee, carl)
 
 
 class TestRefused:

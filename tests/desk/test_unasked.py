@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import body, form_in, new, placed
+from in_a_box.small_games import SMALL
 from judges import sentences
 from judges.golden import reads_like
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from in_a_box.referee import Mailbox, Referee
 
 DAY = timedelta(days=1)
-SMALL = "fleet: cost:3\nsettle: 0"
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import pytest
 from in_a_box.referee import ANN, BOB, Mailbox, Referee, attachment, form_in
 from judges import sentences
 from signing.domains import Domain, rsa_key
-from verifier import second_verifier
 
 from pbem.config.mail import MailboxConfig
 from pbem.proof import bundle
@@ -18,6 +17,7 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.store.outbox import Outbox
 from pbem.store.players import Players
+from verifier import verified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -107,7 +107,7 @@ def test_a_match_by_answers_alone_and_its_proof(referee: Referee) -> None:
     found = list(verify(content, Letters))
     assert any("bob" in check.what or "bob" in check.found for check in found)
     assert all(check.holds for check in found), [check for check in found if not check.holds]
-    second_verifier.verify(content)
+    verified(content)
 
 
 def test_an_older_letter_of_the_thread_is_not_the_one_that_is_answered(referee: Referee) -> None:

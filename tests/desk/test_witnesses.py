@@ -8,9 +8,8 @@ import itertools
 import json
 import re
 import shutil
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER, Letters, Mailbox, Referee, attachment, body, form_in, new
-from in_a_box.stores import POSTGRESQL
+from in_a_box.stores import of_sqlite
 from judges import sentences
 from machines.witness_double import Double
 
@@ -40,6 +39,7 @@ from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from pbem.store.witness_requests import WitnessRequest
 
@@ -64,6 +64,12 @@ class Desk(Referee):
     @property
     def requests(self) -> list[bytes]:
         return self.people[ADDRESS].letters.came
+
+    @property
+    def seen(self) -> int | None:
+        """The size of the latest checkpoint that a witness cosigned."""
+        found = self.desk.log.witnessed()
+        return found.size if found else None
 
 
 class Watching:
@@ -92,13 +98,29 @@ class Watching:
         for number, raw in enumerate(self.referee.requests[self.read :], start=self.read):
             self.said.append(self.witness.receive(raw, str(number), self.referee.now))
             self.read += 1
+        self.carry(self.referee)
+
+    def carry(self, referee: Referee) -> None:
+        """What the witness answers arrives."""
         for sent in list(self.witness.unsent()):
             self.witness.has_left(sent)
-            self.referee.deliver(sent.raw, ADDRESS)
+            referee.deliver(sent.raw, ADDRESS)
+
+    def lose(self) -> None:
+        """What the witness answers is lost."""
+        for sent in list(self.witness.unsent()):
+            self.witness.has_left(sent)
 
     def wait(self, time: timedelta = TEN) -> None:
         self.referee.wait(time)
         self.post()
+
+    def begun(self, options: str = "keys: demanded") -> tuple[Mailbox, Mailbox]:
+        """Ann and Bob, in a match of which the witness has seen the first heads."""
+        people = self.referee.begun(options)
+        self.post()
+        self.wait()
+        return people
 
     def outcomes(self) -> list[str]:
         return [row[0] for row in self.referee.database.execute("SELECT outcome FROM inbox ORDER BY id")]
@@ -166,38 +188,36 @@ def test_heads_are_logged_and_cosigned_and_letters_show_it(watching: Watching, t
     assert CliRunner().invoke(verify, [str(bundle), "--witness", "x", "--against", str(letters)]).exit_code == 2
 
 
-def test_a_server_that_forks_is_refused_and_both_stories_stand_in_the_report(
-    watching: Watching, tmp_path: Path
-) -> None:
-    if POSTGRESQL:
-        pytest.skip("its file is copied")
-    referee = watching.referee
-    ann, bob = referee.begun("keys: demanded")
-    watching.post()
-    watching.wait()
+@contextmanager
+def forked(referee: Desk, ann: Mailbox, bob: Mailbox) -> Iterator[Desk]:
+    """A second server of this name, of one store and one mail up to here; the first one has gone on by a turn."""
     referee.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    (tmp_path / "other").mkdir()
-    shutil.copy(tmp_path / "store.sqlite", tmp_path / "other" / "store.sqlite")
-    kept_by = {person.name: list(person.letters) for person in (ann, bob)}
+    (referee.folder / "other").mkdir()
+    shutil.copy(referee.folder / "store.sqlite", referee.folder / "other" / "store.sqlite")
+    had = {person.name: [raw.as_bytes() for raw in person.letters] for person in (ann, bob)}
     referee.turn((ann, ""), (bob, ""))
-    watching.wait()
-    with closing(Desk(tmp_path / "other")) as double:
-        # The same server, which tells another story: of as many entries, and then of more.
-        double.now = referee.now
+    with closing(Desk(referee.folder / "other")) as double:
         double.nonces.cast, double.die.cast = 10_000, 10_000
-        double.watch(watching.witness.verifier)
         for person in (ann, bob):
             double.people[person.address] = person
-            person.letters = Letters(
-                [raw.as_bytes() for raw in kept_by[person.name]], range(len(kept_by[person.name]))
-            )
+            person.letters = Letters(had[person.name], range(len(had[person.name])))
+        yield double
+
+
+@of_sqlite
+def test_a_server_that_forks_is_refused_and_both_stories_stand_in_the_report(watching: Watching) -> None:
+    referee = watching.referee
+    ann, bob = watching.begun()
+    with forked(referee, ann, bob) as double:
+        # The same server, which tells another story: of as many entries, and then of more.
+        watching.wait()
+        double.now = referee.now
+        double.watch(watching.witness.verifier)
         double.turn((ann, ""), (bob, "Rv1"))
         double.wait(TEN)
-        (forked,) = double.requests
-        assert watching.witness.receive(forked, "forked", double.now) == f"forked: {SERVER} {double.match().seq}"
-        for sent in list(watching.witness.unsent()):
-            watching.witness.has_left(sent)
-            double.deliver(sent.raw, ADDRESS)
+        (fork,) = double.requests
+        assert watching.witness.receive(fork, "forked", double.now) == f"forked: {SERVER} {double.match().seq}"
+        watching.carry(double)
         told = body(double.people["operator@play.example"].find("refuses"))
         assert "w.example" in told
         assert told.count(f"\n{SERVER}\n") == 2, "both notes"
@@ -212,44 +232,8 @@ def test_a_server_that_forks_is_refused_and_both_stories_stand_in_the_report(
         double.wait(2 * TEN)
         for said in ("behind", "unproved"):
             assert watching.witness.receive(double.requests[-1], said, double.now).startswith(said)
-            for sent in list(watching.witness.unsent()):
-                watching.witness.has_left(sent)
-                double.deliver(sent.raw, ADDRESS)
+            watching.carry(double)
         assert [said.split()[0] for _, said in watching.witness.refused()] == ["forked", "unproved"]
-
-
-def test_a_witness_that_lost_its_memory_and_a_server_that_lost_the_answer(watching: Watching) -> None:
-    referee = watching.referee
-    ann, bob = referee.begun("keys: demanded")
-    watching.witness.receive(referee.requests[0], "0", referee.now)
-    for sent in list(watching.witness.unsent()):
-        watching.witness.has_left(sent)  # and lost on its way
-    watching.read = 1
-    watching.wait()
-    # We did not know that it had cosigned; it says so, and is asked from there.
-    assert [said.partition(":")[0] for said in watching.said] == ["behind"]
-    watching.post()
-    assert [said.partition(":")[0] for said in watching.said] == ["behind", "cosigned"]
-    assert sizes(referee.requests) == [(0, 1), (0, 2), (1, 2)]
-    watching.witness.close()
-    memory = Path(watching.settings.memory)
-    for path in memory.parent.glob(f"{memory.name}*"):
-        path.unlink()
-    watching.witness = Witness(watching.settings)
-    referee.turn((ann, ""), (bob, ""))
-    watching.wait()
-    watching.post()
-    assert [said.partition(":")[0] for said in watching.said][2:] == ["behind", "cosigned"]
-    assert sizes(referee.requests)[-1][0] == 0
-
-
-def test_a_witness_that_does_not_answer_is_asked_again_after_an_hour(watching: Watching) -> None:
-    referee = watching.referee
-    referee.begun("keys: demanded")
-    referee.wait(timedelta(minutes=69))
-    assert sizes(referee.requests) == [(0, 1), (0, 2)]
-    referee.wait(timedelta(minutes=2))
-    assert sizes(referee.requests) == [(0, 1), (0, 2), (0, 2)]
 
 
 def test_what_others_write_about_the_log_changes_nothing(watching: Watching) -> None:
@@ -278,7 +262,7 @@ def test_what_others_write_about_the_log_changes_nothing(watching: Watching) -> 
     ]):  # fmt: skip
         raw = headers.format(sender, number) + "\r\n" + said.replace("\n", "\r\n")
         referee.deliver(raw.encode(), sender)
-    assert referee.desk.log.witnessed() is None
+    assert referee.seen is None
     assert len(referee.requests) == 2
     referee.send(ann, "status m1\n")
     assert not kept("x", ann.letters.came[-1]).logged
@@ -342,9 +326,7 @@ def test_forged_alarms_use_up_no_room_of_one_that_proves_itself(watching: Watchi
 
 def test_letters_in_the_name_of_a_witness_do_not_make_us_write_without_end(watching: Watching) -> None:
     referee = watching.referee
-    ann, bob = referee.begun("keys: demanded")
-    watching.post()
-    watching.wait()
+    ann, bob = watching.begun()
     asked = len(referee.requests)
     for number in range(REPEATED + 20):
         arrives(referee, f"behind {SERVER} {number % 2}\n")
@@ -359,9 +341,7 @@ def test_letters_in_the_name_of_a_witness_do_not_make_us_write_without_end(watch
     referee.wait(timedelta(days=1))
     for _ in range(3):
         watching.wait(timedelta(hours=1))
-    found = referee.desk.log.witnessed()
-    assert found is not None
-    assert found.size == referee.match().seq
+    assert referee.seen == referee.match().seq
 
 
 def test_whose_answers_are_lost_twice_is_asked_until_it_cosigned(watching: Watching) -> None:
@@ -375,8 +355,7 @@ def test_whose_answers_are_lost_twice_is_asked_until_it_cosigned(watching: Watch
         for raw in referee.requests[watching.read :]:
             watching.said.append(watching.witness.receive(raw, str(watching.read), referee.now))
             watching.read += 1
-        for sent in list(watching.witness.unsent()):
-            watching.witness.has_left(sent)
+        watching.lose()
 
     lost()
     watching.wait(timedelta(hours=1))
@@ -386,9 +365,7 @@ def test_whose_answers_are_lost_twice_is_asked_until_it_cosigned(watching: Watch
     for _ in range(2):
         watching.wait(timedelta(hours=1))
     watching.post()
-    found = referee.desk.log.witnessed()
-    assert found is not None
-    assert found.size == referee.match().seq
+    assert referee.seen == referee.match().seq
 
 
 @pytest.mark.parametrize("size", [0, 2])
@@ -399,16 +376,13 @@ def test_letters_in_the_name_of_a_witness_keep_no_checkpoint_from_it(watching: W
     watching.post()
     for number in range(REPEATED + 2):
         watching.witness.receive(referee.requests[0], f"replayed {number}", referee.now)
-    for sent in list(watching.witness.unsent()):
-        watching.witness.has_left(sent)
+    watching.lose()
     referee.wait(TEN)
     watching.read = len(referee.requests)  # this letter is lost
     arrives(referee, f"behind {SERVER} {size}\n")
     for _ in range(3):
         watching.wait(timedelta(hours=1))
-    found = referee.desk.log.witnessed()
-    assert found is not None
-    assert found.size == referee.match().seq
+    assert referee.seen == referee.match().seq
     for number in range(REPEATED + 2):
         arrives(referee, f"behind {SERVER} {number % 2}\n")
     watching.read = len(referee.requests)
@@ -426,8 +400,7 @@ def test_who_has_a_note_of_a_log_cannot_make_a_witness_write_without_end(watchin
     said = [witness.receive(first, f"again {number}", referee.now) for number in range(REPEATED + 20)]
     assert len(list(witness.unsent())) == REPEATED
     assert said[-1].endswith("not answered any more today")
-    for sent in list(witness.unsent()):
-        witness.has_left(sent)
+    watching.lose()
     watching.wait()
     assert watching.said[-1] == f"cosigned: {SERVER} {referee.match().seq}", "what is new is answered"
     witness.receive(first, "tomorrow", referee.now + timedelta(days=1))
@@ -455,9 +428,7 @@ def test_a_proof_that_was_altered_shows_nothing(
     watching: Watching, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     referee = watching.referee
-    ann, bob = referee.begun("keys: demanded")
-    watching.post()
-    watching.wait()
+    ann, bob = watching.begun()
     referee.turn((ann, ""), (bob, ""))
     raw = ann.letters.came[-1]
     referee.send(bob, "resign m1 match\n")
@@ -641,25 +612,6 @@ def test_checkpoints_are_made_and_asked_for_after_a_clock_was_ahead(watching: Wa
     assert sizes(referee.requests)[-1][1] > size, "and the next one is made"
 
 
-def test_old_checkpoints_go_but_the_last_one_that_was_cosigned(watching: Watching) -> None:
-    referee = watching.referee
-    ann, bob = referee.begun("keys: demanded")
-    watching.post()
-    watching.wait()
-    referee.turn((ann, ""), (bob, ""))
-    watching.wait()
-
-    def left() -> list[int]:
-        return [row[0] for row in referee.database.execute("SELECT size FROM checkpoints ORDER BY size")]
-
-    assert left() == [1, 2, 3]
-    referee.now += referee.config.limits.letters_kept + timedelta(days=2)
-    while housekeeping.look(referee.desk, referee.now):
-        pass
-    assert left() == [3]
-    assert referee.desk.archive.logged(1) is not None
-
-
 def test_of_each_day_the_last_checkpoint_that_was_cosigned_stays(watching: Watching) -> None:
     """So that the page of an old match shows the same, however the log grows."""
     referee = watching.referee
@@ -721,8 +673,8 @@ def test_the_public_page_of_a_match_shows_who_saw_its_end_and_stays_the_same(wat
 class ByHttp:
     """A desk, and a witness that is asked by HTTP; whoever carries requests there is the test."""
 
-    def __init__(self, folder: Path, double: Double) -> None:
-        self.referee = Desk(folder)
+    def __init__(self, desk: Desk, double: Double) -> None:
+        self.referee = desk
         self.referee.watch(double.verifier)
         witness = Correspondent(double.verifier, "https://double.example/of/logs")
         self.referee.config = msgspec.structs.replace(
@@ -747,10 +699,6 @@ class ByHttp:
         self.referee.wait(timedelta(hours=1))
         return self.referee.desk.witness_requests.due(self.referee.now, self.referee.now)
 
-    def seen(self) -> int | None:
-        found = self.referee.desk.log.witnessed()
-        return found.size if found else None
-
     @property
     def told(self) -> list[str]:
         return [body(letter) for letter in self.referee.people["operator@play.example"].letters]
@@ -758,13 +706,13 @@ class ByHttp:
 
 def test_a_witness_that_is_asked_by_http_cosigns_and_is_told_where_it_stands(tmp_path: Path) -> None:
     double = Double(LOG_KEY)
-    asked = ByHttp(tmp_path, double)
+    asked = ByHttp(Desk(tmp_path), double)
     with closing(asked.referee) as referee:
         ann, bob = referee.begun("keys: demanded")
         assert asked.post() == [(0, 200)]
         referee.wait(TEN)
         assert asked.post() == [(1, 200)]
-        assert asked.seen() == referee.match().seq == 2
+        assert referee.seen == referee.match().seq == 2
         referee.turn((ann, ""), (bob, ""))
         (logged,) = kept("x", ann.letters.came[-1]).logged
         assert logged.seq == 2
@@ -774,67 +722,57 @@ def test_a_witness_that_is_asked_by_http_cosigns_and_is_told_where_it_stands(tmp
         (lost,) = referee.desk.witness_requests.due(referee.now, referee.now)
         double("add-checkpoint", lost.request.encode())
         assert asked.post() == [(2, 409), (3, 200)]
-        assert asked.seen() == 3
+        assert referee.seen == 3
         # It lost its memory.
         double.known.clear()
         referee.turn((ann, ""), (bob, ""))
         referee.wait(TEN)
         assert asked.post() == [(3, 409), (0, 200)]
-        assert asked.seen() == 4
+        assert referee.seen == 4
         assert not asked.told
         assert not referee.requests, "nothing by mail"
 
 
+@of_sqlite
 def test_a_server_that_forks_is_refused_by_http_too(tmp_path: Path) -> None:
-    if POSTGRESQL:
-        pytest.skip("its file is copied")
     double = Double(LOG_KEY)
-    first = ByHttp(tmp_path, double)
+    first = ByHttp(Desk(tmp_path), double)
     referee = first.referee
-    (tmp_path / "other").mkdir()
     ann, bob = referee.begun("keys: demanded")
     first.post()
     referee.wait(TEN)
     first.post()
-    referee.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    shutil.copy(tmp_path / "store.sqlite", tmp_path / "other" / "store.sqlite")
-    had = {person.name: [raw.as_bytes() for raw in person.letters] for person in (ann, bob)}
-    referee.turn((ann, ""), (bob, ""))
-    referee.wait(TEN)
-    assert first.post() == [(2, 200)]
-    second = ByHttp(tmp_path / "other", double)
-    with closing(referee), closing(second.referee) as forked:
-        forked.now = referee.now
-        forked.nonces.cast, forked.die.cast = 10_000, 10_000
-        for person in (ann, bob):
-            forked.people[person.address] = person
-            person.letters = Letters(had[person.name], range(len(had[person.name])))
-        forked.turn((ann, ""), (bob, "Rv1"))
-        forked.wait(TEN)
+    with closing(referee), forked(referee, ann, bob) as other:
+        referee.wait(TEN)
+        assert first.post() == [(2, 200)]
+        second = ByHttp(other, double)
+        other.now = referee.now
+        other.turn((ann, ""), (bob, "Rv1"))
+        other.wait(TEN)
         assert second.post() == [(2, 409), (3, 409)], "another tree of the size that it knows"
         assert '"forked"' in second.told[-1]
         assert f"HTTP 409\n\n{SERVER}\n3\n" in second.told[-1]
-        forked.turn((ann, ""), (bob, "Rv2"))
-        forked.wait(TEN)
+        other.turn((ann, ""), (bob, "Rv2"))
+        other.wait(TEN)
         assert second.post() == [(2, 409), (3, 422)], "no continuation of what it saw"
         assert '"unproved"' in second.told[-1]
-        assert second.seen() == 2
+        assert other.seen == 2
         # Some say where they stand whenever they refuse.
         (due,) = second.again()
         for _ in range(2):
-            forked.desk.witness_requests.settle(due, 409, "3\n")
-            forked.wait(timedelta(seconds=1))
-            (due,) = forked.desk.witness_requests.due(forked.now, forked.now) or [due]
+            other.desk.witness_requests.settle(due, 409, "3\n")
+            other.wait(timedelta(seconds=1))
+            (due,) = other.desk.witness_requests.due(other.now, other.now) or [due]
         assert '"forked"' in second.told[-1]
         double.known[SERVER] = 99, bytes(32)
-        forked.wait(timedelta(days=1))
+        other.wait(timedelta(days=1))
         assert second.post() == [(2, 409)], "shorter than what it saw"
         assert '"behind"' in second.told[-1]
 
 
 @pytest.mark.parametrize("status", [400, 403, 404])
 def test_a_witness_that_does_not_know_the_log_is_told_to_the_operator(tmp_path: Path, status: int) -> None:
-    asked = ByHttp(tmp_path, Double())
+    asked = ByHttp(Desk(tmp_path), Double())
     with closing(asked.referee) as referee:
         referee.begun("keys: demanded")
         (due,) = referee.desk.witness_requests.due(referee.now, referee.now)
@@ -850,7 +788,7 @@ def test_a_witness_that_does_not_know_the_log_is_told_to_the_operator(tmp_path: 
 
 
 def test_cosignatures_by_http_count_by_their_signatures_alone(tmp_path: Path) -> None:
-    asked = ByHttp(tmp_path, Double(LOG_KEY))
+    asked = ByHttp(Desk(tmp_path), Double(LOG_KEY))
     with closing(asked.referee) as referee:
         referee.begun("keys: demanded")
         (due,) = referee.desk.witness_requests.due(referee.now, referee.now)
@@ -862,7 +800,7 @@ def test_cosignatures_by_http_count_by_their_signatures_alone(tmp_path: Path) ->
             (again,) = referee.desk.witness_requests.due(referee.now, referee.now)
             referee.desk.witness_requests.settle(again, 200, said)
             referee.wait(timedelta(seconds=1))
-            assert referee.desk.log.witnessed() is None
+            assert referee.seen is None
         # A newer request takes the place of one that is being asked.
         with referee.database.transaction():
             referee.desk.witness_requests.put("double.example", f"{due.request} ", referee.now)

@@ -15,10 +15,10 @@ import pytest
 
 from pbem.games import Refused, rules
 from pbem.match import record
+from verifier.rules import Refused as SecondRefused
+from verifier.rules import rules as second_rules
 
 FOLDERS = {path.parent.name.replace("_", "-"): path for path in sorted(Path(__file__).parent.glob("*/cases"))}
-OPEN = {"shoot-em-up": (None, 1, 2, 3, 4), "spaceships": (1, 2)}
-"""Games of which these readers know all reports."""
 TEMPLATES = Path(__file__).parents[2] / "templates"
 NAME = re.compile(r"(\d\d)[a-z]?-[a-z0-9-]+")
 
@@ -44,6 +44,12 @@ RECORDS = {game: sorted(folder.glob("*.pbem.toml")) for game, folder in FOLDERS.
 EVERY = [path for found in RECORDS.values() for path in found]
 LEGAL = [path for path in EVERY if "turns" in load(path)[1]]
 REFUSED = [path for path in EVERY if "error" in load(path)[1]]
+
+
+def by_a_ruling(path: Path) -> bool:
+    """Whether a text of a player breaks a ruling, and not the record its form."""
+    error = load(path)[1]["error"]
+    return error["seat"] is not None and error["rule"] is not None
 
 
 def test_every_game_has_a_book() -> None:
@@ -78,12 +84,41 @@ def test_legal(path: Path) -> None:
     assert json.loads(json.dumps(answer)) == expected
 
 
-@pytest.mark.parametrize("path", [path for path in LEGAL if game_of(path) in OPEN], ids=named)
-def test_all_reports_are_known_to_all(path: Path) -> None:
-    game, readers = rules(game_of(path)), OPEN[game_of(path)]
-    for turn in load(path)[1]["turns"]:
-        for report in turn["reports"]:
-            assert [game.show(report, seat) for seat in readers] == [report] * len(readers)
+def by_second_hand(game: record.Record) -> tuple[str, int, int] | list[tuple[int, list[dict[str, Any]]]]:
+    """The reports of the second verifier's rules, or the ruling, turn and seat of the first fault."""
+    judge = second_rules(game.game)
+    options = judge.options(game.options, len(game.seats))
+    turn = seat = 0
+    try:
+        setups = []
+        for seat, (_, text) in enumerate(game.seats, start=1):
+            setups.append(judge.setup(options, seat, text))
+        position = judge.begin(options, setups)
+        found = []
+        for turn, ordered in enumerate(game.turns, start=1):
+            for seat in [one for one, due in game.left.items() if due == turn]:
+                assert position.leaves(seat)
+            orders = {}
+            for seat, text in sorted(ordered.orders.items()):
+                orders[seat] = position.order(seat, text)
+            found.append((turn, position.play(orders)))
+    except SecondRefused as refused:
+        return refused.ruling, turn, seat
+    return found
+
+
+@pytest.mark.parametrize("path", LEGAL, ids=named)
+def test_legal_by_second_hand(path: Path) -> None:
+    text, expected = load(path)
+    turns = [(turn["turn"], turn["reports"]) for turn in expected["turns"]]
+    assert by_second_hand(record.read(text)) == turns
+
+
+@pytest.mark.parametrize("path", [path for path in REFUSED if by_a_ruling(path)], ids=named)
+def test_refused_by_second_hand(path: Path) -> None:
+    text, expected = load(path)
+    error = expected["error"]
+    assert by_second_hand(record.read(text)) == (error["rule"], error["turn"], error["seat"])
 
 
 @pytest.mark.parametrize("path", REFUSED, ids=named)

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 
 class Inbox(inbox.Inbox):
-    """The inbox of a store."""
-
     def lease(self, now: datetime) -> InboxRow | None:
         """The next waiting letter, or None; see `lease_some`."""
         rows = self.lease_some(1, now)
@@ -36,8 +34,6 @@ class Inbox(inbox.Inbox):
 
 
 class Outbox(outbox.Outbox):
-    """The outbox of a store."""
-
     def lease(self, now: datetime) -> OutboxRow | None:
         """The next letter whose time has come, or None; raises `Sealed`. See `exchange`."""
         leased = self.exchange((), now, 1)

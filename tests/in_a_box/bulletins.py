@@ -18,6 +18,5 @@ def unpacked(packed: str) -> bytes:
 
 
 def bulletin(letter: Message) -> dict[str, Any]:
-    """The bulletin of a letter."""
     found: dict[str, Any] = json.loads(unpacked(str(letter[FIELD])))
     return found

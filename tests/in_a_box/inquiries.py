@@ -11,6 +11,8 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
+    from email.message import EmailMessage
+
     from in_a_box.referee import Mailbox, Referee
 
 
@@ -20,12 +22,17 @@ def types(referee: Referee) -> list[str]:
     return [json.loads(row[0])["type"] for row in rows]
 
 
+def held(letter: EmailMessage) -> list[str]:
+    """The findings of the proof that a letter brings, once it holds."""
+    checks = list(verify(attachment(letter, ".zip"), Letters))
+    assert all(check.holds for check in checks), checks[-1]
+    return [check.found for check in checks]
+
+
 def proved(referee: Referee, person: Mailbox) -> list[str]:
     """The findings of the proof that a player asks for, once it holds."""
     referee.send(person, "transcript m1\n", sign=False)
-    checks = list(verify(attachment(person.last, ".zip"), Letters))
-    assert all(check.holds for check in checks), checks[-1]
-    return [check.found for check in checks]
+    return held(person.last)
 
 
 def sentence_of(referee: Referee, person: Mailbox, text: str) -> str:

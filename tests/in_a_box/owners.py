@@ -110,3 +110,17 @@ def live(owners: Sequence[Owner], most: int = 4000) -> Iterator[Owner]:
         if not moved:
             return
     raise AssertionError("it goes on for ever")
+
+
+def live_out(owners: Sequence[Owner]) -> None:
+    """Until nothing comes any more."""
+    for _ in live(owners):
+        pass
+
+
+def in_second_turn(referee: Referee, owners: Sequence[Owner]) -> None:
+    """Begin a sealed game of Spaceships, and stop in its second turn or later, when the second owner has moved."""
+    propose(referee, owners, "spaceships")
+    for owner in live(owners):
+        if owner is owners[1] and referee.match().turn > 1:
+            break

@@ -519,6 +519,11 @@ def whole_sentence(text: str) -> str | None:
     return "".join(whole[: whole.index("\nend\n")] + "\nend\n" for whole in found) or None
 
 
+def another(name: str) -> Ed25519PrivateKey:
+    """Another key of that name."""
+    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"another {name}".encode()).digest())
+
+
 def new(person: Mailbox, game: str, *others: str, options: str = "") -> str:
     """A proposal."""
     return f"new {' '.join([game, *(['with', *others] if others else [])])}\n{placed(person)}{options}\nend\n"

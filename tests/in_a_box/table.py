@@ -12,6 +12,7 @@ from pbem.identity import ssh
 from pbem.player.account_file import Account
 from pbem.player.correspondence import Correspondence
 from pbem.player.memory import Memory
+from pbem.player.proving import prove
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import SecretVault
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pbem.failpoints import Failpoints
     from pbem.player.correspondence.event import Event
     from pbem.player.memory import SentForm
+    from pbem.proof.prove import Proof
 
 TO = f"pbem@{SERVER}"
 SMALL = "fleet: cost:3\nsettle: 0"
@@ -68,6 +70,13 @@ class Side:
     @property
     def fingerprint(self) -> str:
         return ssh.parse(self.key).fingerprint
+
+    @property
+    def proof(self) -> Proof:
+        """What the first match's bundle and the letters that were kept prove, whether it holds or not."""
+        found = prove(self.memory, "m1")
+        assert found is not None
+        return found
 
     def receive(self) -> list[Event]:
         """Take in all letters that have come since."""

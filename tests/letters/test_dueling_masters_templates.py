@@ -83,36 +83,6 @@ def test_any_position_and_any_name_stays_within_the_column(case: int, seat: int 
         reads_well(report(turns[-1], seat, JUDGE.view(game.states[number], seat, turns), names))
 
 
-def drawn(text: str) -> list[dict[str, str]]:
-    """Every square of both boards, read back from the letter, and the order of the rows."""
-    boards: list[dict[str, str]] = [{}, {}]
-    for line in text.split("\n"):
-        if re.match(r"  [A-J]  \S", line):
-            for board, at in zip(boards, (2, 40), strict=True):
-                assert line[at] == line[2]
-                for column in range(10):
-                    board[f"{line[at]}{column + 1}"] = line[at + 3 + column * 3 :][:3].strip()
-    return boards
-
-
-def test_boards_show_every_square() -> None:
-    own, known = drawn(after("17-three-way-collision", 1))
-    empty = {f"{row}{column}": "." for row in "ABCDEFGHIJ" for column in range(1, 11)}
-    mine = dict.fromkeys(["B3", "B5", "B7", "B9", "D10", "E10", "A9"], "*")
-    mine |= {"A10": "W", "A8": "B", "C2": "X1", "A7": "X2", "C8": "Y1", "C10": "Y2", "A5": "H"}
-    mine |= {"D4": "Z2", "E6": "z3", "E8": "z4"}
-    explored = {square: "o" for square, mark in own.items() if mark == "o"}
-    assert own == empty | explored | mine
-    assert set(explored) == {"E4", "D3"}
-    assert known == empty | dict.fromkeys(["D1", "C1", "A1"], "o") | {"G2": "z1"} | {"C2": known["C2"]}
-
-
-def test_each_seat_has_its_own_half_below() -> None:
-    rows = {seat: re.findall(r"^  ([A-J])  \S+  ", after("23-ram", seat), re.MULTILINE) for seat in (1, 2, None)}
-    assert rows[1] == rows[None] == list("JIHGFEDCBA")
-    assert rows[2] == list("ABCDEFGHIJ")
-
-
 def test_the_opponent_is_not_told_of_a_ram_nor_where_to() -> None:
     text = after("23b-checked-before-it-rams", 2)
     assert "Ann's Z1" not in text.split("\n\n\n")[0]

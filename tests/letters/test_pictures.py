@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from letters.test_html import SEATS, WIDEST
 from PIL import Image
 from playing.random_players import play, sensible_orders
 
@@ -18,12 +19,6 @@ from pbem.games import GAMES, part_of, rules
 from pbem.games.squares import Board, Panel, Square
 
 NAMES = {1: "ann", 2: "bob", 3: "cem", 4: "dee"}
-SEATS = {"spaceships": 2, "dueling-masters": 2, "shoot-em-up": 4}
-WIDEST: dict[str, dict[str, Any]] = {
-    "spaceships": {"fleet": "cost:120"},
-    "dueling-masters": {"homes": 3},
-    "shoot-em-up": {"board": "26x26"},
-}
 
 
 def shown(game: str) -> list[Board]:
@@ -68,7 +63,7 @@ def test_each_square_has_its_tint_and_what_is_fresh_its_frame() -> None:
         y = GAP + TITLE + down * LARGEST + 2
         colour = TINTS[plain.tint].background
         assert pixels.getpixel((GAP + LARGEST + 2, y)) == tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
-        assert pixels.getpixel((GAP + 2 * LARGEST + 2, y)) == (250, 204, 21)
+        assert pixels.getpixel((GAP + 2 * LARGEST + 2, y)) == (255, 216, 74)
 
 
 def test_another_square_is_another_picture() -> None:

@@ -166,16 +166,6 @@ def named(letter: str, names: dict[int, str]) -> str:
     return f"{'your' if owner == 1 else names[owner] + chr(39) + 's'} {letter}"
 
 
-def test_the_public_is_never_spoken_to() -> None:
-    assert "you" not in report(REPORTS, None, PUBLIC, THREE).lower()
-    assert call("entitled", "entitled", PUBLIC) == ""
-
-
-def test_who_is_out_reads_on() -> None:
-    assert call("entitled", "entitled", OUT).startswith("You have no ships left")
-    assert call("entitled", "entitled", OVER) == "The game is over."
-
-
 def test_long_names_stay_within_the_column() -> None:
     names = dict.fromkeys(THREE, "Somebody with a name of which one line has too little room " * 2)
     for seat in (1, None):

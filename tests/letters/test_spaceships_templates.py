@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judges import sentences
 from judges.game_letters import GameLetters
 
 from pbem.games.spaceships.words import EXAMPLE, summary
@@ -219,107 +218,6 @@ LETTERS = {
     f"setup-help-{name}": lambda args=args: call("setup_help", "setup_help", *args) + "\n"
     for name, args in HELP_OPTIONS.items()
 }
-
-
-def leaves(thing: Any) -> list[str]:
-    if isinstance(thing, dict):
-        return [leaf for value in thing.values() for leaf in leaves(value)]
-    if isinstance(thing, list):
-        return [leaf for value in thing for leaf in leaves(value)]
-    return [thing] if isinstance(thing, str) else []
-
-
-@pytest.mark.parametrize("one", REPORTS, ids=lambda one: f"{one['kind']} {one['cell']}")
-@pytest.mark.parametrize("seat", [1, 2, None])
-def test_every_field_of_a_report_is_told(one: dict[str, Any], seat: int | None) -> None:
-    words = {"kamikaze death": "kamikaze", "none": "no ship"}
-    text = " ".join(call("events", "events", [one], seat, NAMES).split())
-    for leaf in leaves(one):
-        assert words.get(leaf, leaf) in text
-    assert ("destroyed " in text) >= ("destroyed" in one)
-    assert ("exploded in" in text) == ("explosions" in one)
-    assert ("flashcube" in text) == ("flashcube" in one)
-
-
-def test_flashcube_data_names_whose_space_it_shows() -> None:
-    mine = call("events", "events", [REPORTS[3]], 1, NAMES)
-    assert "flashcube, your space: Yv1 empty, Yv2 KC, Yv3 KC destroyed" in mine
-    assert "flashcube, Ann's space" in call("events", "events", [REPORTS[3]], 2, NAMES)
-    assert "flashcube, Bob's space" in call("events", "events", [REPORTS[9]], 1, NAMES)
-    assert sentences.FLASHCUBE_YOUR_SPACE in call("events", "events", [REPORTS[9]], 2, NAMES)
-
-
-@pytest.mark.parametrize(("number", "seat", "own"), [(3, 1, False), (3, 2, True), (9, 1, True), (9, 2, False)])
-def test_the_loser_of_a_ship_reads_that_it_is_theirs(number: int, seat: int, own: bool) -> None:
-    text = call("events", "events", [REPORTS[number]], seat, NAMES)
-    assert ("destroyed your " in text) is own
-
-
-def test_the_one_who_did_nothing_is_named() -> None:
-    assert call("events", "events", [], None, NAMES) == "Ann\n  nothing\n\nBob\n  nothing"
-    assert call("events", "events", REPORTS[:1], 2, NAMES).endswith("\n\nYou\n  nothing")
-
-
-def drawn(text: str) -> list[dict[str, str]]:
-    """Symbol and mark of every cell, read back from the grids of a position."""
-    rows = [line.ljust(76) for line in text.split("\n") if re.match(r"  [v-z] \S", line)]
-    assert len(rows) % 5 == 0
-    spaces = []
-    for top in range(0, len(rows), 5):
-        space = {}
-        for row, letter in zip(rows[top : top + 5], "vwxyz", strict=True):
-            for sheet, colour in enumerate("ROYGB"):
-                assert row[sheet * 15 + 2] == letter
-                for number in range(5):
-                    at = sheet * 15 + 4 + number * 2
-                    space[f"{colour}{letter}{number + 1}"] = row[at : at + 2].rstrip()
-        spaces.append(space)
-    return spaces
-
-
-def test_grids_show_every_cell() -> None:
-    own, known = drawn(call("position", "position", VIEW, NAMES))
-    expected = dict.fromkeys(CELLS, ".")
-    expected |= dict.fromkeys(["Rv1", "Rv2", "Rw1", "Rw2", "Ov1", "Ov2", "Ow1"], "D") | {"Ow2": "d"}
-    expected |= dict.fromkeys(["Gx3", "Gy1", "Gy2", "Gy3"], "K") | {"Gx1": "k", "Gx2": "k!"}
-    expected |= dict.fromkeys(["Bv4", "Bv5", "Bw4", "Bw5"], "F")
-    expected |= {"Yz1": "M-", "Yz2": "M", "Yz3": "m", "Rz5": "s"}
-    expected |= {"Rx3": "o", "Ox3": "o", "Yx3": "o!", "Bz5": "o!"}
-    assert own == expected
-    expected = dict.fromkeys(CELLS, ".")
-    expected |= {"Rv1": "o", "Rv3": "o", "Yx3": "o!", "Yx4": "o!", "Gz5": "o", "Bz5": "o"}
-    expected |= {"Rv2": "K", "Rw2": "k", "Bx2": "#", "Rx2": "X", "Gx1": "X", "Gx2": "X!"}
-    expected |= dict.fromkeys(["Yv1", "Yv2", "Yv3"], "m")
-    assert known == expected
-
-
-def test_the_public_sees_both_spaces_in_seat_order() -> None:
-    text = call("position", "position", PUBLIC, NAMES)
-    assert text.index("Ann's space") < text.index("Bob's space")
-    first, second = drawn(text)
-    assert (first["Gx1"], first["Bx1"], first["Ox1"], first["Gy1"]) == ("k", "g", "o!", "#")
-    assert second["Bx2"] == "#"
-    assert "you" not in text.lower()
-
-
-@pytest.mark.parametrize("view", [VIEW, FIRST_TURN, PUBLIC])
-def test_a_legend_explains_the_symbols_that_are_drawn_and_no_others(view: dict[str, Any]) -> None:
-    text = call("position", "position", view, NAMES)
-    legends = re.split(r"\n  z .*\n", text)[1:]
-    for space, legend in zip(drawn(text), legends, strict=True):
-        block = legend.strip("\n").split("\n\n")[0]
-        symbols = {mark for symbol in space.values() for mark in symbol}
-        shown = set()
-        for line in block.split("\n"):
-            for at in (2, 26, 50):
-                item = line[at : at + 24].strip()
-                if item and not item.startswith("small letter"):
-                    assert item[1] == " "
-                    shown.add(item[0])
-        assert shown <= symbols
-        assert {s.lower() for s in symbols} == {s.lower() for s in shown}
-        ships = {s for s in symbols if s.isalpha() and s.islower() and s != "o"}
-        assert (sentences.SMALL_LETTER_DESTROYED in block) is bool(ships)
 
 
 def test_a_known_ship_of_which_every_cell_stands() -> None:

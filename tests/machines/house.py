@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
+import os
 import smtplib
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.stores import place
 from machines.desk_thread import OwnThread
+from machines.waiting import until
 
 from pbem.config.mail import ListenerConfig
 from pbem.config.server import Config
@@ -16,15 +22,16 @@ from pbem.config.values import Listen
 from pbem.desk.reading import InProcess
 from pbem.server.daemon import Daemon
 from pbem.smtp.delivery import Temporary
+from pbem.store import own_keys
+from pbem.store.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
     from datetime import datetime
     from pathlib import Path
 
     from pbem.mail.compose import Composer
     from pbem.server.desk_work import DeskLike
-    from pbem.store.database import Database
     from pbem.store.vault import Vault
 
 TEXT = b"From: anna@example.org\r\nSubject: hello\r\n\r\nsecret orders\r\n"
@@ -142,6 +149,20 @@ def configured(folder: Path, **more: Any) -> Config:
     return Config(server="play.example", store=place(folder / "pbem.sqlite"), keys=folder / "keys", **more)
 
 
+def move_in(config: Config, signing: bytes = bytes(32)) -> None:
+    """Give a store that a referee in a box has left its keys, as the files that a daemon looks for."""
+    config.keys.mkdir(mode=0o700)
+    for path, key in ((config.store_key, bytes(32)), (config.signing_key, signing)):
+        path.touch(0o600)
+        path.write_text(key.hex())
+    with Database(config.store) as database:
+        own_keys.note(database, own_keys.load(config.store_key, config.signing_key, os.urandom))
+
+
+async def nothing_happens(_house: House) -> None:
+    """A scene without events."""
+
+
 def run(config: Config, scene: Callable[[House], Awaitable[None]], **more: Any) -> House:
     """Start a daemon, play a scene against it, and stop it cleanly."""
 
@@ -158,3 +179,21 @@ def run(config: Config, scene: Callable[[House], Awaitable[None]], **more: Any) 
         return house
 
     return asyncio.run(main())
+
+
+SERVE = "from pbem.cli.serve import serve; serve()"
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """`pbem serve` as a process of its own, and the port it listens at."""
+    config, ready = folder / "pbem.toml", folder / "ready.json"
+    config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
+    ready.unlink(missing_ok=True)
+    command = [sys.executable, "-c", SERVE, "--config", str(config), "--ready-file", str(ready)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            until(lambda: ready.exists() or server.poll() is not None, 60)
+            yield server, json.loads(ready.read_text())["smtp"]["port"]
+        finally:
+            server.kill()

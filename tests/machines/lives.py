@@ -292,6 +292,17 @@ class Smarthost:
 
 
 @contextmanager
+def served(folder: Path, script: list[str] | None = None, **more: Any) -> Iterator[tuple[Server, Smarthost]]:
+    """A server that is not started yet, and the smarthost that takes its letters; nothing of it lives on."""
+    with Smarthost(script=script).open() as smarthost:
+        server = Server(folder, smarthost.port, **more)
+        try:
+            yield server, smarthost
+        finally:
+            server.kill()
+
+
+@contextmanager
 def in_a_thread(
     listen: Callable[[], Coroutine[Any, Any, asyncio.Server]],
 ) -> Iterator[tuple[asyncio.AbstractEventLoop, asyncio.Server]]:

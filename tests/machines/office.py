@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pbem.config.limits import Limits
 from pbem.config.mail import ListenerConfig
@@ -53,6 +53,11 @@ class Client:
         assert (await self.say(b"DATA")).startswith("354")
         stuffed = b"".join(b"." + line if line.startswith(b".") else line for line in raw.splitlines(keepends=True))
         return await self.say(stuffed + b".")
+
+    async def letter(self, hello: list[bytes] = HELLO[1:]) -> None:
+        """A letter that is taken."""
+        await self.open(hello)
+        assert (await self.data(TEXT)).startswith("250")
 
 
 class Office:
@@ -110,6 +115,18 @@ def serve(
         return office
 
     return asyncio.run(play())
+
+
+def speak(dialog: Callable[[Client], Awaitable[None]], hello: list[bytes] = HELLO, **given: Any) -> Office:
+    """Serve one client, which says these lines first; then the dialog goes on."""
+
+    async def scene(office: Office) -> None:
+        async with office.client() as client:
+            assert (await client.reply()).startswith("220 play.example")
+            await client.open(hello)
+            await dialog(client)
+
+    return serve(scene, **given)
 
 
 async def until(condition: Callable[[], bool]) -> None:

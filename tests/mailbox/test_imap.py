@@ -18,19 +18,16 @@ from pbem.mailbox import Denied, Handle, MailboxUnreachable, Withheld
 from pbem.mailbox.imap import Imap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 LETTER = b"From: a@b.example\r\nSubject: x\r\n\r\nbare \n and \xff and\r\n.\r\n"
 
 
 @contextmanager
-def opened(account: Account, **options: Any) -> Iterator[Imap]:
-    most = options.pop("most", 1000)
-    with (
-        serving(account) as port,
-        closing(Imap("127.0.0.1", port, "none", USER, lambda: PASSWORD, most=most, **options)) as box,
-    ):
+def opened(account: Account, secret: Callable[[], str] = lambda: PASSWORD, **options: Any) -> Iterator[Imap]:
+    given = {"most": 1000, "tls": "none", **options}
+    with serving(account) as port, closing(Imap("127.0.0.1", port, given.pop("tls"), USER, secret, **given)) as box:
         yield box
 
 
@@ -45,14 +42,13 @@ def test_an_access_token_opens_the_account_and_is_asked_for_each_time() -> None:
             raise Broken
 
     account.passing = hang_up
-    with serving(account) as port:
-        given = iter(tokens)
-        with closing(Imap("127.0.0.1", port, "none", USER, lambda: next(given), most=1000, xoauth2=True)) as box:
-            assert [one.raw for one in box.letters()] == [LETTER]
-            account.token = "ya29.second"
-            with pytest.raises(MailboxUnreachable):
-                list(box.letters())
-            assert [one.raw for one in box.letters()] == [LETTER]
+    given = iter(tokens)
+    with opened(account, lambda: next(given), xoauth2=True) as box:
+        assert [one.raw for one in box.letters()] == [LETTER]
+        account.token = "ya29.second"
+        with pytest.raises(MailboxUnreachable):
+            list(box.letters())
+        assert [one.raw for one in box.letters()] == [LETTER]
     assert account.seen.count("AUTHENTICATE") == 2
     assert "LOGIN" not in account.seen
 
@@ -60,8 +56,7 @@ def test_an_access_token_opens_the_account_and_is_asked_for_each_time() -> None:
 def test_an_access_token_that_is_over_is_no_trouble_of_the_network() -> None:
     account = Account(token="ya29.now")
     with (
-        serving(account) as port,
-        closing(Imap("127.0.0.1", port, "none", USER, lambda: "ya29.past", most=10, xoauth2=True)) as box,
+        opened(account, lambda: "ya29.past", xoauth2=True) as box,
         pytest.raises(Denied, match="does not accept this user and access token") as caught,
     ):
         list(box.letters())
@@ -235,13 +230,6 @@ def test_it_waits_until_something_comes() -> None:
     assert "IDLE" in account.seen
 
 
-def test_where_the_server_does_not_tell_it_waits_its_time() -> None:
-    account = Account(capabilities=("IMAP4rev1",))
-    with opened(account) as box:
-        box.wait(0.01)
-    assert "IDLE" not in account.seen
-
-
 @pytest.mark.parametrize("capabilities", [("IMAP4rev1", "IDLE"), ("IMAP4rev1",)])
 def test_who_waits_can_be_interrupted(capabilities: tuple[str, ...]) -> None:
     account = Account(capabilities=capabilities)
@@ -258,11 +246,7 @@ def test_who_waits_can_be_interrupted(capabilities: tuple[str, ...]) -> None:
 
 
 def test_a_wrong_password_is_said_and_not_shown() -> None:
-    with (
-        serving(Account()) as port,
-        closing(Imap("127.0.0.1", port, "none", USER, lambda: "sesame", most=10)) as box,
-        pytest.raises(Denied) as denied,
-    ):
+    with opened(Account(), lambda: "sesame") as box, pytest.raises(Denied) as denied:
         list(box.letters())
     assert "sesame" not in str(denied.value)
 
@@ -414,10 +398,6 @@ def test_a_connection_that_is_open_before_tls_is_not_used() -> None:
     """Whoever stands in between says PREAUTH, so that STARTTLS is out of place (CVE-2021-38370)."""
     account = Account(greeting=b"* PREAUTH welcome")
     account.put(LETTER)
-    with (
-        serving(account) as port,
-        closing(Imap("127.0.0.1", port, "starttls", USER, lambda: PASSWORD, most=1000)) as box,
-        pytest.raises(MailboxUnreachable),
-    ):
+    with opened(account, tls="starttls") as box, pytest.raises(MailboxUnreachable):
         list(box.letters())
     assert not {"LOGIN", "AUTHENTICATE", "SELECT"} & set(account.seen)

@@ -1,6 +1,6 @@
 """What the page of a match draws from records and reports, against the boards and words of letters: random games.
 
-Here live the games and what is alike; `tests/pages/` draws them in an engine, `tests/browser/` in Chromium.
+Here live the games and what is alike; `tests/pages/` draws them in an engine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DRAW = """([record, names]) => {
     let at = GAME.begin(record);
     const boards = (one, reader) => GAME.boards(one, reader).map((board) => board.panels.map((panel) =>
-        panel.rows.map((row) => panel.columns.map((column) => panel.square(row, column) || null))));
+        panel.rows.map((row) => panel.columns.map((column) => panel.square(panel.called(row, column)) || null))));
     const readers = GAME.secret ? [1, 2] : [];
     const known = (one) => readers.map((reader) => boards(one, reader)[2 - reader]);
     const steps = [[boards(at), GAME.materiel(at), [], known(at)]];

@@ -1,6 +1,6 @@
 """The page's rules and the referee's: setups and orders, legal and mangled, judged by both.
 
-Here live the cases and what is alike; `tests/pages/` runs them in an engine, `tests/browser/` in Chromium.
+Here live the cases and what is alike; `tests/pages/` runs them in an engine.
 """
 
 from __future__ import annotations

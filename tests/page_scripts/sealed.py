@@ -1,6 +1,6 @@
 """Sealed games on the page and by the program: what is owed, what an owner tells, what a player knows, said by both.
 
-Here live the games that are compared; `tests/pages/` runs them in an engine, `tests/browser/` in Chromium.
+Here live the games that are compared; `tests/pages/` runs them in an engine.
 """
 
 from __future__ import annotations

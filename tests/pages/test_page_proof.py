@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import quopri
 import re
 from datetime import timedelta
 from random import Random
@@ -15,7 +16,7 @@ from in_a_box.referee import Referee
 from in_a_box.sealed_seats import agreed, play
 from judges import sentences
 from page_scripts.javascript import PAGES, Scripts
-from signing.dresses import part, several
+from signing.dresses import beside, part, several
 from vectors.make import VECTORS
 
 from pbem.desk.public import Public, signed_form
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from pbem.proof.bundle import Bundle
 
+LETTER = "letters/game-1-turn-1-seat-1.eml"
 GOOD = sorted((VECTORS / "good").iterdir())
 RUN = """async (packed) => {
     const found = [];
@@ -207,6 +209,80 @@ def test_a_list_whose_lines_have_not_each_an_end_is_none(
     last = verifier.evaluate(RUN, _packed(content))[-1]
     assert last["holds"] is False
     assert re.search(said, last["said"])
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "said"),
+    [
+        ("transcript.jsonl", b'"turn":2', b'"turn":3', r"chain: entry \d+ does not follow the entry before it"),
+        ("heads.txt", b"\n2 ", b"\n3 ", "server: heads.txt: entry 2: not the head"),
+        ("commitments.sha256", b"  openings", b" *openings", "papers: commitments.sha256 is not the list"),
+    ],
+)
+def test_what_is_changed_in_a_list_is_named(path: str, old: bytes, new: bytes, said: str, verifier: Scripts) -> None:
+    content = (VECTORS / "good" / "ssh.pbem.zip").read_bytes()
+    last = verifier.evaluate(RUN, _packed(tampered(content, path, lambda lines: lines.replace(old, new, 1))))[-1]
+    assert last["holds"] is False
+    assert re.match(said, last["said"])
+
+
+def another_place(found: Bundle) -> Bundle:
+    """A letter of another turn, which its player did sign."""
+    return rewritten(found, LETTER, found.papers[LETTER.replace("turn-1", "turn-2")])
+
+
+def others_keys(body: dict[str, Any]) -> None:
+    body["players"]["1"]["keys"] = body["players"]["2"]["keys"]
+
+
+@pytest.mark.parametrize(
+    ("forge", "said"),
+    [
+        (another_place, f"players: {LETTER} is signed, but for another place"),
+        (
+            lambda found: signed_again(with_entry(found, 0, others_keys)),
+            "players: letters/agreed-seat-1.eml is signed with a key that is not the player's",
+        ),
+        (
+            lambda found: signed_again(with_entry(found, 0, lambda body: body["terms"].update(victory="last game"))),
+            "chain: entry 1: the hash of the agreed rules is not that of the terms",
+        ),
+    ],
+    ids=["place", "key", "rules"],
+)
+def test_a_server_that_lies_is_found_out(forge: Callable[[Bundle], Bundle], said: str, verifier: Scripts) -> None:
+    found = bundle.read((VECTORS / "good" / "ssh.pbem.zip").read_bytes())
+    assert fails(verifier, forge(found)) == said
+
+
+def quoted_printable(body: bytes) -> bytes:
+    return b"Content-Transfer-Encoding: quoted-printable\r\n\r\n" + quopri.encodestring(body)
+
+
+def with_its_signature(body: bytes) -> bytes:
+    text, mark, armor = body.replace(b"\r\n", b"\n").partition(b"-----BEGIN")
+    return beside(part(text, "orders.txt"), part(mark + armor, "orders.txt.sig", "application/octet-stream"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "left_open"),
+    [
+        (quoted_printable, False),
+        (part, False),
+        (with_its_signature, False),
+        (lambda body: b"\r\n" + body.replace(b"rev 1", b"rev 2"), True),
+    ],
+    ids=["quoted-printable", "base64", "attached", "of other words"],
+)
+def test_letters_are_judged_in_the_shapes_that_mail_programs_give_them(
+    shape: Callable[[bytes], bytes], left_open: bool, verifier: Scripts
+) -> None:
+    """What does not fit its signature may have been rewrapped, which `pbem verify` can undo: it is left open."""
+    found = bundle.read((VECTORS / "good" / "ssh.pbem.zip").read_bytes())
+    head, _, body = found.papers[LETTER].partition(b"Content-Type:")
+    said = checks(verifier, rewritten(found, LETTER, head + shape(body.partition(b"\r\n\r\n")[2])))
+    assert False not in [one["holds"] for one in said]
+    assert [LETTER in one["said"] for one in said if one["holds"] is None] == [True] * left_open
 
 
 @pytest.mark.parametrize(("old", "new"), [("turn = 2", "turn = 1"), ("seat = 2", "seat = 3"), (None, "")])

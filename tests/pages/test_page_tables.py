@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from random import Random
 
@@ -19,7 +18,7 @@ from pbem.games.spaceships import space
 from pbem.games.spaceships.ships import TYPES as SHIPS
 from pbem.mail.commands.arguments import WRITTEN
 from pbem.match import events
-from pbem.pages import ruled, script
+from pbem.pages import script
 
 COPIES = {
     "the cells of Spaceships": rf"{space.COLOURS}|{space.LETTERS}|\[v-z\]|{space.NUMBERS}|\[1-5\]",
@@ -87,17 +86,3 @@ def test_only_papers_that_may_be_empty_have_no_lines(game: str) -> None:
         raw, seats = random.choice(PLAYERS[game].options)
         for step in play(game, random, raw, seats, 30, None).steps:
             assert step.lines or step.step == COMMIT or sealed.papers[step.step].empty
-
-
-FOLD = "([options, steps]) => FOLD.fold(options, steps).played"
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_the_page_folds_steps_into_the_same_reports(game: str) -> None:
-    random, scripts = Random(10), Scripts("say.js", *ruled(game))
-    for _ in range(4):
-        raw, seats = random.choice(PLAYERS[game].options)
-        played = play(game, random, raw, seats, 40, None)
-        steps = [{**step._asdict(), "lines": list(step.lines)} for step in played.steps]
-        told = scripts.evaluate(FOLD, [{**played.options.changed, "seats": seats}, steps])
-        assert told == json.loads(json.dumps([list(reports) for reports in played.tables[-1].played]))

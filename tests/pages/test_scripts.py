@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -35,37 +33,3 @@ def test_what_a_script_raises_is_told() -> None:
         Scripts("board.js").evaluate("() => make('p')")
     with pytest.raises(Failed, match="for ever"):
         Scripts().evaluate("() => new Promise(() => {})")
-
-
-def linted(path: Path) -> subprocess.CompletedProcess[str]:
-    command: list[str | Path] = [
-        Path(sys.executable).with_name("oxlint"),
-        "--deny-warnings",
-        "--format=unix",
-        "-c",
-        ROOT / ".oxlintrc.json",
-    ]
-    return subprocess.run([*command, path], capture_output=True, text=True, cwd=path.parent, check=False)
-
-
-@pytest.mark.parametrize(
-    ("source", "rule"),
-    [
-        ("const GAME = (() => ({ begin: () => RULE }))();", "no-undef"),
-        ("const GAME = (() => { const idle = 1; return {}; })();", "no-unused-vars"),
-        ("const idle = () => 1;", "no-unused-vars"),
-        ("const GAME = (one) => one == 1;", "eqeqeq"),
-        ("const GAME = () => { var one = 1; return one; };", "no-var"),
-        ("const GAME = () => { let one = 1; return one; };", "prefer-const"),
-        ("const GAME = () => { return 1; return 2; };", "no-unreachable"),
-        ("/** @yeilds {number} */\nconst GAME = () => 1;", "check-tag-names"),
-    ],
-)
-def test_the_linter_finds(source: str, rule: str, tmp_path: Path) -> None:
-    path = tmp_path / "page.js"
-    path.write_text(f"{source}\n")
-    found = linted(path)
-    assert found.returncode != 0
-    assert f"({rule})" in found.stdout
-    path.write_text("const GAME = (() => ({ begin: () => RULES }))();\n")
-    assert linted(path).returncode == 0

@@ -10,6 +10,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cli.test_operator import give_keys
 from click.testing import CliRunner
 from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, form_in
 from judges import sentences
@@ -23,7 +24,6 @@ from pbem.pages import site
 from pbem.proof import bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from in_a_box.referee import Mailbox
@@ -31,13 +31,6 @@ if TYPE_CHECKING:
 COMPOSERS = {name for game in GAMES for name in (f"{game}.html", f"{game}.de.html")}
 SMALL = "fleet: cost:3\nsettle: 0"
 SMALL_ANN, SMALL_BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
-
-
-@pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    referee = Referee(tmp_path)
-    yield referee
-    referee.close()
 
 
 def files(referee: Referee) -> dict[str, str]:
@@ -55,20 +48,20 @@ def carried(html: str) -> tuple[dict[str, Any], bundle.Bundle]:
     return data, bundle.read(zlib.decompress(base64.b64decode(data["bundle"]), wbits=-15))
 
 
-def play(referee: Referee, ann: Mailbox, bob: Mailbox, options: str = SMALL, match: str = "m1") -> None:
-    """A whole match of three turns, which ann wins."""
+def play(referee: Referee, options: str = SMALL) -> tuple[Mailbox, Mailbox]:
+    """Ann and Bob, and a whole match of three turns, which she wins."""
+    ann, bob = (referee.people.get(f"{name}@mail.example") or referee.registered(name) for name in ("ann", "bob"))
     referee.send(ann, f"new spaceships with bob\n{options}\nend\n")
     referee.send(bob, form_in(bob.text, "accept", lines=1))
     referee.send(ann, ann.filled("setup", SMALL_ANN))
     referee.send(bob, bob.filled("setup", SMALL_BOB))
     for cell in ("Rv1", "Rv3", "Bz5"):
-        assert match in ann.form("orders")
         referee.turn((ann, cell), (bob, ""))
+    return ann, bob
 
 
 def test_a_finished_public_match_has_its_page(referee: Referee) -> None:
-    ann, bob = referee.registered("ann"), referee.registered("bob")
-    play(referee, ann, bob)
+    ann, bob = play(referee)
     pages = files(referee)
     assert set(pages) == {"index.html", "index.de.html", "m1.html", "m1.de.html", *COMPOSERS}
     row = re.search(r"<tr><th[^>]*><a href=\"m1.html\">m1</a>.*?</tr>", pages["index.html"])
@@ -93,8 +86,7 @@ def test_a_finished_public_match_has_its_page(referee: Referee) -> None:
 
 
 def test_no_address_gets_out(referee: Referee) -> None:
-    ann, bob = referee.registered("ann"), referee.registered("bob")
-    play(referee, ann, bob)
+    ann, _ = play(referee)
     referee.send(ann, "new spaceships\nend\n")
     pages = files(referee)
     _, published = carried(pages["m1.html"])
@@ -105,8 +97,7 @@ def test_no_address_gets_out(referee: Referee) -> None:
 
 
 def test_a_match_of_certificates_has_no_page(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
-    ann, bob = referee.registered("ann"), referee.registered("bob")
-    play(referee, ann, bob)
+    play(referee)
     public = Public(SERVER, referee.database, referee.vault)
     (match,) = public.finished()
     assert match.bundle is not None
@@ -130,13 +121,14 @@ def test_a_match_of_certificates_has_no_page(referee: Referee, monkeypatch: pyte
 
 
 def test_a_private_match_is_nowhere(referee: Referee) -> None:
-    ann, bob = referee.registered("ann"), referee.registered("bob")
+    for name in ("ann", "bob"):
+        referee.registered(name)
     before = files(referee)
-    play(referee, ann, bob, f"{SMALL}\nprivacy: private")
+    play(referee, f"{SMALL}\nprivacy: private")
     after = files(referee)
     assert set(after) == set(before)
     # That two people played is in the standings, as it is in the letters that bring them; nothing else is.
-    cut = re.compile(r"<h2>Standings</h2>.*?<h2>", re.DOTALL)
+    cut = re.compile(r"<h2>Standings</h2>.*?</main>", re.DOTALL)
     assert cut.sub("", after["index.html"]) == cut.sub("", before["index.html"])
 
 
@@ -166,8 +158,7 @@ def test_a_running_match_shows_no_more_than_where_it_stands(tmp_path: Path) -> N
 
 
 def test_finished_games_of_a_running_match_wait_for_its_end(referee: Referee) -> None:
-    ann, bob = referee.registered("ann"), referee.registered("bob")
-    play(referee, ann, bob, f"{SMALL}\nkind: scored\ngames: 2")
+    _, bob = play(referee, f"{SMALL}\nkind: scored\ngames: 2")
     assert "m1.html" not in files(referee)
     assert re.search(r"<td>game 2, setups</td><td>3 to 0</td>", files(referee)["index.html"])
     referee.send(bob, "resign m1 match\n")
@@ -252,7 +243,7 @@ def test_invitations_stand_on_the_first_page(referee: Referee) -> None:
     ann = referee.registered("ann")
     referee.send(ann, "new shoot-em-up\nseats: 3\nboard: 7x7\nend\n")
     assert re.search(
-        r"m1</th><td>Shoot &#39;em up Spaceships, single</td><td>ann \(0 played\)</td><td>2 of 3</td>"
+        r"id=.m1.>.*Join m1<.*<td>Shoot &#39;em up Spaceships, single</td><td>ann \(0 played\)</td><td>2 of 3</td>"
         r"<td>board: 7x7</td>",
         files(referee)["index.html"],
     )
@@ -261,14 +252,13 @@ def test_invitations_stand_on_the_first_page(referee: Referee) -> None:
 
 
 def test_a_server_is_told_of_in_german(referee: Referee) -> None:
-    ann, bob = referee.registered("ann"), referee.registered("bob")
-    play(referee, ann, bob)
+    ann, _ = play(referee)
     referee.send(ann, "new shoot-em-up\nseats: 3\nend\n")
     pages = files(referee)
     index, match = pages["index.de.html"], pages["m1.de.html"]
     assert '<html lang="de">' in index
     for words in (
-        "Offene Einladungen",
+        "Wer sucht einen Gegner?",
         "ann (gespielt: 0)",
         "ann (vereinbarte Länge)",
         ">3 zu 0<",
@@ -293,7 +283,7 @@ def test_a_server_is_told_of_in_german(referee: Referee) -> None:
 def test_a_program_is_called_one_and_has_tables_of_its_own(referee: Referee) -> None:
     ann, bob = referee.registered("ann"), referee.registered("bob")
     referee.send(bob, "set program yes\n")
-    play(referee, ann, bob)
+    play(referee)
     referee.send(bob, "new spaceships\nend\n")
     referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
     referee.send(bob, form_in(bob.text, "accept", lines=1))
@@ -311,14 +301,15 @@ def test_a_program_is_called_one_and_has_tables_of_its_own(referee: Referee) -> 
 
 def test_a_folder_is_brought_up_to_date(tmp_path: Path, referee: Referee) -> None:
     folder = tmp_path / "www" / "pbem"
-    ann, bob = referee.registered("ann"), referee.registered("bob")
+    for name in ("ann", "bob"):
+        referee.registered(name)
     first = site.publish(folder, files(referee).items())
     assert sorted(first.written) == sorted(["index.html", "index.de.html", *COMPOSERS])
     stamps = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
     again = site.publish(folder, files(referee).items())
     assert (again.written, again.removed) == ([], [])
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == stamps
-    play(referee, ann, bob)
+    play(referee)
     more = site.publish(folder, files(referee).items())
     assert sorted(more.written) == ["index.de.html", "index.html", "m1.de.html", "m1.html"]
     assert {path.name for path in folder.iterdir()} == {*first.written, "m1.html", "m1.de.html", "published.json"}
@@ -384,13 +375,8 @@ def test_a_folder_of_others_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_command_fills_a_folder(tmp_path: Path, referee: Referee) -> None:
-    ann, bob = referee.registered("ann"), referee.registered("bob")
-    play(referee, ann, bob)
-    keys = tmp_path / "keys"
-    keys.mkdir(mode=0o700)
-    for name, content in (("store.key", bytes(32)), ("signing.key", bytes(range(32)))):
-        (keys / name).write_text(content.hex() + "\n")
-        (keys / name).chmod(0o600)
+    play(referee)
+    give_keys(tmp_path)
     config = tmp_path / "pbem.toml"
     config.write_text(
         f'server = "{SERVER}"\noperator = "operator@{SERVER}"\nstore = "store.sqlite"\n'

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.owners import Owner
+from in_a_box.owners import RAW, Owner
 from in_a_box.referee import Referee, new
 from in_a_box.table import ANN, BOB, SMALL, Side
 
@@ -22,13 +22,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def referee(tmp_path: Path) -> Iterator[Referee]:
-    found = Referee(tmp_path)
-    yield found
-    found.close()
-
-
-@pytest.fixture
 def ann(referee: Referee, tmp_path: Path) -> Iterator[Side]:
     side = Side(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")
     side.register()
@@ -37,9 +30,11 @@ def ann(referee: Referee, tmp_path: Path) -> Iterator[Side]:
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notes to self are sealed in little time."""
+def quick(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Notes to self are sealed in little time; a module may name another FLEET for sealed games."""
     monkeypatch.setattr(secret_vault, "_ROUNDS", 10)
+    if fleet := getattr(request.module, "FLEET", ""):
+        monkeypatch.setitem(RAW, "spaceships", {"fleet": fleet})
 
 
 @pytest.fixture
@@ -84,7 +79,7 @@ def playing(referee: Referee, tmp_path: Path, request: pytest.FixtureRequest) ->
     side.close()
 
 
-def begin(referee: Referee, path: Path) -> Side:
+def begin(referee: Referee, path: Path | None) -> Side:
     ann = Side(referee, referee.person("ann"), path)
     ann.register()
     bob = referee.registered("bob")

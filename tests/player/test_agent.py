@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.machine import Machine
-from in_a_box.owners import RAW, Owner, live, propose
+from in_a_box.owners import RAW, Owner, live_out, propose
 from judges import sentences
 
 from pbem.player.blind import replayed, seeds
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.proving import prove
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 
@@ -28,8 +27,7 @@ pytestmark = pytest.mark.usefixtures("quick")
 
 def play(referee: Referee, owners: Sequence[Owner], game: str, options: str = "") -> None:
     propose(referee, owners, game, options)
-    for _ in live(owners):
-        pass
+    live_out(owners)
 
 
 @pytest.mark.parametrize("game", RAW)
@@ -39,8 +37,7 @@ def test_a_whole_match_between_two_agents(referee: Referee, owners: list[Owner],
         assert not owner.accusations
         assert not owner.refusals
         assert owner.letters.matches.standing("m1").phase == "closed"
-        proof = prove(owner.memory, "m1")
-        assert proof is not None
+        proof = owner.proof
         assert proof.holds, proof.checks[-1]
 
 
@@ -83,13 +80,11 @@ def test_a_commitment_that_was_withdrawn_is_asked_for_again(referee: Referee, ow
     assert ann.agent.asks("m1")
     assert not ann.agent.act(referee.now), "nothing is committed to again by itself"
     ann.chance = "once"
-    for _ in live(owners):
-        pass
+    live_out(owners)
     assert not ann.accusations
     assert not ann.refusals
     assert ann.letters.matches.standing("m1").phase == "closed"
-    proof = prove(ann.memory, "m1")
-    assert proof is not None
+    proof = ann.proof
     assert proof.holds, proof.checks[-1]
 
 
@@ -108,7 +103,7 @@ def test_the_house_plays_sealed_matches_blind(
     assert bundle is not None
     proved = Proved()
     assert all(check.holds for check in verify(bundle, Letters, None, proved))
-    opened = next(text for text in ann.texts if "It proves that I saw nothing" in text)
+    opened = next(text for text in ann.texts if sentences.IT_PROVES_THAT_I_SAW_NOTHING in text)
     (finding,) = replayed(proved, seeds(opened))
     assert finding.standing == "agrees", finding
     assert re.search(r"all \d+ setups and orders", finding.found)

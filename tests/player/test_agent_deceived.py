@@ -10,7 +10,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from in_a_box.owners import RAW, Owner, live, propose
+from in_a_box.owners import Owner, in_second_turn, live, live_out, propose
 from judges import sentences
 
 from pbem.desk import bulletin, sealed_state
@@ -18,7 +18,6 @@ from pbem.desk.position_files import PositionFiles
 from pbem.games.sealed import COMMIT
 from pbem.match.sealed_documents import PaperPlace, paper
 from pbem.match.state import Ended
-from pbem.player import secret_vault
 from pbem.player.correspondence.standings import Impossible
 from pbem.store.matches import Matches
 
@@ -34,15 +33,12 @@ if TYPE_CHECKING:
     Lie = Callable[[dict[str, Any], Match], bool]
     """Changes what is told of a game; whether it did."""
 
+pytestmark = pytest.mark.usefixtures("quick")
+FLEET = "cost:12"
+"""A game in which there is a third turn."""
+
 BOB = 2
 OTHER = hashlib.sha256(b"something else").hexdigest()
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notes that open at once, and games in which there is a third turn."""
-    monkeypatch.setattr(secret_vault, "_ROUNDS", 10)
-    monkeypatch.setitem(RAW, "spaceships", {"fleet": "cost:12"})
 
 
 class Liar:
@@ -234,8 +230,7 @@ def test_a_lying_server_is_accused_and_learns_nothing(
     liar = Liar(monkeypatch, lie)
     propose(referee, owners, "spaceships")
     ann, bob = owners
-    for _ in live([ann, bob, bob]):  # he reads what answers his own letter before what ann writes
-        pass
+    live_out([ann, bob, bob])  # he reads what answers his own letter before what ann writes
     assert liar.said is not None, "there was nothing to lie about"
     assert bob.accusations
     assert not ann.accusations
@@ -249,8 +244,7 @@ def test_a_server_that_keeps_something_back_gets_nothing(
 ) -> None:
     liar = Liar(monkeypatch, lie)
     propose(referee, owners, "spaceships")
-    for _ in live(owners):
-        pass
+    live_out(owners)
     assert liar.said == 0
     assert steps_of(referee.match(), BOB) == 0
 
@@ -261,8 +255,7 @@ def test_without_the_signed_text_nothing_is_opened(
     Liar(monkeypatch, lambda _told, _match: False, texts=False)
     propose(referee, owners, "spaceships")
     with pytest.raises(Impossible, match="what ann signed has not arrived"):
-        for _ in live(owners):
-            pass
+        live_out(owners)
     assert steps_of(referee.match(), BOB) == 0
     assert steps_of(referee.match(), 1) == 1
 
@@ -278,8 +271,7 @@ def test_another_setup_than_the_one_committed_to_is_no_setup(
 
     Liar(monkeypatch, another)
     propose(referee, owners, "shoot-em-up")
-    for _ in live(owners):
-        pass
+    live_out(owners)
     assert sentences.IT_IS_ANOTHER_SETUP_THAN_THE in " ".join(owners[1].accusations)
     assert steps_of(referee.match(), BOB) <= 1
 
@@ -325,8 +317,7 @@ def test_nothing_is_revealed_because_the_server_says_so(
     for owner in (ann, bob):
         owner.register()
     propose(referee, [ann, bob], "spaceships")
-    for _ in live([ann, bob]):
-        pass
+    live_out([ann, bob])
     assert desk.said is not None
     assert not bob.memory.prepared("reveal", "m1")
     assert bob.agent.asks("m1")
@@ -336,8 +327,7 @@ def test_nothing_is_revealed_because_the_server_says_so(
     desk.asks = False
     before = steps_of(referee.match(), BOB)
     bob.letters.ask("report m1", referee.now)
-    for _ in live([ann, bob]):
-        pass
+    live_out([ann, bob])
     assert "the server had you reveal your secrets, and now the game goes on" in " ".join(bob.accusations)
     assert steps_of(referee.match(), BOB) == before
     for owner in (ann, bob):
@@ -346,11 +336,8 @@ def test_nothing_is_revealed_because_the_server_says_so(
 
 def resigned(referee: Referee, owners: list[Owner], what: str) -> None:
     """A sealed game in its second turn or later, which ann resigns."""
-    ann, bob = owners
-    propose(referee, owners, "spaceships")
-    for owner in live(owners):
-        if owner is bob and referee.match().turn > 1:
-            break
+    ann = owners[0]
+    in_second_turn(referee, owners)
     ann.agent.hear(ann.receive(), referee.now)
     ann.letters.say("m1", f"resign m1 {what}", referee.now)
     ann.flush()
@@ -363,8 +350,7 @@ def test_both_agents_reveal_after_a_resignation(referee: Referee, owners: list[O
     ann, bob = owners
     resigned(referee, owners, what)
     before = ann.decided, bob.decided
-    for _ in live(owners):
-        pass
+    live_out(owners)
     assert not ann.accusations + bob.accusations
     assert (ann.decided, bob.decided) == before
     assert referee.match().phase == "closed"
@@ -396,8 +382,7 @@ def test_a_resignation_that_nobody_signed_makes_no_agent_reveal(
     bob = owners[1]
     resigned(referee, owners, "match")
     before = bob.decided
-    for _ in live(owners):
-        pass
+    live_out(owners)
     assert bob.decided == before + 1
     assert not bob.accusations
     assert referee.match().phase == "closed"
@@ -423,8 +408,7 @@ def test_a_resignation_of_an_earlier_turn_makes_no_agent_reveal(
     ann.letters.say("m1", "resign m1 match", referee.now)
     ann.flush()
     before = bob.decided
-    for _ in live(owners):
-        pass
+    live_out(owners)
     assert bob.decided == before + 1
 
 
@@ -451,8 +435,7 @@ def test_a_resignation_of_an_earlier_game_makes_no_agent_reveal(
     before, game = bob.decided, referee.match().sealed_game
     assert game is not None
     assert not game.steps
-    for _ in live(owners):
-        pass
+    live_out(owners)
     assert bob.decided == before + is_earlier
     assert not bob.accusations
 
@@ -479,8 +462,7 @@ def test_a_sealed_match_is_never_told_of_as_another(
 
     monkeypatch.setattr(bulletin, "of_match", of_match)
     propose(referee, owners, "spaceships")
-    for _ in live(owners):
-        pass
+    live_out(owners)
     bob = owners[1]
     assert "it was agreed on as a sealed match" in " ".join(bob.accusations)
     with pytest.raises(Impossible):
@@ -510,7 +492,6 @@ def test_a_setup_is_committed_to_as_was_agreed(
     monkeypatch.setattr(sealed_state, "of_seat", sealed_of_seat)
     monkeypatch.setattr(PositionFiles, "setup_document", setup_document)
     propose(referee, owners, "spaceships")
-    for _ in live(owners):
-        pass
+    live_out(owners)
     assert not owners[1].memory.prepared("seal", "m1")
     assert owners[1].accusations

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.machine import Machine
-from in_a_box.owners import RAW, Owner, live, propose
+from in_a_box.owners import Owner, in_second_turn, live, live_out, propose
 
 from pbem.desk import sealed_state
-from pbem.player import secret_vault
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.signed_texts import Unread
 
@@ -27,12 +26,9 @@ if TYPE_CHECKING:
     from pbem.mail.compose import Attachment
     from pbem.match.state import Match
 
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notes that open at once, and games in which there is a third turn."""
-    monkeypatch.setattr(secret_vault, "_ROUNDS", 10)
-    monkeypatch.setitem(RAW, "spaceships", {"fleet": "cost:8"})
+pytestmark = pytest.mark.usefixtures("quick")
+FLEET = "cost:8"
+"""A game in which there is a third turn."""
 
 
 class Damaging:
@@ -84,8 +80,7 @@ def test_what_cannot_be_read_accuses_nobody_and_its_player_decides(
     Damaging(monkeypatch, at)
     propose(referee, deciding, "spaceships")
     _, bob = deciding
-    for _ in live(deciding):
-        pass
+    live_out(deciding)
     assert isinstance(bob, Deciding)
     assert bob.went_on == (1 if at == "seal" else len(told_of(bob, "unread")))
     assert "what ann signed cannot be read (game 1, " in told_of(bob, "unread")[0]
@@ -144,8 +139,7 @@ def test_what_can_be_read_later_needs_no_decision(
     bob.flush()
     assert not bob.agent.hear(bob.receive(), referee.now)
     assert not bob.agent.held.unread("m1")
-    for _ in live(owners):
-        pass
+    live_out(owners)
     assert referee.match().phase == "closed"
 
 
@@ -173,14 +167,10 @@ def steps_of(referee: Referee, seat: int) -> int:
 
 def test_an_accusation_that_is_taken_back_was_never_made(referee: Referee, owners: list[Owner]) -> None:
     """Here the fault is in what bob's agent remembers, and bob knows better."""
-    propose(referee, owners, "spaceships")
     ann, bob = owners
-    for owner in live(owners):
-        if owner is bob and referee.match().turn > 1:
-            break
+    in_second_turn(referee, owners)
     bob.memory.know("keys m1", json.dumps({"1": ["ssh-ed25519 another"]}))
-    for _ in live(owners):
-        pass
+    live_out(owners)
     (said,) = {alarm.said for alarm in bob.memory.alarms()}
     assert "seat 1 has new keys" in said
     with pytest.raises(Impossible, match="pbem play take-back m1"):
@@ -191,8 +181,7 @@ def test_an_accusation_that_is_taken_back_was_never_made(referee: Referee, owner
     assert not bob.memory.alarms()
     with pytest.raises(Impossible, match="Nothing is held"):
         bob.agent.take_back("m1", referee.now)
-    for _ in live(owners):
-        pass
+    live_out(owners)
     assert steps_of(referee, 2) > before
     assert not bob.memory.alarms()
     assert referee.match().phase == "closed"
@@ -201,11 +190,8 @@ def test_an_accusation_that_is_taken_back_was_never_made(referee: Referee, owner
 
 def test_after_a_backup_was_restored_what_was_signed_is_checked_anew(referee: Referee, owners: list[Owner]) -> None:
     """What bob's agent was told before are other steps: their letters say nothing of those that are told now."""
-    propose(referee, owners, "spaceships")
     ann, bob = owners
-    for owner in live(owners):
-        if owner is bob and referee.match().turn > 1:
-            break
+    in_second_turn(referee, owners)
     cited = "cited m1 game 1"
     known = json.loads(bob.memory.fact(cited) or "[]")
     assert any(known)
@@ -216,8 +202,7 @@ def test_after_a_backup_was_restored_what_was_signed_is_checked_anew(referee: Re
             break
     assert not bob.agent.take_back("m1", referee.now)
     assert "f" * 64 not in (bob.memory.fact(cited) or "")
-    for _ in live(owners):
-        pass
+    live_out(owners)
     assert not bob.memory.alarms()
     assert referee.match().phase == "closed"
     assert not ann.accusations
@@ -225,11 +210,8 @@ def test_after_a_backup_was_restored_what_was_signed_is_checked_anew(referee: Re
 
 def test_whatever_else_is_found_is_held(referee: Referee, owners: list[Owner]) -> None:
     """Of a server that was forgiven once."""
-    propose(referee, owners, "spaceships")
     _, bob = owners
-    for owner in live(owners):
-        if owner is bob and referee.match().turn > 1:
-            break
+    in_second_turn(referee, owners)
     for time in ("once", "twice"):
         bob.memory.know("keys m1", json.dumps({"1": [f"ssh-ed25519 {time}"]}))
         for _ in live(owners):

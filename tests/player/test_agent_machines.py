@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.owners import Owner, live, propose
-
-from pbem.player.proving import prove
+from in_a_box.owners import Owner, live, live_out, propose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +34,7 @@ def both_honest(owners: Sequence[Owner]) -> None:
     for owner in owners:
         assert not owner.accusations
         assert owner.letters.matches.standing("m1").phase == "closed"
-        proof = prove(owner.memory, "m1")
-        assert proof is not None
+        proof = owner.proof
         assert proof.holds, proof.checks[-1]
         assert "honest; seat 2: honest" in " ".join(check.found for check in proof.checks)
 
@@ -58,8 +55,7 @@ def test_whoever_lost_a_machine_goes_on_with_six_words(
     other.taken = len(ann.person.letters.came)
     other.letters.ask("report m1", referee.now)
     other.flush()
-    for _ in live([other, bob]):
-        pass
+    live_out([other, bob])
     both_honest([other, bob])
     assert not other.refusals
     other.close()
@@ -76,8 +72,7 @@ def test_without_the_words_nothing_is_said(
     other = Another(ann, tmp_path / "new" / "memory.sqlite")
     other.agent.use_words("lusab babad gutih tugad mudof sakat")
     other.letters.ask("report m1", referee.now)
-    for _ in live([other, bob]):
-        pass
+    live_out([other, bob])
     assert other.agent.vault.secrets("m1", 1) is None
     assert not other.memory.prepared("step", "m1")
     assert "Take over those that you wrote down: pbem play words" in caplog.text
@@ -89,8 +84,7 @@ def test_two_agents_on_one_account_say_one_thing(referee: Referee, owners: list[
     ann, bob = owners
     other = Another(ann, tmp_path / "new" / "memory.sqlite")
     propose(referee, owners, "spaceships")
-    for _ in live([ann, other, bob]):
-        pass
+    live_out([ann, other, bob])
     both_honest([ann, bob])
     assert not other.accusations
     assert other.sent
@@ -112,8 +106,7 @@ def test_who_only_looks_changes_nothing(referee: Referee, owners: list[Owner]) -
     ann.agent.asks("m1")
     assert ann.agent.shown("m1").turn > 1
     assert ann.agent.vault.secrets("m1", 1) == older
-    for _ in live(owners):
-        pass
+    live_out(owners)
     both_honest(owners)
 
 

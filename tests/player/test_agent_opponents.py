@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.owners import RAW, Owner, live, propose
+from in_a_box.owners import Owner, live, live_out, propose
 from in_a_box.referee import form_in
 from judges import sentences
 
 from pbem.desk import answer_letter
 from pbem.identity import openpgp, ssh
-from pbem.player import secret_vault
 from pbem.player.sealed_view import SealedState
 
 if TYPE_CHECKING:
@@ -21,12 +20,9 @@ if TYPE_CHECKING:
 
     from in_a_box.referee import Referee
 
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notes that open at once, and games in which there is a third turn."""
-    monkeypatch.setattr(secret_vault, "_ROUNDS", 10)
-    monkeypatch.setitem(RAW, "spaceships", {"fleet": "cost:8"})
+pytestmark = pytest.mark.usefixtures("quick")
+FLEET = "cost:8"
+"""A game in which there is a third turn."""
 
 
 class Twice(Owner):
@@ -53,8 +49,7 @@ def test_what_the_other_agent_cannot_read_as_one_letter_is_refused(
             for owner in (ann, bob):
                 owner.register()
             propose(referee, [ann, bob], "spaceships")
-            for _ in live([ann, bob]):
-                pass
+            live_out([ann, bob])
             assert not bob.accusations
             assert any(sentences.SEND_NOTHING_ELSE_IN_IT in text for text in ann.texts)
             assert referee.match().phase != "closed"

@@ -7,9 +7,9 @@ import json
 import re
 import sqlite3
 import stat
-from datetime import timedelta
 from email.message import EmailMessage
 from email.policy import SMTP
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,8 +17,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.bulletins import FIELD, unpacked
 from in_a_box.referee import SERVER, Mailbox, Referee, new, sent_from
-from in_a_box.table import ANN, BOB, SMALL, TO, Side
+from in_a_box.table import ANN, SMALL, TO, Side
 from judges import sentences
+from player.conftest import begin
 
 from pbem.desk.strangers import EACH
 from pbem.games import Refused
@@ -56,8 +57,7 @@ class TestAMatch:
             assert [event.said for event in events if event.kind == "answer"] == ["done"]
         standing = playing.letters.matches.standing("m1")
         assert (standing.phase, standing.outcome and standing.outcome.winner) == ("closed", standing.seat)
-        proof = prove(playing.memory, "m1")
-        assert proof is not None
+        proof = playing.proof
         assert proof.holds
         assert sum(letter.standing == "agrees" for letter in proof.letters) >= 5
         assert not playing.memory.alarms()
@@ -354,19 +354,6 @@ class TestRegistering:
         assert side.letters.registration.confirm(referee.now) is None
         side.close()
 
-    def test_begins_anew_where_nobody_answers_for_a_day(self, referee: Referee, tmp_path: Path) -> None:
-        """Whoever knows the address can use up what its owner is answered in a day."""
-        side = Side(referee, referee.person("ann"), tmp_path / "a" / "memory.sqlite")
-        for number in range(EACH):
-            write(side, f"<{number}@evil.example>", "help")
-        asked = side.letters.registration.register(side.key, side.fingerprint, referee.now)
-        assert not [event for event in side.post(asked) if event.kind == "answer"]
-        referee.wait(timedelta(hours=23))
-        assert side.letters.registration.register(side.key, side.fingerprint, referee.now).id == asked.id
-        referee.wait(timedelta(hours=1))
-        side.register()
-        side.close()
-
     def test_memory_and_its_folder_are_the_players_alone(self, ann: Side) -> None:
         assert ann.path is not None
         assert stat.S_IMODE(ann.path.stat().st_mode) == 0o600
@@ -445,6 +432,14 @@ def rewritten(
         document["signature"] = key.sign(said).hex()
     lines[at] = FIELD.encode() + b": " + base64.b64encode(canonical(document))
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def tell_another_head(referee: Referee, found: dict[str, Any]) -> None:
+    """A bulletin tells of another turn, under another head that the server signed."""
+    (item,) = (item for item in found["items"] if item["about"] == "match")
+    seq, head = item["head"]["seq"], "f" * 64
+    signature = referee.signing_key.sign(statement(SERVER, "m1", seq, head)).hex()
+    item.update(turn=2, head={"seq": seq, "head": head, "signature": signature})
 
 
 def with_another_position(raw: bytes) -> bytes:
@@ -652,16 +647,9 @@ class TestBadInput:
 
     def test_letters_out_of_order_come_to_the_same(self, referee: Referee, tmp_path: Path) -> None:
         """A second reader with all the letters backwards believes what the first does."""
-        ann = Side(referee, referee.person("ann"), None)
-        ann.register()
-        bob = referee.registered("bob")
-        referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
-        ann.receive()
-        ann.post(ann.letters.accept("m1", referee.now))
-        referee.send(bob, bob.filled("setup", BOB))
-        ann.post(ann.letters.set_up("m1", ANN, referee.now))
+        ann = begin(referee, None)
         for cell in ("Rv1", "Rv3"):
-            referee.turn((bob, ""))
+            referee.turn((bob_of(referee), ""))
             ann.post(ann.letters.order("m1", cell, referee.now, final=True))
         other = Side(referee, ann.person, tmp_path / "other" / "memory.sqlite")
         key = ann.memory.fact("server_key")
@@ -677,13 +665,8 @@ class TestBadInput:
     def test_two_stories_are_an_alarm_for_ever_and_are_not_believed(self, playing: Side, referee: Referee) -> None:
         before = memory_of(playing)
 
-        def lie(found: dict[str, Any]) -> None:
-            (item,) = (item for item in found["items"] if item["about"] == "match")
-            seq, head = item["head"]["seq"], "f" * 64
-            said = statement(SERVER, "m1", seq, head)
-            item.update(turn=2, head={"seq": seq, "head": head, "signature": referee.signing_key.sign(said).hex()})
-
-        events = playing.letters.inbox.receive(rewritten(playing, lie, key=referee.signing_key), referee.now)
+        forged = rewritten(playing, partial(tell_another_head, referee), key=referee.signing_key)
+        events = playing.letters.inbox.receive(forged, referee.now)
         assert [event.kind for event in events] == ["contradiction"]
         assert memory_of(playing) == before
         playing.restart()
@@ -693,21 +676,12 @@ class TestBadInput:
     def test_another_head_for_programs_than_for_people_convicts(self, playing: Side, referee: Referee) -> None:
         """The text shows the true chain, the bulletin another: both are signed, and the letter was kept."""
 
-        def lie(found: dict[str, Any]) -> None:
-            (item,) = (item for item in found["items"] if item["about"] == "match")
-            item["head"]["head"] = "f" * 64
-            said = statement(SERVER, "m1", item["head"]["seq"], "f" * 64)
-            item["head"]["signature"] = referee.signing_key.sign(said).hex()
-
-        forged = rewritten(playing, lie, key=referee.signing_key)
+        forged = rewritten(playing, partial(tell_another_head, referee), key=referee.signing_key)
         playing.post(playing.letters.say("m1", "resign m1 match", referee.now))
-        proof = prove(playing.memory, "m1")
-        assert proof is not None
-        assert proof.holds
+        assert playing.proof.holds
         number = playing.memory.keep("0" * 64, "", "", "", forged)
         playing.memory.file(number, "m1")
-        proof = prove(playing.memory, "m1")
-        assert proof is not None
+        proof = playing.proof
         assert [letter.standing for letter in proof.accusing] == ["two stories"]
 
     def test_a_head_that_is_not_signed_is_an_alarm(self, playing: Side, referee: Referee) -> None:
@@ -722,13 +696,9 @@ class TestBadInput:
         playing.post(playing.letters.order("m1", "Rv1", referee.now))
         referee.send(bob, "resign m1 match\n")
         playing.receive()
-        proof = prove(playing.memory, "m1")
-        assert proof is not None
-        assert proof.holds
+        assert playing.proof.holds
         playing.memory.know("server_key", "0" * 64)
-        proof = prove(playing.memory, "m1")
-        assert proof is not None
-        assert not proof.holds
+        assert not playing.proof.holds
 
 
 def test_a_true_bundle_of_another_match_proves_nothing(playing: Side, referee: Referee) -> None:
@@ -741,9 +711,7 @@ def test_a_true_bundle_of_another_match_proves_nothing(playing: Side, referee: R
     assert proof is not None
     assert not proof.holds
     assert proof.checks[-1].found == "the bundle is that of m1"
-    proof = prove(playing.memory, "m1")
-    assert proof is not None
-    assert proof.holds
+    assert playing.proof.holds
 
 
 def test_two_at_once_send_one_letter(playing: Side, referee: Referee) -> None:

@@ -17,7 +17,6 @@ from in_a_box.table import ANN, BOB, SMALL, Side
 from machines.deaths import Death, Killed
 
 from pbem.player import correspondence, sealed_agent
-from pbem.player.proving import prove
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,8 +79,7 @@ def play_openly(folder: Path, death: Death) -> Side:
 
 def written(ann: Side) -> tuple[Proof, list[SentForm]]:
     """The proof of the match, which holds, and all forms that ann ever made."""
-    proof = prove(ann.memory, "m1")
-    assert proof is not None
+    proof = ann.proof
     assert proof.holds, proof.checks[-1]
     return proof, list(ann.memory.in_state("ready", "sent", "done", "refused", "asked", "bounced"))
 

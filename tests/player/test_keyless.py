@@ -17,7 +17,6 @@ from pbem.config.mail import MailboxConfig
 from pbem.player.account_file import Account
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.proving import prove
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,8 +127,7 @@ def test_a_match_is_played_to_its_proof(referee: Referee, playing: Guest, bob: M
         playing.receive()
         assert playing.said(playing.letters.order("m1", cell, referee.now, final=True)) == ["done"]
     assert playing.letters.matches.standing("m1").phase == "closed"
-    proof = prove(playing.memory, "m1")
-    assert proof is not None
+    proof = playing.proof
     assert proof.holds
     assert not playing.memory.alarms()
     assert b"BEGIN SSH SIGNATURE" not in b"".join(playing.sent)

@@ -225,15 +225,6 @@ def played(partner: Partner, house: House, matches: list[str]) -> None:
     partner.until(over, 60.0 + 20.0 * len(matches))
 
 
-def test_a_small_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(post_office, "PATIENCE", 120.0)  # nothing here is timed, and the machine may be busy
-    with table(tmp_path) as (house, (partner,)):
-        match = partner.propose("shoot-em-up", TERMS["shoot-em-up"])
-        played(partner, house, [match])
-        assert partner.verified(tmp_path, match, house).count("played blind") == 2
-        assert house.seed(match) not in house.log
-
-
 def test_one_plays_at_a_time_and_another_stands_by(tmp_path: Path) -> None:
     """As the servers that share a store start them: with one memory, for one file."""
     maildir = tmp_path / "mail"

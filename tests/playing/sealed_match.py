@@ -17,7 +17,6 @@ from attackers.forgers import SERVER_KEY
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER, Die
 from playing import random_players
-from verifier import second_verifier
 
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.identity import parse_key, ssh
@@ -41,6 +40,7 @@ from pbem.proof.bundle import Bundle, write
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Check, Proved, verify
 from pbem.requests import Section
+from verifier import verified
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -316,7 +316,7 @@ class SealedMatch:
         proved, content = Proved(), self.bundle()
         last = list(verify(content, Letters, None, proved))[-1]
         assert last.holds, last
-        second_verifier.verify(content)
+        verified(content)
         assert proved.match is not None
         return proved.match
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attackers import forgers
 from attackers.forgers import checked, fails, holds, signed_again, with_entry, with_papers
 from attackers.mutations import rewritten
 from in_a_box.witnessed import KEY, proof, witness
@@ -20,13 +21,12 @@ from pbem.proof.compare.finding import Finding
 from pbem.proof.kept import Attached, Kept, Logged, SignedHead, SignedPaper
 from pbem.proof.kept_letters import LIMITS, kept
 from pbem.proof.logged import latest
-from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pbem.proof.bundle import Bundle
+    from pbem.proof.verification import Proved
     from pbem.tlog.proof import InclusionProof
 
 SERVER = "play.example"
@@ -43,16 +43,11 @@ def good(name: str) -> Bundle:
 
 @cache
 def proved(name: str) -> Proved:
-    proved = Proved()
-    assert all(check.holds for check in verify(bundle.write(good(name)), Letters, None, proved))
-    return proved
+    return forgers.proved(good(name))
 
 
 def against(name: str, witnesses: Sequence[Any] = ()) -> Against:
-    found = proved(name)
-    assert found.bundle is not None
-    assert found.match is not None
-    return Against(found.bundle, found.match, found.told, witnesses)
+    return forgers.against(proved(name), witnesses)
 
 
 def findings(bench: Against, **told: Any) -> tuple[Finding, ...]:

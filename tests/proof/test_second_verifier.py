@@ -15,13 +15,16 @@ from data.material import KEYS
 from in_a_box.referee import Referee, new
 from signing.dresses import DRESSES, WAYS, by_ssh, part, several
 from vectors.make import GOOD, KEPT, LIES, VECTORS, made
-from verifier import second_verifier
 
 from pbem.identity import parse_key
 from pbem.match.terms import Terms
 from pbem.match.transcript import canonical
 from pbem.proof import bundle
 from pbem.store.players import KeyRow
+from verifier import Wrong, verified
+from verifier.commands import read_commands
+from verifier.state import Match
+from verifier.terms import proposes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,10 +41,10 @@ def content(kind: str, name: str) -> bytes:
     return (VECTORS / kind / f"{name}.pbem.zip").read_bytes()
 
 
-def second(found: bytes) -> second_verifier.Wrong | None:
+def second(found: bytes) -> Wrong | None:
     try:
-        second_verifier.verify(found)
-    except second_verifier.Wrong as wrong:
+        verified(found)
+    except Wrong as wrong:
         return wrong
     return None
 
@@ -144,9 +147,9 @@ def test_both_read_a_proposal_alike(tmp_path: Path, options: str) -> None:
 def test_who_asked_for_a_third_did_not_propose_a_match_of_two(seats: str, *, proposed: bool) -> None:
     text = f"new shoot-em-up with bob\n{seats}\nend\n"
     terms = Terms.propose("shoot-em-up", {}, ("ann", "bob"), timedelta(0))
-    match = second_verifier.Match({}, terms=json.loads(canonical(terms.document())))
-    (command,) = second_verifier.read_commands(text)
-    assert second_verifier.proposes(match, command) == proposed
+    match = Match({}, terms=json.loads(canonical(terms.document())))
+    (command,) = read_commands(text)
+    assert proposes(match, command) == proposed
 
 
 def key_beside(text: bytes) -> bytes:
@@ -186,5 +189,8 @@ def test_both_find_the_same_signature(tmp_path: Path, way: Callable[[bytes], byt
 
 def test_what_the_second_leaves_open_is_told() -> None:
     for name in OPEN:
-        assert second_verifier.verified(content("good", name)).open
-    assert not second_verifier.verified(content("good", "ssh")).open
+        assert verified(content("good", name)).open
+    assert not verified(content("good", "ssh")).open
+    assert not verified(content("good", "sealed")).open
+    (said,) = verified(content("good", "sealed-silent")).open
+    assert said == "whether what ann ordered in game 1 was due, as it is not revealed"

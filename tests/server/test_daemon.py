@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import io
 import json
 import os
 import re
 import signal
-import smtplib
 import subprocess
 import sys
 import threading
@@ -21,28 +19,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 import structlog
-from in_a_box.boxes import Inbox
 from in_a_box.stores import of_sqlite
 from judges import sentences
-from machines.house import TEXT, House, configured, deliver, run
+from machines.house import SERVE, TEXT, House, configured, deliver, run, serving
 from signing.domains import Domain, rsa_key
 
 from pbem.config.limits import Limits
-from pbem.config.mail import ListenerConfig
 from pbem.config.server import LogConfig
-from pbem.config.values import Listen
 from pbem.server.daemon import IN_DOUBT, StartError
 from pbem.server.desk_opening import open_desk
 from pbem.server.logs import configure_logs
 from pbem.server.roles import Role, named
-from pbem.store.database import Database
-from pbem.store.errors import BusyError
-from pbem.store.inbox import Envelope
-from pbem.store.sqlite import Lock, Sqlite
-from pbem.store.vault import Vault, load_key
+from pbem.store.sqlite import Sqlite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from pbem.store.inbox import Envelope
 
 
 @pytest.fixture(autouse=True)
@@ -50,18 +43,6 @@ def _logs() -> Iterator[None]:
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(io.StringIO()))
     yield
     structlog.reset_defaults()
-
-
-def test_a_letter_is_answered(tmp_path: Path) -> None:
-    async def scene(house: House) -> None:
-        assert await house.send() == (250, b"2.0.0 stored")
-        await house.until(lambda: bool(house.post.sent))
-
-    house = run(configured(tmp_path), scene)
-    ((sender, recipient, raw),) = house.post.sent
-    assert re.fullmatch(r"pbem\+b[0-9a-f]{20}@play\.example", sender)
-    assert recipient == "anna@example.org"
-    assert b"\r\n\r\necho\r\n" in raw
 
 
 def test_a_mailbox_registers_once_the_dns_was_asked(tmp_path: Path) -> None:
@@ -95,45 +76,6 @@ def test_a_mailbox_registers_once_the_dns_was_asked(tmp_path: Path) -> None:
     run(configured(tmp_path), scene, desk=open_desk, resolve=resolve)
 
 
-def test_the_same_letter_again_has_one_effect_also_after_a_restart(tmp_path: Path) -> None:
-    async def scene(house: House) -> None:
-        for _ in range(2):
-            assert (await house.send())[0] == 250
-        assert (await house.send(TEXT + b"another\r\n"))[0] == 250
-        assert house.desk.inbox.count() == 2
-        await house.until(lambda: house.desk.outbox.count("delivered") == 2)
-
-    first, second = run(configured(tmp_path), scene), run(configured(tmp_path), scene)
-    assert (len(first.post.sent), len(second.post.sent)) == (2, 0)
-
-
-def test_what_was_stored_before_the_start_is_handled_at_the_start(tmp_path: Path) -> None:
-    async def nothing(_: House) -> None:
-        pass
-
-    async def scene(house: House) -> None:
-        await house.until(lambda: bool(house.post.sent))
-
-    run(configured(tmp_path), nothing)
-    with Database(tmp_path / "pbem.sqlite") as database:
-        inbox = Inbox(database, Vault(load_key(tmp_path / "keys" / "store.key"), os.urandom))
-        inbox.put(Envelope("bert@example.org", ("pbem@play.example",)), TEXT, datetime.now(UTC))
-        assert inbox.lease(datetime.now(UTC)) is not None
-    house = run(configured(tmp_path), scene)
-    assert [recipient for _, recipient, _ in house.post.sent] == ["bert@example.org"]
-
-
-def test_trouble_at_the_desk_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.server.desk_work.TROUBLE_WAIT", 0.01)
-
-    async def scene(house: House) -> None:
-        house.desk.trouble = [BusyError("busy"), ZeroDivisionError("x")]
-        assert (await house.send())[0] == 250
-        await house.until(lambda: bool(house.post.sent))
-
-    run(configured(tmp_path), scene)
-
-
 def test_what_is_answered_is_sent_while_the_desk_works_on(tmp_path: Path) -> None:
     """Nobody's answer waits until the whole inbox is worked on."""
     begin = threading.Event()
@@ -160,20 +102,6 @@ def test_what_is_answered_is_sent_while_the_desk_works_on(tmp_path: Path) -> Non
 
     run(configured(tmp_path), scene)
     assert sent[:3] == [0, 1, 2]
-
-
-def test_a_desk_that_is_busy_in_a_transaction_stops_no_letter_for_long(tmp_path: Path) -> None:
-    async def scene(house: House) -> None:
-        await house.send()
-        await house.until(lambda: bool(house.post.sent))
-        with Database(tmp_path / "pbem.sqlite") as other:
-            with other.transaction():
-                sending = asyncio.create_task(house.send(TEXT + b"2\r\n"))
-                await asyncio.sleep(0.2)
-                assert not sending.done()
-            assert (await sending)[0] == 250
-
-    run(configured(tmp_path), scene)
 
 
 def test_letters_of_one_network_are_limited_by_the_day_and_retries_are_free(tmp_path: Path) -> None:
@@ -302,24 +230,6 @@ def test_case_40_a_store_that_cannot_be_looked_at_for_a_moment_is_not_taken_away
     run(configured(tmp_path), scene, longest_wait=0.02)
 
 
-def test_case_34_bounces_use_up_nobodys_letters(tmp_path: Path) -> None:
-    async def scene(house: House) -> None:
-        for number in range(2):
-            assert (await house.send(TEXT + b"%d\r\n" % number, "", client="192.0.2.1"))[0] == 250
-        assert (await house.send(client="192.0.2.1"))[0] == 250
-
-    run(configured(tmp_path, limits=Limits(letters_per_day=2)), scene)
-
-
-def test_the_clock_ticks_at_the_start_and_after_letters(tmp_path: Path) -> None:
-    async def scene(house: House) -> None:
-        await house.until(lambda: len(house.desk.ticks) == 1)
-        await house.send()
-        await house.until(lambda: len(house.desk.ticks) == 2)
-
-    run(configured(tmp_path), scene)
-
-
 def test_the_clock_is_kept_while_the_desk_names_a_time(tmp_path: Path) -> None:
     async def scene(house: House) -> None:
         def tick(now: datetime) -> datetime:
@@ -331,72 +241,6 @@ def test_the_clock_is_kept_while_the_desk_names_a_time(tmp_path: Path) -> None:
         await house.until(lambda: len(house.desk.ticks) >= 4)
 
     run(configured(tmp_path), scene)
-
-
-def test_a_smarthost_that_is_down_delays_and_loses_nothing(tmp_path: Path) -> None:
-    async def scene(house: House) -> None:
-        house.post.down = 1
-        await house.send()
-        await house.until(lambda: house.post.down == 0)
-        assert (await house.send(TEXT + b"2\r\n"))[0] == 250
-        await house.until(lambda: len(house.post.sent) == 1)
-
-    async def later(house: House) -> None:
-        await house.until(lambda: len(house.post.sent) == 1)
-
-    config = configured(tmp_path)
-    run(config, scene)
-    with Database(config.store) as database:
-        database.execute("UPDATE outbox SET due = created")
-    run(config, later)
-
-
-def test_both_protocols_at_once(tmp_path: Path) -> None:
-    async def scene(house: House) -> None:
-        def send() -> tuple[int, bytes]:
-            with smtplib.LMTP(str(tmp_path / "lmtp.sock")) as client:
-                client.ehlo("client.example")
-                client.mail("anna@example.org")
-                client.rcpt("pbem@play.example")
-                return client.data(TEXT)
-
-        assert (await asyncio.to_thread(send))[0] == 250
-        assert (await house.send())[0] == 250
-        assert house.places["lmtp"].path == str(tmp_path / "lmtp.sock")
-
-    run(configured(tmp_path, lmtp=ListenerConfig(listen=Listen(path=tmp_path / "lmtp.sock"))), scene)
-    assert not (tmp_path / "lmtp.sock").exists()
-
-
-async def nothing_happens(_: House) -> None:
-    """A scene without events."""
-
-
-def test_a_second_daemon_on_a_store_exits_and_says_why(tmp_path: Path) -> None:
-    with Lock(tmp_path / "pbem.sqlite"), pytest.raises(StartError, match="in use by another pbem"):
-        run(configured(tmp_path), nothing_happens)
-
-
-def test_a_taken_port_is_named(tmp_path: Path) -> None:
-    async def scene(house: House) -> None:
-        port = house.places["smtp"].port
-        config = configured(tmp_path / "other", smtp=ListenerConfig(listen=Listen("127.0.0.1", port)))
-        with pytest.raises(StartError, match=rf"cannot listen at 127.0.0.1:{port}"):
-            await House(config).daemon.run()
-
-    run(configured(tmp_path), scene)
-
-
-def test_nowhere_to_listen_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(StartError, match="no way in"):
-        run(configured(tmp_path, smtp=ListenerConfig()), nothing_happens)
-
-
-def test_keys_are_made_private_and_outside_of_the_store(tmp_path: Path) -> None:
-    run(configured(tmp_path), nothing_happens)
-    keys = sorted((tmp_path / "keys").iterdir())
-    assert [key.name for key in keys] == ["signing.key", "store.key"]
-    assert [key.stat().st_mode & 0o777 for key in keys] == [0o600, 0o600]
 
 
 def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
@@ -420,33 +264,10 @@ def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
     assert not any(word in json.dumps(lines) for word in ("secret", "hello", "anna"))
 
 
-SERVE = "from pbem.cli.serve import serve; serve()"
-
-
-@contextlib.contextmanager
-def process(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """`pbem serve` as a process of its own, and the port it listens at."""
-    config = folder / "pbem.toml"
-    config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
-    ready = folder / "ready.json"
-    ready.unlink(missing_ok=True)
-    command = [sys.executable, "-c", SERVE, "--config", str(config), "--ready-file", str(ready)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
-        try:
-            for _ in range(6000):
-                if ready.exists() or server.poll() is not None:
-                    break
-                time.sleep(0.01)
-            yield server, json.loads(ready.read_text())["smtp"]["port"]
-        finally:
-            server.kill()
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_the_server_cleanly(tmp_path: Path, number: signal.Signals) -> None:
-    with process(tmp_path) as (server, port):
+def test_an_interrupt_stops_the_server_cleanly(tmp_path: Path) -> None:
+    with serving(tmp_path) as (server, port):
         assert deliver(port, TEXT)[0] == 250
-        server.send_signal(number)
+        server.send_signal(signal.SIGINT)
         _, errors = server.communicate(timeout=20)
     lines = [json.loads(line) for line in errors.splitlines()]
     (ready,) = (line for line in lines if line["event"] == "ready")
@@ -455,8 +276,8 @@ def test_a_signal_stops_the_server_cleanly(tmp_path: Path, number: signal.Signal
 
 
 def test_a_second_process_on_a_store_exits_with_a_message(tmp_path: Path) -> None:
-    with process(tmp_path) as (server, _):
-        command = [sys.executable, "-c", "from pbem.cli.serve import serve; serve()"]
+    with serving(tmp_path) as (server, _):
+        command = [sys.executable, "-c", SERVE]
         other = subprocess.run(
             [*command, "--config", str(tmp_path / "pbem.toml")],
             capture_output=True,
@@ -473,7 +294,7 @@ def test_a_second_process_on_a_store_exits_with_a_message(tmp_path: Path) -> Non
 
 def test_a_bad_configuration_is_a_message_and_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "pbem.toml").write_text("servr = 1")
-    command = [sys.executable, "-c", "from pbem.cli.serve import serve; serve()"]
+    command = [sys.executable, "-c", SERVE]
     other = subprocess.run(
         [*command, "--config", str(tmp_path / "pbem.toml")], capture_output=True, text=True, timeout=20, check=False
     )

@@ -6,7 +6,6 @@ Case 32 of reliability.md, and case 9 where the desk dies alone.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
@@ -15,6 +14,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import partial
 from multiprocessing.connection import Connection
@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from machines.deaths import End
-from machines.house import House, configured, deliver, run
-from machines.lives import Server, Smarthost, children
+from machines.house import House, configured, deliver, nothing_happens, run, serving
+from machines.lives import children, served
+from machines.waiting import until
 
 from pbem.desk.reading import InProcess
 from pbem.server import desk_process, desk_work
@@ -41,22 +42,9 @@ from pbem.store.owners import at_work
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 LETTER = b"From: anna%d@mail.example\r\nMessage-ID: <%d@mail.example>\r\n\r\nhelp\r\n"
-
-
-@pytest.fixture
-def smarthost() -> Iterator[Smarthost]:
-    with Smarthost().open() as smarthost:
-        yield smarthost
-
-
-def until(condition: Callable[[], Any], seconds: float = 40) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def state(process: int) -> str:
@@ -71,12 +59,11 @@ def lives(process: int) -> bool:
     return state(process) != "Z"
 
 
-@pytest.mark.parametrize("point", ["letter leased", "effects written", "effects committed"])
-def test_case_09_desks_that_die_one_after_the_other(tmp_path: Path, smarthost: Smarthost, point: str) -> None:
+@pytest.mark.parametrize("point", ["effects written", "effects committed"])
+def test_case_09_desks_that_die_one_after_the_other(tmp_path: Path, point: str) -> None:
     """The daemon goes on taking letters; each letter has its effect once, and none is set aside."""
-    server = Server(tmp_path, smarthost.port, '[metrics]\nlisten = "127.0.0.1:0"\n')
-    server.start(End(point, 3, alone=True))
-    try:
+    with served(tmp_path, more='[metrics]\nlisten = "127.0.0.1:0"\n') as (server, smarthost):
+        server.start(End(point, 3, alone=True))
         for number in range(5):
             assert server.send(LETTER % (number, number), f"anna{number}@mail.example").startswith("250")
             # The one that was in hand when a desk died for the second time rests for a minute.
@@ -88,34 +75,11 @@ def test_case_09_desks_that_die_one_after_the_other(tmp_path: Path, smarthost: S
         server.stop()
         with server.store() as (_, inbox, outbox):
             assert (inbox.count("done"), inbox.count(), outbox.count("delivered")) == (5, 5, 5)
-    finally:
-        server.kill()
 
 
-def test_case_32_a_desk_that_stands_still_delays_no_250(tmp_path: Path, smarthost: Smarthost) -> None:
-    server = Server(tmp_path, smarthost.port)
-    server.start()
-    try:
-        assert server.send(LETTER % (0, 0)).startswith("250")
-        until(lambda: smarthost.taken)
-        (desk,) = children(server.pid)
-        os.kill(desk, signal.SIGSTOP)
-        for number in range(1, 20):
-            assert server.send(LETTER % (number, number), f"anna{number}@mail.example").startswith("250")
-        assert len(smarthost.taken) == 1
-        os.kill(desk, signal.SIGCONT)
-        until(lambda: len(smarthost.taken) == 20)
-        server.stop()
-    finally:
-        server.kill()
-
-
-def test_case_32_a_stopped_reader_delays_others_by_its_own_deadline_alone(
-    tmp_path: Path, smarthost: Smarthost
-) -> None:
-    server = Server(tmp_path, smarthost.port, '[limits]\nreading = "2s"\n')
-    server.start(worker=True)
-    try:
+def test_case_32_a_stopped_reader_delays_others_by_its_own_deadline_alone(tmp_path: Path) -> None:
+    with served(tmp_path, more='[limits]\nreading = "2s"\n') as (server, smarthost):
+        server.start(worker=True)
         assert server.send(LETTER % (0, 0)).startswith("250")
         until(lambda: smarthost.taken)
         (desk,) = children(server.pid)
@@ -130,23 +94,19 @@ def test_case_32_a_stopped_reader_delays_others_by_its_own_deadline_alone(
         # One deadline, and what a loaded machine takes to start another reader: not one for each letter.
         assert time.monotonic() - began < 2 * 9
         server.stop()
-    finally:
-        server.kill()
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
 
 
 class Run:
-    """`pbem serve` as it is started by an operator."""
+    """`pbem serve` as it is started by an operator, with its desk and its reader."""
 
-    def __init__(self, folder: Path) -> None:
-        config, ready = folder / "pbem.toml", folder / "ready.json"
-        config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
-        ready.unlink(missing_ok=True)
-        script = "from pbem.cli.serve import serve; serve()"
-        command = [sys.executable, "-c", script, "--config", str(config), "--ready-file", str(ready)]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        until(lambda: ready.exists() or self.process.poll() is not None)
-        assert ready.exists(), self.process.communicate()[1]
-        self.port = json.loads(ready.read_text())["smtp"]["port"]
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.process, self.port = stack.enter_context(serving(folder))
         (self.desk,) = children(self.process.pid)
         (self.reader,) = children(self.desk)
 
@@ -154,12 +114,12 @@ class Run:
         return not any(map(lives, [self.desk, self.reader]))
 
 
-def test_the_desk_ends_with_its_daemon_and_the_next_one_begins_at_once(tmp_path: Path) -> None:
-    first = Run(tmp_path)
+def test_the_desk_ends_with_its_daemon_and_the_next_one_begins_at_once(tmp_path: Path, stack: ExitStack) -> None:
+    first = Run(tmp_path, stack)
     assert deliver(first.port, LETTER % (1, 1))[0] == 250
     first.process.kill()
     first.process.communicate()
-    second = Run(tmp_path)
+    second = Run(tmp_path, stack)
     until(first.over)  # its lock is free a moment before it and its reader are gone
     assert deliver(second.port, LETTER % (2, 2))[0] == 250
     # As systemd does it, and as it is at a terminal: the signal is for all.
@@ -171,21 +131,20 @@ def test_the_desk_ends_with_its_daemon_and_the_next_one_begins_at_once(tmp_path:
     assert "desk ended" not in told
 
 
-def test_a_desk_that_lives_keeps_others_from_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_desk_that_lives_keeps_others_from_the_store(
+    tmp_path: Path, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("pbem.server.daemon.LAST_MOMENTS", 0.3)
-    first = Run(tmp_path)
+    first = Run(tmp_path, stack)
     os.kill(first.desk, signal.SIGSTOP)
     until(lambda: state(first.desk) == "T")
     first.process.kill()
     first.process.wait()
 
-    async def nothing(_house: House) -> None:
-        pass
-
     with pytest.raises(
         StartError, match=f"what another pbem left behind.*process {first.process.pid}, has ended"
     ) as told:
-        run(configured(tmp_path), nothing)
+        run(configured(tmp_path), nothing_happens)
     # Those that it names, ended as it says, let the next one in.
     named = [int(process) for process in str(told.value).partition("kill -9 ")[2].rstrip("`").split()]
     assert named == [first.desk]
@@ -199,7 +158,7 @@ def test_a_desk_that_lives_keeps_others_from_the_store(tmp_path: Path, monkeypat
     os.kill(named[0], signal.SIGKILL)
     first.process.communicate()
     until(first.over)
-    run(configured(tmp_path), nothing)
+    run(configured(tmp_path), nothing_happens)
 
 
 def failing(_line: socket.socket) -> Any:
@@ -207,11 +166,8 @@ def failing(_line: socket.socket) -> Any:
 
 
 def test_a_desk_that_cannot_begin_is_told_at_the_start(tmp_path: Path) -> None:
-    async def nothing(_house: House) -> None:
-        pass
-
     with pytest.raises(StartError, match="the desk's process ended as soon as it began, with status 1"):
-        run(configured(tmp_path), nothing, desk=open_desk, place=partial(OwnProcess, start=failing))
+        run(configured(tmp_path), nothing_happens, desk=open_desk, place=partial(OwnProcess, start=failing))
 
 
 def test_a_desk_that_begins_anew_while_the_server_stops_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +190,7 @@ def test_a_desk_that_begins_anew_while_the_server_stops_is_told_so(monkeypatch: 
         monkeypatch.setattr(asyncio, "open_unix_connection", stopped)
         await place.open([])
         said = b""
-        with contextlib.suppress(BlockingIOError):
+        with suppress(BlockingIOError):
             while True:
                 said += theirs[0].recv(65536, socket.MSG_DONTWAIT)
         assert said.endswith(STOP)
@@ -267,31 +223,19 @@ def test_a_desk_that_cannot_begin_when_its_daemon_is_gone_ends_without_a_word(
     assert capfd.readouterr().err == ""
 
 
-def test_a_desk_begins_without_what_only_some_letters_need() -> None:
-    code = "import sys, pbem.server.desk_main, pbem.desk.wiring; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split()
-    rare = {"babel", "dkim", "dns", "email_validator", "flufl.bounce", "icalendar", "openskill", "sqlite_utils"}
-    assert not rare & set(loaded)
-
-
-def test_a_server_begins_without_what_only_some_need() -> None:
+@pytest.mark.parametrize(
+    ("module", "rare"),
+    [
+        ("pbem.desk.wiring", "babel dkim dns email_validator flufl.bounce icalendar openskill sqlite_utils"),
+        ("pbem.cli.serve", "babel dns prometheus_client"),
+    ],
+)
+def test_a_desk_and_a_server_begin_without_what_only_some_need(module: str, rare: str) -> None:
     """The DNS before the first question, figures where nobody is to get them, languages' own names."""
-    code = "import sys, pbem.cli.serve; print(*sys.modules)"
+    code = f"import sys, pbem.server.desk_main, {module}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split()
-    assert "pbem.server.daemon" in loaded
-    assert not {"babel", "dns", "prometheus_client"} & set(loaded)
-
-
-def test_signs_of_life_are_told_to_both_sides(tmp_path: Path) -> None:
-    """A letter wakes the desk, and its answer the post: neither waits for the minute at which they look again."""
-
-    async def scene(house: House) -> None:
-        for number in range(3):
-            raw = LETTER % (number, number)
-            assert (await house.send(raw, f"anna{number}@mail.example"))[0] == 250
-            await asyncio.wait_for(house.until(lambda count=number: len(house.post.sent) > count), 15)  # type: ignore[misc]  # a default in a lambda
-
-    run(configured(tmp_path), scene, desk=open_desk, place=OwnProcess, reader=InProcess)
+    assert module in loaded
+    assert not set(rare.split()) & set(loaded)
 
 
 def test_a_desk_that_stands_still_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,18 +276,3 @@ def test_a_desk_that_may_not_decide_handles_nothing(tmp_path: Path, monkeypatch:
         work = Work(Desk(), database, Supplies(configured(tmp_path)), lambda: None)
         work()
     assert called == ["asked", "asked", "asked", "letters", "clock"]
-
-
-def test_the_collector_does_not_look_at_what_a_desks_process_has_loaded() -> None:
-    code = """
-import gc
-from types import SimpleNamespace
-from pbem.config.server import LogConfig
-from pbem.server import desk_main
-desk_main.received = lambda line: SimpleNamespace(config=SimpleNamespace(log=LogConfig()))
-desk_main.serve = lambda *_: int(len(gc.get_objects()) > gc.get_freeze_count() / 10)
-desk_main.main()
-"""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        assert subprocess.run([sys.executable, "-c", code], stdin=theirs.fileno(), check=False).returncode == 0

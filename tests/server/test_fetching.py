@@ -37,6 +37,11 @@ LETTER = (
 )
 
 
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
+
+
 def with_mailbox(folder: Path, port: int) -> Config:
     (folder / "password").write_text(PASSWORD)
     (folder / "password").chmod(0o600)
@@ -73,10 +78,9 @@ def test_letters_are_fetched_answered_and_moved(tmp_path: Path) -> None:
 
 
 def test_what_lay_there_before_the_first_start_is_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Years of somebody's mail: not fetched, not answered and not moved, at this start or any other."""
-    monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
     account = Account(flags={"Spam": "\\Junk"})
     account.folders["Spam"] = {}
     old = [LETTER % (number, number) for number in range(20)]
@@ -113,7 +117,6 @@ def test_what_lay_there_before_the_first_start_is_left_alone(
 
 
 def test_a_mark_that_cannot_be_kept_lets_nothing_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
     account = Account()
     account.put(LETTER % (1, 1))
     add, left = Database.add, [FullError("no room"), ZeroDivisionError("x")]
@@ -149,7 +152,6 @@ def test_the_envelope_is_made_from_the_letter_alone() -> None:
 
 
 def test_what_cannot_be_kept_stays_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
     account = Account()
     put_all, left = Inbox.put_all, [FullError("no room"), ZeroDivisionError("x")]
 
@@ -172,8 +174,7 @@ def test_what_cannot_be_kept_stays_where_it_lies(tmp_path: Path, monkeypatch: py
     assert len(account.raws("pbem/done")) == 1
 
 
-def test_a_provider_that_goes_away_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
+def test_a_provider_that_goes_away_and_comes_back(tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -296,7 +297,6 @@ def test_letters_that_cannot_be_moved_keep_back_no_others_and_are_not_fetched_wi
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capabilities: str, lies: dict[str, bytes]
 ) -> None:
     """The folder for read letters is full, or nobody may delete any, or the provider only says that it moved them."""
-    monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
     monkeypatch.setattr("pbem.server.fetching.REST", 0.01)
     monkeypatch.setattr("pbem.mailbox.imap.Imap.wait", lambda _, seconds: time.sleep(min(seconds, 0.01)))
     account = Account(capabilities=tuple(capabilities.split()), lies=lies)
@@ -321,7 +321,6 @@ def test_a_letter_at_which_the_provider_hangs_up_keeps_back_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It cannot read the letter itself; each time a new connection begins with that letter."""
-    monkeypatch.setattr("pbem.server.fetching.FIRST_RETRY", 0.01)
     account = Account()
     fetch = _Session.do_uid_fetch
 

@@ -11,6 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+import pytest
 from machines.house import House, configured, run
 from structlog.testing import capture_logs
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
-    import pytest
 
 TELLS = """
 import json, os, sys, time
@@ -107,27 +107,23 @@ def test_one_that_dies_is_started_again_after_growing_pauses(tmp_path: Path) -> 
     assert (tmp_path / "lives").read_text() == "xxxx"
 
 
-def test_one_that_lived_well_is_back_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(house_program, "WELL", 0.0)
-    program = HouseProgram(script("raise SystemExit"), tmp_path, os.environ, first=0.01)
+@pytest.mark.parametrize("begins", [True, False])
+def test_one_that_lived_well_or_cannot_begin_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, begins: bool
+) -> None:
+    """One that lived well is back at once."""
+    monkeypatch.setattr(house_program, "WELL", 0.0 if begins else house_program.WELL)
+    words = script("raise SystemExit") if begins else [str(tmp_path / "nothing")]
+    program = HouseProgram(words, tmp_path, os.environ, first=0.01)
 
     async def scene() -> None:
         await until(lambda: program.deaths == 3)
 
     with capture_logs() as logs:
         watch(program, scene)
-    assert {line["again_in"] for line in logs if line["event"] == "house died"} == {0.01}
-
-
-def test_one_that_cannot_begin_ends_nothing(tmp_path: Path) -> None:
-    program = HouseProgram([str(tmp_path / "nothing")], tmp_path, os.environ, first=0.01)
-
-    async def scene() -> None:
-        await until(lambda: program.deaths == 2)
-
-    with capture_logs() as logs:
-        watch(program, scene)
-    assert logs[0]["status"] == "No such file or directory"
+    died = [line for line in logs if line["event"] == "house died"]
+    assert not begins or {line["again_in"] for line in died} == {0.01}
+    assert begins or died[0]["status"] == "No such file or directory"
 
 
 def test_one_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

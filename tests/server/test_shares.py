@@ -34,13 +34,6 @@ def play(*guests: Coroutine[None, None, None]) -> list[BaseException | None]:
     return asyncio.run(scene())
 
 
-def test_one_of_each_party_after_the_other() -> None:
-    place = Place(10, 100)
-    play(*(place.come("many") for _ in range(8)), place.come("one"), place.come("other"))
-    assert place.served[:4] == ["many", "one", "other", "many"]
-    assert len(place.served) == 10
-
-
 def test_who_is_one_too_many_of_a_party_or_in_all_is_told() -> None:
     place = Place(3, 5)
     outcomes = play(*(place.come("many") for _ in range(5)), *(place.come(str(number)) for number in range(4)))

@@ -7,13 +7,20 @@ import threading
 import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from in_a_box.referee import Referee
+from in_a_box.stores import place
+from machines.house import House, configured, move_in, run
+from machines.waiting import at_once
 from machines.witness_double import Double, serving
+from msgspec.structs import replace
 
+from pbem.config.witnessing import Correspondent, WitnessConfig
 from pbem.server import witness_asker
+from pbem.server.desk_opening import open_desk
 from pbem.server.witness_asker import MOST, WitnessAsker, WitnessUnreachable, posted
 from pbem.smtp.delivery import LONGEST_WAIT, Means
 from pbem.store.database import Database
@@ -24,24 +31,18 @@ from pbem.tlog.tree import leaf_hash
 from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
 LOG_KEY = VerifierKey("l.example", LOG, KEY.public_key().public_bytes_raw())
-T = TypeVar("T")
-Arguments = TypeVarTuple("Arguments")
 
 
 def request(leaf: bytes = b"one", old: int = 0) -> str:
     """What a log of one leaf asks."""
     text = str(Checkpoint("l.example", 1, leaf_hash(leaf)))
     return str(CosignRequest(old, (), Note(text, (signed("l.example", KEY, text),))))
-
-
-async def _run(call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
-    return call(*arguments)
 
 
 class Case:
@@ -58,7 +59,7 @@ class Case:
         self.asker = self._asker()
 
     def _asker(self) -> WitnessAsker:
-        return WitnessAsker(self.requests, self.urls, Means(lambda: self.now, _run, self.wake), self.post)
+        return WitnessAsker(self.requests, self.urls, Means(lambda: self.now, at_once, self.wake), self.post)
 
     def wake(self) -> None:
         self.woken += 1
@@ -166,7 +167,7 @@ def test_a_round_that_is_stopped_ends_at_once_and_is_made_again_later(case: Case
             await asyncio.sleep(600)
             raise AssertionError
 
-        asker = WitnessAsker(case.requests, case.urls, Means(lambda: case.now, _run, case.wake), never)
+        asker = WitnessAsker(case.requests, case.urls, Means(lambda: case.now, at_once, case.wake), never)
         work = asyncio.create_task(asker.work())
         await begun.wait()
         asker.stop()
@@ -216,3 +217,22 @@ def test_an_answer_that_trickles_is_waited_for_no_longer_than_patience(monkeypat
         while any(thread.name == "witness" for thread in threading.enumerate()):
             assert time.monotonic() - began < 10, "nothing is left of it"
             time.sleep(0.01)
+
+
+def test_a_server_asks_its_witness_and_keeps_what_it_cosigned(tmp_path: Path) -> None:
+    """The daemon, its desk and its asker together, at a match that is under way."""
+    with closing(Referee(tmp_path)) as referee:
+        referee.begun()
+        log = VerifierKey("play.example", LOG, referee.signing_key.public_key().public_bytes_raw())
+    double = Double(log)
+
+    async def scene(house: House) -> None:
+        seen = "SELECT max(cosigned) FROM checkpoints"
+        await house.until(lambda: bool(house.daemon._post_base.scalar(seen)))
+
+    with serving(double) as url:
+        witness = WitnessConfig(cosigners=(Correspondent(double.verifier, url),))
+        config = replace(configured(tmp_path, witness=witness), store=place(tmp_path / "store.sqlite"))
+        move_in(config, bytes(range(32)))
+        run(config, scene, desk=open_desk)
+    assert set(double.known) == {"play.example"}

@@ -307,13 +307,19 @@ class TokenVault(Vault):
         return AuthResult(success=said == f"user=pbem\1auth=Bearer {self.token}\1\1".encode(), handled=False)
 
 
-def test_an_access_token_is_asked_for_at_each_connection(tmp_path: Path) -> None:
-    """One that is over, or cannot be had now, lets letters wait."""
-    files = certificate.make(tmp_path)
+def contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Of a server, and of a client that trusts it."""
+    files = certificate.make(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*files)
     trusting = ssl.create_default_context(cafile=files[0])
     trusting.check_hostname = False
+    return context, trusting
+
+
+def test_an_access_token_is_asked_for_at_each_connection(tmp_path: Path) -> None:
+    """One that is over, or cannot be had now, lets letters wait."""
+    context, trusting = contexts(tmp_path)
 
     async def main() -> None:
         vault = TokenVault()
@@ -359,11 +365,7 @@ def test_an_access_token_is_asked_for_at_each_connection(tmp_path: Path) -> None
 def test_letters_go_over_a_secured_connection_of_somebody_who_logged_in(
     tmp_path: Path, tls: Any, password: str
 ) -> None:
-    files = certificate.make(tmp_path)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*files)
-    trusting = ssl.create_default_context(cafile=files[0])
-    trusting.check_hostname = False
+    context, trusting = contexts(tmp_path)
 
     async def main() -> None:
         vault = Vault()

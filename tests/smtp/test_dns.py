@@ -7,7 +7,7 @@ import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from socket import AF_INET, SOCK_DGRAM, socket
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING
 
 import dns.asyncresolver
 import dns.flags
@@ -17,22 +17,21 @@ import dns.resolver
 import dns.rrset
 import pytest
 from in_a_box.boxes import Inbox
+from machines.waiting import at_once
 
 from pbem.smtp.delivery import Means
-from pbem.smtp.dns import AT_ONCE, CACHED, Asker, DnsUnreachable, txt
+from pbem.smtp.dns import AT_ONCE, Asker, DnsUnreachable, txt
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.lookups import Lookups
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NAME = "s1._domainkey.mail.example"
-T = TypeVar("T")
-Arguments = TypeVarTuple("Arguments")
 
 
 class Case:
@@ -49,7 +48,7 @@ class Case:
             self.inbox.put(Envelope(f"{number}@mail.example", ("pbem@play.example",)), b"letter", NOW)
             for number in (1, 2)
         )
-        self.asker = Asker(self.lookups, self.resolve, Means(lambda: self.now, _run, self.wake))
+        self.asker = Asker(self.lookups, self.resolve, Means(lambda: self.now, at_once, self.wake))
 
     def wake(self) -> None:
         self.woken += 1
@@ -78,10 +77,6 @@ class Case:
             found.append(row.id)
         self.inbox.release_all()
         return found
-
-
-async def _run(call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
-    return call(*arguments)
 
 
 @pytest.fixture
@@ -119,21 +114,6 @@ def test_asked_again_later_and_at_last_given_up(case: Case) -> None:
     assert case.first in case.leased()
 
 
-def test_asked_once_where_that_is_enough(case: Case) -> None:
-    case.ask(case.first, NAME, tries=1)
-    case.answers = {NAME: None}
-    case.round()
-    assert case.lookups.next_due(case.now) is None
-
-
-def test_waiting_spends_no_attempts(case: Case) -> None:
-    for _ in range(5):
-        row = case.inbox.lease(case.now)
-        assert row is not None
-        assert row.attempts == 0
-        case.inbox.give_back(row.id)
-
-
 def test_the_task_asks_when_woken_and_stops_while_somebody_does_not_answer(case: Case) -> None:
     asked = asyncio.Event()
 
@@ -143,7 +123,7 @@ def test_the_task_asks_when_woken_and_stops_while_somebody_does_not_answer(case:
         return ""
 
     async def scene() -> None:
-        asker = Asker(case.lookups, silent, Means(lambda: case.now, _run, case.wake))
+        asker = Asker(case.lookups, silent, Means(lambda: case.now, at_once, case.wake))
         task = asyncio.create_task(asker.work())
         await asyncio.sleep(0)
         case.ask(case.first, NAME)
@@ -178,7 +158,7 @@ def _comes_through(case: Case, sender: str) -> bool:
             await asyncio.sleep(0)
 
     async def scene() -> bool:
-        asker = Asker(case.lookups, resolve, Means(lambda: case.now, _run, case.wake))
+        asker = Asker(case.lookups, resolve, Means(lambda: case.now, at_once, case.wake))
         task = asyncio.create_task(asker.work())
         await some_time()
         letter = _waiting(case, sender, NAME)
@@ -209,16 +189,14 @@ def test_strangers_whose_name_servers_say_nothing_keep_no_player_waiting(case: C
 
 
 @pytest.mark.usefixtures("players")
-def test_many_in_a_players_name_keep_no_other_player_waiting(case: Case) -> None:
+@pytest.mark.parametrize(
+    ("many", "one"), [("bob@mail.example", "ann@mail.example"), ("1@silent.example", "new@mail.example")]
+)
+def test_many_in_a_players_name_keep_no_other_player_waiting(case: Case, many: str, one: str) -> None:
+    """Nor many of a stranger another stranger."""
     for number in range(3 * AT_ONCE):
-        _waiting(case, "bob@mail.example", SILENT, number)
-    assert _comes_through(case, "ann@mail.example")
-
-
-def test_many_of_a_stranger_keep_no_other_waiting(case: Case) -> None:
-    for number in range(3 * AT_ONCE):
-        _waiting(case, "1@silent.example", SILENT, number)
-    assert _comes_through(case, "new@mail.example")
+        _waiting(case, many, SILENT, number)
+    assert _comes_through(case, one)
 
 
 # Over a socket.
@@ -281,7 +259,8 @@ def test_real_questions() -> None:
 
 def test_few_answers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of anybody's names, the longest unused go first."""
-    records = {f"s{number}.mail.example": [[b"v=DKIM1"]] for number in range(CACHED + 1)}
+    monkeypatch.setattr("pbem.smtp.dns.CACHED", 20)
+    records = {f"s{number}.mail.example": [[b"v=DKIM1"]] for number in range(21)}
     with name_server(records) as place:
         resolver = dns.asyncresolver.Resolver(configure=False)
         resolver.nameservers, resolver.port = [place[0]], place[1]
@@ -294,7 +273,7 @@ def test_few_answers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
         asyncio.run(scene())
     assert isinstance(resolver.cache, dns.resolver.LRUCache)
-    assert len(resolver.cache.data) == CACHED
+    assert len(resolver.cache.data) == 20
 
 
 def test_a_name_that_cannot_be_asked_for() -> None:

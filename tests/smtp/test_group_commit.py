@@ -40,6 +40,13 @@ def test_what_comes_meanwhile_waits_for_the_next_turn_and_no_batch_is_too_large(
         assert ledger.batches == [[1]]
         await asyncio.gather(first, *(ledger.together(item) for item in (2, 3, 4)))
         assert ledger.batches == [[1], [2, 3], [4]]
+        # A full one waits for nobody, whoever else is about to come.
+        ledger.coming = 1
+        waiting = [ledger.together(5), ledger.together(6)]
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert ledger.batches[3:] == [[5, 6]]
+        await asyncio.gather(*waiting)
 
     asyncio.run(scene())
 
@@ -67,16 +74,3 @@ def test_who_waits_in_vain_waits_a_moment_only() -> None:
         assert await ledger.together(2) == 4
 
     asyncio.run(asyncio.wait_for(scene(), 30))
-
-
-def test_a_full_batch_waits_for_nobody() -> None:
-    async def scene() -> None:
-        ledger = Ledger(most=2)
-        ledger.coming = 1
-        waiting = [ledger.together(1), ledger.together(2)]
-        for _ in range(3):
-            await asyncio.sleep(0)
-        assert ledger.batches == [[1, 2]]
-        await asyncio.gather(*waiting)
-
-    asyncio.run(scene())

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import subprocess
-import sys
-from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
@@ -14,21 +9,12 @@ import pytest
 from in_a_box.stores import migrations_before, of_sqlite, place
 
 from pbem.store.database import Database, from_db, to_db
-from pbem.store.errors import BusyError, FullError, LockedError, TooNewError
+from pbem.store.errors import TooNewError
 from pbem.store.people import People
 from pbem.store.schema import migrations
-from pbem.store.sqlite import Lock
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-@of_sqlite
-def test_every_commit_is_synced(tmp_path: Path) -> None:
-    with Database(place(tmp_path / "a.db")) as database:
-        assert database.scalar("PRAGMA journal_mode") == "wal"
-        assert database.scalar("PRAGMA synchronous") == 2
-        assert database.scalar("PRAGMA foreign_keys") == 1
 
 
 @of_sqlite
@@ -72,31 +58,6 @@ def test_a_part_that_is_undone_leaves_the_rest(tmp_path: Path) -> None:
                     raise KeyError
         found = [database.meta(name) for name in ("first", "part", "lost")]
         assert found == ["1", "1", None]
-
-
-@of_sqlite
-def test_a_busy_store_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.store.sqlite.BUSY_SECONDS", 0.01)
-    with Database(place(tmp_path / "a.db")) as one, Database(place(tmp_path / "a.db")) as other:
-        with one.transaction(), pytest.raises(BusyError), other.transaction():
-            pass
-        with other.transaction():
-            other.set_meta("a", "b")
-
-
-@of_sqlite
-def test_a_full_disk_writes_nothing_and_recovers(tmp_path: Path) -> None:
-    with Database(place(tmp_path / "a.db")) as database:
-        pages = database.scalar("PRAGMA page_count")
-        database.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(FullError), database.transaction():
-            database.set_meta("a", "x" * 100_000)
-        assert database.meta("a") is None
-        assert not database.in_transaction
-        database.execute(f"PRAGMA max_page_count = {pages + 1000}")
-        with database.transaction():
-            database.set_meta("a", "x" * 100_000)
-        assert database.meta("a") is not None
 
 
 def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
@@ -181,28 +142,6 @@ def test_a_store_of_later_software_is_left_alone(tmp_path: Path) -> None:
         assert database.engine.version == len(migrations())
     with pytest.raises(TooNewError, match="use the later one"):
         Database(place(tmp_path / "a.db"), migrations()[:-1])
-
-
-@of_sqlite
-def test_a_script_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    failing = ("CREATE TABLE meta (x); INSERT INTO meta VALUES (1); INSERT INTO nowhere VALUES (1);",)
-    with pytest.raises(sqlite3.OperationalError, match="nowhere"):
-        Database(tmp_path / "b.db", failing)
-    with closing(sqlite3.connect(tmp_path / "b.db")) as connection:
-        assert connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
-
-
-@of_sqlite
-def test_a_second_daemon_is_told_who_holds_the_store(tmp_path: Path) -> None:
-    store = tmp_path / "a.db"
-    with Lock(store):
-        with pytest.raises(LockedError, match=rf"in use by another pbem \(process {os.getpid()}\)"):
-            Lock(store)
-        script = f"from pbem.store.sqlite import Lock\nLock({str(store)!r})"
-        other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-        assert "LockedError" in other.stderr
-    with Lock(store):
-        pass
 
 
 def test_stamps_sort_as_times_do() -> None:

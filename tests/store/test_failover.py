@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.stores import of_postgresql
 from machines.clusters import Pair, pair
+from machines.waiting import until
 
 from pbem.server.examination import _database
 from pbem.store.database import Database, standby_of
@@ -16,7 +16,7 @@ from pbem.store.errors import BusyError
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 pytestmark = of_postgresql
 
@@ -25,13 +25,6 @@ pytestmark = of_postgresql
 def database() -> Iterator[Pair]:
     with pair() as database:
         yield database
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 40
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_what_was_committed_is_there_after_a_failover(database: Pair) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.referee import Referee
+from in_a_box.small_games import FLEETS
 from in_a_box.stores import place
 from judges.honest import bundles_now
 
@@ -50,7 +51,7 @@ def go_on(referee: Referee, database: Database) -> None:
 def test_what_moves_there_and_back_is_the_same_and_play_goes_on(
     referee: Referee, elsewhere: Database, tmp_path: Path
 ) -> None:
-    ann, bob = referee.begun("fleet: cost:3\nsettle: 0", ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"))
+    ann, bob = referee.begun("fleet: cost:3\nsettle: 0", FLEETS)
     referee.turn((ann, "Rv1"), (bob, ""))
     there, proof = all_of(referee.database), bundles_now(referee)
     numbers = referee.database.engine.last_numbers()

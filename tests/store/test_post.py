@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from in_a_box.boxes import Inbox, Outbox
-from in_a_box.stores import POSTGRESQL, heard, of_sqlite, place
+from in_a_box.stores import POSTGRESQL, of_sqlite, place
 
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS, REST, Envelope
-from pbem.store.outbox import Sent
 from pbem.store.owners import LEASE, Owners
 from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key
 
@@ -70,15 +69,6 @@ def test_the_same_letter_twice_is_one_row(inbox: Inbox) -> None:
     assert inbox.put(ENVELOPE, SECRET + b"!", NOW) != number
     assert inbox.put(Envelope("", ENVELOPE.recipients), SECRET, NOW) != number
     assert inbox.count() == 3
-
-
-def test_a_retry_after_its_effect_is_still_recognised(database: Database, inbox: Inbox) -> None:
-    number = inbox.put(ENVELOPE, SECRET, NOW)
-    inbox.lease(NOW)
-    with database.transaction():
-        inbox.done(number, "ok")
-    assert inbox.put(ENVELOPE, SECRET, NOW) == number
-    assert inbox.lease(NOW) is None
 
 
 def test_the_order_of_recipients_makes_no_other_letter(inbox: Inbox) -> None:
@@ -181,17 +171,6 @@ def test_letters_of_a_network_are_counted_by_the_day(inbox: Inbox, database: Dat
     assert inbox.put_all([(letters[0][0], b"without a limit")], lambda: NOW) == [13]
 
 
-@of_sqlite
-def test_no_file_of_the_store_holds_a_letter_in_the_clear(
-    tmp_path: Path, database: Database, inbox: Inbox, outbox: Outbox
-) -> None:
-    inbox.put(ENVELOPE, SECRET, NOW)
-    put(database, outbox)
-    files = list(tmp_path.iterdir())
-    assert len(files) >= 2
-    assert not any(SECRET in path.read_bytes() for path in files)
-
-
 def test_the_outbox_keeps_bytes_and_message_id_for_ever(database: Database, outbox: Outbox) -> None:
     number = put(database, outbox)
     for attempt in range(1, 4):
@@ -256,12 +235,6 @@ def test_the_vault_refuses_what_it_never_made(vault: Vault, damaged: bytes) -> N
         vault.open(damaged, "")
 
 
-def test_nonces_are_those_handed_in() -> None:
-    vault = Vault(bytes(32), lambda count: b"n" * count)
-    assert vault.seal(b"x", "c") == vault.seal(b"x", "c")
-    assert vault.seal(b"x", "c")[1:13] == b"n" * 12
-
-
 def test_a_key_file_is_made_once_and_private(tmp_path: Path) -> None:
     path = tmp_path / "keys" / "store.key"
     key = load_or_create_key(path, os.urandom)
@@ -287,45 +260,6 @@ def test_bad_key_files_are_named(tmp_path: Path) -> None:
     path.chmod(0o640)
     with pytest.raises(KeyFileError, match="read by others"):
         load_key(path)
-
-
-def test_a_letter_that_cannot_be_opened_holds_up_no_other(database: Database, outbox: Outbox) -> None:
-    for name in ("anna", "bert", "carl"):
-        put(database, outbox, f"{name}@example.org")
-    with database.transaction():
-        database.execute("UPDATE outbox SET raw = ? WHERE recipient = 'bert@example.org'", (b"\x01",))
-    leased = outbox.exchange((), NOW, 3)
-    assert [(row.recipient, row.attempts) for row in leased.rows] == [
-        ("anna@example.org", 1),
-        ("carl@example.org", 1),
-    ]
-    assert len(leased.sealed) == 1
-    assert outbox.count("leased") == 3
-
-
-def test_what_came_of_letters_and_which_are_next_is_one_commit(database: Database, outbox: Outbox) -> None:
-    for name in ("anna", "bert", "carl", "dora"):
-        put(database, outbox, f"{name}@example.org")
-    first = outbox.exchange((), NOW, 2)
-    assert [row.recipient for row in first.rows] == ["anna@example.org", "bert@example.org"]
-    assert first.due == NOW
-    statements = heard(database)
-    one, other = first.rows
-    later = NOW + timedelta(hours=1)
-    sent = [Sent(one.id, "taken", NOW, "delivered"), Sent(other.id, "451", NOW, "waiting", later)]
-    second = outbox.exchange(sent, NOW, 5)
-    assert statements.count("COMMIT") == 1
-    assert [row.recipient for row in second.rows] == ["carl@example.org", "dora@example.org"]
-    assert second.due == later
-    assert (outbox.count("delivered"), outbox.count("waiting")) == (1, 1)
-
-
-def test_to_find_that_nothing_is_due_writes_nothing(database: Database, outbox: Outbox) -> None:
-    put(database, outbox)
-    statements = heard(database)
-    assert outbox.exchange((), NOW - timedelta(seconds=1), 5).rows == []
-    assert outbox.exchange((), NOW, 0).rows == []
-    assert not any(statement.startswith("BEGIN") for statement in statements)
 
 
 def test_letters_that_nobody_tried_to_send_wait_as_before(database: Database, outbox: Outbox) -> None:

@@ -8,7 +8,6 @@ import socket
 import socketserver
 import struct
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ from urllib.parse import quote
 import pytest
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.stores import POSTGRESQL, heard, of_postgresql, place
+from machines.waiting import until
 
 from pbem.store.database import Database
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
@@ -224,9 +224,7 @@ def test_one_connection_decides_until_it_breaks(database: Database, beside: Data
     with database.transaction():
         database.set_meta("decided", "1")
     cut(beside, database)
-    end = time.monotonic() + 5
-    while not beside.try_to_decide():
-        assert time.monotonic() < end
+    until(beside.try_to_decide, 5)
     with pytest.raises(BusyError):
         database.meta("decided")  # the connection is lost
     with pytest.raises(BusyError), database.transaction():
@@ -246,9 +244,7 @@ def test_who_decides_no_longer_gives_back_nothing_of_who_does(database: Database
     cut(beside, database)
     with pytest.raises(BusyError):
         database.meta("decided")  # the connection is lost
-    end = time.monotonic() + 5
-    while not beside.try_to_decide():
-        assert time.monotonic() < end
+    until(beside.try_to_decide, 5)
     assert inbox.lease(NOW)
     with pytest.raises(BusyError):
         before.give_back_all()
@@ -294,9 +290,7 @@ def test_who_decides_and_is_silent_makes_room_before_it_is_held_dead(database: D
             assert not goes_on(now)
             assert not database.try_to_decide()
         assert not goes_on(last + SILENT)
-        end = time.monotonic() + 5
-        while not database.try_to_decide():
-            assert time.monotonic() < end
+        until(database.try_to_decide, 5)
 
 
 def test_a_database_that_was_silent_takes_nothing_out_of_living_hands(database: Database, beside: Database) -> None:

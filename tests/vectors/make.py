@@ -235,16 +235,23 @@ def asked(person: Mailbox, kind: str) -> str:
     return str(letter["Reply-To"]).rpartition("<")[2].rstrip(">")
 
 
-def mailbox(referee: Referee) -> bytes:
+def keyless(referee: Referee, setups: tuple[str, str] = SETUPS, options: str = SMALL) -> tuple[Mailbox, Mailbox]:
+    """Ann, and Bob, who has no key and is to order turn 1."""
     domain = home()
     referee.records[domain.where] = domain.record
     ann, bob = referee.registered("ann"), referee.person("bob")
     referee.send(bob, "register bob\n", sign=False)
     reply(referee, domain, bob, "register bob\n")
-    referee.send(ann, f"new spaceships with bob\n{placed(ann)}{SMALL}\nend\n")
+    referee.send(ann, f"new spaceships with bob\n{placed(ann)}{options}\nend\n")
     reply(referee, domain, bob, form_in(bob.text, "accept", lines=1))
-    referee.send(ann, ann.filled("setup", SETUPS[0]))
-    reply(referee, domain, bob, bob.filled("setup", SETUPS[1]), asked(bob, "setup"))
+    referee.send(ann, ann.filled("setup", setups[0]))
+    reply(referee, domain, bob, bob.filled("setup", setups[1]), asked(bob, "setup"))
+    return ann, bob
+
+
+def mailbox(referee: Referee) -> bytes:
+    domain = home()
+    ann, bob = keyless(referee)
     for cell in CELLS[:2]:
         where = asked(bob, "orders")
         referee.turn((ann, cell))

@@ -1,14 +1,16 @@
 """The commands' functions: one per command, by the name of its row in the table of commands.
 
-Each function is given the desk, the caller and the command. It raises `Refused` if nothing is to change; otherwise it
-returns a `Reply`. The demands of the row were checked before. Changes of a match go through `Step` and the
-archive, letters through the letter writer: nothing here reads mail or writes rows. `stop`, which ends the
-reading of a letter, has no row. Implements protocol.md, "Commands".
+Each function is handed what it may touch, then the caller and the command, and never the desk; one of a command in a
+match gets the caller's seat there. It raises `Refused` if nothing is to change; otherwise it returns a `Reply`. The
+demands of the row were checked before. Changes of a match go through `Step` and the archive, letters through the
+letter writer: nothing here reads mail or writes rows. `stop`, which ends the reading of a letter, has no row.
+Implements protocol.md, "Commands".
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from pbem.desk.commands import (
     account,
@@ -25,52 +27,67 @@ from pbem.desk.commands import (
     substitutes,
     time,
 )
+from pbem.desk.seats import seated_at
 
 if TYPE_CHECKING:
-    from pbem.desk.reply import Handlers
+    from collections.abc import Callable, Mapping
 
-HANDLERS: Handlers = {
-    "help": help.explain,
-    "games": help.games,
-    "rules": help.mail_rules,
-    "sheet": history.sheet,
-    "status": history.status,
-    "report": history.report,
-    "diary": history.diary,
-    "transcript": history.transcript,
-    "register": account.register,
-    "confirm": account.confirm,
-    "whoami": account.whoami,
-    "set": account.choose,
-    "key add": key_commands.add,
-    "key revoke": key_commands.revoke,
-    "key keep": key_commands.keep,
-    "recover": key_commands.recover,
-    "address add": key_commands.add_address,
-    "vacation": time.vacation,
-    "extend": time.extend,
-    "claim": time.claim,
-    "new": proposals.new,
-    "list": proposals.list_matches,
-    "accept": proposals.accept,
-    "decline": proposals.give_up,
-    "join": proposals.join,
-    "withdraw": proposals.give_up,
-    "setup": orders.setup,
-    "orders": orders.orders,
-    "clear": orders.clear,
-    "preview": orders.preview,
-    "seal": sealed_steps.seal,
-    "step": sealed_steps.take,
-    "reveal": sealed_steps.reveal,
-    "press": press.press,
-    "resign": press.resign,
-    "observe": observers.observe,
-    "unobserve": observers.unobserve,
-    "standings": observers.standings,
-    "block": blocks.block,
-    "unblock": blocks.unblock,
-    "draw": offers.agree,
-    "annul": offers.agree,
-    "substitute": substitutes.substitute,
-}
+    from pbem.desk.caller import Caller
+    from pbem.desk.reply import Handler, Reply
+    from pbem.desk.seats import SeatContext
+    from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Command
+
+
+def handlers(desk: Desk) -> Mapping[str, Handler]:
+    """The functions of commands, each with what it may touch, by the names of their rows."""
+    keys, matches, people, seats = desk.keys, desk.archive.matches, desk.people, desk.seats
+
+    def at_seat(handle: Callable[[SeatContext, Caller, Command[Any]], Reply]) -> Handler:
+        return lambda by, said: handle(seated_at(seats, said, by.known_player.name, by.now), by, said)
+
+    return {
+        "help": partial(help.explain, desk.config),
+        "games": help.games,
+        "rules": partial(help.mail_rules, desk.letters),
+        "sheet": partial(history.sheet, seats, desk.letters),
+        "status": partial(history.status, seats),
+        "report": at_seat(partial(history.report, desk.match_letters)),
+        "diary": at_seat(partial(history.diary, matches, desk.time)),
+        "transcript": at_seat(partial(history.transcript, desk.match_letters)),
+        "register": partial(account.register, keys, desk.offers),
+        "confirm": partial(account.confirm, keys, desk.offers),
+        "whoami": partial(account.whoami, keys, people),
+        "set": partial(account.choose, desk.players, people, matches, desk.held),
+        "key add": partial(key_commands.add, keys),
+        "key revoke": partial(key_commands.revoke, keys),
+        "key keep": partial(key_commands.keep, keys),
+        "recover": partial(key_commands.recover, keys),
+        "address add": partial(key_commands.add_address, keys, people, desk.strangers),
+        "vacation": partial(time.vacation, seats, desk.players, desk.time, desk.config.clock.vacation_days),
+        "extend": at_seat(time.extend),
+        "claim": at_seat(time.claim),
+        "new": partial(proposals.new, desk.offers, desk.config.clock.settle),
+        "list": partial(proposals.list_matches, seats, people),
+        "accept": at_seat(partial(proposals.accept, desk.offers)),
+        "decline": at_seat(partial(proposals.give_up, people, desk.held)),
+        "join": partial(proposals.join, desk.offers),
+        "withdraw": at_seat(partial(proposals.give_up, people, desk.held)),
+        "setup": at_seat(orders.setup),
+        "orders": at_seat(orders.orders),
+        "clear": at_seat(orders.clear),
+        "preview": at_seat(orders.preview),
+        "seal": at_seat(sealed_steps.seal),
+        "step": at_seat(sealed_steps.take),
+        "reveal": at_seat(sealed_steps.reveal),
+        "press": at_seat(partial(press.press, people)),
+        "resign": at_seat(press.resign),
+        "observe": partial(observers.observe, seats, people),
+        "unobserve": partial(observers.unobserve, people),
+        "standings": partial(observers.standings, people),
+        "block": partial(blocks.block, people),
+        "unblock": partial(blocks.unblock, people),
+        "draw": at_seat(offers.agree),
+        "annul": at_seat(offers.agree),
+        "substitute": partial(substitutes.substitute, desk.offers),
+    }

@@ -15,28 +15,28 @@ from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Block, Unblock
+    from pbem.store.people import People
 
 _MOST = 500
 """The most names that one player may block."""
 
 
-def block(desk: Desk, caller: Caller, command: Command[Block]) -> Reply:
+def block(people: People, caller: Caller, command: Command[Block]) -> Reply:
     """`block`: nothing more comes from a player."""
     player, name = caller.known_player.name, command.request.name
     if name == player:
         raise refused("block", name, Phrase("this is you"))
-    if len(desk.people.blocked(player)) >= _MOST:
+    if len(people.blocked(player)) >= _MOST:
         raise refused("block", name, Phrase("you block {most} names already", most=_MOST))
-    desk.people.block(player, name, to_db(caller.now))
-    return Reply("block", {"name": name, "off": False, "blocked": desk.people.blocked(player)})
+    people.block(player, name, to_db(caller.now))
+    return Reply("block", {"name": name, "off": False, "blocked": people.blocked(player)})
 
 
-def unblock(desk: Desk, caller: Caller, command: Command[Unblock]) -> Reply:
+def unblock(people: People, caller: Caller, command: Command[Unblock]) -> Reply:
     """`unblock`: letters come from the player again."""
     player, name = caller.known_player.name, command.request.name
-    if not desk.people.unblock(player, name):
+    if not people.unblock(player, name):
         raise refused("unblock", name, Phrase("you do not block {name}", name=name))
-    return Reply("block", {"name": name, "off": True, "blocked": desk.people.blocked(player)})
+    return Reply("block", {"name": name, "off": True, "blocked": people.blocked(player)})

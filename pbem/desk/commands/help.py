@@ -18,8 +18,9 @@ from pbem.pages import served
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
+    from pbem.config.server import Config
     from pbem.desk.caller import Caller
-    from pbem.desk.wiring import Desk
+    from pbem.desk.letter_writer import LetterWriter
     from pbem.mail.commands import Command
     from pbem.requests import AskHelp, ListGames, MailRules
 
@@ -27,9 +28,9 @@ _OF_KEYS = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
 _OF_SEALED = [spec for spec in COMMANDS.values() if spec.topic == "sealed"]
 
 
-def explain(desk: Desk, _caller: Caller, command: Command[AskHelp]) -> Reply:
+def explain(config: Config, _caller: Caller, command: Command[AskHelp]) -> Reply:
     """`help`: one command, a topic, a game, or how to begin and all commands."""
-    topic, pages = command.request.topic, desk.config.pages
+    topic, pages = command.request.topic, config.pages
     if topic is None:
         return Reply("help", {"commands": COMMANDS.values(), "games": titles(), "pages": served(pages, "index")})
     spec = COMMANDS.get(topic)
@@ -38,7 +39,7 @@ def explain(desk: Desk, _caller: Caller, command: Command[AskHelp]) -> Reply:
     if topic in {"signing", "mailbox"}:
         return Reply(f"help_{topic}")
     if topic.partition(" ")[0] in {spec.name.partition(" ")[0] for spec in _OF_KEYS}:
-        return Reply("help_keys", {"forms": _OF_KEYS, "delay": account_keys.delay(desk)})
+        return Reply("help_keys", {"forms": _OF_KEYS, "delay": account_keys.delay(config)})
     if topic == "sealed" or topic in {spec.name for spec in _OF_SEALED}:
         return Reply("help_sealed", {"forms": _OF_SEALED})
     if topic in GAMES:
@@ -46,18 +47,18 @@ def explain(desk: Desk, _caller: Caller, command: Command[AskHelp]) -> Reply:
     raise refused("help", topic, Phrase("no such command; `help` alone lists them all"))
 
 
-def games(_desk: Desk, _caller: Caller, _command: Command[ListGames]) -> Reply:
+def games(_caller: Caller, _command: Command[ListGames]) -> Reply:
     """`games`: the games that are played here."""
     return Reply("games", {"games": titles()})
 
 
-def mail_rules(desk: Desk, _caller: Caller, command: Command[MailRules]) -> Reply:
+def mail_rules(letters: LetterWriter, _caller: Caller, command: Command[MailRules]) -> Reply:
     """`rules`: the rules of a game, in a separate letter."""
     game = command.request.rules
     if game not in GAMES:
         raise Refused(no_such_game("rules", game))
     subject = Phrase("[pbem] The rules of {title}", title=rules(game).title)
-    out = OutgoingLetter(subject, desk.letters.draft(f"{game}/rules.txt"))
+    out = OutgoingLetter(subject, letters.draft(f"{game}/rules.txt"))
     return Reply("rules", {"title": rules(game).title}, letters=[out])
 
 

@@ -29,24 +29,27 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.caller import Caller
-    from pbem.desk.seats import SeatContext
-    from pbem.desk.wiring import Desk
+    from pbem.desk.letter_writer import LetterWriter
+    from pbem.desk.match_letters import MatchLetters
+    from pbem.desk.seats import SeatContext, Seats
+    from pbem.desk.timekeeper import Timekeeper
     from pbem.letters.draft import Enclosed, Facts
     from pbem.mail.commands import Command
     from pbem.requests import MailReports, MailSheet, MailTranscript, ShowDiary, ShowStatus
+    from pbem.store.matches import Matches
 
 READ = 50
 """The most matches of a player whose state one answer tells."""
 
 
-def status(desk: Desk, caller: Caller, command: Command[ShowStatus]) -> Reply:
+def status(seats: Seats, caller: Caller, command: Command[ShowStatus]) -> Reply:
     """`status`: what is stored and awaited in a match, or all matches of the player."""
-    return _all_matches(desk, caller) if command.match is None else _one_match(desk, caller, command)
+    name = caller.known_player.name
+    return _one_match(seated_at(seats, command, name, caller.now)) if command.match else _all_matches(seats, name)
 
 
-def _one_match(desk: Desk, caller: Caller, command: Command[ShowStatus]) -> Reply:
+def _one_match(seated: SeatContext) -> Reply:
     """The state of a match, seen from the caller's seat."""
-    seated = seated_at(desk, caller, command)
     match, seat = seated.match, seated.seat
     stands = (match.orders if match.phase == "playing" else match.setups).get(seat)
     facts = {
@@ -65,12 +68,12 @@ def _is_awaited(seated: SeatContext, seat: int) -> bool:
     return not seated.match.name(seat).startswith("?") and not seated.row.of(seat).accepted
 
 
-def _all_matches(desk: Desk, caller: Caller) -> Reply:
+def _all_matches(seats: Seats, name: str) -> Reply:
     """The state of all matches of the player and what is due: those under way first; the others are counted."""
-    name, of_player = caller.known_player.name, desk.archive.matches.of_player
+    of_player = seats.archive.matches.of_player
     told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
     # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.
-    matches = [_line(seat_at(desk, number, name)) for number in told[:READ]]
+    matches = [_line(seat_at(seats, number, name)) for number in told[:READ]]
     matches.sort(key=lambda match: not match["m"]["asked"])
     counted = {"more": len(told) - len(matches), "over": len(of_player(name)) - len(told)}
     return Reply("status_all", {"matches": matches, **counted})
@@ -91,23 +94,22 @@ def _line(seated: SeatContext) -> Facts:
     }
 
 
-def diary(desk: Desk, caller: Caller, command: Command[ShowDiary]) -> Reply:
+def diary(matches: Matches, time: Timekeeper, seated: SeatContext, caller: Caller, _: Command[ShowDiary]) -> Reply:
     """`diary`: what happened in a match, and when, in the reader's own zone."""
-    seated = seated_at(desk, caller, command)
     if not seated.match.seq:
         raise refused("diary", seated.match.id, Phrase("nothing has happened yet: not everybody has accepted"))
-    zone = desk.time.zone(caller.known_player.name)
+    zone = time.zone(caller.known_player.name)
     days: dict[str, list[Facts]] = {}
-    for time, line in sorted(_happenings(desk, seated), key=itemgetter(0)):
-        local = time.astimezone(ZoneInfo(zone))
+    for moment, line in sorted(_happenings(matches, seated), key=itemgetter(0)):
+        local = moment.astimezone(ZoneInfo(zone))
         days.setdefault(f"{local:%Y-%m-%d}", []).append({"clock": f"{local:%H:%M}", **line})
     return Reply("diary", {"days": days, "zone": zone} | seated.facts(), at=seated)
 
 
-def _happenings(desk: Desk, seated: SeatContext) -> Iterator[tuple[datetime, Facts]]:
+def _happenings(matches: Matches, seated: SeatContext) -> Iterator[tuple[datetime, Facts]]:
     """The lines of the diary: the type of an entry, or `press`; what it says; and who sat where."""
     names: dict[int, str] = {}
-    for row in desk.archive.matches.entries(seated.row.number):
+    for row in matches.entries(seated.row.number):
         entry = Entry.read(row.entry)
         if entry.type == "agreed":
             names = {int(seat): player["name"] for seat, player in entry.body["players"].items()}
@@ -115,13 +117,12 @@ def _happenings(desk: Desk, seated: SeatContext) -> Iterator[tuple[datetime, Fac
             yield from_db(entry.time), {"kind": entry.type, "body": entry.body, "names": dict(names)}
         if entry.type == "substituted":
             names[entry.body["seat"]] = entry.body["player"]["name"]
-    for player, time in desk.archive.matches.press_times(seated.row.number):
+    for player, time in matches.press_times(seated.row.number):
         yield from_db(time), {"kind": "press", "body": {"by": player}, "names": {}}
 
 
-def report(desk: Desk, caller: Caller, command: Command[MailReports]) -> Reply:
+def report(letters: MatchLetters, seated: SeatContext, _caller: Caller, command: Command[MailReports]) -> Reply:
     """`report`: reports of turns are sent again."""
-    seated = seated_at(desk, caller, command)
     match, request = seated.match, command.request
     latest = match.game if match.turns or (match.terms.sealed and match.phase in RUNNING) else len(match.games)
     game = latest if request.game is None else request.game
@@ -129,51 +130,49 @@ def report(desk: Desk, caller: Caller, command: Command[MailReports]) -> Reply:
     wanted = [last if request.turn is None else request.turn]
     if request.all:
         wanted = list(range(1, last + 1))
-    letter = desk.match_letters.old_turns(match, seated.row, seated.seat, game, wanted)
+    letter = letters.old_turns(match, seated.row, seated.seat, game, wanted)
     files: Sequence[Enclosed] = ()
     if match.terms.sealed and match.phase in RUNNING and game == match.game:
         # A player who lost a machine resumes from here: all steps of the game, and the player's own note.
-        files = desk.match_letters.sealed_files(match, seated.row, seated.seat)
+        files = letters.sealed_files(match, seated.row, seated.seat)
     elif letter is None:
         raise refused("report", None, Phrase("there is no report of that turn of game {game}", game=game))
     facts = {"count": len(letter.attachments) if letter else 0, "state": bool(files)}
     return Reply("report", facts | seated.facts(), files, seated, [letter] if letter else [])
 
 
-def transcript(desk: Desk, caller: Caller, command: Command[MailTranscript]) -> Reply:
+def transcript(letters: MatchLetters, seated: SeatContext, _caller: Caller, _: Command[MailTranscript]) -> Reply:
     """`transcript`: the bundle of a match, as its seat may see it."""
-    seated = seated_at(desk, caller, command)
     if not seated.match.seq:
         raise refused("transcript", seated.match.id, Phrase("the transcript begins when everybody has accepted"))
     match, row, seat = seated.match, seated.row, seated.seat
-    name, content = f"{match.id}.pbem.zip", desk.match_letters.bundle(match, row, seat)
-    apart = desk.match_letters.proof(match, row, seat, match, (name, content))
+    name, content = f"{match.id}.pbem.zip", letters.bundle(match, row, seat)
+    apart = letters.proof(match, row, seat, match, (name, content))
     facts = {"file_name": name, "apart": apart is not None} | seated.facts()
     if apart is not None:
         return Reply("transcript", facts, at=seated, letters=[apart])
     return Reply("transcript", facts, [(name, "application/zip", content)], seated)
 
 
-def sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Reply:
+def sheet(seats: Seats, letters: LetterWriter, caller: Caller, command: Command[MailSheet]) -> Reply:
     """`sheet`: a record sheet to print, for a game or for a match."""
     if command.match is not None:
-        return _filled_sheet(desk, caller, command)
+        return _filled_sheet(seats, letters, caller, command)
     game = command.request.rules
     if game not in GAMES:
         raise Refused(no_such_game("sheet", game))
     if part_of(game, "boards") is None:
         raise refused("sheet", game, Phrase("this game has no boards"))
     title, name = rules(game).title, f"{game}-sheet.pdf"
-    content = partial(desk.letters.blank_sheet, game, title, caller.language)
-    attachments = [(name, "application/pdf", content)]
-    return Reply("sheet", {"title": title, "file_name": name, "m": None}, attachments)
+    content = partial(letters.blank_sheet, game, title, caller.language)
+    return Reply("sheet", {"title": title, "file_name": name, "m": None}, [(name, "application/pdf", content)])
 
 
-def _filled_sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Reply:
+def _filled_sheet(seats: Seats, letters: LetterWriter, caller: Caller, command: Command[MailSheet]) -> Reply:
     """The sheet of a match as its player would have kept it: what the reports told, and the player's orders."""
     if caller.player is None:
         raise refused("sheet", command.match, NOT_REGISTERED)
-    seated = seated_at(desk, caller, command)
+    seated = seated_at(seats, command, caller.player.name, caller.now)
     match, boards = seated.match, part_of(seated.match.terms.game, "boards")
     view = match.view(seated.seat)
     if boards is None or view is None:
@@ -181,7 +180,6 @@ def _filled_sheet(desk: Desk, caller: Caller, command: Command[MailSheet]) -> Re
     facts = seated.facts()
     mine = [turn.orders.get(seated.seat, "").split("\n") for turn in match.turns]
     title, name = match.rules.title, f"{match.id}-game-{match.game}-sheet.pdf"
-    draft = desk.letters.draft(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
-    content = partial(desk.letters.sheet, title, boards.boards(view), draft, caller.language)
-    attachments = [(name, "application/pdf", content)]
-    return Reply("sheet", {"title": title, "file_name": name} | facts, attachments, seated)
+    draft = letters.draft(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
+    content = partial(letters.sheet, title, boards.boards(view), draft, caller.language)
+    return Reply("sheet", {"title": title, "file_name": name} | facts, [(name, "application/pdf", content)], seated)

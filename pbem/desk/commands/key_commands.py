@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk import account_keys
-from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECOVERY_CONFIRMED, WRONG_CODE, left_today
+from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECOVERY_CONFIRMED, WRONG_CODE
 from pbem.desk.refused import refused
 from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.reply_tokens import split
@@ -34,11 +34,13 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
+    from pbem.desk.account_keys import Keyring
     from pbem.desk.caller import Caller
     from pbem.desk.daily_limits import DailyLimit
-    from pbem.desk.wiring import Desk
+    from pbem.desk.strangers import Strangers
     from pbem.mail.commands import AnyCommand, Command
     from pbem.requests import AddAddress, Confirm, KeepKeys, Recover, RevokeKey
+    from pbem.store.people import People
     from pbem.store.players import PlayerRow
 
 _MOST_KEYS = 10
@@ -73,18 +75,18 @@ _PASTE_OR_ATTACH = Phrase(
 _LOG: FilteringBoundLogger = structlog.get_logger("keys")
 
 
-def add(desk: Desk, caller: Caller, command: Command[AddKey]) -> Reply:
+def add(keys: Keyring, caller: Caller, command: Command[AddKey]) -> Reply:
     """`key add`: an old key asks for a new one."""
     _demand_key(caller, command)
     player = caller.known_player
     _fit(caller, command)
-    key = _new_key(desk, caller, command)
+    key = _new_key(keys, caller, command)
     if len(player.keys) >= _MOST_KEYS:
         raise refused(command.name, None, Phrase("you have {most_keys} keys; revoke one first", most_keys=_MOST_KEYS))
-    return _challenge(desk, caller, player, key, "old-key", caller.verdict.key, caller.letter.raw)
+    return _challenge(keys, caller, player, key, "old-key", caller.verdict.key, caller.letter.raw)
 
 
-def revoke(desk: Desk, caller: Caller, command: Command[RevokeKey]) -> Reply:
+def revoke(keys: Keyring, caller: Caller, command: Command[RevokeKey]) -> Reply:
     """`key revoke`: a key no longer counts."""
     _demand_key(caller, command)
     player = caller.known_player
@@ -94,95 +96,95 @@ def revoke(desk: Desk, caller: Caller, command: Command[RevokeKey]) -> Reply:
         raise refused(command.name, given, Phrase("{gone} is revoked already", gone=gone[0]))
     found = key_changes.named((key.fingerprint for key in player.keys), given)
     if len(found) != 1:
-        reason = Phrase("several of your keys begin with this; write more of the fingerprint")
-        if not found:
-            reason = Phrase("`whoami` lists your keys")
-        raise refused(command.name, given, reason)
+        several = Phrase("several of your keys begin with this; write more of the fingerprint")
+        raise refused(command.name, given, several if found else Phrase("`whoami` lists your keys"))
     if len(player.keys) == 1:
         reason = Phrase(
             "this is your only key: add another first (`key add`), or replace it at once with your recovery code"
             " (`recover CODE`)"
         )
         raise refused(command.name, given, reason)
-    _demand_left(desk, KEY_CHANGE, player, caller.now, "key")
-    desk.players.revoke_key(found[0], to_db(caller.now))
-    desk.changes.forget(player.name, asked_by=found[0])
+    _demand_left(keys, KEY_CHANGE, player, caller.now, "key")
+    keys.players.revoke_key(found[0], to_db(caller.now))
+    keys.changes.forget(player.name, asked_by=found[0])
     change = KeyChange("revoked", HOW["old-key"], (), tuple(found), {"old": caller.letter.raw})
-    waiting = account_keys.what_waits(desk, player)
-    account_keys.enter(desk, player, change, caller.now)
-    account_keys.tell_changed(desk, player, change, caller.now, but=caller.address)
+    waiting = account_keys.what_waits(keys, player)
+    account_keys.enter(keys, player, change, caller.now)
+    account_keys.tell_changed(keys, player, change, caller.now, but=caller.address)
     return Reply("key_revoked", {"fingerprint": found[0], "waiting": waiting})
 
 
-def keep(desk: Desk, caller: Caller, _command: Command[KeepKeys]) -> Reply:
+def keep(keys: Keyring, caller: Caller, _command: Command[KeepKeys]) -> Reply:
     """`key keep`: the player still has a key: nothing is recovered."""
-    return Reply("key_kept", {"stopped": account_keys.stop(desk, caller)})
+    return Reply("key_kept", {"stopped": account_keys.stop(keys, caller)})
 
 
-def recover(desk: Desk, caller: Caller, command: Command[Recover]) -> Reply:
+def recover(keys: Keyring, caller: Caller, command: Command[Recover]) -> Reply:
     """`recover`: all keys are lost, and a new one replaces them."""
     player = caller.known_player
-    key = _new_key(desk, caller, command)
+    key = _new_key(keys, caller, command)
     code = command.request.code
     if code is None:
-        return _recover_by_mailbox(desk, caller, command, player, key)
+        return _recover_by_mailbox(keys, caller, command, player, key)
     # 128 bits are beyond guessing: wrong codes are counted, and never stand in the way of the right one.
-    if not account_keys.is_code(desk.players, player, code):
-        most = desk.config.recovery.codes_per_day
-        left = left_today(desk.database, WRONG_CODE, caller.now, player.name, most=most)
+    if not account_keys.is_code(keys.players, player, code):
+        most = keys.config.recovery.codes_per_day
+        left = keys.counts.left(WRONG_CODE, caller.now, player.name, most=most)
         log = _LOG.warning if left == -1 else _LOG.info
         log("wrong recovery code", player=player.name, today=most - left)
         return refusal(command, Phrase("this is not your recovery code"))
-    return _challenge(desk, caller, player, key, "recovery-code", None, b"")
+    return _challenge(keys, caller, player, key, "recovery-code", None, b"")
 
 
-def add_address(desk: Desk, caller: Caller, command: Command[AddAddress]) -> Reply:
+def add_address(
+    keys: Keyring, people: People, strangers: Strangers, caller: Caller, command: Command[AddAddress]
+) -> Reply:
     """`address add`: one more mailbox to write from: the challenge mailed there must come back signed."""
     player = caller.known_player
     address = command.request.address
     local, _, domain = address.lower().partition("@")
-    own = desk.config.mail_address.partition("@")
+    own = keys.config.mail_address.partition("@")
     if address.lower() in [known.lower() for known in player.addresses]:
         raise refused(command.name, address, Phrase("this address is yours already"))
-    if any(desk.people.opted_out(one) for one in (address, one_mailbox(address))):
+    if any(people.opted_out(one) for one in (address, one_mailbox(address))):
         raise refused(command.name, address, Phrase("we send no mail there: somebody wrote `stop` from it"))
-    if desk.players.by_address(address) or (split(local, desk.config)[0], domain) == own[::2]:
+    if keys.players.by_address(address) or (split(local, keys.config)[0], domain) == own[::2]:
         raise refused(command.name, address, Phrase("this address cannot be used"))
     if len(player.addresses) >= _MOST_ADDRESSES:
         reason = Phrase("you have {most_addresses} addresses already", most_addresses=_MOST_ADDRESSES)
         raise refused(command.name, address, reason)
-    _demand_left(desk, ADDRESS_CHALLENGE, player, caller.now, command.name)
-    if not desk.strangers.may_be_named(address, caller.now):
+    _demand_left(keys, ADDRESS_CHALLENGE, player, caller.now, command.name)
+    if not strangers.may_be_named(address, caller.now):
         raise refused(command.name, address, Phrase("enough letters went there today; try again tomorrow"))
-    challenge = desk.world(caller.now).salt()
-    desk.players.await_address(player.name, address, challenge, to_db(caller.now))
+    challenge = keys.seats.world(caller.now).salt()
+    keys.players.await_address(player.name, address, challenge, to_db(caller.now))
     facts = {"name": player.name, "address": address, "challenge": challenge}
-    account_keys.write(desk, address, "address", Phrase("Is this your address?"), caller.now, **facts)
+    account_keys.write(keys, address, "address", Phrase("Is this your address?"), caller.now, **facts)
     return Reply("address_asked", facts)
 
 
-def confirm_key(desk: Desk, caller: Caller, command: Command[Confirm]) -> Reply | None:
+def confirm_key(keys: Keyring, caller: Caller, command: Command[Confirm]) -> Reply | None:
     """`confirm`: a challenge for a new key or address comes back; None if no registered player has that challenge."""
     if caller.player is None:
         return None
     player = caller.player
     given = {"name": command.request.name, **command.fields}
     if not caller.waits or caller.verdict.key in {key.fingerprint for key in player.keys}:
-        return _confirm_address(desk, caller, player, command)
-    found = [one for one in desk.changes.of_player(player.name) if one.key.fingerprint == caller.verdict.key]
+        return _confirm_address(keys, caller, player, command)
+    found = [one for one in keys.changes.of_player(player.name) if one.key.fingerprint == caller.verdict.key]
     if not found:
         return None
     waiting = next((one for one in found if one.proof == given.get("proof")), found[0])
-    wanted = {"name": player.name, "server": desk.config.server, "challenge": waiting.challenge}
+    wanted = {"name": player.name, "server": keys.config.server, "challenge": waiting.challenge}
     wanted |= {"fingerprint": waiting.key.fingerprint, "proof": waiting.proof}
     if faults := unlike(wanted, given):
         raise Refused(*faults)
-    if from_db(waiting.created) < desk.time.ago(caller.now, account_keys.PATIENCE):
+    if from_db(waiting.created) < keys.time.ago(caller.now, account_keys.PATIENCE):
         raise refused("confirm", None, Phrase("this form is too old; ask for another"))
-    if desk.players.owner(waiting.key.fingerprint):
+    if keys.players.owner(waiting.key.fingerprint):
         raise refused("confirm", None, Phrase("this key was registered meanwhile"))
     _fit(caller, command)
-    return _prove(desk, caller, player, waiting)
+    return _prove(keys, caller, player, waiting)
 
 
 def unlike(wanted: Mapping[str, str], given: Mapping[str, str]) -> list[Fault]:
@@ -194,59 +196,59 @@ def unlike(wanted: Mapping[str, str], given: Mapping[str, str]) -> list[Fault]:
     ]
 
 
-def _confirm_address(desk: Desk, caller: Caller, player: PlayerRow, command: Command[Confirm]) -> Reply | None:
-    found = desk.players.waiting_addresses(player=player.name)
+def _confirm_address(keys: Keyring, caller: Caller, player: PlayerRow, command: Command[Confirm]) -> Reply | None:
+    found = keys.players.waiting_addresses(player=player.name)
     waiting = next((one for one in found if one.challenge == command.request.challenge), None)
     place = (command.request.name, command.fields.get("server"))
-    if waiting is None or place != (player.name, desk.config.server):
+    if waiting is None or place != (player.name, keys.config.server):
         return None
-    if desk.players.by_address(waiting.address):
+    if keys.players.by_address(waiting.address):
         raise refused("confirm", waiting.address, Phrase("this address was registered meanwhile"))
-    desk.players.confirm_address(player.name, waiting.address, to_db(caller.now))
+    keys.players.confirm_address(player.name, waiting.address, to_db(caller.now))
     return Reply("address_added", {"address": waiting.address, "first": player.address})
 
 
-def _prove(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:
+def _prove(keys: Keyring, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:
     """The new key has signed."""
     if waiting.proof == "mailbox":
-        return _wait(desk, caller, player, waiting)
-    _demand_left(desk, KEY_CHANGE, player, caller.now, "key")
+        return _wait(keys, caller, player, waiting)
+    _demand_left(keys, KEY_CHANGE, player, caller.now, "key")
     if waiting.proof == "recovery-code":
-        change, code = account_keys.replace_all(desk, player, waiting, caller.letter.raw, caller.now)
+        change, code = account_keys.replace_all(keys, player, waiting, caller.letter.raw, caller.now)
     else:
         letters, code = {"old": waiting.letter, "new": caller.letter.raw}, None
         change = KeyChange("added", HOW[waiting.proof], (waiting.key.document(),), (), letters)
-        desk.players.add_key(player.name, waiting.key, to_db(caller.now))
-        desk.changes.forget(player.name, fingerprint=waiting.key.fingerprint)
-        account_keys.enter(desk, player, change, caller.now)
-    account_keys.tell_changed(desk, player, change, caller.now, but=caller.address)
+        keys.players.add_key(player.name, waiting.key, to_db(caller.now))
+        keys.changes.forget(player.name, fingerprint=waiting.key.fingerprint)
+        account_keys.enter(keys, player, change, caller.now)
+    account_keys.tell_changed(keys, player, change, caller.now, but=caller.address)
     return Reply("key_added", {"change": change, "code": code, "key": waiting.key})
 
 
-def _recover_by_mailbox(desk: Desk, caller: Caller, command: AnyCommand, player: PlayerRow, key: Key) -> Reply:
-    if not caller.tokens and left_today(desk.database, RECOVERY, caller.now, player.name) < 0:
-        return refusal(command, IN_YOUR_NAME, desk.mailboxes.write_back(caller.address, player, caller.now))
-    asked, delay = _challenge(desk, caller, player, key, "mailbox", None, b""), account_keys.delay(desk)
+def _recover_by_mailbox(keys: Keyring, caller: Caller, command: AnyCommand, player: PlayerRow, key: Key) -> Reply:
+    if not caller.tokens and keys.counts.left(RECOVERY, caller.now, player.name) < 0:
+        return refusal(command, IN_YOUR_NAME, keys.mailboxes.write_back(caller.address, player, caller.now))
+    asked, delay = _challenge(keys, caller, player, key, "mailbox", None, b""), account_keys.delay(keys.config)
     subject = Phrase("Somebody says that your keys are lost")
-    account_keys.write(desk, player.address, "own_recovery", subject, caller.now, **asked.facts, delay=delay)
+    account_keys.write(keys, player.address, "own_recovery", subject, caller.now, **asked.facts, delay=delay)
     return Reply("recovery_asked", {"delay": delay})
 
 
-def _wait(desk: Desk, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:
+def _wait(keys: Keyring, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:
     """The mailbox is proved: everybody is told, and the delay begins."""
-    due = from_db(waiting.due) if waiting.due else caller.now + desk.config.recovery.delay
+    due = from_db(waiting.due) if waiting.due else caller.now + keys.config.recovery.delay
     if waiting.due is None:
-        _demand_left(desk, RECOVERY_CONFIRMED, player, caller.now, "recover")
-        for other in desk.changes.of_player(player.name):
+        _demand_left(keys, RECOVERY_CONFIRMED, player, caller.now, "recover")
+        for other in keys.changes.of_player(player.name):
             if other.due is not None:
-                desk.changes.forget(player.name, proof="mailbox", fingerprint=other.key.fingerprint)
-        desk.changes.ask(replace(waiting, letter=caller.letter.raw, due=to_db(due)))
-        account_keys.tell_recovery(desk, player, waiting, due, caller.now, but=caller.address)
-    told = written(due, desk.time.zone(player.name))
+                keys.changes.forget(player.name, proof="mailbox", fingerprint=other.key.fingerprint)
+        keys.changes.ask(replace(waiting, letter=caller.letter.raw, due=to_db(due)))
+        account_keys.tell_recovery(keys, player, waiting, due, caller.now, but=caller.address)
+    told = written(due, keys.time.zone(player.name))
     return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint})
 
 
-def _new_key(desk: Desk, caller: Caller, command: Command[AddKey] | Command[Recover]) -> Key:
+def _new_key(keys: Keyring, caller: Caller, command: Command[AddKey] | Command[Recover]) -> Key:
     """The key that a letter brings, if a player may have it; raises `Refused`."""
     try:
         key = caller.understood.new_key(command.request)
@@ -256,14 +258,13 @@ def _new_key(desk: Desk, caller: Caller, command: Command[AddKey] | Command[Reco
         raise refused(command.name, command.request.fingerprint, Phrase("attach the key of this fingerprint"))
     if key is None:
         reason = _PASTE_OR_ATTACH if caller.verdict.kind == "valid" else _PASTE
-        reason = reason.given(command=command.name)
-        raise refused(command.name, None, reason)
+        raise refused(command.name, None, reason.given(command=command.name))
     if key.state != "pinned":
         raise refused(command.name, key.fingerprint, Phrase("this key is {state}", state=STATES[key.state]))
     player = caller.known_player
     if any(key.fingerprint == known.fingerprint for known in player.keys):
         raise refused(command.name, key.fingerprint, Phrase("this key is yours already"))
-    if desk.players.owner(key.fingerprint):
+    if keys.players.owner(key.fingerprint):
         raise refused(command.name, key.fingerprint, Phrase("this key was used here before; make a new one"))
     length, before = len(key.public), sum(len(known.public) for known in (*player.keys, *player.former))
     if length > _SHORT_KEY and length + before > _ALL_KEYS:
@@ -272,13 +273,13 @@ def _new_key(desk: Desk, caller: Caller, command: Command[AddKey] | Command[Reco
 
 
 def _challenge(
-    desk: Desk, caller: Caller, player: PlayerRow, key: Key, proof: str, asked_by: str | None, letter: bytes
+    keys: Keyring, caller: Caller, player: PlayerRow, key: Key, proof: str, asked_by: str | None, letter: bytes
 ) -> Reply:
     """Keep the request, and return the form that the new key has to sign."""
     now = caller.now
     row = KeyRow(key.format, key.fingerprint, key.public)
-    desk.changes.forget_older(player.name, to_db(desk.time.ago(now, account_keys.PATIENCE)))
-    waiting = [one for one in desk.changes.of_player(player.name) if one.proof == proof]
+    keys.changes.forget_older(player.name, to_db(keys.time.ago(now, account_keys.PATIENCE)))
+    waiting = [one for one in keys.changes.of_player(player.name) if one.proof == proof]
     same = next((one for one in waiting if one.key.fingerprint == row.fingerprint), None)
     if same is not None and same.due is not None:
         raise refused("recover", row.fingerprint, Phrase("this key is confirmed already, and its delay runs"))
@@ -286,15 +287,14 @@ def _challenge(
     if proof != "mailbox" and same is None and len(waiting) >= _MOST_WAITING:
         raise refused("key", None, Phrase("too many new keys await confirmation; confirm one of them"))
     # Asked again, the same form stands: whoever asks in the player's name must not make the form at hand void.
-    challenge = same.challenge if same else desk.world(now).salt()
-    desk.changes.ask(WaitingKey(player.name, proof, row, challenge, to_db(now), asked_by, letter))
-    facts = {"name": player.name, "key": row, "challenge": challenge, "proof": proof}
-    return Reply("challenge", facts)
+    challenge = same.challenge if same else keys.seats.world(now).salt()
+    keys.changes.ask(WaitingKey(player.name, proof, row, challenge, to_db(now), asked_by, letter))
+    return Reply("challenge", {"name": player.name, "key": row, "challenge": challenge, "proof": proof})
 
 
-def _demand_left(desk: Desk, limit: DailyLimit, player: PlayerRow, now: datetime, name: str) -> None:
+def _demand_left(keys: Keyring, limit: DailyLimit, player: PlayerRow, now: datetime, name: str) -> None:
     """Refuse a command if it would tell others too often today."""
-    if left_today(desk.database, limit, now, player.name) >= 0:
+    if keys.counts.left(limit, now, player.name) >= 0:
         return
     if limit is KEY_CHANGE:
         too_often = Phrase("keys may be changed {changes_a_day} times a day; try again tomorrow")

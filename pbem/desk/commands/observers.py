@@ -17,38 +17,37 @@ from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.wiring import Desk
+    from pbem.desk.seats import Seats
     from pbem.mail.commands import Command
     from pbem.requests import Observe, ShowStandings, Unobserve
+    from pbem.store.people import People
 
 _RANKED = 50
 """The most players of a game that the standings show."""
 
 
-def observe(desk: Desk, caller: Caller, command: Command[Observe]) -> Reply:
+def observe(seats: Seats, people: People, caller: Caller, command: Command[Observe]) -> Reply:
     """`observe`: the caller observes a public match from now on."""
-    name, loaded = command.match, desk.archive.load(number_of(command))
+    name, loaded = command.match, seats.archive.load(number_of(command))
     if loaded is None or loaded[0].terms.privacy != "public" or not loaded[0].seq:
         raise refused("observe", name, Phrase("there is no such match to watch"))
     match, row = loaded
     if match.phase not in RUNNING:
-        over = Phrase("this match is over, and there is nothing more to watch")
-        raise refused("observe", name, over)
+        raise refused("observe", name, Phrase("this match is over, and there is nothing more to watch"))
     if match.seat_of(caller.known_player.name):
         raise refused("observe", name, Phrase("you play in it; `status` and `report` show what you may know"))
-    desk.people.opt_in(caller.address)
-    desk.people.observe(row.number, caller.known_player.name, to_db(caller.now))
-    facts = {"m": desk.match_letters.public_facts(match, row), "view": match.view(None)}
-    return Reply("observe", facts)
+    people.opt_in(caller.address)
+    people.observe(row.number, caller.known_player.name, to_db(caller.now))
+    return Reply("observe", {"m": seats.match_letters.public_facts(match, row), "view": match.view(None)})
 
 
-def unobserve(desk: Desk, caller: Caller, command: Command[Unobserve]) -> Reply:
+def unobserve(people: People, caller: Caller, command: Command[Unobserve]) -> Reply:
     """`unobserve`: the caller no longer observes it."""
-    if not desk.people.unobserve(number_of(command), caller.known_player.name):
+    if not people.unobserve(number_of(command), caller.known_player.name):
         raise refused("unobserve", command.match, Phrase("you do not watch this match"))
     return Reply("unobserve", {"name": command.match})
 
 
-def standings(desk: Desk, _caller: Caller, _command: Command[ShowStandings]) -> Reply:
+def standings(people: People, _caller: Caller, _command: Command[ShowStandings]) -> Reply:
     """`standings`: the best rated players of each game that was played, among people and with programs."""
-    return Reply("standings", {"tables": tables(desk.people, _RANKED), "few": PROVISIONAL})
+    return Reply("standings", {"tables": tables(people, _RANKED), "few": PROVISIONAL})

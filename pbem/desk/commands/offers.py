@@ -8,19 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.reply import Reply
-from pbem.desk.seats import seated_at
 from pbem.match.events import agreements
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.wiring import Desk
+    from pbem.desk.seats import SeatContext
     from pbem.mail.commands import Command
     from pbem.requests import Annul, Draw
 
 
-def agree(desk: Desk, caller: Caller, command: Command[Draw | Annul]) -> Reply:
+def agree(seated: SeatContext, caller: Caller, command: Command[Draw | Annul]) -> Reply:
     """`draw` or `annul`: an agreement is offered, accepted or declined."""
-    seated = seated_at(desk, caller, command)
     step, agreed = seated.say(caller, command, agreements.agree)
     seated.commit(step)
     facts = {"agreement": command.name, "word": command.request.word, "agreed": agreed}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from pbem.desk.commands import orders_in_advance
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
-from pbem.desk.seats import seated_at
 from pbem.games.setup_example import is_the_example
 from pbem.match import submissions
 from pbem.match.state import not_played
@@ -21,22 +20,14 @@ from pbem.requests import DEFAULT
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
-    from pbem.desk.wiring import Desk
-    from pbem.mail.commands import AnyCommand, Command
+    from pbem.mail.commands import Command
     from pbem.match.state import Submission
     from pbem.requests import Clear, Preview, SubmitOrders, SubmitSetup
 
 
-def _open_at(desk: Desk, caller: Caller, command: AnyCommand) -> SeatContext:
-    """The caller's seat in a match whose setups and orders the server sees; raises `Refused`."""
-    seated = seated_at(desk, caller, command)
-    submissions.refuse_secrets(seated.match, command.name)
-    return seated
-
-
-def setup(desk: Desk, caller: Caller, command: Command[SubmitSetup]) -> Reply:
+def setup(seated: SeatContext, caller: Caller, command: Command[SubmitSetup]) -> Reply:
     """`setup`: the secret setup of the next game, committed to."""
-    seated = _open_at(desk, caller, command)
+    submissions.refuse_secrets(seated.match, command.name)
     step, submission = seated.say(caller, command, submissions.setup)
     name = f"{seated.match.id}-game-{seated.match.game}-seat-{seated.seat}.opening.txt"
     facts, attachments = seated.enclosed(submission.paper, name, "commitment")
@@ -49,9 +40,9 @@ def setup(desk: Desk, caller: Caller, command: Command[SubmitSetup]) -> Reply:
     return Reply("setup", facts | seated.facts(), attachments, seated)
 
 
-def orders(desk: Desk, caller: Caller, command: Command[SubmitOrders]) -> Reply:
+def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) -> Reply:
     """`orders`: all orders of this turn; orders for a later turn, and default orders, are stored."""
-    seated = _open_at(desk, caller, command)
+    submissions.refuse_secrets(seated.match, command.name)
     turn = seated.match.turn
     if _untouched(seated, command):
         allowed = seated.match.rules.empty_orders
@@ -82,9 +73,8 @@ def _untouched(seated: SeatContext, command: Command[SubmitOrders]) -> bool:
     return command.form.turn != match.turn or match.position.due.get(seated.seat, 0) is None
 
 
-def clear(desk: Desk, caller: Caller, command: Command[Clear]) -> Reply:
+def clear(seated: SeatContext, caller: Caller, command: Command[Clear]) -> Reply:
     """`clear`: withdraws the orders for this turn, the setup, or orders stored for later."""
-    seated = seated_at(desk, caller, command)
     given = command.form.turn
     if given == DEFAULT or (given or 0) > seated.match.turn:
         return orders_in_advance.withdraw(seated, command, caller)
@@ -99,9 +89,9 @@ def clear(desk: Desk, caller: Caller, command: Command[Clear]) -> Reply:
     return Reply("clear", facts | {"withdrawn": submission.text} | seated.facts(), attachments, seated)
 
 
-def preview(desk: Desk, caller: Caller, command: Command[Preview]) -> Reply:
+def preview(seated: SeatContext, _caller: Caller, command: Command[Preview]) -> Reply:
     """`preview`: orders are judged, and not stored."""
-    seated = _open_at(desk, caller, command)
+    submissions.refuse_secrets(seated.match, command.name)
     match = seated.match
     if match.position is None or match.phase != "playing":
         raise refused("preview", None, not_played(match))

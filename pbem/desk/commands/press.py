@@ -10,57 +10,49 @@ from typing import TYPE_CHECKING
 from pbem.desk.commands.sealed_steps import demand_text
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
-from pbem.desk.seats import seated_at
 from pbem.match import progress
 from pbem.match.events import resigned
 from pbem.match.state import PHASES, RUNNING
 from pbem.phrase import Phrase, either
-from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
-    from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
     from pbem.requests import Resign, SendPress
     from pbem.store.matches import SeatRow
+    from pbem.store.people import People
 
 
-def press(desk: Desk, caller: Caller, command: Command[SendPress]) -> Reply:
+def press(people: People, seated: SeatContext, caller: Caller, command: Command[SendPress]) -> Reply:
     """`press`: a message to the others, and to observers if it is public."""
-    seated = seated_at(desk, caller, command)
     if seated.match.phase in ("declined", "withdrawn"):
         raise refused("press", None, Phrase("this match was {phase}", phase=PHASES[seated.match.phase]))
     text = command.request.text.strip()
     if not text:
         raise refused("press", None, Phrase("the message is empty"))
     by, everybody = seated.match.name(seated.seat), command.request.public
-    readers = [row for row in seated.row.seats if row.seat != seated.seat and _is_passed_on(desk, seated, row, by)]
+    readers = [row for row in seated.row.seats if row.seat != seated.seat and _is_passed_on(people, seated, row, by)]
     if not readers:
         says = Phrase("your message is passed on once another player has accepted the match")
         raise refused("press", seated.match.id, says)
     for row in readers:
-        if not desk.people.blocks(row.player, by):
+        if not people.blocks(row.player, by):
             facts = {"by": by, "text": text, "everybody": everybody}
             seated.write_to(row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
-    desk.archive.matches.note_press(seated.row.number, by, to_db(caller.now))
-    if everybody:
-        desk.archive.publish(seated.row.number, seated.match, by, text, to_db(caller.now))
-        desk.match_letters.tell_observers_press(seated.match, seated.row, by, text, caller.now)
+    seated.note_press(by, text, caller.now, everybody=everybody)
     return Reply("press", seated.facts(), at=seated)
 
 
-def _is_passed_on(desk: Desk, seated: SeatContext, row: SeatRow, by: str) -> bool:
+def _is_passed_on(people: People, seated: SeatContext, row: SeatRow, by: str) -> bool:
     """True if a message goes to a seat: to people who were only asked to play, it does from players they know."""
     begun = seated.match.phase not in {"open", "proposed"}
-    return begun or row.accepted or desk.people.played_together(row.player, by)
+    return begun or row.accepted or people.played_together(row.player, by)
 
 
-def resign(desk: Desk, caller: Caller, command: Command[Resign]) -> Reply:
+def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Reply:
     """`resign`: the game is given up, or the whole match."""
-    seated = seated_at(desk, caller, command)
-    match = seated.match
-    whole = command.request.whole
+    match, whole = seated.match, command.request.whole
     if not whole and match.phase in RUNNING and command.request.game != match.game:
         wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
         raise refused("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted))
@@ -69,7 +61,7 @@ def resign(desk: Desk, caller: Caller, command: Command[Resign]) -> Reply:
     others_play = resigned.position_without(match, seated.seat, whole_match=whole) is not None
     step, _ = seated.say(caller, command, resigned.resign)
     if match.terms.sealed:  # the other player's agent believes this text, not the server, that the game is over
-        desk.archive.matches.keep_text(seated.row.number, caller.signed.hash, caller.signed.pasted)
+        seated.keep_text(caller.signed)
     by, level = match.name(seated.seat), caller.signed.level
     what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
     subject = Phrase("{by} resigned", by=by)

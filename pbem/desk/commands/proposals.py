@@ -14,7 +14,7 @@ from pbem.desk.commands.history import READ
 from pbem.desk.match_facts import called
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
-from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seat_at, seated_at, without_keys
+from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seat_at, without_keys
 from pbem.desk.strangers import one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.json_object import JsonObject
@@ -22,7 +22,6 @@ from pbem.letters.draft import OutgoingLetter
 from pbem.match.changed import replace
 from pbem.match.events import agreed
 from pbem.match.state import PHASES, RUNNING
-from pbem.match.step import Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE, written
 from pbem.phrase import Phrase, either
@@ -30,13 +29,15 @@ from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from pbem.desk.caller import Caller
-    from pbem.desk.wiring import Desk
+    from pbem.desk.seats import Seats
+    from pbem.desk.unasked import Offers
     from pbem.mail.commands import Command
     from pbem.match.state import Match
     from pbem.requests import Accept, Decline, Join, ListMatches, Propose, Withdraw
+    from pbem.store.digest_queue import DigestQueue
     from pbem.store.people import People
     from pbem.store.players import PlayerRow
 
@@ -50,24 +51,23 @@ _PENDING = 20
 """The most proposals of one player that may wait for an answer at a time."""
 
 
-def welcome(desk: Desk, player: str, address: str, now: datetime) -> None:
+def welcome(offers: Offers, player: str, address: str, now: datetime) -> None:
     """Give a player who has just registered the seats to which the address was invited."""
-    for number in desk.people.kept_for(address):
-        seat = next(
-            seat for seat, kept in desk.people.free(number).items() if kept and kept.lower() == address.lower()
-        )
-        _seat(desk, number, seat, player, now)
+    for number in offers.people.kept_for(address):
+        free = offers.people.free(number)
+        seat = next(seat for seat, kept in free.items() if kept and kept.lower() == address.lower())
+        _seat(offers, number, seat, player, now)
 
 
 # Proposing.
 
 
-def new(desk: Desk, caller: Caller, command: Command[Propose]) -> Reply:
+def new(offers: Offers, settle: timedelta, caller: Caller, command: Command[Propose]) -> Reply:
     """`new`: a match is proposed, to players, to addresses that are invited, or to all in the open list."""
-    demand_leisure(desk, caller.known_player.name)
+    demand_leisure(offers.seats, caller.known_player.name)
     game, lines = command.request.rules, dict(command.request.options)
-    names, free, faults = _wanted(desk, caller.known_player.name, command.request.players)
-    unasked = {fault.token for fault in faults}
+    names, free, faults = _wanted(offers, caller.known_player.name, command.request.players)
+    strange = {fault.token for fault in faults}
     more, wrong = _more_seats(game, len(names), lines.pop("seats", None))
     free |= dict.fromkeys(more)
     faults += wrong
@@ -77,33 +77,32 @@ def new(desk: Desk, caller: Caller, command: Command[Propose]) -> Reply:
         faults.append(Fault("privacy", "private", unlisted))
     terms = None
     try:
-        terms = Terms.propose(game, lines, names, desk.config.clock.settle)
-        faults += without_keys(desk.players, terms, *(name for name in names if name not in unasked))
+        terms = Terms.propose(game, lines, names, settle)
+        faults += without_keys(offers.players, terms, *(name for name in names if name not in strange))
     except Refused as refused:
         faults += refused.faults
-    if desk.archive.matches.pending(caller.known_player.name) >= _PENDING:
+    if offers.seats.archive.matches.pending(caller.known_player.name) >= _PENDING:
         faults.append(Fault("new", None, Phrase("too many of your proposals are unanswered; withdraw one first")))
     if faults or terms is None:
         raise Refused(*faults)
-    desk.people.opt_in(caller.address)
+    offers.people.opt_in(caller.address)
     known = [(seat, name, seat == 1) for seat, name in enumerate(names, 1) if seat not in free]
     phase = "open" if free else "proposed"
-    number = desk.archive.matches.create(terms.document(), known, BEFORE, to_db(caller.now), phase)
-    desk.archive.consent(number, 1, caller.signed)
+    number = offers.seats.archive.matches.create(terms.document(), known, BEFORE, to_db(caller.now), phase)
+    offers.seats.archive.consent(number, 1, caller.signed)
     told = {}
     for seat, address in free.items():
-        desk.people.keep_free(number, seat, address)
+        offers.people.keep_free(number, seat, address)
         if address is not None:
-            told[address] = _invite(desk, address, caller.known_player.name, terms, number, caller.now)
-    seated = seat_at(desk, number, caller.known_player.name)
+            told[address] = _invite(offers, address, caller.known_player.name, terms, number, caller.now)
+    seated = seat_at(offers.seats, number, caller.known_player.name)
     if not free:
-        _propose(desk, seated, caller.now)
-    facts = {"invited": told, "free": free} | seated.facts()
-    return Reply("new", facts, at=seated)
+        _propose(offers, seated, caller.now)
+    return Reply("new", {"invited": told, "free": free} | seated.facts(), at=seated)
 
 
 def _wanted(
-    desk: Desk, proposer: str, wanted: tuple[str, ...]
+    offers: Offers, proposer: str, wanted: tuple[str, ...]
 ) -> tuple[tuple[str, ...], dict[int, str | None], list[Fault]]:
     """The players in seat order, the seats kept for addresses, and what is wrong."""
     from email_validator import EmailNotValidError, validate_email
@@ -112,11 +111,11 @@ def _wanted(
     for name in wanted:
         seat = len(names) + 1
         if "@" not in name:
-            if listening(desk.people, desk.players.by_name(name), proposer) is None:
+            if listening(offers.people, offers.players.by_name(name), proposer) is None:
                 faults.append(Fault("new", name, NOT_TO_BE_ASKED.given(name=name)))
             names.append(name)
             continue
-        player = listening(desk.people, desk.players.by_address(name), proposer)
+        player = listening(offers.people, offers.players.by_address(name), proposer)
         if player is not None:
             names.append(player.name)
             continue
@@ -147,32 +146,33 @@ def _more_seats(game: str, taken: int, wanted: str | None) -> tuple[range, list[
     return range(taken + 1, int(wanted or min(allowed)) + 1), []
 
 
-def _invite(desk: Desk, address: str, by: str, terms: Terms, number: int, now: datetime) -> bool:
+def _invite(offers: Offers, address: str, by: str, terms: Terms, number: int, now: datetime) -> bool:
     """One polite invitation, never a second to the same mailbox; returns True if it was sent."""
-    mailbox, people = one_mailbox(address), desk.people
+    mailbox, people = one_mailbox(address), offers.people
     for one in (address, mailbox):
         # Whose registered address it is wants no proposal of this player: see `listening`.
-        if desk.players.by_address(one) or people.opted_out(one) or people.is_invited(one):
+        if offers.players.by_address(one) or people.opted_out(one) or people.is_invited(one):
             return False
-    if not desk.strangers.may_be_named(mailbox, now):
+    if not offers.strangers.may_be_named(mailbox, now):
         return False
-    desk.people.invite(mailbox, to_db(now))
-    found, title = desk.people.standing(terms.game, by), rules(terms.game).title
+    offers.people.invite(mailbox, to_db(now))
+    found, title = offers.people.standing(terms.game, by), rules(terms.game).title
     facts = {"by": by, "terms": terms, "title": title, "match": f"m{number}", "found": found}
-    text = desk.letters.draft("letters/invitation.txt", **facts)
-    desk.letters.send(address, OutgoingLetter(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now)
+    text = offers.seats.letters.draft("letters/invitation.txt", **facts)
+    offers.seats.letters.send(
+        address, OutgoingLetter(Phrase("[pbem] {by} invites you to a game by mail", by=by), text), now
+    )
     return True
 
 
-def _propose(desk: Desk, seated: SeatContext, now: datetime, but: int | None = None) -> None:
+def _propose(offers: Offers, seated: SeatContext, now: datetime, but: int | None = None) -> None:
     """Ask all who have not accepted yet, except the seat that is asked in its answer."""
     by, number = seated.match.name(1), seated.row.number
     subject = Phrase("{by} proposes a match to you", by=by)
     for row in seated.row.seats:
-        if row.accepted or row.seat == but:
-            continue
-        if unasked.may_be_written(desk, row.player, [by], number, now):
-            facts = {"standings": standings_of_others(desk.people, seated.match, row.seat)}
+        asked = not row.accepted and row.seat != but
+        if asked and unasked.may_be_written(offers, row.player, [by], number, now):
+            facts = {"standings": standings_of_others(offers.people, seated.match, row.seat)}
             seated.write_to(row.seat, "proposal", subject, now, **facts)
 
 
@@ -184,46 +184,46 @@ def standings_of_others(people: People, match: Match, seat: int) -> list[object]
 # The open list.
 
 
-def list_matches(desk: Desk, caller: Caller, command: Command[ListMatches]) -> Reply:
+def list_matches(seats: Seats, people: People, caller: Caller, command: Command[ListMatches]) -> Reply:
     """`list`: the open proposals, or the caller's own matches."""
     if command.request.which == "open" or caller.player is None:
-        matches, items = _open_matches(desk, caller.player.name if caller.player else None)
+        matches, items = _open(seats, people, caller.player.name if caller.player else None)
         return Reply("list_open", {"matches": matches}, items=items)
     name = caller.player.name
-    of_player = desk.archive.matches.of_player
+    of_player = seats.archive.matches.of_player
     read = set(of_player(name, RUNNING)[:READ])
     every = of_player(name)
     latest = set(every[-_NAMED:])
     told = [number for number in every if number in read | latest]
     rows = []
     for number in told:
-        seated = seat_at(desk, number, name) if number in read else None
-        rows.append(_summary(desk, seated.match, seated.seat) if seated else _named(desk, number))
+        seated = seat_at(seats, number, name) if number in read else None
+        rows.append(_summary(people, seated.match, seated.seat) if seated else _named(seats, people, number))
     return Reply("list", {"matches": rows, "more": len(every) - len(told)})
 
 
-def _named(desk: Desk, number: int) -> dict[str, object]:
+def _named(seats: Seats, people: People, number: int) -> dict[str, object]:
     """A match by its row alone: where it stands is not read."""
-    row = desk.archive.matches.row(number)
+    row = seats.archive.matches.row(number)
     assert row is not None
     taken = {seat.seat: seat.player for seat in row.seats}
     terms = Terms.read(row.terms)
     names = [taken.get(seat, name) for seat, name in enumerate(terms.players, 1)]
-    return _line(desk.people, f"m{number}", terms.game, names, row.phase)
+    return _line(people, f"m{number}", terms.game, names, row.phase)
 
 
-def _open_matches(desk: Desk, reader: str | None) -> tuple[list[dict[str, object]], list[JsonObject]]:
+def _open(seats: Seats, people: People, reader: str | None) -> tuple[list[dict[str, object]], list[JsonObject]]:
     """The open list in words, and for programs."""
     found, items = list[dict[str, object]](), list[JsonObject]()
-    for number in desk.people.open_matches(_LISTED):
-        match, _ = desk.archive.known(number)
-        if reader and _is_blocked(desk.people, match, reader):
+    for number in people.open_matches(_LISTED):
+        match, _ = seats.archive.known(number)
+        if reader and _is_blocked(people, match, reader):
             continue
-        free = [seat for seat, kept in desk.people.free(number).items() if kept is None]
-        proposer = desk.people.standing(match.terms.game, match.name(1))
-        found.append(_summary(desk, match, 0) | {"free": len(free), "terms": match.terms, "by": proposer})
-        since = written(from_db(desk.archive.matches.created(number)))
-        items.append(bulletin.of_open(match, free, desk.match_letters.programs(match), since))
+        free = [seat for seat, kept in people.free(number).items() if kept is None]
+        proposer = people.standing(match.terms.game, match.name(1))
+        found.append(_summary(people, match, 0) | {"free": len(free), "terms": match.terms, "by": proposer})
+        since = written(from_db(seats.archive.matches.created(number)))
+        items.append(bulletin.of_open(match, free, seats.match_letters.programs(match), since))
     return found, items
 
 
@@ -232,36 +232,36 @@ def _is_blocked(people: People, match: Match, player: str) -> bool:
     return any(people.blocks(name, player) for name in match.names)
 
 
-def join(desk: Desk, caller: Caller, command: Command[Join]) -> Reply:
+def join(offers: Offers, caller: Caller, command: Command[Join]) -> Reply:
     """`join`: a seat in a match of the open list is taken."""
     name, number = command.match, number_of(command)
-    free = desk.people.free(number)
+    free = offers.people.free(number)
     seat = next((seat for seat, kept in free.items() if kept is None), None)
-    loaded = desk.archive.load(number)
-    if seat is None or loaded is None or _is_blocked(desk.people, loaded[0], caller.known_player.name):
+    loaded = offers.seats.archive.load(number)
+    if seat is None or loaded is None or _is_blocked(offers.people, loaded[0], caller.known_player.name):
         raise refused("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
     if loaded[0].seat_of(caller.known_player.name):
         raise refused("join", name, Phrase("you have a seat in it already"))
-    if keyless := without_keys(desk.players, loaded[0].terms, caller.known_player.name):
+    if keyless := without_keys(offers.players, loaded[0].terms, caller.known_player.name):
         raise Refused(*keyless)
-    demand_leisure(desk, caller.known_player.name)
-    desk.people.opt_in(caller.address)
-    seated = _seat(desk, number, seat, caller.known_player.name, caller.now, tell=False)
-    facts = {"standings": standings_of_others(desk.people, seated.match, seat)}
-    return Reply("join", facts | seated.facts(), at=seated)
+    demand_leisure(offers.seats, caller.known_player.name)
+    offers.people.opt_in(caller.address)
+    seated = _seat(offers, number, seat, caller.known_player.name, caller.now, tell=False)
+    others = standings_of_others(offers.people, seated.match, seat)
+    return Reply("join", {"standings": others} | seated.facts(), at=seated)
 
 
-def _seat(desk: Desk, number: int, seat: int, player: str, now: datetime, *, tell: bool = True) -> SeatContext:
+def _seat(offers: Offers, number: int, seat: int, player: str, now: datetime, *, tell: bool = True) -> SeatContext:
     """Give a free seat to a player; with the last seat the match becomes a proposal, and all are asked."""
-    terms = desk.archive.known(number)[0].terms
+    terms = offers.seats.archive.known(number)[0].terms
     players = tuple(player if other == seat else name for other, name in enumerate(terms.players, 1))
-    desk.people.take(number, seat)
-    phase = "open" if desk.people.free(number) else "proposed"
-    desk.archive.matches.seat(number, seat, player, replace(terms, players=players).document(), phase)
-    seated = seat_at(desk, number, player)
+    offers.people.take(number, seat)
+    phase = "open" if offers.people.free(number) else "proposed"
+    offers.seats.archive.matches.seat(number, seat, player, replace(terms, players=players).document(), phase)
+    seated = seat_at(offers.seats, number, player)
     if phase == "proposed":
-        _propose(desk, seated, now, None if tell else seat)
-    joined = {"by": player, "found": desk.people.standing(terms.game, player)}
+        _propose(offers, seated, now, None if tell else seat)
+    joined = {"by": player, "found": offers.people.standing(terms.game, player)}
     for other in seated.row.seats:
         if other.accepted:
             seated.write_to(other.seat, "joined", Phrase("{player} joins", player=player), now, **joined)
@@ -271,9 +271,8 @@ def _seat(desk: Desk, number: int, seat: int, player: str, now: datetime, *, tel
 # Agreeing.
 
 
-def accept(desk: Desk, caller: Caller, command: Command[Accept]) -> Reply:
+def accept(offers: Offers, seated: SeatContext, caller: Caller, command: Command[Accept]) -> Reply:
     """`accept`: a player agrees to a proposed match; with the last agreement it begins."""
-    seated = seated_at(desk, caller, command)
     match = seated.match
     if match.phase != "proposed":
         late = Phrase("this match is {phase}; there is nothing to accept", phase=PHASES[match.phase])
@@ -285,30 +284,30 @@ def accept(desk: Desk, caller: Caller, command: Command[Accept]) -> Reply:
     if given != match.rules_hash:
         another = Phrase("the hash of what was proposed is {rules_hash}", rules_hash=match.rules_hash)
         raise refused("accept", given, another)
-    if keyless := without_keys(desk.players, match.terms, match.name(seated.seat)):
+    if keyless := without_keys(offers.players, match.terms, match.name(seated.seat)):
         raise Refused(*keyless)
-    demand_leisure(desk, match.name(seated.seat))
-    desk.people.opt_in(caller.address)
-    desk.archive.matches.accept(seated.row.number, seated.seat)
-    desk.archive.consent(seated.row.number, seated.seat, caller.signed)
+    demand_leisure(offers.seats, match.name(seated.seat))
+    offers.people.opt_in(caller.address)
+    offers.seats.archive.matches.accept(seated.row.number, seated.seat)
+    offers.seats.archive.consent(seated.row.number, seated.seat, caller.signed)
     agreed = {seat.seat for seat in seated.row.seats if seat.accepted} | {seated.seat}
     if len(agreed) == len(match.seats):
-        _begin(desk, seated, caller.now)
+        _begin(offers, seated, caller.now)
     return Reply("accept", seated.facts(), at=seated)
 
 
-def _begin(desk: Desk, seated: SeatContext, now: datetime) -> None:
+def _begin(offers: Offers, seated: SeatContext, now: datetime) -> None:
     """All have agreed; but players whose keys changed since they signed are asked once more.
 
     So are those whose letters an earlier version of this program did not keep.
     """
     match, number = seated.match, seated.row.number
-    step = Step(match, desk.world(now))
+    step = seated.step(now)
     players = [
-        pinned(desk.players, name, match, seat, step.world.salt())
+        pinned(offers.players, name, match, seat, step.world.salt())
         for seat, name in enumerate(match.terms.players, start=1)
     ]
-    consents = desk.archive.consents(number)
+    consents = offers.seats.archive.consents(number)
     stale = [
         seat
         for seat, player in enumerate(players, start=1)
@@ -316,22 +315,22 @@ def _begin(desk: Desk, seated: SeatContext, now: datetime) -> None:
     ]
     if stale:
         for seat in stale:
-            desk.archive.matches.ask_again(number, seat)
-        _propose(desk, seat_at(desk, number, match.name(seated.seat)), now, seated.seat)
+            offers.seats.archive.matches.ask_again(number, seat)
+        _propose(offers, seat_at(offers.seats, number, match.name(seated.seat)), now, seated.seat)
         return
     agreed.agree(step, tuple(players), list(consents.values()))
     seated.commit(step)
 
 
-def give_up(desk: Desk, caller: Caller, command: Command[Decline | Withdraw]) -> Reply:
+def give_up(
+    people: People, held: DigestQueue, seated: SeatContext, caller: Caller, command: Command[Decline | Withdraw]
+) -> Reply:
     """`decline` or `withdraw`: a proposed match is turned down, or the proposal is taken back."""
     phase = "declined" if command.name == "decline" else "withdrawn"
-    seated = seated_at(desk, caller, command)
     match, number = seated.match, seated.row.number
     if match.phase not in ("proposed", "open"):
-        if match.phase in RUNNING:
-            late = Phrase("this match has begun; resign it, or offer to annul it")
-        else:
+        late = Phrase("this match has begun; resign it, or offer to annul it")
+        if match.phase not in RUNNING:
             late = Phrase(
                 "this match is {phase} and can no longer be {wanted}", phase=PHASES[match.phase], wanted=PHASES[phase]
             )
@@ -339,20 +338,19 @@ def give_up(desk: Desk, caller: Caller, command: Command[Decline | Withdraw]) ->
     if phase == "withdrawn" and seated.seat != 1:
         by_another = Phrase("{name} proposed it; you may `decline {id}`", name=match.name(1), id=match.id)
         raise refused("withdraw", match.id, by_another)
-    desk.people.withdraw(number)
-    desk.archive.matches.update(number, phase, None)
-    seated.match = replace(match, phase=phase)
+    people.withdraw(number)
+    seated.give_up(phase)
     for other in seated.row.seats:
         if not other.accepted:
             # A player who has not answered need not answer any more: a proposal must not cost its reader two letters.
-            desk.held.take(other.player, number)
+            held.take(other.player, number)
         elif other.seat != seated.seat:
             seated.write_to(other.seat, "declined", PHASES[phase], caller.now, by=match.name(seated.seat), done=phase)
     return Reply("decline", {"done": phase} | seated.facts(), at=seated)
 
 
-def _summary(desk: Desk, match: Match, seat: int) -> dict[str, object]:
-    line = _line(desk.people, match.id, match.terms.game, match.names, match.phase)
+def _summary(people: People, match: Match, seat: int) -> dict[str, object]:
+    line = _line(people, match.id, match.terms.game, match.names, match.phase)
     return line | {"game": match.game, "turn": match.turn, "asked": match.asked(seat)}
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
 from pbem.desk.sealed_state import keys_of
-from pbem.desk.seats import seated_at
 from pbem.match import progress
 from pbem.match.events.reveal import reveal as laid_open
 from pbem.match.events.sealed_step import take as taken
@@ -19,12 +18,8 @@ from pbem.match.sealed_letters import seal as committed
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pbem.desk.caller import Caller
     from pbem.desk.seats import Event, SeatContext
-    from pbem.desk.wiring import Desk
-    from pbem.letters.draft import Enclosed
     from pbem.mail.commands import AnyCommand, Command
     from pbem.match.step import Step
     from pbem.requests import Reveal, Seal, TakeSteps
@@ -43,49 +38,46 @@ _UNLIKE = Phrase(
 )
 
 
-def seal(desk: Desk, caller: Caller, command: Command[Seal]) -> Reply:
+def seal(seated: SeatContext, caller: Caller, command: Command[Seal]) -> Reply:
     """`seal`: a player commits to a setup by a hash; the game begins with the last commitment."""
-    seated, step, submission = _say(desk, caller, command, committed)
+    step, submission = _say(seated, caller, command, committed)
     seated.submit(step, submission)
     (commitment,) = (words[0] for name, words, _ in command.request.sections if name == "commitment")
-    facts = {"commitment": commitment, "rev": submission.rev}
-    return Reply("seal", facts | seated.facts(), _files(seated), seated)
+    return Reply("seal", {"commitment": commitment, "rev": submission.rev} | seated.facts(), seated.files(), seated)
 
 
-def take(desk: Desk, caller: Caller, command: Command[TakeSteps]) -> Reply:
+def take(seated: SeatContext, caller: Caller, command: Command[TakeSteps]) -> Reply:
     """`step`: a seat sends what it owes in a turn, and the other seat is told at once."""
-    seated, step, told = _say(desk, caller, command, taken)
+    step, told = _say(seated, caller, command, taken)
     progress.advance(step)
     seated.commit(step)
-    facts, files = desk.match_letters.steps(seated.match, seated.seat, told)
-    return Reply("step", facts | seated.facts(), [*files, *_files(seated)], seated)
+    facts, files = seated.steps(told)
+    return Reply("step", facts | seated.facts(), [*files, *seated.files()], seated)
 
 
-def reveal(desk: Desk, caller: Caller, command: Command[Reveal]) -> Reply:
+def reveal(seated: SeatContext, caller: Caller, command: Command[Reveal]) -> Reply:
     """`reveal`: once the game is over, a seat reveals its setup and its orders, and everything is judged."""
-    seated, step, _ = _say(desk, caller, command, laid_open)
+    step, _ = _say(seated, caller, command, laid_open)
     game = seated.match.game
     progress.advance(step)
     seated.commit(step)
-    return Reply("reveal", {"game": game} | seated.facts(), _files(seated), seated)
+    return Reply("reveal", {"game": game} | seated.facts(), seated.files(), seated)
 
 
-def _say(desk: Desk, caller: Caller, command: Command[Told], event: Event[Told, T]) -> tuple[SeatContext, Step, T]:
+def _say(seated: SeatContext, caller: Caller, command: Command[Told], event: Event[Told, T]) -> tuple[Step, T]:
     """The statement of a caller's seat in a sealed match, in a letter that the others can check; raises `Refused`.
 
     What was signed is kept for the others, and so is the note that its player sends along.
     """
-    seated = seated_at(desk, caller, command)
     if not seated.match.terms.sealed:
         raise refused(command.name, command.match, Phrase("this match is not sealed"))
     demand_text(caller, command, seated)
     step, found = seated.say(caller, command, event)
-    matches, number = desk.archive.matches, seated.row.number
-    matches.keep_text(number, caller.signed.hash, caller.signed.pasted)
+    seated.keep_text(caller.signed)
     for name, _, text in command.request.sections:
         if name == "note":
-            matches.keep_note(number, seated.match.game, seated.seat, text)
-    return seated, step, found
+            seated.keep_note(text)
+    return step, found
 
 
 def demand_text(caller: Caller, command: AnyCommand, seated: SeatContext) -> None:
@@ -102,8 +94,3 @@ def demand_text(caller: Caller, command: AnyCommand, seated: SeatContext) -> Non
     known = signed.key in keys and None not in keys
     if not known or read is None or (read.verdict.key, read.words) != (signed.key, caller.words):
         raise refused(command.name, None, _UNLIKE)
-
-
-def _files(seated: SeatContext) -> Sequence[Enclosed]:
-    """The files that say how the match stands now, for the player's program."""
-    return seated.desk.match_letters.sealed_files(seated.match, seated.row, seated.seat)

@@ -10,47 +10,40 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.desk.answer_letter import SHORT
 from pbem.desk.caller import Trust
+from pbem.desk.reply import SHORT
 from pbem.letters.draft import OutgoingLetter
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pbem.desk.account_keys import Keyring
     from pbem.desk.caller import Caller
-    from pbem.desk.wiring import Desk
+    from pbem.store.people import People
 
 _A_WEEK = timedelta(days=7)
 
 
-def stop(desk: Desk, caller: Caller, place: Mapping[str, str]) -> bool:
+def stop(keys: Keyring, people: People, caller: Caller, place: Mapping[str, str]) -> bool:
     """Send the address no more mail, if its owner said so; otherwise ask there. Returns True if its owner did.
 
     `place` is the place that the letter names.
     """
+    address, now, player = caller.address, caller.now, caller.player.name if caller.player else ""
+    # A signed letter that does not say that it is this player's, for this server, proves nothing.
+    says_place = caller.verdict.kind != "valid" or place == {"server": keys.config.server, "player": player}
     answered = next((token for token in caller.tokens if token.purpose == "stop"), None)
     if answered is not None:
-        desk.mailboxes.use(answered, caller.letter, caller.now)
-    elif not (caller.new and _says_its_place(desk, caller, place)):
-        _ask(desk, caller)
+        keys.mailboxes.use(answered, caller.letter, now)
+    elif not (caller.new and player and says_place):
+        if not people.opted_out(address) and not keys.mailboxes.asked("stop", address, _A_WEEK, now):
+            text = keys.seats.letters.draft("letters/stop.txt")
+            out = OutgoingLetter(SHORT, text, asks=True, language=caller.language)
+            out.reply_to = keys.mailboxes.ask("stop", address, player, now)
+            if caller.trust is not Trust.STRANGER:
+                out.answer(caller.letter)
+            keys.seats.letters.send(address, out, now)
         return False
-    desk.people.opt_out(caller.address, to_db(caller.now))
+    people.opt_out(address, to_db(now))
     return True
-
-
-def _says_its_place(desk: Desk, caller: Caller, place: Mapping[str, str]) -> bool:
-    """True if the letter is this player's, for this server; a signed one that does not say so proves nothing."""
-    wanted = {"server": desk.config.server, "player": caller.player.name if caller.player else ""}
-    return caller.player is not None and (caller.verdict.kind != "valid" or place == wanted)
-
-
-def _ask(desk: Desk, caller: Caller) -> None:
-    address, now = caller.address, caller.now
-    if desk.people.opted_out(address) or desk.mailboxes.asked("stop", address, _A_WEEK, now):
-        return
-    out = OutgoingLetter(SHORT, desk.letters.draft("letters/stop.txt"), asks=True, language=caller.language)
-    out.reply_to = desk.mailboxes.ask("stop", address, caller.player.name if caller.player else "", now)
-    if caller.trust is not Trust.STRANGER:
-        out.answer(caller.letter)
-    desk.letters.send(address, out, now)

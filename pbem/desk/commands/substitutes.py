@@ -21,38 +21,38 @@ from pbem.mail.commands import COMMANDS
 from pbem.match import progress, state
 from pbem.match.changed import replace
 from pbem.match.events import nominated, substituted
-from pbem.match.step import Step
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.caller import Caller
-    from pbem.desk.wiring import Desk
+    from pbem.desk.unasked import Offers
     from pbem.mail.commands import Command
+    from pbem.match.step import Step
     from pbem.requests import Substitute
 
 _WILL_YOU = Phrase("[pbem {match}] {title}: will you take {leaver}'s seat?")
 _TAKEN = Phrase("[pbem {match}] {title}: {name} has taken your seat")
 
 
-def substitute(desk: Desk, caller: Caller, command: Command[Substitute]) -> Reply:
+def substitute(offers: Offers, caller: Caller, command: Command[Substitute]) -> Reply:
     """`substitute`: a seat is to change hands, or somebody takes it."""
-    loaded = desk.archive.load(number_of(command))
+    loaded = offers.seats.archive.load(number_of(command))
     name = caller.known_player.name
     if loaded and not loaded[0].seat_of(name):
         match, row = loaded
         for seat, nomination in match.nominated.items():
             # Not `agreed`: it would tell a newcomer, and so any player, whether a late player has answered since.
             if nomination.name == name and nominated.may_be_agreed(match, seat, caller.now):
-                return _newcomer(desk, SeatContext(desk, match, row, seat), caller, command)
-    return _word(desk, seated_at(desk, caller, command), caller, command)
+                return _newcomer(offers, SeatContext(offers.seats, match, row, seat), caller, command)
+    return _word(offers, seated_at(offers.seats, command, name, caller.now), caller, command)
 
 
 # The players.
 
 
-def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command[Substitute]) -> Reply:
+def _word(offers: Offers, seated: SeatContext, caller: Caller, command: Command[Substitute]) -> Reply:
     """A player names somebody for a seat, agrees to a name, or withdraws a nomination."""
     match, given = seated.match, command.request
     name, seat = given.name, match.seat_of(given.leaver)
@@ -61,75 +61,73 @@ def _word(desk: Desk, seated: SeatContext, caller: Caller, command: Command[Subs
     if given.hash is not None:  # it would be another sentence than the others say
         raise refused("substitute", given.hash, Phrase("the hash is for the newcomer to say: leave it out"))
     if name != nominated.NOBODY:
-        _judge(desk, seated, name, match.name(seated.seat))
+        _judge(offers, seated, name, match.name(seated.seat))
     facts: dict[str, object] = {"by": match.name(seated.seat), "name": name, "leaver": given.leaver, "hash": ""}
     before = nominated.agreed(match, seat, caller.now) and match.nominated[seat].name == name
-    step = Step(match, desk.world(caller.now))
+    step = seated.step(caller.now)
     said = placed(caller, command, match, seated.seat)
     nominated.substitute(step, seated.seat, seat, said, caller.signed)
     seated.commit(step)
     asked = not before and nominated.agreed(seated.match, seat, caller.now)
     if asked:
-        _ask(desk, seated, seat, name, caller.now)
+        _ask(offers, seated, seat, name, caller.now)
     facts["state"] = "nobody" if name == nominated.NOBODY else "asked" if asked else "named"
     return Reply("substitute", facts | seated.facts(), at=seated)
 
 
-def _judge(desk: Desk, seated: SeatContext, name: str, by: str) -> None:
+def _judge(offers: Offers, seated: SeatContext, name: str, by: str) -> None:
     """Refuse a name that could never take the seat."""
-    if listening(desk.people, desk.players.by_name(name), by) is None:
+    if listening(offers.people, offers.players.by_name(name), by) is None:
         raise refused("substitute", name, NOT_TO_BE_ASKED.given(name=name))
-    if keyless := without_keys(desk.players, seated.match.terms, name):
+    if keyless := without_keys(offers.players, seated.match.terms, name):
         raise Refused(*keyless)
 
 
 # The newcomer.
 
 
-def _ask(desk: Desk, seated: SeatContext, seat: int, name: str, now: datetime) -> None:
+def _ask(offers: Offers, seated: SeatContext, seat: int, name: str, now: datetime) -> None:
     """All agree: ask the newcomer, who is told what anybody may know."""
     match, row = seated.match, seated.row
-    player = desk.players.by_name(name)
+    player = offers.players.by_name(name)
     assert player is not None
-    if not unasked.may_be_written(desk, name, match.names, row.number, now):
+    if not unasked.may_be_written(offers, name, match.names, row.number, now):
         return
     facts = {
         "name": name,
         "leaver": match.name(seat),
         "hash": match.rules_hash,
-        "m": _stranger(desk, seated, name),
-        "standings": standings_of_others(desk.people, match, seat),
+        "m": _stranger(offers, seated, name),
+        "standings": standings_of_others(offers.people, match, seat),
     }
-    text = desk.letters.draft("letters/take_seat.txt", **facts)
+    text = offers.seats.letters.draft("letters/take_seat.txt", **facts)
     subject = _WILL_YOU.given(match=match.id, title=match.rules.title, leaver=match.name(seat))
-    out = OutgoingLetter(subject, text)
-    out.place = (row.number, match.game, match.turn)
-    desk.letters.send(player.address, out, now)
+    out = OutgoingLetter(subject, text, place=seated.place)
+    offers.seats.letters.send(player.address, out, now)
 
 
-def _stranger(desk: Desk, seated: SeatContext, name: str) -> dict[str, object]:
+def _stranger(offers: Offers, seated: SeatContext, name: str) -> dict[str, object]:
     """The facts that the newcomer may know before taking the seat: the `m` of the templates."""
-    keys = desk.players.keys(name)
-    return desk.match_letters.public_facts(seated.match, seated.row) | {
+    keys = offers.players.keys(name)
+    return offers.seats.match_letters.public_facts(seated.match, seated.row) | {
         "prev": seated.match.prev,
-        "address": desk.composer.address,
-        "level": desk.players.level(name),
+        "level": offers.players.level(name),
         "format": keys[-1].format if keys else "ssh",
     }
 
 
-def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command[Substitute]) -> Reply:
+def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Command[Substitute]) -> Reply:
     """The nominated player takes the seat, or declines it."""
     match, seat, name, now = seated.match, seated.seat, caller.known_player.name, caller.now
     given, left = command.request, seated.match.name(seated.seat)
     facts = {"name": name, "leaver": left, "hash": match.rules_hash}
     if (given.name, given.leaver) == (nominated.NOBODY, left):
         for row in seated.row.seats:
-            if row.player != left or not desk.players.unreachable(left):
+            if row.player != left or not offers.players.unreachable(left):
                 seated.write_to(
                     row.seat, "seat_declined", Phrase("{name} declines the seat", name=name), now, **facts
                 )
-        return Reply("substitute", facts | {"state": "declined", "m": _stranger(desk, seated, name)})
+        return Reply("substitute", facts | {"state": "declined", "m": _stranger(offers, seated, name)})
     if (given.name, given.leaver) != (name, left):
         raise refused("substitute", None, Phrase("you were asked to take {left}'s seat, and nothing else", left=left))
     if given.hash not in {None, match.rules_hash}:
@@ -137,36 +135,37 @@ def _newcomer(desk: Desk, seated: SeatContext, caller: Caller, command: Command[
         raise refused("substitute", given.hash, another)
     signed = caller.verdict.kind == "valid"
     if given.hash is None or (signed and not command.fields.keys() >= set(COMMANDS[command.name].fields)):
-        return Reply("substitute_form", facts | {"m": _stranger(desk, seated, name)}, outcome="asked")
-    demand_leisure(desk, name)
-    place = (seated.row.number, match.game, match.turn)
-    if caller.proof and caller.proof.token and caller.proof.token.place != place:
+        return Reply("substitute_form", facts | {"m": _stranger(offers, seated, name)}, outcome="asked")
+    demand_leisure(offers.seats, name)
+    if caller.proof and caller.proof.token and caller.proof.token.place != seated.place:
         raise refused("substitute", None, Phrase("answer the letter that asked you to take this seat"))
     willing = seat in match.nominated[seat].willing
-    step = Step(match, desk.world(now))
-    newcomer = pinned(desk.players, name, match, seat, step.world.salt())
+    step = seated.step(now)
+    newcomer = pinned(offers.players, name, match, seat, step.world.salt())
     said = placed(caller, command, state.seated(match, seat, newcomer), seat)
     substituted.take_over(step, seat, newcomer, said, caller.signed)
     progress.advance(step)
-    _seat_taken(desk, seated, step, name)
-    desk.people.opt_in(caller.address)
+    _seat_taken(offers, seated, step, name)
+    offers.people.opt_in(caller.address)
     if not willing:
-        found = desk.people.standing(match.terms.game, left, desk.people.pool(match.names))
-        desk.people.record(match.terms.game, [replace(found, abandoned=found.abandoned + 1)])
-    if gone := desk.players.by_name(left):
-        text = desk.letters.draft("letters/seat_left.txt", willing=willing, **facts, m=_stranger(desk, seated, left))
+        found = offers.people.standing(match.terms.game, left, offers.people.pool(match.names))
+        offers.people.record(match.terms.game, [replace(found, abandoned=found.abandoned + 1)])
+    if gone := offers.players.by_name(left):
+        text = offers.seats.letters.draft(
+            "letters/seat_left.txt", willing=willing, **facts, m=_stranger(offers, seated, left)
+        )
         subject = _TAKEN.given(match=match.id, title=match.rules.title, name=name)
-        desk.letters.send(gone.address, OutgoingLetter(subject, text), now)
+        offers.seats.letters.send(gone.address, OutgoingLetter(subject, text), now)
     return Reply("substitute", facts | {"state": "taken"} | seated.facts(), at=seated)
 
 
-def _seat_taken(desk: Desk, seated: SeatContext, step: Step, name: str) -> None:
+def _seat_taken(offers: Offers, seated: SeatContext, step: Step, name: str) -> None:
     """Write that the seat has changed hands, and tell the current players."""
     number, before = seated.row.number, seated.match
-    matches = desk.archive.matches
+    matches = offers.seats.archive.matches
     matches.give_up(number, before.game, before.turn, seated.seat)
     matches.reseat(number, seated.seat, name)
-    desk.people.unobserve(number, name)
+    offers.people.unobserve(number, name)
     row = matches.row(number)
     assert row is not None
     seated.row = row

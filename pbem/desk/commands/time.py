@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.match_facts import duration
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
-from pbem.desk.seats import running, seated_at
+from pbem.desk.seats import running
 from pbem.games import Fault, Refused
 from pbem.match.events import claimed, extended, moved
 from pbem.match.events.vacation import announce
@@ -22,9 +22,11 @@ from pbem.store.players import VacationRow
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
-    from pbem.desk.wiring import Desk
+    from pbem.desk.seats import SeatContext, Seats
+    from pbem.desk.timekeeper import Timekeeper
     from pbem.mail.commands import Command
     from pbem.requests import Claim, Extend, TakeVacation
+    from pbem.store.players import Players
 
 _AHEAD = 366
 """The most days ahead that a vacation may be announced."""
@@ -33,48 +35,43 @@ _ANOTHER = Phrase("you have a vacation from {other} to {end}; cancel it first: `
 _TOO_LONG = Phrase("{days} days of vacation in {year}; {budget} a year are allowed")
 
 
-def vacation(desk: Desk, caller: Caller, command: Command[TakeVacation]) -> Reply:
+def vacation(
+    seats: Seats, players: Players, time: Timekeeper, budget: int, caller: Caller, command: Command[TakeVacation]
+) -> Reply:
     """`vacation`: the player's clocks stand for these days, or run again."""
     player, now = caller.known_player.name, caller.now
-    zone = desk.time.zone(player)
+    zone = time.zone(player)
     today = on_a_day(now, zone)
     said = None
     if command.request.off:
-        if not desk.players.vacations(player, to_db(now)):
+        if not players.vacations(player, to_db(now)):
             raise refused("vacation", "off", Phrase("you have no present or future vacation"))
-        desk.players.call_off(player, to_db(now), today.isoformat())
+        players.call_off(player, to_db(now), today.isoformat())
     else:
-        said = _days(desk, player, command, today)
+        said = _days(players, budget, player, command.request, today)
         stop = vacation_stop(*said, zone, now)
         assert stop.ended is not None
         row = VacationRow(said[0].isoformat(), said[1].isoformat(), to_db(stop.began), to_db(stop.ended))
-        desk.players.take_vacation(player, row)
-    for seated in running(desk, player):
+        players.take_vacation(player, row)
+    deadlines = {}
+    for seated in running(seats, player):
         step = seated.step(now)
         moved.catch_up(step)
         runs = step.match.clocks.get(seated.seat)
-        stops = desk.time.calendar(player, runs.since if runs else now).vacations
+        stops = time.calendar(player, runs.since if runs else now).vacations
         announce(step, seated.seat, stops, said)
         seated.commit(step)
-    rows = desk.players.vacations(player, to_db(now))
-    deadlines = _deadlines(desk, player)
-    left = desk.config.clock.vacation_days - _taken(desk, player).get(today.year, 0)
+        runs = seated.match.clocks.get(seated.seat)
+        if runs and runs.deadline and seated.match.asked(seated.seat):
+            deadlines[seated.match.id] = written(runs.deadline, runs.zone)
+    rows = players.vacations(player, to_db(now))
+    left = budget - _taken(players, player).get(today.year, 0)
     return Reply("vacation", {"vacations": rows, "left": left, "year": today.year, "deadlines": deadlines})
 
 
-def _deadlines(desk: Desk, player: str) -> dict[str, Phrase]:
-    """The player's deadlines, written out, by match."""
-    found = {}
-    for seated in running(desk, player):
-        runs = seated.match.clocks.get(seated.seat)
-        if runs and runs.deadline and seated.match.asked(seated.seat):
-            found[seated.match.id] = written(runs.deadline, runs.zone)
-    return found
-
-
-def _days(desk: Desk, player: str, command: Command[TakeVacation], today: date) -> tuple[date, date]:
+def _days(players: Players, budget: int, player: str, request: TakeVacation, today: date) -> tuple[date, date]:
     """The days of a vacation, if they overlap no other and are within each year's budget."""
-    given = command.request.first, command.request.last
+    given = request.first, request.last
     try:
         first, last = map(date.fromisoformat, given)
     except ValueError:
@@ -89,14 +86,13 @@ def _days(desk: Desk, player: str, command: Command[TakeVacation], today: date) 
         faults.append(Fault("vacation", given[1], Phrase("that is more than a year ahead")))
     faults += [
         Fault("vacation", None, _ANOTHER.given(other=row.first, end=row.last))
-        for row in desk.players.vacations(player)
+        for row in players.vacations(player)
         if row.first <= given[1] and given[0] <= row.last
     ]
     if not faults:
-        budget = desk.config.clock.vacation_days
         faults += [
             Fault("vacation", None, _TOO_LONG.given(days=days, year=year, budget=budget))
-            for year, days in _taken(desk, player, (first, last)).items()
+            for year, days in _taken(players, player, (first, last)).items()
             if days > budget
         ]
     if faults:
@@ -104,24 +100,22 @@ def _days(desk: Desk, player: str, command: Command[TakeVacation], today: date) 
     return first, last
 
 
-def _taken(desk: Desk, player: str, *more: tuple[date, date]) -> dict[int, int]:
+def _taken(players: Players, player: str, *more: tuple[date, date]) -> dict[int, int]:
     """The player's days of vacation in each year."""
-    rows = desk.players.vacations(player)
+    rows = players.vacations(player)
     return days_of_year([*((date.fromisoformat(row.first), date.fromisoformat(row.last)) for row in rows), *more])
 
 
-def extend(desk: Desk, caller: Caller, command: Command[Extend]) -> Reply:
+def extend(seated: SeatContext, caller: Caller, command: Command[Extend]) -> Reply:
     """`extend`: a gift of time to the opponents."""
-    seated = seated_at(desk, caller, command)
     step, to = seated.say(caller, command, extended.extend)
     seated.commit(step)
     facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.request.seconds)}
     return Reply("extend", facts | seated.facts(), at=seated)
 
 
-def claim(desk: Desk, caller: Caller, command: Command[Claim]) -> Reply:
+def claim(seated: SeatContext, caller: Caller, command: Command[Claim]) -> Reply:
     """`claim`: the game, or the end of the match, against silent players."""
-    seated = seated_at(desk, caller, command)
     step, _ = seated.say(caller, command, claimed.claim)
     seated.commit(step)
     return Reply("claim", seated.facts(), at=seated)

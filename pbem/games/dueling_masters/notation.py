@@ -224,7 +224,7 @@ class Orders(NamedTuple):
 PASS: Final = Orders("")
 
 
-_ORDER: Final = re.compile(r"(\S+)\s+([A-J](?:10|[1-9]))\s*-\s*([A-J](?:10|[1-9]))")
+_ORDER: Final = re.compile(r"([^\s,;]+)[\s,;]+([A-J](?:10|[1-9]))[\s,;]*-[\s,;]*([A-J](?:10|[1-9]))")
 _NEARLY: Final = re.compile(r"\s*+([A-Z][1-9]?):?\s++([A-J](?:10|[1-9]))(?:\s*+-)?+\s*+([A-J](?:10|[1-9]))\s*+")
 _EDGES: Final = " \t\r\n\f\v,;"
 _SLOTS: Final = {homes: {word: slots[0] for word, slots in _slots(pieces(homes)).items()} for homes in (1, 3)}

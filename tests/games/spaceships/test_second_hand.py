@@ -1,4 +1,4 @@
-"""A second adjudicator of Spaceships, slow and literal, written from the rules page alone, and both played together.
+"""Spaceships played by the rules and by the second verifier's, slow and literal, side by side.
 
 Random fleets, random orders, legal and not: whether orders are accepted, every report of every turn, the scores, the
 number of the turn and the end must be the same. Of the engine nothing is used but the public interface of its rules.
@@ -7,132 +7,23 @@ number of the turn and the end must be the same. Of the engine nothing is used b
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
-from functools import cache
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pbem.games import Orders, Refused, State, rules
+from pbem.games import Refused, State, rules
+from verifier.rules import Refused as SecondRefused
+from verifier.rules.spaceships import BOXES, CELLS, Game, Order, Player, Ship, begin, cell_at, line, point
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-COLOURS, LETTERS, NUMBERS = "ROYGB", "vwxyz", "12345"
-CELLS = ["".join(cell) for cell in product(COLOURS, LETTERS, NUMBERS)]
-BOXES = {"KC": (3, 2, 1), "FS": (2, 2, 1), "PC": (4, 1, 1), "MD": (3, 1, 1), "HS": (2, 1, 1)} | {
-    "LS": (1, 1, 1),
-    "AG": (2, 1, 1),
-    "LG": (1, 1, 1),
-}
-Order = tuple[Any, ...]
-"""("strike", target), ("scan", target), ("missile", launch, target), ("kamikaze", launch, target), or
-("beam", first, last, name or None)."""
-SCANNERS, MISSILES = ("HS", "LS"), ("MD", "AG", "LG")
 FLEETS = {
     "standard": [["DS", "KC", "FS", "MD", "LS"], ["DS", "KC", "PC", "MD", "HS"]],
     "cost:9": [["KC", "HS"], ["PC", "MD", "AG"], ["FS", "HS", "LG", "LG"], ["AG", "AG", "AG", "LS"], ["HS"] * 3],
     "cost:19": [["DS", "DS", "LS"], ["DS", "MD", "MD", "AG", "HS"], ["KC", "KC", "PC", "LG", "AG"]],
 }
-
-
-@cache
-def point(cell: str) -> tuple[int, int, int]:
-    return COLOURS.index(cell[0]), LETTERS.index(cell[1]), NUMBERS.index(cell[2])
-
-
-def cell_at(spot: Sequence[int]) -> str | None:
-    inside = all(0 <= value <= 4 for value in spot)
-    return COLOURS[spot[0]] + LETTERS[spot[1]] + NUMBERS[spot[2]] if inside else None
-
-
-@cache
-def apart(one: str, other: str) -> tuple[int, ...]:
-    return tuple(b - a for a, b in zip(point(one), point(other), strict=True))
-
-
-def adjacent(one: str, other: str) -> bool:
-    return sum(map(abs, apart(one, other))) == 1
-
-
-@dataclass
-class Ship:
-    name: str
-    code: str
-    cells: list[str]
-    burnt: bool = False
-
-
-@dataclass
-class Player:
-    """One side, and what the rules page says of it, read from the state at the start of the turn."""
-
-    ships: list[Ship]
-    destroyed: set[str] = field(default_factory=set)
-    fired: set[str] = field(default_factory=set)
-    lost: int = 0
-
-    def whole(self, ship: Ship) -> list[str]:
-        return [cell for cell in ship.cells if cell not in self.destroyed]
-
-    def at(self, cell: str) -> Ship | None:
-        return next((ship for ship in self.ships if cell in ship.cells), None)
-
-    def strikes(self, ship: Ship) -> int:
-        whole = self.whole(ship)
-        return (1 if whole else 0) if ship.code == "DS" else most_pairs(whole)
-
-    def missiles(self, ship: Ship) -> list[str]:
-        return [cell for cell in self.whole(ship) if ship.code in MISSILES and cell not in self.fired]
-
-    def kamikazes(self, ship: Ship) -> list[str]:
-        barred = ship.code in ("DS", "LS") or self.strikes(ship) or self.missiles(ship)
-        return [] if barred else self.whole(ship)
-
-    def beams(self, direction: tuple[int, ...]) -> list[Ship]:
-        """The death stars that could fire along this direction."""
-        able = []
-        for ship in self.ships:
-            if ship.code != "DS" or ship.burnt:
-                continue
-            steps = [apart(one, other) for one, other in combinations(self.whole(ship), 2)]
-            if direction in steps or tuple(-step for step in direction) in steps:
-                able.append(ship)
-        return able
-
-    def scans(self, turn: int) -> int:
-        if not any(self.whole(ship) for ship in self.ships if ship.code in SCANNERS):
-            return 0
-        return 1 if turn == 1 else max(1, self.lost)
-
-    def score(self) -> int:
-        return sum(len(self.whole(ship)) for ship in self.ships)
-
-    def helpless(self) -> bool:
-        return not any(self.strikes(ship) or self.missiles(ship) for ship in self.ships)
-
-
-def most_pairs(cells: Sequence[str]) -> int:
-    if len(cells) < 2:
-        return 0
-    head, *rest = cells
-    best = most_pairs(rest)
-    for other in rest:
-        if adjacent(head, other):
-            best = max(best, 1 + most_pairs([cell for cell in rest if cell != other]))
-    return best
-
-
-def line(first: str, last: str) -> tuple[list[str], tuple[int, ...]] | None:
-    """The three targets and the direction, or None."""
-    span = apart(first, last)
-    if not any(span) or any(step not in (-2, 0, 2) for step in span):
-        return None
-    direction = tuple(step // 2 for step in span)
-    middle = cell_at([at + step for at, step in zip(point(first), direction, strict=True)])
-    assert middle is not None
-    return [first, middle, last], direction
 
 
 def written(order: Order, sparing: Callable[[str], str]) -> str:
@@ -143,143 +34,6 @@ def written(order: Order, sparing: Callable[[str], str]) -> str:
     if kind == "beam":
         return f"b{rest[0]}-{rest[1]}" + (f" ({rest[2]})" if rest[2] else "")
     return {"strike": "", "scan": "s", "kamikaze": "k"}[kind] + " ".join(rest)
-
-
-def firing(player: Player, order: Order) -> Ship | None:
-    """The death star that fires this beam, or None when the order is not legal."""
-    found = line(order[1], order[2])
-    able = player.beams(found[1]) if found else []
-    if order[3] is None:
-        return able[0] if len(able) == 1 else None
-    return next((ship for ship in able if order[3] in (ship.name, *(["DS1"] if ship.name == "DS" else []))), None)
-
-
-def legal(player: Player, turn: int, orders: Sequence[Order]) -> bool:
-    claimed = []
-    for order in orders:
-        kind = order[0]
-        ship = player.at(order[1])
-        if kind == "beam":
-            ship = firing(player, order)
-        elif kind in ("missile", "kamikaze") and ship:
-            ready = player.missiles(ship) if kind == "missile" else player.kamikazes(ship)
-            ship = ship if order[1] in ready else None
-        if kind in ("beam", "missile", "kamikaze"):
-            if ship is None:
-                return False
-            claimed.append((kind, ship.name))
-    conventional = sum(order[0] == "strike" for order in orders)
-    scans = sum(order[0] == "scan" for order in orders)
-    return (
-        len(claimed) == len(set(claimed))
-        and conventional <= sum(map(player.strikes, player.ships))
-        and scans <= player.scans(turn)
-    )
-
-
-class Game:
-    """A game by the rules page."""
-
-    def __init__(self, one: Player, two: Player, first: str) -> None:
-        self.players = {1: one, 2: two}
-        self.first = first
-        self.turn = 1
-        self.over = False
-
-    def play(self, orders: Mapping[int, Sequence[Order]]) -> list[dict[str, Any]]:
-        """One turn: the reports."""
-        start = {seat: set(player.destroyed) for seat, player in self.players.items()}
-        over = any(
-            player.helpless() and all(order[0] == "scan" for order in orders[seat])
-            for seat, player in self.players.items()
-        )
-        beams = {
-            seat: [(firing(self.players[seat], order), order) for order in orders[seat] if order[0] == "beam"]
-            for seat in (1, 2)
-        }
-        for seat, player in self.players.items():
-            for order in orders[seat]:
-                if order[0] == "kamikaze":
-                    player.destroyed.add(order[1])
-                if order[0] == "missile":
-                    player.fired.add(order[1])
-        self.start = start
-        self.snapshot = {
-            seat: {cell for ship in player.ships for cell in player.missiles(ship)}
-            for seat, player in self.players.items()
-        }
-        self.told: set[tuple[int, str]] = set()
-        reports: list[dict[str, Any]] = []
-        first = {"alternate": 2 - self.turn % 2, "1": 1, "2": 2}[self.first]
-        for seat in (first, 3 - first):
-            reports += self.reports(seat, orders[seat], beams[seat])
-        for seat, player in self.players.items():
-            player.lost = len(player.destroyed - start[seat])
-        self.over = over or not all(player.score() for player in self.players.values())
-        self.turn += not self.over
-        return reports
-
-    def reports(
-        self, seat: int, orders: Sequence[Order], beams: Sequence[tuple[Ship | None, Order]]
-    ) -> list[dict[str, Any]]:
-        enemy = self.players[3 - seat]
-        made = []
-        for ship, order in beams:
-            found = line(order[1], order[2])
-            assert found is not None
-            three = [self.strike(seat, "beam", cell) for cell in found[0]]
-            assert ship is not None
-            ship.burnt = ship.burnt or three[0]["result"] == three[2]["result"] == "hit"
-            made += three
-        made += [
-            self.strike(seat, "strike", order[-1])
-            for order in orders
-            if order[0] in ("strike", "missile", "kamikaze")
-        ]
-        for order in orders:
-            if order[0] == "scan":
-                cell = order[1]
-                seen = "none" if not enemy.at(cell) else "destroyed" if cell in enemy.destroyed else "ship"
-                made.append({"seat": seat, "kind": "scan", "cell": cell, "result": seen})
-        for order in orders:
-            if order[0] == "kamikaze":
-                lost = self.players[seat].at(order[1])
-                assert lost is not None
-                report: dict[str, Any] = {"seat": seat, "kind": "kamikaze death", "cell": order[1]}
-                if not self.players[seat].whole(lost) and (seat, lost.name) not in self.told:
-                    report |= self.destruction(seat, lost)
-                made.append(report)
-        return made
-
-    def strike(self, seat: int, kind: str, cell: str) -> dict[str, Any]:
-        owner = 3 - seat
-        enemy = self.players[owner]
-        ship = enemy.at(cell)
-        report: dict[str, Any] = {"seat": seat, "kind": kind, "cell": cell, "result": "miss"}
-        if ship is None:
-            return report
-        before = enemy.whole(ship)
-        report["result"] = "duplicate hit" if cell in enemy.destroyed else "hit"
-        enemy.destroyed.add(cell)
-        if cell in self.snapshot[owner]:
-            beside = [other for other in ship.cells if adjacent(cell, other) and other not in self.start[owner]]
-            report["explosions"] = sorted([cell, *beside], key=CELLS.index)
-            enemy.destroyed.update(beside)
-        if before and not enemy.whole(ship):
-            report |= self.destruction(owner, ship)
-        return report
-
-    def destruction(self, owner: int, ship: Ship) -> dict[str, Any]:
-        self.told.add((owner, ship.name))
-        cells = sorted(ship.cells, key=CELLS.index)
-        other = self.players[3 - owner]
-        data: list[dict[str, Any]] = []
-        for cell in cells:
-            found = other.at(cell)
-            data.append({"cell": cell, "ship": found.name if found else None})
-            if found:
-                data[-1]["destroyed"] = cell in other.destroyed
-        return {"destroyed": {"ship": ship.name, "cells": cells}, "flashcube": data}
 
 
 # Chance
@@ -313,6 +67,10 @@ def fleet(dice: random.Random, codes: list[str]) -> Player:
             ships.append(Ship(f"{code}{number}", code, cells))
         else:
             return Player(ships)
+
+
+def setup_of(player: Player) -> str:
+    return "\n".join(f"{ship.name} {' '.join(ship.cells)}" for ship in player.ships)
 
 
 def some_cell(dice: random.Random, enemy: Player) -> str:
@@ -387,10 +145,13 @@ def part_of(dice: random.Random, player: Player) -> Callable[[str], str]:
     return sparing
 
 
-def accepted(state: State, seat: int, text: str) -> Orders | None:
+def canonical(judge: State | Game, seat: int, text: str) -> str | None:
+    """The orders in their canonical form, or None."""
     try:
-        return rules("spaceships").order(state, seat, text)
-    except Refused:
+        return (
+            judge.order(seat, text) if isinstance(judge, Game) else rules("spaceships").order(judge, seat, text).text
+        )
+    except (Refused, SecondRefused):
         return None
 
 
@@ -417,33 +178,25 @@ def play_both(seed: int) -> None:
     kind = dice.choice(list(FLEETS))
     first = dice.choice(["alternate", "1", "2"])
     options = real.options({"fleet": kind, "first": first}, 2)
-    players = [fleet(dice, dice.choice(FLEETS[kind])) for _ in range(2)]
-    game = Game(players[0], players[1], first)
-    setups = ["\n".join(f"{ship.name} {' '.join(ship.cells)}" for ship in player.ships) for player in players]
+    setups = [setup_of(fleet(dice, dice.choice(FLEETS[kind]))) for _ in range(2)]
+    game = begin({"fleet": kind, "first": first}, setups)
     state = real.begin(options, [real.setup(options, seat, text) for seat, text in enumerate(setups, start=1)])
     for _ in range(40):
-        orders: dict[int, list[Order]] = {}
-        judged: dict[int, Orders] = {}
+        texts: dict[int, str] = {}
         for seat, player in game.players.items():
             enemy = game.players[3 - seat]
-            orders[seat] = some_orders(dice, player, enemy, game.turn)
+            orders = some_orders(dice, player, enemy, game.turn)
             for _ in range(4):
-                doubtful = worse_orders(dice, player, enemy, orders[seat])
-                text = text_of(dice, player, doubtful)
-                assert (accepted(state, seat, text) is not None) == legal(player, game.turn, doubtful), text
-            assert legal(player, game.turn, orders[seat])
-            text = text_of(dice, player, orders[seat])
-            found = accepted(state, seat, text)
-            assert found is not None, text
-            judged[seat] = found
-        expected = game.play(orders)
-        state, reports = real.turn(state, judged)
-        assert list(reports) == expected
-        scores = tuple(player.score() for player in game.players.values())
-        assert tuple(state.scores) == scores
-        assert (state.result is not None, state.turn) == (game.over, game.turn)
-        if game.over:
-            winner = 0 if scores[0] == scores[1] else 1 if scores[0] > scores[1] else 2
-            assert state.result is not None
-            assert (state.result.winner, tuple(state.result.scores)) == (winner, scores)
+                text = text_of(dice, player, worse_orders(dice, player, enemy, orders))
+                assert canonical(state, seat, text) == canonical(game, seat, text), text
+            texts[seat] = text_of(dice, player, orders)
+            found = canonical(state, seat, texts[seat])
+            assert found is not None, texts[seat]
+            assert found == canonical(game, seat, texts[seat])
+        state, reports = real.turn(state, {seat: real.order(state, seat, text) for seat, text in texts.items()})
+        assert list(reports) == game.play(texts)
+        assert tuple(state.scores) == game.scores
+        assert (state.result and tuple(state.result)) == (game.result and tuple(game.result))
+        assert state.turn == game.turn
+        if game.result:
             return

@@ -1,0 +1,100 @@
+"""Sealed games and lies in them, judged by the second verifier's rules as by ours.
+
+What owners tell must be the step that is due, with the same lines and the same reports; a lie that the one refuses,
+the other refuses, and what is let pass is found false with the same turn, step and ruling.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from games import test_sealed
+
+from pbem.games import rules
+from pbem.games.sealed import COMMIT, SealedStep, settled
+from verifier.rules import Falsehood, Refused, Step, Table, first_false
+from verifier.rules import rules as second_rules
+from verifier.rules import settled as second_settled
+
+if TYPE_CHECKING:
+    from playing.sealed_players import Sealed
+
+
+class Twice:
+    """A whole game, with the second's tables before each step."""
+
+    def __init__(self, whole: Sealed) -> None:
+        self.whole, self.rules = whole, second_rules(whole.game)
+        self.options = self.rules.options(dict(whole.options.changed), 2)
+        self.tables: list[Table] = [self.rules.table(self.options)]
+        for number, step in enumerate(whole.steps):
+            table = deepcopy(self.tables[-1])
+            owed = test_sealed.sealed(whole.game).owed
+            assert table.due == {seat: owed(whole.tables[number], seat)[0] for seat in whole.tables[number].due}
+            assert table.judge(step.seat, step.step, " ".join(step.lines)) == step.lines
+            table.enter(step.seat, step.step, step.lines)
+            self.tables.append(table)
+
+    def told(self, place: int, text: str) -> tuple[str, ...] | None:
+        step = self.whole.steps[place]
+        try:
+            lines = deepcopy(self.tables[place]).judge(step.seat, step.step, text)
+        except Refused:
+            return None
+        return lines if lines != step.lines else None
+
+    def false(self, seat: int, steps: list[SealedStep]) -> Falsehood | None:
+        setup, orders = self.whole.setups[seat], self.whole.orders[seat]
+        return first_false(self.rules, self.options, seat, setup, orders, [Step(*step) for step in steps])
+
+
+def of_two(game: str, seed: int = 0) -> list[Twice]:
+    return [Twice(whole) for whole in test_sealed.games(game, seed) if len(whole.setups) == 2]
+
+
+@pytest.mark.parametrize("game", ["spaceships", "dueling-masters", "shoot-em-up"])
+def test_what_owners_tell_is_judged_alike(game: str) -> None:
+    for twice in of_two(game):
+        whole, last = twice.whole, twice.tables[-1]
+        assert last.played == [list(reports) for reports in whole.tables[-1].played]
+        assert (last.result is None) == (whole.tables[-1].result is None)
+        assert last.scores == tuple(whole.tables[-1].scores)
+        end = settled(rules(game), whole.options, whole.setups, whole.orders)
+        position = twice.rules.begin(twice.options, [whole.setups[1], whole.setups[2]])
+        assert second_settled(position, whole.orders) == [dict(texts) for texts in end.orders]
+        assert (position.result and tuple(position.result)) == (end.result and tuple(end.result))
+        assert position.scores == tuple(end.scores)
+        if last.reveals:
+            assert not any(twice.false(seat, whole.steps) for seat in whole.setups)
+
+
+@pytest.mark.parametrize(
+    ("game", "seed", "each"),
+    [
+        ("spaceships", 0, 6),
+        ("dueling-masters", 0, 30),
+        pytest.param("spaceships", 1, 60, marks=pytest.mark.long),
+        pytest.param("dueling-masters", 1, 100, marks=pytest.mark.long),
+    ],
+)
+def test_lies_are_judged_alike(game: str, seed: int, each: int) -> None:
+    random, refused, convicted = Random(seed), 0, 0
+    for twice in of_two(game, seed):
+        steps = twice.whole.steps
+        for place in random.sample(range(len(steps)), min(each, len(steps))):
+            step = steps[place]
+            for text in test_sealed.lies(game, step.lines, random) if step.step != COMMIT else ():
+                lie = test_sealed.judged(twice.whole, place, text)
+                assert twice.told(place, text) == (lie.lines if lie else None), text
+                if lie is None:
+                    refused += 1
+                    continue
+                convicted += 1
+                found = test_sealed.first_false(twice.whole, step.seat, [*steps[:place], lie])
+                assert found
+                assert twice.false(step.seat, [*steps[:place], lie]) == tuple(found), text
+    assert refused > 500
+    assert convicted > 50

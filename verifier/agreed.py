@@ -1,0 +1,74 @@
+"""5.1 agreed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from verifier.asking import ask_setups
+from verifier.conventions import No, must, sha256
+from verifier.letters import Player, letter_named, proven
+from verifier.papers import read_mailbox
+from verifier.rules import Result
+from verifier.signature import Key, fingerprint
+from verifier.terms import agrees, check_terms
+from verifier.transcript import Entry, canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verifier.state import Match
+
+
+def read_player(match: Match, seat: int, said: Mapping[str, Any], seq: int) -> Player:
+    keys = {}
+    for one in said["keys"]:
+        must(fingerprint(one["format"], one["public"]) == one["fingerprint"], "a key of another fingerprint")
+        keys[one["fingerprint"]] = Key(one["format"], one["fingerprint"], one["public"])
+    must(len(keys) == len(said["keys"]), "a key twice")
+    player = Player(said["name"], keys, said.get("mailbox"))
+    must(keys or player.mailbox, "neither key nor mailbox")
+    if player.mailbox:
+        path = f"evidence/mailbox-{seq}-seat-{seat}.txt"
+        found = read_mailbox(match.paper(path, player.mailbox))
+        right = {"server": match.server, "match": match.id, "seat": str(seat), "player": player.name}
+        must(all(found[key] == value for key, value in right.items()), "a mailbox of something else")
+        player.address = found["address"]
+    return player
+
+
+def agreed(match: Match, entry: Entry) -> None:
+    body = entry.body
+    match.server, match.id, match.terms = body["server"], body["match"], body["terms"]
+    must(re.fullmatch("m[1-9][0-9]{0,8}", match.id), "no match")
+    check_terms(match.terms)
+    document = canonical({"match": match.id, "server": match.server, "terms": match.terms})
+    match.rules_hash = sha256(f"pbem terms 1\n{document}".encode())
+    must(body["rules"] == match.rules_hash, "another hash of the terms")
+    seats = [str(seat) for seat in range(1, len(match.terms["players"]) + 1)]
+    must(list(body["players"]) == seats, "other seats")
+    for seat in seats:
+        match.players[int(seat)] = read_player(match, int(seat), body["players"][seat], 1)
+    must([player.name for player in match.players.values()] == match.terms["players"], "other names")
+    must(match.is_sealed or not match.given_up_loses, "a version of sealed matches")
+    newest = match.given_up_loses or not match.is_sealed
+    must(newest or "unreachable" not in match.terms, "a version before such terms")
+    must(list(body["letters"]) == seats, "letters of other seats")
+    for seat in seats:
+        check_agreement(match, entry, int(seat), body["letters"][seat])
+    match.totals = [0] * len(seats)
+    match.head = entry.head
+    ask_setups(match, entry, Result(0, tuple(match.totals)))
+
+
+def check_agreement(match: Match, entry: Entry, seat: int, said: Mapping[str, str]) -> None:
+    letter = letter_named(match, entry, f"letters/agreed-seat-{seat}.eml", said["mail"], said["received"])
+    player = match.players[seat]
+    match.once(said["mail"], "agreed", seat)
+    for commands, _ in proven(letter, player, said.get("evidence"), waited=""):
+        for command in commands:
+            given = {"server": match.server, "player": player.name}
+            right = all(command.said.get(key, value) == value for key, value in given.items())
+            if right and not command.fault and agrees(match, seat, command):
+                return
+    raise No("no agreement to these terms")

@@ -1,0 +1,292 @@
+"""6.3 Commands."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass, field
+
+from verifier.text import INVISIBLE, LINE_END
+
+M = r"(m?[0-9]\S*|turn|game)( |$)"
+B = (
+    r"[a-z][a-z0-9_-]*( (server|player|end|#\S*|help|games|whoami|standings|rules|sheet|register|confirm|key|recover"
+    r"|address|set|vacation|new|list|accept|decline|join|withdraw|setup|seal|step|reveal|orders|clear|status|preview"
+    r"|report|transcript|diary|press|observe|unobserve|block|unblock|resign|draw|annul|extend|claim|substitute))?$"
+)
+C = r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$"
+N = r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$"
+R = r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|RW|untrusted|end\b|$)"
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "help": ("?line", "", ""),
+    "games": ("", "", ""),
+    "whoami": ("", "", ""),
+    "standings": ("", "", ""),
+    "rules": ("name", "", ""),
+    "sheet": ("name", "", ""),
+    "register": ("name ?key", "", ""),
+    "confirm": ("name", "fields block", C),
+    "key add": ("?key ?fingerprint", "fields", ""),
+    "key revoke": ("fingerprint", "fields", ""),
+    "key keep": ("", "fields", ""),
+    "recover": ("?code ?key", "", R),
+    "address add": ("any", "fields", ""),
+    "set": ("any any", "fields", r"(format|language|mail|reminders|timezone)( |$)"),
+    "vacation": ("days", "fields", r"([0-9]|off\b)"),
+    "new": ("name ?with", "fields options", N),
+    "list": ("?=open|mine", "", ""),
+    "accept": ("match ?hash", "fields", ""),
+    "decline": ("match", "fields", ""),
+    "join": ("match", "fields", M),
+    "withdraw": ("match", "fields", M),
+    "setup": ("match ?game", "fields block", M),
+    "seal": ("match ?game", "fields block", M),
+    "step": ("match ?game turn0", "fields block", M),
+    "reveal": ("match ?game", "fields block", M),
+    "orders": ("match turn ?final", "fields block", M),
+    "clear": ("match ?turn", "fields+", ""),
+    "status": ("?match", "", ""),
+    "preview": ("match turn ?final", "fields block", M),
+    "report": ("match ?game ?turn", "", ""),
+    "transcript": ("match", "", ""),
+    "diary": ("match", "", M),
+    "press": ("match", "message", M),
+    "observe": ("match", "fields", M),
+    "unobserve": ("match", "fields", M),
+    "block": ("name", "fields", B),
+    "unblock": ("name", "fields", B),
+    "resign": ("match ?game", "fields+", ""),
+    "draw": ("match =offer|accept|decline", "fields+", M),
+    "annul": ("match =offer|accept|decline", "fields+", M),
+    "extend": ("match time", "fields+", M),
+    "claim": ("match", "fields+", M),
+    "substitute": ("match name for leaver ?hash", "fields+", M),
+}
+FIELDS = {"server", "player", "prev", "rev", "challenge", "fingerprint", "proof"}
+RESERVED = {*FIELDS, "end", "final", "with", "stop"}
+NAME = re.compile(
+    r"(?!(?:server|player|prev|rev|challenge|fingerprint|proof|end|final|with|stop)$)[a-z][a-z0-9_-]{0,31}"
+)
+WORDS = {
+    "match": re.compile(r"m[1-9][0-9]{0,8}"),
+    "number": re.compile(r"[1-9][0-9]{0,4}"),
+    "name": NAME,
+    "leaver": NAME,
+    "hash": re.compile(r"[0-9a-f]{8,64}"),
+    "time": re.compile(r"[1-9][0-9]{0,5}[mhd]"),
+    "any": re.compile(r"\S+"),
+    "for": re.compile("for"),
+    "code": re.compile(r"\S+"),
+    "final": re.compile("final"),
+}
+ARMOR = re.compile(
+    r"-----BEGIN (PGP PUBLIC KEY BLOCK|CERTIFICATE|PUBLIC KEY)-----(?:[^-]|-(?!----))*-----END \1-----"
+    r"|(?:untrusted comment:[^\n]*\s+)?RW[A-Za-z0-9+/]{54}(?!\S)"
+)
+SSH_KEY = re.compile(r"((?:ssh|ecdsa|sk)-[a-z0-9@.-]+)\s+([A-Za-z0-9+/=]{20,})[^\n]*")
+
+
+@dataclass
+class Command:
+    name: str
+    said: dict[str, str] = field(default_factory=dict)
+    block: str = ""
+    options: dict[str, str] = field(default_factory=dict)
+    fault: bool = False
+
+
+class Reading:
+    """The row of words of a text."""
+
+    def __init__(self, text: str) -> None:
+        text = "\n".join(re.sub(r"\s", " ", line) for line in INVISIBLE.sub("", LINE_END.sub("\n", text)).split("\n"))
+        text = text.split("-----BEGIN SSH SIGNATURE-----")[0]
+        lines = list(itertools.takewhile(lambda line: line.rstrip() != "--", text.split("\n")))
+        self.text = "\n".join(line for line in lines if not line.lstrip().startswith(">"))
+        self.at = 0
+
+    def peek(self, number: int = 0) -> str:
+        found = re.match(r"\s*(\S+)" * (number + 1), self.text[self.at :])
+        return found[number + 1] if found else ""
+
+    def take(self) -> str:
+        found = re.compile(r"\s*(\S*)").match(self.text, self.at)
+        assert found
+        self.at = found.end()
+        return found[1]
+
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        while self.text[self.at : self.at + 1].isspace():
+            self.at += 1
+        found = pattern.match(self.text, self.at)
+        if found:
+            self.at = found.end()
+        return found
+
+    def skip_line(self) -> None:
+        end = self.text.find("\n", self.at)
+        self.at = len(self.text) if end < 0 else end
+
+
+def bare(word: str) -> str:
+    return word.rstrip(",;.:")
+
+
+def read_commands(text: str) -> list[Command]:
+    reading, found, unknown = Reading(text), list[Command](), 0
+    while unknown < 5 and len(found) < 200 and (word := reading.peek().lower()):
+        if bare(word) == "stop":
+            break
+        name = command_here(reading)
+        if name is None:
+            unknown += not (word.startswith("#") or bare(word) == "end")
+            reading.take()
+            reading.skip_line()
+            continue
+        for _ in name.split():
+            reading.take()
+        command = Command(name)
+        arguments(reading, command)
+        found.append(command)
+    return found
+
+
+def command_here(reading: Reading) -> str | None:
+    for count in (2, 1):
+        name = " ".join(reading.peek(number).lower() for number in range(count))
+        if name in COMMANDS:
+            follow = " ".join(filter(None, (reading.peek(count), reading.peek(count + 1))))
+            opens = re.compile(COMMANDS[name][2], re.IGNORECASE)
+            shorter = reading.peek(count)
+            return name if opens.match(follow) or opens.match(shorter) else None
+    return None
+
+
+def arguments(reading: Reading, command: Command) -> None:
+    wanted, then, _ = COMMANDS[command.name]
+    for one in wanted.split():
+        if not argument(reading, command, one.lstrip("?")) and not one.startswith("?"):
+            command.fault = True
+            break
+    if "fields" in then:
+        fields(reading, command, more="+" in then)
+    if "block" in then or "options" in then:
+        block(reading, command)
+        if "options" in then and not command.fault:
+            options(command)
+    elif command.fault:
+        reading.skip_line()
+    elif "fields" in then and bare(reading.peek().lower()) == "end":
+        reading.take()
+    if command.name == "confirm":
+        content = re.sub(r"#[^\n]*", "", command.block).strip()
+        command.fault |= not {"server", "challenge"} <= set(command.said) or bool(content)
+
+
+def argument(reading: Reading, command: Command, one: str) -> bool:
+    word = bare(reading.peek().lower())
+    if one == "turn0" and (word, bare(reading.peek(1))) == ("turn", "0"):
+        command.said["*turn"] = "0"
+        reading.take()
+        reading.take()
+        return True
+    if one in {"turn", "turn0", "game"}:
+        return argument_of_place(reading, command, one.rstrip("0"), word)
+    if one == "with":
+        return others(reading, command)
+    if one in {"key", "fingerprint"}:
+        return argument_of_key(reading, command, one)
+    pattern = re.compile(one[1:]) if one.startswith("=") else WORDS.get(one)
+    if pattern is None or not pattern.fullmatch(word):
+        return False
+    command.said["word" if one.startswith("=") else f"*{one}"] = word
+    if one == "time":
+        command.said["seconds"] = str(int(word[:-1]) * {"m": 60, "h": 3600, "d": 86400}[word[-1]])
+    reading.take()
+    return True
+
+
+def argument_of_place(reading: Reading, command: Command, one: str, word: str) -> bool:
+    if word in {"default", "all", "match"} and (one, word) not in {("game", "default")}:
+        command.said[f"*{one}"] = word
+        reading.take()
+        return True
+    number = bare(reading.peek(1))
+    if word != one or not WORDS["number"].fullmatch(number):
+        return False
+    command.said[f"*{one}"] = number
+    reading.take()
+    reading.take()
+    return True
+
+
+def others(reading: Reading, command: Command) -> bool:
+    if reading.peek().lower() != "with":
+        return False
+    reading.take()
+    names: list[str] = []
+    while (word := reading.peek()) and not word.endswith(":") and bare(word.lower()) not in RESERVED:
+        names += [name.strip("<>;").lower() for name in reading.take().split(",") if name]
+    command.said["*with"] = " ".join(names)
+    return bool(names)
+
+
+def argument_of_key(reading: Reading, command: Command, one: str) -> bool:
+    found = reading.match(ARMOR) or reading.match(SSH_KEY) if one == "key" else None
+    if found:
+        command.said["*key"] = found[0]
+        return True
+    word = bare(reading.peek())
+    if one == "key" or word.lower() in FIELDS or not re.fullmatch(r"[A-Za-z0-9+/:=]{4,200}", word):
+        return False
+    command.said["*fingerprint"] = reading.take()
+    while re.fullmatch(r"[0-9A-Fa-f]{4}", command.said["*fingerprint"][-4:]) and len(word) == 4:
+        if not re.fullmatch(r"[0-9A-Fa-f]{4}", reading.peek()):
+            break
+        command.said["*fingerprint"] += reading.take()
+    return True
+
+
+def fields(reading: Reading, command: Command, *, more: bool) -> None:
+    known = (
+        FIELDS
+        | ({"game", "turn"} if more else set())
+        | ({"final"} if command.name in {"orders", "preview"} else set())
+    )
+    while (word := reading.peek().lower()) in known:
+        reading.take()
+        if word == "final":
+            command.said["*final"] = "yes"
+            continue
+        value = reading.take()
+        value = value if word == "fingerprint" else value.lower()
+        at_first = (word, value) == ("turn", "0") and command.name != "clear"
+        number = word not in {"rev", "game", "turn"} or at_first or re.fullmatch(r"[1-9][0-9]{0,8}", value)
+        command.fault |= word in command.said or not value or not number
+        command.fault |= word in {"game", "turn"} and command.said.get(f"*{word}", "match") not in {"match", value}
+        command.said[word] = value
+
+
+def block(reading: Reading, command: Command) -> None:
+    rest = reading.text[reading.at :]
+    for found in re.finditer(r"(?i)(?<![^\s,;])end(?=[\s,;.]|$)", rest):
+        line = rest[: found.start()].rpartition("\n")[2]
+        if "#" not in line:
+            command.block = rest[: found.start()].strip()
+            reading.at += found.end()
+            return
+    command.fault = True
+    reading.at = len(reading.text)
+
+
+def options(command: Command) -> None:
+    name = ""
+    for word in re.sub(r"#[^\n]*", "", command.block).split():
+        if word.endswith(":") and len(word) > 1:
+            command.fault |= word[:-1].lower() in command.options
+            name = word[:-1].lower()
+            command.options[name] = ""
+        else:
+            command.fault |= not name
+            command.options[name] = f"{command.options.get(name, '')} {word}".strip()
+    command.fault |= not all(command.options.values())

@@ -1,0 +1,48 @@
+"""Conventions of the page: hashes, times, numbers; and how a verifier says what does not hold."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+Body = dict[str, Any]
+
+
+class Wrong(Exception):
+    """What does not hold: the entry, the file, and why."""
+
+    def __init__(self, seq: int | None, path: str | None, reason: str) -> None:
+        super().__init__(f"entry {seq}, {path}: {reason}")
+        self.seq, self.path, self.reason = seq, path, reason
+
+
+class No(Exception):
+    """Why something does not hold, before it is known where."""
+
+
+def must(condition: object, reason: str) -> None:
+    if not condition:
+        raise No(reason)
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+NUMBER = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
+
+
+def moment(text: str) -> datetime:
+    must(TIME.fullmatch(text), "no time")
+    try:
+        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    except ValueError as error:
+        raise No("no time") from error
+
+
+def seconds(number: float) -> timedelta:
+    return timedelta(seconds=number)

@@ -1,0 +1,129 @@
+"""5.16, 5.17 and 7.4: ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from verifier.asking import ask_setups
+from verifier.conventions import must
+from verifier.papers import record
+from verifier.rules import Result
+from verifier.traces import trace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verifier.state import Match
+    from verifier.transcript import Entry
+
+
+def lose(match: Match, losers: Sequence[int]) -> None:
+    playing = match.position.remaining if match.phase == "playing" else match.seats
+    left = [seat for seat in playing if seat not in losers]
+    winner = left[0] if len(left) == 1 else 0
+    reason = "forfeit" if left else "abandoned"
+    if match.phase == "playing":
+        end_game(match, Result(winner, match.position.scores, reason))
+    else:
+        match.due.append(("closed", (winner, reason)))
+
+
+def abandon(match: Match, reason: str) -> None:
+    if match.phase == "playing":
+        end_game(match, Result(0, match.position.scores, "abandoned"), (0, reason))
+    else:
+        match.due.append(("closed", (0, reason)))
+
+
+def end_game(match: Match, result: Result, closing: tuple[int, str] | None = None) -> None:
+    """The game is over; `closing` says how the match is, where it does not go on."""
+    if not match.is_sealed:
+        match.due += [("ended", result), ("revealed", (result, closing, None))]
+    elif match.position.reveals and result.reason != "abandoned":
+        match.due.append(("reveals", (result, closing)))
+    else:
+        unrevealed(match, match.seats)
+        end_sealed(match, result, open_record(match), closing)
+
+
+def ended(match: Match, entry: Entry, result: Result, turns: int | None = None) -> None:
+    turns = len(match.played) if turns is None else turns
+    made = {"game": match.game, "turns": turns, "winner": result.winner, "reason": result.reason}
+    made |= {"scores": list(result.scores)}
+    if not match.is_sealed:
+        trace(match, entry, f"game-{match.game}-end", match.position.turn)
+    must({key: one for key, one in entry.body.items() if key != "trace"} == made, "another end")
+
+
+def revealed(match: Match, entry: Entry, said: tuple[Result, tuple[int, str] | None, Any]) -> None:
+    result, closing, _ = said
+    must(entry.body["game"] == match.game, "another game")
+    path = f"records/game-{match.game}.pbem.toml"
+    must(match.paper(path, entry.body["record"]) == record(match, result), f"{path} does not come out")
+    match.previous = entry.body["record"]
+    go_on_or_close(match, entry, result, closing)
+
+
+def go_on_or_close(match: Match, entry: Entry, result: Result, closing: tuple[int, str] | None) -> None:
+    match.results.append(result)
+    match.totals = [total + score for total, score in zip(match.totals, result.scores, strict=True)]
+    match.phase = "ended"
+    if closing is not None:
+        match.due.append(("closed", closing))
+    elif over(match):
+        single = match.terms["kind"] == "single" and result.reason != "rules"
+        match.due.append(("closed", (winner_of(match), result.reason if single else "agreed length")))
+    else:
+        ask_setups(match, entry, result)
+
+
+def over(match: Match) -> bool:
+    target = match.terms["target"]
+    return match.terms["games"] == match.game or (target is not None and max(match.totals) >= target)
+
+
+def winner_of(match: Match) -> int:
+    if match.terms["kind"] == "single" or match.terms["victory"] == "last game":
+        return match.results[-1].winner
+    best = [seat for seat in match.seats if match.totals[seat - 1] == max(match.totals)]
+    return best[0] if len(best) == 1 else 0
+
+
+def closed(match: Match, entry: Entry, said: tuple[int, str]) -> None:
+    made = {"winner": said[0], "scores": match.totals, "reason": said[1]}
+    if match.phase == "setup":
+        trace(match, entry, f"game-{match.game}-end", 0)
+    must({key: one for key, one in entry.body.items() if key != "trace"} == made, "another end of the match")
+    match.phase = "closed"
+
+
+def unrevealed(match: Match, seats: Sequence[int]) -> None:
+    """Say what the steps of these seats leave open (11.3), as long as no verdict judges them."""
+    for seat in seats if match.terms["game"] == "spaceships" else ():
+        name = match.players[seat].name
+        match.open.append(f"whether what {name} ordered in game {match.game} was due, as it is not revealed")
+
+
+def end_sealed(
+    match: Match, result: Result, played: list[dict[int, str]] | None, closing: tuple[int, str] | None
+) -> None:
+    if played is None:
+        match.due.append(("ended sealed", (result, closing)))
+        return
+    match.played = played
+    match.due += [("ended", result), ("revealed", (result, closing, None))]
+
+
+def ended_sealed(match: Match, entry: Entry, said: tuple[Result, tuple[int, str] | None]) -> None:
+    result, closing = said
+    ended(match, entry, result)
+    go_on_or_close(match, entry, result, closing)
+
+
+def open_record(match: Match) -> list[dict[int, str]] | None:
+    """The orders of the turns, where all was opened as the game went on."""
+    opened_ = {(one.turn, one.seat): "\n".join(one.lines) for one in match.told if one.path.startswith("openings/")}
+    if match.position.reveals or not all((0, seat) in opened_ for seat in match.seats):
+        return None
+    match.setups = {seat: match.rules.setup(match.options, seat, opened_[0, seat]) for seat in match.seats}
+    return [{seat: opened_[at, seat] for seat in match.seats} for at in range(1, len(match.played) + 1)]

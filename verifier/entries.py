@@ -1,0 +1,150 @@
+"""5. The entries, one after the other; and the order of work."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from cryptography.exceptions import UnsupportedAlgorithm
+
+from verifier.agreed import agreed
+from verifier.commitments import commitments
+from verifier.conventions import No, Wrong, must
+from verifier.ends import closed, ended, ended_sealed, revealed, unrevealed
+from verifier.events import claimed, extended, forfeited, missed, offered, operator, resigned, told
+from verifier.file import LISTS, read_file
+from verifier.forms import check_form
+from verifier.keys import keys
+from verifier.rules import Refused
+from verifier.running import running_step, runs_from
+from verifier.sealed import (
+    ask_reveals,
+    asks,
+    late_verdict,
+    letter_of_steps,
+    one_step,
+    reveal,
+    sealed,
+    turn_told,
+    verdict,
+)
+from verifier.state import Match
+from verifier.substitutes import substitute, substituted
+from verifier.transcript import Entry, check_commitments, check_heads, read_transcript
+from verifier.turn import turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+BEGIN: dict[str, Callable[[Match, Entry], None]] = {
+    "commitments": commitments,
+    "turn": turn,
+    "missed": missed,
+    "extended": extended,
+    "forfeited": forfeited,
+    "claimed": claimed,
+    "draw": offered,
+    "annul": offered,
+    "moved": told,
+    "halted": told,
+    "vacation": told,
+    "keys": keys,
+    "substitute": substitute,
+    "substituted": substituted,
+    "resigned": resigned,
+    **dict.fromkeys(("paused", "resumed", "restored", "stopped"), operator),
+    "sealed": sealed,
+    "step": letter_of_steps,
+    "reveal": reveal,
+    "verdict": late_verdict,
+}
+FOLLOW: dict[str, Callable[[Match, Entry, Any], None]] = {
+    "ended": ended,
+    "revealed": revealed,
+    "closed": closed,
+    "step": one_step,
+    "told": turn_told,
+    "verdict": verdict,
+    "ended sealed": ended_sealed,
+}
+AT_ONCE: dict[str, Callable[[Match, Entry, Any], None]] = {"asks": asks, "reveals": ask_reveals}
+"""What happens after an entry without one of its own."""
+
+
+def step(match: Match, entry: Entry, before: Entry | None) -> None:
+    check_form(match, entry)
+    must(before is None or entry.time >= before.time, "time runs backwards")
+    if entry.seq == 1:
+        must(entry.type == "agreed", "not agreed first")
+        agreed(match, entry)
+        return
+    assert before
+    if match.due:
+        kind, said = match.due.pop(0)
+        type_ = {"told": "turn", "ended sealed": "ended"}.get(kind, kind)
+        must((entry.type, entry.time) == (type_, before.time), f"{type_} must follow")
+        if kind == "turn":
+            turn(match, entry)
+        else:
+            FOLLOW[kind](match, entry, said)
+    else:
+        must(match.phase in {"setup", "playing"} and entry.type in BEGIN, f"{entry.type} cannot stand here")
+        BEGIN[entry.type](match, entry)
+    while match.due and match.due[0][0] in AT_ONCE:
+        kind, said = match.due.pop(0)
+        AT_ONCE[kind](match, entry, said)
+
+
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, AssertionError, Refused, UnsupportedAlgorithm)
+
+
+def check_entries(match: Match, entries: Sequence[Entry]) -> None:
+    running = runs_from(entries)
+    turns = -1
+    before: Entry | None = None
+    for entry in entries:
+        try:
+            if running is None or entry.seq < running:
+                step(match, entry, before)
+            else:
+                assert before
+                must((not match.due and match.phase == "setup") or entry.seq > running, "cannot stand here")
+                turns += entry.type == "turn"
+                running_step(match, entry, before, turns)
+                turns = max(turns, 0)
+        except No as error:
+            found = re.match(r"[a-z]+/\S+", str(error))
+            raise Wrong(entry.seq, found[0] if found else None, str(error)) from error
+        except UNREADABLE as error:
+            raise Wrong(entry.seq, None, f"cannot be read: {error!r}") from error
+        before = entry
+    if match.due:
+        raise Wrong(len(entries) + 1, None, f"{match.due[0][0]} must follow")
+
+
+def verified(content: bytes) -> Match:
+    """The match as it stands at the end of a bundle that holds."""
+    path = None
+    try:
+        members = read_file(content)
+        path = "transcript.jsonl"
+        entries = read_transcript(members[path])
+        match = Match({name: paper for name, paper in members.items() if name not in LISTS})
+        version = entries[0].body.get("bundle")
+        if type(version) is not int or version not in {2, 3}:
+            raise Wrong(1, path, "a version that cannot be read")
+        match.given_up_loses = version == 3
+        check_form(match, entries[0])
+        path = "heads.txt"
+        check_heads(entries, members[path])
+        check_entries(match, entries)
+        path = "commitments.sha256"
+        check_commitments(entries, members)
+    except (No, *UNREADABLE) as error:
+        raise Wrong(None, path, str(error)) from error
+    foreign = sorted(set(match.papers) - match.named)
+    if foreign:
+        raise Wrong(len(entries), foreign[0], "nobody names it")
+    if match.is_sealed and match.phase == "playing":
+        unrevealed(match, match.seats)
+    return match

@@ -1,0 +1,165 @@
+"""5.5 to 5.10, 5.14 and 5.15: misses, sentences, and bare words."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from verifier.conventions import moment, must, seconds
+from verifier.ends import abandon, end_game, lose
+from verifier.letters import sentence
+from verifier.rules import Result
+from verifier.state import Clock, Match
+
+if TYPE_CHECKING:
+    from verifier.transcript import Entry
+
+SLACK = timedelta(hours=3)
+
+
+def with_pauses(match: Match, start: datetime, time: timedelta) -> datetime:
+    """When the time is over, if pauses do not count."""
+    for began, ended in match.pauses:
+        if began <= start < ended:
+            start = ended
+        elif start < began < start + time:
+            start, time = ended, time - (began - start)
+    return start + time
+
+
+def missed(match: Match, entry: Entry) -> None:
+    body = entry.body
+    seat, deadline = body["seat"], moment(body["deadline"])
+    must((body["game"], body["turn"]) == (match.game, match.turn_due), "another turn")
+    must(seat in match.clocks and seat not in match.missed, "a seat that is not asked")
+    must(not match.paused, "missed in a pause")
+    must(seat not in match.reveals, "missed, although it had revealed")
+    clock, over = match.clocks[seat], with_pauses(match, deadline, seconds(match.terms["grace"]))
+    must(deadline >= with_pauses(match, clock.since, clock.time) - SLACK, "a deadline too early")
+    must(moment(entry.time) >= over - SLACK, "missed before the end of grace")
+    match.silent[seat] += 1
+    if match.phase == "setup" and match.terms["miss"] == "pass" and match.silent[seat] == 1:
+        match.clocks[seat] = Clock(moment(entry.time), seconds(match.terms["pace"]))
+    else:
+        match.missed[seat] = min(deadline + seconds(match.terms["grace"]), moment(entry.time))
+
+
+def extended(match: Match, entry: Entry) -> None:
+    body = entry.body
+    seat, to = body["seat"], body["to"]
+    must(to and to == sorted(set(match.clocks) - {seat}), "other seats")
+    must(3600 <= body["seconds"] <= 2592000, "too much or too little")
+    sentence(match, entry, "extend", seconds=str(body["seconds"]))
+    for other in to:
+        clock = match.clocks[other]
+        if other in match.missed:
+            match.clocks[other] = Clock(moment(entry.time), seconds(body["seconds"]))
+            del match.missed[other]
+            match.silent[other] -= 1
+        else:
+            clock.time += seconds(body["seconds"])
+
+
+def forfeited(match: Match, entry: Entry) -> None:
+    body = entry.body
+    must(body["game"] == match.game and not match.paused, "another game, or a pause")
+    must(match.ending is None, "a game that is over")
+    must(body["seats"] and body["seats"] == sorted(set(body["seats"])), "other seats")
+    miss = match.terms["miss"]
+    for seat in body["seats"]:
+        twice = match.silent[seat] >= 2 and miss not in {"wait", "default"}
+        must(seat in match.missed and (miss == "forfeit" or twice), "a seat that did not lose")
+    lose(match, body["seats"])
+
+
+def claimed(match: Match, entry: Entry) -> None:
+    body = entry.body
+    against = body["against"]
+    must(against and against == sorted(set(against)) and body["seat"] not in against, "other seats")
+    must(set(against) <= set(match.seats), "no such seat")
+    sentence(match, entry, "claim")
+    silence = match.terms["miss"] in {"wait", "default"} and match.ending is None
+    if silence and all(seat in match.missed for seat in against):
+        lose(match, against)
+    else:
+        must(all(lost(match, entry, seat) for seat in against), "they are not away for so long")
+        abandon(match, "abandoned")
+
+
+def lost(match: Match, entry: Entry, seat: int) -> bool:
+    pace = match.terms["pace"]
+    least = max(pace + match.terms["grace"], 604800) if pace else 2592000
+    return seat in match.unreachable and moment(entry.time) - match.unreachable[seat] >= seconds(least)
+
+
+def offered(match: Match, entry: Entry) -> None:
+    kind, seat, word = entry.type, entry.body["seat"], entry.body["word"]
+    who = match.seats
+    if kind == "draw":
+        must(match.phase == "playing", "no game is played")
+        who = list(match.position.remaining)
+    must(seat in who, "a seat that is out")
+    sentence(match, entry, kind, word=word)
+    standing = match.offers.get(kind, set())
+    must(word == "offer" or standing, "no offer stands")
+    must(word == "decline" or seat not in standing, "said already")
+    match.offers[kind] = set() if word == "decline" else standing | {seat}
+    if set(who) <= match.offers[kind]:
+        if kind == "draw":
+            must(match.ending is None, "a game that is over")
+            end_game(match, Result(0, match.position.scores, "agreement"))
+        else:
+            abandon(match, "annulled")
+
+
+def told(match: Match, entry: Entry) -> None:
+    body = entry.body
+    if body.get("reason") == "unreachable":
+        must("unreachable" not in match.terms, "no clock stands for that")
+    if entry.type == "halted" and body.get("reason") == "unreachable":
+        match.unreachable[body["seat"]] = moment(entry.time)
+    if entry.type == "moved" and body.get("reason") == "unreachable":
+        for seat in body["seats"]:
+            match.unreachable.pop(seat, None)
+    if entry.type == "halted":
+        match.player(body["seat"])
+
+
+def operator(match: Match, entry: Entry) -> None:
+    if entry.type == "stopped":
+        abandon(match, f"operator: {entry.body['reason']}")
+        return
+    must(entry.type == "restored" or match.paused == (entry.type == "resumed"), "paused or not")
+    match.paused = entry.type != "resumed"
+    if match.paused:
+        match.began = match.began or moment(entry.time)
+    elif match.began:
+        match.pauses.append((match.began, moment(entry.time)))
+        match.began = None
+
+
+def resigned(match: Match, entry: Entry) -> None:
+    seat, whole = entry.body["seat"], entry.body["match"]
+    must(whole or match.phase == "playing", "no game is played")
+    sentence(match, entry, "resign", game="match" if whole else str(match.game))
+    must(match.ending is None, "a game that is over")
+    others_ = [other for other in match.seats if other != seat]
+    last = others_[0] if len(others_) == 1 else 0
+    winner = last
+    if match.phase == "playing":
+        must(seat in match.position.remaining, "a seat that is out")
+        left = [other for other in match.position.remaining if other != seat]
+        winner = left[0] if len(left) == 1 else 0
+        plays_on = match.terms["game"] == "shoot-em-up" and match.terms["edition"] == 2 and len(left) > 1
+        if plays_on and not (whole and match.terms["kind"] != "single"):
+            match.left.append((match.position.turn, seat))
+            must(match.position.leaves(seat), "the others do not play on")
+            match.missed.pop(seat, None)
+            match.clocks.pop(seat, None)
+            match.offers.clear()
+            return
+    closing = (winner if match.terms["kind"] == "single" else last, "resignation")
+    if match.phase == "playing":
+        end_game(match, Result(winner, match.position.scores, "resignation"), closing if whole else None)
+    else:
+        match.due.append(("closed", closing))

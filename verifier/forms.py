@@ -1,0 +1,200 @@
+"""5. The entries: the forms of their bodies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from verifier.conventions import HASH, No, moment, must
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verifier.state import Match
+    from verifier.transcript import Entry
+
+
+def is_number(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 10**9
+
+
+def is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= 200_000
+
+
+def is_hash(value: Any) -> bool:
+    return isinstance(value, str) and HASH.fullmatch(value) is not None
+
+
+def is_time(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(moment(value))
+    except No:
+        return False
+
+
+def is_day(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, str)
+        and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", value) is not None
+        and is_time(f"{value}T00:00:00Z")
+    )
+
+
+def is_seat(value: Any) -> bool:
+    return is_number(value) and 0 < value <= 9
+
+
+def list_of(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(kind(one) for one in value)
+
+
+def are_seats(value: Any) -> bool:
+    return list_of(is_seat)(value) and bool(value == sorted(set(value)))
+
+
+def by_seat(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: (
+        isinstance(value, dict) and all(re.fullmatch("[1-9]", seat) and kind(one) for seat, one in value.items())
+    )
+
+
+def one_of(*values: object) -> Callable[[Any], bool]:
+    return lambda value: any(value is one or (isinstance(one, str) and value == one) for one in values)
+
+
+def is_key(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and set(value) == {"format", "fingerprint", "public"}
+        and all(map(is_text, value.values()))
+    )
+
+
+def is_player(value: Any) -> bool:
+    if not isinstance(value, dict) or set(value) - {"mailbox"} != {"name", "keys"}:
+        return False
+    return is_text(value["name"]) and list_of(is_key)(value["keys"]) and is_hash(value.get("mailbox", "0" * 64))
+
+
+def is_letter(value: Any) -> bool:
+    if not isinstance(value, dict) or not {"mail", "received"} <= set(value):
+        return False
+    more = {"level", "evidence"} if "level" in value or "evidence" in value else set()
+    fits = set(value) == {"mail", "received", *more} and is_hash(value["mail"]) and is_time(value["received"])
+    return fits and (not more or (value["level"] == "mailbox" and is_hash(value["evidence"])))
+
+
+def is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def is_changes(value: Any) -> bool:
+    return isinstance(value, dict) and set(value) <= {"old", "new"} and all(map(is_hash, value.values()))
+
+
+def is_scores(value: Any) -> bool:
+    return isinstance(value, list) and all(type(one) is int and abs(one) < 10**9 for one in value)
+
+
+Form = dict[str, Callable[[Any], bool]]
+
+
+def each(kind: Callable[[Any], bool], keys: str) -> Form:
+    return dict.fromkeys(keys.split(), kind)
+
+
+SENTENCES = {"extended", "claimed", "draw", "annul", "substitute", "substituted", "resigned"}
+OFFER = {"seat": is_seat, "word": one_of("offer", "accept", "decline")}
+BARE = {"by": one_of("operator"), "reason": is_text}
+END = each(is_number, "game turns winner") | {"scores": is_scores, "reason": is_text}
+FORMS: dict[str, Form] = {
+    "agreed": each(is_text, "version server match")
+    | each(is_hash, "server_key rules")
+    | {"terms": is_object, "bundle": is_number, "players": by_seat(is_player), "letters": by_seat(is_letter)},
+    "commitments": {"game": is_number, "options": is_object, "commitments": by_seat(is_hash), "trace": is_hash},
+    "turn": each(is_number, "game turn")
+    | each(by_seat(is_hash), "orders shown")
+    | each(is_hash, "reports trace")
+    | {"default": are_seats},
+    "missed": each(is_number, "game turn") | {"seat": is_seat, "deadline": is_time},
+    "extended": {"seat": is_seat, "to": are_seats, "seconds": is_number},
+    "forfeited": {"game": is_number, "seats": are_seats},
+    "claimed": {"seat": is_seat, "against": are_seats},
+    "draw": OFFER,
+    "annul": OFFER,
+    "moved": {"seats": are_seats, "reason": one_of("outage", "delivery", "unreachable"), "until": is_time},
+    "halted": {"seat": is_seat, "reason": one_of("delivery", "unreachable")},
+    "vacation": {"seat": is_seat, "from": is_day, "to": is_day},
+    "keys": {"seat": is_seat, "change": one_of("added", "revoked", "replaced"), "how": is_text}
+    | {"added": list_of(is_key), "revoked": list_of(is_text), "letters": is_changes},
+    "substitute": {"seat": is_seat, "for": is_seat, "name": is_text},
+    "substituted": {"seat": is_seat, "player": is_player},
+    "paused": BARE,
+    "resumed": BARE,
+    "stopped": BARE,
+    "restored": {"generation": is_number},
+    "resigned": {"seat": is_seat, "match": one_of(True, False)},
+    "ended": END | {"trace": is_hash},
+    "revealed": {"game": is_number, "record": is_hash},
+    "closed": {"winner": is_number, "scores": is_scores, "reason": is_text},
+}
+
+
+def is_verdict(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in {"honest", "not revealed"}
+    if not isinstance(value, dict) or set(value) != {"false"} or not isinstance(value["false"], dict):
+        return False
+    kinds = {"turn": is_number, "step": is_text, "ruling": is_text}
+    return set(value["false"]) == set(kinds) and all(kind(value["false"][key]) for key, kind in kinds.items())
+
+
+SEALED_FORMS: dict[str, Form] = {
+    "sealed": {"game": is_number, "options": is_object, "trace": is_hash}
+    | each(by_seat(is_hash), "commitments receipts"),
+    "step": each(is_number, "game turn")
+    | each(is_text, "step path")
+    | each(is_hash, "paper mail")
+    | {"seat": is_seat, "received": is_time},
+    "turn": each(is_number, "game turn") | {"shown": by_seat(is_hash), "reports": is_hash},
+    "reveal": {"game": is_number, "seat": is_seat, "mail": is_hash, "received": is_time},
+    "verdict": {"game": is_number, "verdicts": by_seat(is_verdict)},
+    "ended": END,
+}
+
+
+def check_form(match: Match, entry: Entry) -> None:
+    kinds, body = FORMS.get(entry.type), dict(entry.body)
+    if match.terms.get("sealed") and entry.type in SEALED_FORMS:
+        kinds = SEALED_FORMS[entry.type]
+        kinds = {key: kind for key, kind in kinds.items() if key != "path" or "path" in body}
+    must(kinds is not None, "an unknown type")
+    assert kinds is not None
+    kinds = dict(kinds)
+    if entry.type in SENTENCES:
+        kinds |= {"mail": is_hash, "received": is_time, "rev": is_number}
+        if "level" in body or "evidence" in body:
+            kinds |= {"level": one_of("mailbox"), "evidence": is_hash}
+    if entry.type == "closed" and match.phase == "setup":
+        kinds["trace"] = is_hash
+    must(set(body) == set(kinds), "other keys in the body")
+    for key, kind in kinds.items():
+        must(kind(body[key]), f"another kind of value: {key}")
+    seats = range(1, len(body["players"]) + 1) if entry.type == "agreed" else match.seats
+    must(all(seat in seats for seat in seats_in(entry)), "a seat that is not there")
+
+
+BY_SEAT = {"letters", "players", "commitments", "orders", "shown", "receipts", "verdicts"}
+
+
+def seats_in(entry: Entry) -> Iterator[int]:
+    """The seats that a body names, in whatever way."""
+    for key, value in entry.body.items():
+        if key in {"seat", "for"}:
+            yield value
+        elif key in {"seats", "to", "against", "default"} and isinstance(value, list):
+            yield from value
+        elif isinstance(value, dict) and entry.type in {"agreed", "commitments", "turn", "sealed", "verdict"}:
+            yield from (int(seat) for seat in value if key in BY_SEAT)

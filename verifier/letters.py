@@ -1,0 +1,171 @@
+"""6.4 and 6.5: where a letter belongs, once, and by which keys it counts."""
+
+from __future__ import annotations
+
+import email
+import email.utils
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from verifier.commands import Command, read_commands
+from verifier.conventions import Body, No, moment, must
+from verifier.mailbox import evidence
+from verifier.signature import Key, signed_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from email.message import Message
+
+    from verifier.state import Match
+    from verifier.transcript import Entry
+
+
+@dataclass
+class Want:
+    """What a command must say to count: its fields, and the heads that it may cite."""
+
+    match: Match
+    player: str
+    prevs: Sequence[str]
+    mailbox: bool
+    demanded: tuple[str, ...] = ("server", "player", "prev", "rev")
+
+    def fits(self, command: Command, rev: int | None, **more: str) -> bool:
+        if command.fault or command.said.get("*match") != self.match.id:
+            return False
+        said = command.said
+        right = {"server": [self.match.server], "player": [self.player], "prev": self.prevs}
+        right |= {key: [value] for key, value in more.items()}
+        if rev is not None:
+            right["rev"] = [str(rev)]
+        if not self.mailbox and not {*self.demanded, *more} <= set(said):
+            return False
+        return all(said[key] in values for key, values in right.items() if key in said)
+
+
+@dataclass
+class Letter:
+    """A letter of the bundle, as it is named."""
+
+    match: Match
+    entry: Entry
+    path: str
+    raw: bytes
+    received: str | None
+
+    @property
+    def message(self) -> Message:
+        return email.message_from_bytes(self.raw)
+
+
+def letter_named(match: Match, entry: Entry, path: str, digest: str, received: str | None) -> Letter:
+    raw = match.paper(path, digest)
+    letter = Letter(match, entry, path, raw, received)
+    if received is not None:
+        must(moment(received) <= moment(entry.time), "received after the entry")
+        dates = letter.message.get_all("Date") or []
+        date = read_date(str(dates[0])) if len(dates) == 1 else None
+        if date:
+            came = moment(received)
+            must(came - timedelta(days=10) <= date <= came + timedelta(days=1), "another date")
+    return letter
+
+
+def read_date(text: str) -> datetime | None:
+    try:
+        date = email.utils.parsedate_to_datetime(text)
+        return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
+    except (ValueError, OverflowError, TypeError):
+        return None
+
+
+@dataclass
+class Player:
+    """Who sits at a seat."""
+
+    name: str
+    keys: dict[str, Key]
+    mailbox: str | None = None
+    address: str = ""
+    former: dict[str, tuple[Key, str]] = field(default_factory=dict)
+    keyless: str | None = None
+
+
+def proven(
+    letter: Letter, player: Player, proof: str | None, *, waited: str, turn: int | None = None
+) -> Iterator[tuple[list[Command], str]]:
+    """The commands of a letter, and by which key they are signed; `proof` is the hash of evidence.
+
+    `waited`: "" at once, "waited" with the former keys of now, "unused" with all that there ever were.
+    """
+    match = letter.match
+    if proof is not None:
+        must(match.terms.get("keys") != "demanded", "keys are demanded")
+        keyless = not player.keys and not player.former
+        must(player.mailbox, "no mailbox")
+        must(keyless or player.keyless == match.prev or waited == "unused", "a mailbox no longer counts")
+        yield read_commands(evidence(letter, proof, player, turn=turn)), match.vouched[letter.path]
+        return
+    keys = dict(player.keys)
+    if waited:
+        keys |= {mark: key for mark, (key, prev) in player.former.items() if waited == "unused" or prev == match.prev}
+    for key in keys.values():
+        text = signed_text(letter.message, key, match)
+        if text is not None:
+            yield read_commands(text), key.fingerprint
+
+
+def game_of(command: Command) -> int:
+    return int(command.said.get("*game", "0"))
+
+
+def clears(match: Match, want: Want, command: Command, what: str, turn: int = 0) -> bool:
+    """Whether this is `clear` for a setup, a turn, or default orders."""
+    if command.name != "clear" or not want.fits(command, None):
+        return False
+    said = command.said
+    game, about = said.get("game"), said.get("*turn", said.get("turn"))
+    if what == "setup":
+        return about is None and game in {str(match.game), *([None] if want.mailbox else [])}
+    if about is None and want.mailbox:  # it may leave out the turn, which is that of the moment
+        about = str(turn)
+    return game in {None, str(match.game)} and about == ("default" if what == "default" else str(turn))
+
+
+def sentence(
+    match: Match, entry: Entry, what: str, player: Player | None = None, *, game: str = "", **said: str | None
+) -> Command:
+    body = entry.body
+    seat = body["seat"]
+    player = player or match.player(seat)
+    must(seat in match.players, "no such seat")
+    path = f"letters/{what}-{entry.seq}-seat-{seat}.eml"
+    letter = letter_named(match, entry, path, body["mail"], body["received"])
+    want = Want(match, player.name, [match.prev], "level" in body)
+    name = "substitute" if what == "substituted" else what
+    match.once(body["mail"], what, body.get("word"), seat, match.game, match.turn_due, body["rev"])
+    for commands, _ in proven(letter, player, body.get("evidence"), waited=""):
+        for command in commands:
+            fits = command.name == name and want.fits(command, body["rev"]) and here(match, command, body)
+            fits = fits and game in {"", command.said.get("*game", command.said.get("game"))}
+            if fits and all(command.said.get(key) == value for key, value in said.items()):
+                check_revision(match, what, seat, body)
+                return command
+    raise No(f"{path} holds no such sentence")
+
+
+def here(match: Match, command: Command, body: Body) -> bool:
+    """Whether a sentence says the turn, or the game, that is due."""
+    place, number = ("turn", match.turn_due) if match.phase == "playing" else ("game", match.game)
+    given = [command.said[key] for key in (place, f"*{place}") if command.said.get(key, "match") != "match"]
+    other = "game" if place == "turn" else "turn"
+    right = {"game": match.game, "turn": match.turn_due}[other]
+    if command.said.get(other, str(right)) != str(right):
+        return False
+    return all(one == str(number) for one in given) and (bool(given) or "level" in body)
+
+
+def check_revision(match: Match, what: str, seat: int, body: Body) -> None:
+    must(body["rev"] > match.said.get((what, seat), 0), "not obeyed twice")
+    match.said[what, seat] = body["rev"]

@@ -1,0 +1,313 @@
+"""6.2 The signature."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_public_key,
+    load_ssh_public_key,
+)
+
+from verifier.commands import COMMANDS
+from verifier.conventions import must
+from verifier.ed25519 import ed25519
+from verifier.text import Part, clean, parts_of, text_of, unbase64
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from email.message import Message
+
+    from verifier.state import Match
+
+
+@dataclass(frozen=True)
+class Key:
+    format: str
+    fingerprint: str
+    public: str
+
+
+def strings(blob: bytes) -> list[bytes]:
+    found = []
+    while blob:
+        must(len(blob) >= 4, "a cut string")
+        length = int.from_bytes(blob[:4], "big")
+        must(len(blob) >= 4 + length, "a cut string")
+        found.append(blob[4 : 4 + length])
+        blob = blob[4 + length :]
+    return found
+
+
+def raw_ed25519(public: str) -> bytes:
+    if re.fullmatch(r"[0-9a-fA-F]{64}", public.strip()):
+        return bytes.fromhex(public.strip())
+    found = load_pem_public_key(public.encode())
+    assert isinstance(found, Ed25519PublicKey)
+    return found.public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+
+def openpgp_fingerprint(public: str) -> str:
+    lines = [line for line in public.strip().split("\n")[1:-1] if ":" not in line and not line.startswith("=")]
+    packets = unbase64("".join(lines))
+    first, size = packets[1], 2
+    length = first
+    if packets[0] & 0x40 == 0:
+        size = 1 + (1, 2, 4)[packets[0] & 3]
+        length = int.from_bytes(packets[1:size], "big")
+    elif first >= 192:
+        size, length = 3, ((first - 192) << 8) + packets[2] + 192
+    body = packets[size : size + length]
+    if body[0] == 6:
+        return hashlib.sha256(b"\x9b" + len(body).to_bytes(4, "big") + body).hexdigest().upper()
+    digest = hashlib.sha1(b"\x99" + len(body).to_bytes(2, "big") + body)  # noqa: S324 - so version 4 names keys
+    return digest.hexdigest().upper()
+
+
+def fingerprint(form: str, public: str) -> str:
+    """The fingerprint of a key in its written form."""
+    if form == "ssh":
+        blob = unbase64(public.split()[1])
+        return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+    if form == "ed25519":
+        return raw_ed25519(public).hex()
+    if form == "minisign":
+        return public.rsplit(maxsplit=1)[-1]
+    if form == "smime":
+        octets = x509.load_pem_x509_certificate(public.encode()).fingerprint(hashes.SHA256())
+        return octets.hex(":").upper()
+    must(form == "openpgp", "an unknown format")
+    return openpgp_fingerprint(public)
+
+
+def form_of(public: str) -> str:
+    """The format of a key as it is pasted."""
+    if "BEGIN PGP" in public:
+        return "openpgp"
+    if "BEGIN CERTIFICATE" in public:
+        return "smime"
+    if "BEGIN PUBLIC KEY" in public or re.fullmatch(r"[0-9a-f]{64}", public.strip()):
+        return "ed25519"
+    return "minisign" if re.search(r"(^|\s)RW\S{54}$", public.strip()) else "ssh"
+
+
+SSH = re.compile(r"-----BEGIN SSH SIGNATURE-----\s+([A-Za-z0-9+/=\s]+)-----END SSH SIGNATURE-----")
+CURVES: dict[str, Callable[[], hashes.HashAlgorithm]] = {
+    "nistp256": hashes.SHA256,
+    "nistp384": hashes.SHA384,
+    "nistp521": hashes.SHA512,
+}
+
+
+def by_ssh(key: Key, armor: str, text: bytes, server: str) -> bool:
+    found = SSH.search(armor)
+    blob = unbase64(found[1]) if found else b""
+    must(blob[:6] == b"SSHSIG" and blob[6:10] == b"\0\0\0\1", "no SSH signature")
+    public, namespace, reserved, algorithm, signature = strings(blob[10:])
+    must(namespace == f"pbem@{server}".encode() and not reserved, "another namespace")
+    must(algorithm in {b"sha256", b"sha512"}, "another hash")
+    if public != unbase64(key.public.split()[1]):
+        return False
+    digest = hashlib.new(algorithm.decode(), text).digest()
+    said = b"SSHSIG" + b"".join(len(one).to_bytes(4, "big") + one for one in (namespace, reserved, algorithm, digest))
+    kind, value = strings(signature)
+    return ssh_holds(key, kind.decode("ascii", "replace"), value, said)
+
+
+def ssh_holds(key: Key, kind: str, value: bytes, said: bytes) -> bool:
+    loaded = load_ssh_public_key(" ".join(key.public.split()[:2]).encode())
+    try:
+        if isinstance(loaded, Ed25519PublicKey) and kind == "ssh-ed25519":
+            return ed25519(loaded.public_bytes_raw(), value, said)
+        if isinstance(loaded, rsa.RSAPublicKey) and kind in {"rsa-sha2-256", "rsa-sha2-512"}:
+            good_rsa(loaded, 2048)
+            loaded.verify(value, said, padding.PKCS1v15(), hashes.SHA256() if kind[-3:] == "256" else hashes.SHA512())
+            return True
+        if isinstance(loaded, ec.EllipticCurvePublicKey) and kind.startswith("ecdsa-sha2-nistp"):
+            r, s = (int.from_bytes(one, "big") for one in strings(value))
+            loaded.verify(encode_dss_signature(r, s), said, ec.ECDSA(CURVES[kind[11:]]()))
+            return True
+    except InvalidSignature:
+        return False
+    return False
+
+
+def good_rsa(key: rsa.RSAPublicKey, least: int) -> None:
+    must(least <= key.key_size <= 8192, "an RSA key of another size")
+    exponent = key.public_numbers().e
+    must(exponent % 2 == 1 and 2 <= exponent.bit_length() <= 64, "a strange exponent")
+
+
+def by_minisign(key: Key, lines: str, text: bytes) -> bool:
+    public = unbase64(key.public.split()[-1])
+    found = MINISIGN.search(lines)
+    must(found, "no minisign signature")
+    assert found
+    blob = unbase64(found[1] or found[2])
+    must(blob[:2] in {b"ED", b"Ed"} and len(blob) == 74, "no minisign signature")
+    said = hashlib.blake2b(text).digest() if blob[:2] == b"ED" else text
+    if blob[2:10] != public[2:10] or not ed25519(public[10:], blob[10:], said):
+        return False
+    return found[1] is not None or ed25519(public[10:], unbase64(found[4]), blob[10:] + found[3].encode())
+
+
+MINISIGN = re.compile(
+    r"(?m)untrusted comment:[^\n]*\n(?:(RU\S{98})(?![^\n]*\ntrusted comment:)|"
+    r"(R\S{99})[ \r]*\ntrusted comment: ([^\n]*?)\r?\n(\S{88}))\s*?$"
+)
+RAW = re.compile(r"(?m)^signature: ([A-Za-z0-9+/]{86}==)\s*$")
+PGP = re.compile(r"-----BEGIN PGP SIGNATURE-----.*?-----END PGP SIGNATURE-----", re.DOTALL)
+CLEAR = re.compile(
+    r"-----BEGIN PGP SIGNED MESSAGE-----\r?\n(?:[^\n]+\n)*?\r?\n(.*?)\r?\n-----BEGIN PGP SIGNATURE", re.DOTALL
+)
+PASTED = {"ssh": SSH, "minisign": MINISIGN, "ed25519": RAW, "openpgp": PGP}
+ALONE = re.compile(
+    r"\ufeff?\s*(-----BEGIN (SSH|PGP) SIGNATURE-----|untrusted comment:(?![^\n]*\s+RW\S{54}\s*$)"
+    r"|(signature:\s*)?[A-Za-z0-9+/]{86}==\s*$)|(?!\s*-)[^\x00]{0,64}\Z|[^\x09-\x7f]"
+)
+"""How a file begins that holds a signature and nothing else."""
+ENDINGS = re.compile(r"\.(asc|sig|minisig|ed25519|sign)$")
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A signature that was found: its format (None where any may be), itself, and the text that it is of."""
+
+    form: str
+    signature: str
+    text: str
+    raw: bytes | None = None
+
+
+def signatures(message: Message) -> list[Signed]:
+    kind = message.get_content_type()
+    for part in message.walk():
+        if part.get_content_type() == "multipart/signed":
+            first = part.get_payload(0)
+            smime = "pkcs7" in str(part.get_param("protocol"))
+            assert not isinstance(first, str)
+            return [Signed("smime" if smime else "openpgp", "", text_of(first))]
+    must(not kind.startswith("application/pkcs7"), "an opaque S/MIME letter, which cannot be read here")
+    found: list[Signed] = []
+    parts = list(parts_of(message))
+    for one in parts:
+        partner = ENDINGS.sub("", one.name)
+        if partner != one.name and ALONE.match(one.text):
+            signed = [other for other in parts if other.name == partner]
+            must(len(signed) == 1, "not one file of this signature")
+            found.append(attached(one, signed[0]))
+        elif (one.kind == "text/plain" or one.name) and "-----BEGIN PGP PUBLIC KEY BLOCK-----" not in one.text:
+            found += pasted(one.text)
+    return found
+
+
+def attached(part: Part, of: Part) -> Signed:
+    form = next((form for form, pattern in PASTED.items() if pattern.search(part.text)), "ed25519")
+    text = part.text
+    if form == "ed25519" and "signature:" not in text:
+        octets = part.content if len(part.content) == 64 else unbase64(part.text)
+        text = f"signature: {base64.b64encode(octets).decode()}"
+    return Signed(form, text, of.text, of.content)
+
+
+def pasted(text: str) -> Iterator[Signed]:
+    text = re.sub(r"(?m)^>.*\n?", "", text) if re.search(r"(?m)^> ?-----BEGIN|^> ?signature:", text) else text
+    must(text.count("-----BEGIN SSH SIGNATURE-----") < 2, "more than one signature")
+    for form, pattern in PASTED.items():
+        for found in pattern.finditer(text):
+            above = found.string[: found.start()]
+            clear = CLEAR.search(text) if form == "openpgp" else None
+            if clear:
+                above = re.sub(r"(?m)^- ", "", clear[1])
+            yield Signed(form, found[0], above)
+
+
+HEAD_WORDS = r"(?:server|player|prev|rev|challenge|fingerprint|proof) \S+|final(?=\s)"
+
+
+def dense(text: str) -> str:
+    return "\n".join(line.strip() for line in clean(text).split("\n") if line.strip())
+
+
+def ways(text: str) -> Iterator[bytes]:
+    """The octets of a text that may have been signed (without what flowed and typographic text would need)."""
+    lines = text.split("\n")
+    starts = [at for at, line in enumerate(lines) if first_words(line)][:6]
+    for start in dict.fromkeys([0, *starts]):
+        rest = "\n".join(lines[start:])
+        yield rest.encode()
+        for way in (rest.replace("\r\n", "\n"), clean(rest), dense(rest), *broken(dense(rest))):
+            for end in ("", "\n"):
+                made = way.rstrip("\n") + end
+                yield from (made.encode(), made.replace("\n", "\r\n").encode())
+        yield rest.replace("\r\n", "\n").encode()
+
+
+def broken(text: str) -> Iterator[str]:
+    """The head of a dense text a field a line, then its body in three ways."""
+    first, _, rest = text.partition("\n")
+    lines = [first]
+    while found := re.match(rf"\s*({HEAD_WORDS})", rest):
+        lines.append(found[1])
+        rest = rest[found.end() :]
+    content = rest.strip()
+    if content.endswith("end"):
+        content = content.removesuffix("end").strip()
+        for way in dict.fromkeys((content, unwrapped(content), " ".join(content.split()))):
+            yield "\n".join([*lines, way, "end"])
+
+
+def unwrapped(text: str) -> str:
+    """The lines joined where the next word would have passed column 72."""
+    lines = text.split("\n")
+    made = lines[:1]
+    for before, line in itertools.pairwise(lines):
+        if len(before) + 1 + len(line.split(" ")[0]) > 72:
+            made[-1] += f" {line}"
+        else:
+            made.append(line)
+    return "\n".join(made)
+
+
+def first_words(line: str) -> bool:
+    words = line.lower().split()
+    return bool(words) and (words[0] in COMMANDS or " ".join(words[:2]) in COMMANDS)
+
+
+def holds(signed: Signed, key: Key, server: str, text: bytes) -> bool:
+    if signed.form == "ssh":
+        return by_ssh(key, signed.signature, text, server)
+    if signed.form == "minisign":
+        return by_minisign(key, signed.signature, text)
+    found = RAW.search(signed.signature)
+    return found is not None and ed25519(raw_ed25519(key.public), unbase64(found[1]), text)
+
+
+def signed_text(message: Message, key: Key, match: Match) -> str | None:
+    """The text of a letter that this key signed."""
+    found = signatures(message)
+    must(len(found) == 1, "not exactly one signature")
+    (signed,) = found
+    if signed.form != key.format:
+        return None
+    if key.format in {"openpgp", "smime"}:
+        match.open.append(f"the {key.format} signature by {key.fingerprint}")
+        return signed.text
+    tried = itertools.chain([signed.raw] if signed.raw is not None else [], ways(signed.text))
+    for text in dict.fromkeys(tried):
+        if holds(signed, key, match.server, text):
+            return text.decode("utf-8", "replace")
+    return None

@@ -1,0 +1,127 @@
+"""5. The state of a match."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from verifier.conventions import No, must, sha256
+from verifier.rules import Options, Result, Rules, rules
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+    from verifier.letters import Player
+
+
+@dataclass
+class Clock:
+    since: datetime
+    time: timedelta
+
+
+@dataclass
+class Match:
+    """What a verifier keeps; `papers` are those of the bundle, `named` those that some entry named."""
+
+    papers: dict[str, bytes]
+    named: set[str] = field(default_factory=set)
+    open: list[str] = field(default_factory=list)
+    """What was not judged."""
+    given_up_loses: bool = False
+    """Since version 3, of sealed matches."""
+    server: str = ""
+    id: str = ""
+    terms: dict[str, Any] = field(default_factory=dict)
+    rules_hash: str = ""
+    players: dict[int, Player] = field(default_factory=dict)
+    phase: str = ""
+    game: int = 0
+    options: Options = field(default_factory=dict)
+    setups: dict[int, str] = field(default_factory=dict)
+    position: Any = None
+    played: list[dict[int, str]] = field(default_factory=list)
+    left: list[tuple[int, int]] = field(default_factory=list)
+    """Who resigned while others played on: the turn that was due, and the seat."""
+    head: str = ""
+    prev: str = ""
+    printed: list[str] = field(default_factory=list)
+    said: dict[tuple[str, int], int] = field(default_factory=dict)
+    missed: dict[int, datetime] = field(default_factory=dict)
+    silent: Counter[int] = field(default_factory=Counter)
+    unreachable: dict[int, datetime] = field(default_factory=dict)
+    offers: dict[str, set[int]] = field(default_factory=dict)
+    nominated: dict[int, tuple[str, set[int]]] = field(default_factory=dict)
+    paused: bool = False
+    pauses: list[tuple[datetime, datetime]] = field(default_factory=list)
+    began: datetime | None = None
+    defaults: list[tuple[int, int, int, datetime]] = field(default_factory=list)
+    clocks: dict[int, Clock] = field(default_factory=dict)
+    results: list[Result] = field(default_factory=list)
+    totals: list[int] = field(default_factory=list)
+    previous: str = ""
+    used: set[tuple[Any, ...]] = field(default_factory=set)
+    tokens: dict[str, str] = field(default_factory=dict)
+    vouched: dict[str, str] = field(default_factory=dict)
+    due: list[tuple[str, Any]] = field(default_factory=list)
+    """What must follow: the type of the entry, and what it says."""
+    commitments: dict[int, str] = field(default_factory=dict)
+    """Of a sealed game (11), and so the next four."""
+    told: list[Told] = field(default_factory=list)
+    owing: dict[int, list[str]] = field(default_factory=dict)
+    """By seat that owes something the heads that were printed since."""
+    ending: tuple[Result, tuple[int, str] | None] | None = None
+    reveals: dict[int, tuple[str, dict[int, str]]] = field(default_factory=dict)
+    teller: int = 0
+    """Whose letter is being entered."""
+    mail: tuple[str, str] = ("", "")
+
+    @property
+    def seats(self) -> list[int]:
+        return sorted(self.players)
+
+    @property
+    def rules(self) -> Rules:
+        return rules(self.terms["game"])
+
+    @property
+    def turn_due(self) -> int:
+        return self.position.turn if self.phase == "playing" else 0
+
+    @property
+    def is_sealed(self) -> bool:
+        return bool(self.terms.get("sealed"))
+
+    @property
+    def asked(self) -> list[int]:
+        return [seat for seat, orders in self.position.due.items() if orders is None]
+
+    def player(self, seat: int) -> Player:
+        must(seat in self.players, "no such seat")
+        return self.players[seat]
+
+    def paper(self, path: str, digest: str | None = None) -> bytes:
+        self.named.add(path)
+        if path not in self.papers:
+            raise No(f"{path} is missing")
+        must(digest is None or sha256(self.papers[path]) == digest, f"{path} is another")
+        return self.papers[path]
+
+    def once(self, *what: Any) -> None:
+        must(what not in self.used, "used twice")
+        self.used.add(what)
+
+
+@dataclass
+class Told:
+    """A step that was told; `path` is empty for a commitment."""
+
+    turn: int
+    seat: int
+    step: str
+    lines: tuple[str, ...]
+    paper: str
+    path: str
+    prev: str
+    heads: dict[str, str]

@@ -1,0 +1,156 @@
+"""7. Terms, and the letters that propose them."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from verifier.conventions import must
+from verifier.forms import is_number, is_object, is_text, list_of, one_of
+from verifier.rules import Refused, rules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verifier.commands import Command
+    from verifier.state import Match
+
+TERMS = {
+    "bank": is_number,
+    "edition": is_number,
+    "game": is_text,
+    "grace": is_number,
+    "kind": one_of("single", "scored", "continued"),
+    "miss": one_of("wait", "pass", "forfeit", "default"),
+    "options": is_object,
+    "pace": is_number,
+    "players": list_of(is_text),
+    "privacy": one_of("public", "private"),
+    "settle": is_number,
+    "victory": one_of("sum of scores", "last game"),
+    "weekends": one_of("count", "free"),
+    "games": lambda value: value is None or is_number(value),
+    "target": lambda value: value is None or is_number(value),
+    "keys": one_of("demanded"),
+    "sealed": one_of(True),
+    "unreachable": one_of("loses"),
+}
+RANGES = {"settle": (0, 604800), "grace": (0, 7776000), "bank": (0, 31622400)}
+
+
+def check_terms(terms: Mapping[str, Any]) -> None:
+    must(set(terms) | {"keys", "sealed", "unreachable"} == set(TERMS), "other keys in the terms")
+    for key, value in terms.items():
+        must(TERMS[key](value), f"terms: {key}")
+    must(terms["edition"] in rules(terms["game"]).EDITIONS, "an unknown edition")
+    for key, (least, most) in RANGES.items():
+        must(least <= terms[key] <= most, f"terms: {key}")
+    must(terms["pace"] == 0 or 3600 <= terms["pace"] <= 7776000, "terms: pace")
+    for key in ("games", "target"):
+        must(terms[key] is None or 1 <= terms[key] <= 9999, f"terms: {key}")
+    if terms["kind"] == "single":
+        must(terms["games"] == 1 and terms["target"] is None, "a single match")
+    must(terms["miss"] != "pass" or terms["game"] == "spaceships", "nobody can pass")
+    must(len(set(terms["players"])) == len(terms["players"]), "a player twice")
+    made = rules(terms["game"]).options(terms["options"], len(terms["players"]))
+    must(made == terms["options"], "options that are the default")
+
+
+def agrees(match: Match, seat: int, command: Command) -> bool:
+    if command.name == "accept":
+        return (command.said.get("*match"), command.said.get("*hash")) == (match.id, match.rules_hash)
+    return command.name == "new" and seat == 1 and proposes(match, command)
+
+
+def proposes(match: Match, command: Command) -> bool:
+    names = command.said.get("*with", "").split()
+    others_ = match.terms["players"][1:]
+    fits = all(name == other or "@" in name for name, other in zip(names, others_, strict=False))
+    if command.said.get("*name") != match.terms["game"] or len(names) > len(others_) or not fits:
+        return False
+    seats = command.options.get("seats", str(min(rules(match.terms["game"]).SEATS)))
+    if not seats.isdecimal() or len(match.terms["players"]) != max(len(names) + 1, int(seats)):
+        return False
+    made = terms_of(command.options, match.terms)
+    return made is not None and made == {
+        key: one for key, one in match.terms.items() if key not in {"game", "players"}
+    }
+
+
+GENERAL = {*TERMS, "rules"} - {"options"}
+"""The lines whose words count in any letter case."""
+
+
+def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, Any] | None:
+    made: dict[str, Any] = {
+        "kind": "single",
+        "games": None,
+        "target": None,
+        "victory": "sum of scores",
+        "settle": terms["settle"],
+        "pace": 604800,
+        "grace": 259200,
+        "miss": "wait",
+        "weekends": "count",
+        "bank": 0,
+        "privacy": "public",
+        "edition": terms["edition"],
+    }
+    raw = {}
+    lines = {name: " ".join(value.lower().split()) if name in GENERAL else value for name, value in lines.items()}
+    for name, value in lines.items():
+        if name in {"settle", "pace", "grace", "bank"}:
+            made[name] = 0 if (name, value) == ("pace", "none") else time_of(value)
+        elif name in {"games", "target"}:
+            made[name] = int(value) if re.fullmatch("[1-9][0-9]{0,3}", value) else "?"
+        elif name == "rules":
+            made["edition"] = int(value) if value.isdecimal() else "?"
+        elif name == "keys":
+            made |= {"keys": "demanded"} if value == "demanded" else {}
+        elif name == "sealed":
+            made |= {"sealed": True} if value == "yes" else {}
+        elif name == "unreachable":
+            made |= {"unreachable": "loses"} if value == "loses" else {}
+        elif name in made:
+            made[name] = value
+        elif name != "seats":
+            raw[name] = value
+    if "sealed" in made:
+        must(lines.get("keys", "demanded") == "demanded" and lines.get("settle", "0") == "0", "no sealed match")
+        must(made["miss"] in {"wait", "forfeit"}, "no sealed match")
+        made |= {"keys": "demanded", "settle": 0}
+    if "unreachable" not in lines and "unreachable" in terms and made["pace"]:
+        made["unreachable"] = "loses"
+    must("unreachable" not in made or made["pace"], "no deadlines")
+    if made["kind"] == "single":
+        made["games"] = 1
+    made["options"] = game_options(raw, terms)
+    return made
+
+
+def time_of(text: str) -> int | None:
+    found = re.fullmatch(r"([0-9]{1,6}) ?([smhd])|0", text)
+    if not found:
+        return None
+    return int(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]] if found[1] else 0
+
+
+def game_options(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The options that these lines give: each value is TOML, or text where only that is accepted."""
+    made: dict[str, Any] = {}
+    game, seats = rules(terms["game"]), len(terms["players"])
+    for name, value in lines.items():
+        made[name] = value
+        with contextlib.suppress(ValueError):
+            made[name] = tomllib.loads(f"v = {value}")["v"]
+        for one in (made[name], value):
+            with contextlib.suppress(Refused):
+                game.options({name: one}, seats)
+                made[name] = one
+                break
+    try:
+        return game.options(made, seats)
+    except Refused:
+        return None

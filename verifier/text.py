@@ -1,0 +1,93 @@
+"""6.1 From octets to text."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import re
+from dataclasses import dataclass
+from email.message import Message
+from typing import TYPE_CHECKING
+
+from verifier.conventions import No
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass
+class Part:
+    kind: str
+    name: str
+    attached: bool
+    content: bytes
+    text: str
+
+
+CHARSETS = (
+    r"utf-(8|16|32).*|ascii|latin_1|iso8859.*|iso2022.*|cp\d+|koi8.*|mac-.*|gb.*|big5.*|shift_jis.*|euc_.*|hz|johab"
+    r"|tis-620|kz1048|ptcp154"
+)
+
+
+def known_charset(charset: str | None) -> str:
+    try:
+        name = codecs.lookup(charset or "").name
+    except LookupError:
+        return ""
+    return name if re.fullmatch(CHARSETS, name) else ""
+
+
+def decoded(content: bytes, charset: str | None) -> str:
+    for one in (known_charset(charset), "utf-8", "cp1252"):
+        try:
+            if one:
+                return content.decode(one)
+        except UnicodeError:
+            continue
+    return content.decode("cp1252", "replace")
+
+
+def leaves(message: Message) -> Iterator[Message]:
+    """Those of a forwarded letter are not the letter's."""
+    if message.get_content_maintype() != "multipart":
+        yield message
+    elif message.is_multipart():
+        for part in message.get_payload():
+            assert isinstance(part, Message)
+            yield from leaves(part)
+
+
+def parts_of(message: Message) -> Iterator[Part]:
+    for part in leaves(message):
+        if "quoted-printable" in str(part["Content-Transfer-Encoding"]).lower():
+            part.set_payload(re.sub(r"=[ \t]+(?=\r?\n|\Z)", "=", str(part.get_payload())))
+        content = part.get_payload(decode=True)
+        content = content if isinstance(content, bytes) else b""
+        name = part.get_filename() or ""
+        attached = part.get_content_disposition() == "attachment"
+        text = decoded(content, part.get_content_charset())
+        yield Part(part.get_content_type(), name, attached, content, text)
+
+
+def text_of(message: Message) -> str:
+    found = (part.text for part in parts_of(message) if part.kind == "text/plain" and not part.attached)
+    return next(found, "").replace("\r\n", "\n")
+
+
+def unbase64(text: str) -> bytes:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise No("no base64") from error
+
+
+INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
+LINE_END = re.compile("\r\n|[\r\n\x0b\x0c\x85\u2028\u2029]")
+
+
+def clean(text: str) -> str:
+    text = INVISIBLE.sub("", LINE_END.sub("\n", text))
+    lines = [re.sub(r"\s", " ", line).rstrip() for line in text.split("\n")]
+    return "\n".join(lines).strip("\n")

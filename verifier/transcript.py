@@ -1,0 +1,112 @@
+"""2. The transcript: entries, chain, heads, commitments."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from verifier.conventions import HASH, Body, No, Wrong, moment, must, sha256
+from verifier.ed25519 import ed25519
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class Entry:
+    seq: int
+    prev: str
+    time: str
+    type: str
+    body: Body
+    head: str
+
+
+def canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def no_fraction(text: str) -> None:
+    raise No(f"no whole number: {text}")
+
+
+def read_json(text: str) -> Any:
+    try:
+        found = json.loads(text, parse_float=no_fraction, parse_constant=no_fraction)
+        ascii_keys(found)
+        must(canonical(found) == text, "not canonical")
+    except (ValueError, RecursionError) as error:
+        raise No("no JSON") from error
+    return found
+
+
+def ascii_keys(value: object) -> None:
+    if isinstance(value, dict):
+        must(all(key.isascii() for key in value), "a key that is not ASCII")
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            ascii_keys(one)
+
+
+def read_entry(number: int, line: bytes) -> Entry:
+    must(line.isascii(), "not ASCII")
+    found = read_json(line.decode())
+    must(isinstance(found, dict) and set(found) == {"seq", "prev", "time", "type", "body"}, "no entry")
+    must(type(found["seq"]) is int and found["seq"] == number, "a gap in the numbers")
+    must(isinstance(found["prev"], str) and HASH.fullmatch(found["prev"]), "no head before it")
+    must(isinstance(found["time"], str) and isinstance(found["type"], str), "no entry")
+    must(isinstance(found["body"], dict), "no body")
+    moment(found["time"])
+    return Entry(number, found["prev"], found["time"], found["type"], found["body"], sha256(b"pbem entry 1\n" + line))
+
+
+def read_transcript(content: bytes) -> list[Entry]:
+    must(content.endswith(b"\n"), "no line end")
+    entries: list[Entry] = []
+    for number, line in enumerate(content[:-1].split(b"\n"), start=1):
+        try:
+            entry = read_entry(number, line)
+            before = entries[-1].head if entries else "0" * 64
+            must(entry.prev == before, "the chain is broken")
+        except No as error:
+            raise Wrong(number, "transcript.jsonl", str(error)) from error
+        entries.append(entry)
+    return entries
+
+
+def check_heads(entries: Sequence[Entry], content: bytes) -> None:
+    lines = content.decode("ascii", "replace").split("\n")
+    must(lines.pop() == "" and len(lines) == len(entries), "not a line an entry")
+    body = entries[0].body
+    for entry, line in zip(entries, lines, strict=True):
+        found = re.fullmatch(rf"{entry.seq} {entry.head} ([0-9a-f]{{128}})", line)
+        must(found, f"line {entry.seq}")
+        assert found
+        said = f"pbem head 1\nserver {body['server']}\nmatch {body['match']}\nseq {entry.seq}\nhead {entry.head}\n"
+        public = bytes.fromhex(body["server_key"])
+        if not ed25519(public, bytes.fromhex(found[1]), said.encode()):
+            raise Wrong(entry.seq, "heads.txt", "the server did not sign this head")
+
+
+def check_commitments(entries: Sequence[Entry], members: Mapping[str, bytes]) -> None:
+    made = ""
+    for entry in entries:
+        for path, commitment in committed(entry, members):
+            made += f"{commitment}  {path}\n" if path in members and f"  {path}\n" not in made else ""
+    must(members["commitments.sha256"] == made.encode(), "not the commitments")
+
+
+def committed(entry: Entry, members: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
+    """The files whose hashes an entry commits to (1 and 11.5)."""
+    body = entry.body
+    if entry.type in {"commitments", "sealed"}:
+        for seat, commitment in sorted(body["commitments"].items(), key=lambda one: int(one[0])):
+            yield f"openings/game-{body['game']}-seat-{seat}.txt", commitment
+    elif entry.type == "step" and "path" in body:
+        yield body["path"], body["paper"]
+        found = re.search(rb"\norders ([0-9a-f]{64})\n", members.get(body["path"], b""))
+        if found:
+            yield f"openings/game-{body['game']}-turn-{body['turn']}-seat-{body['seat']}.txt", found[1].decode()
