@@ -87,7 +87,7 @@ def register(
     table.name = made.id
     click.echo(f"Account  {file}\nKey      {ours.fingerprint if ours else 'none'}")
     if server_key:
-        table.letters.memory.know("server_key", server_key)
+        table.letters.inbox.pin_key(server_key)
     if introduce(table, ours, anew=changed):
         click.echo(f"You are {name} on {server}.")
         click.echo("Find somebody: pbem play new GAME OPPONENT, or pbem play ask list open")
