@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Refused
-from pbem.letters.notices import NOTICES
+from pbem.match.notices import NOTICES
 from pbem.match.sealed_documents import SETUP
 from pbem.match.seat_clock import VACATION, on_a_day, written
 from pbem.match.transcript import sha256_hex

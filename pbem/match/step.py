@@ -15,6 +15,7 @@ import msgspec
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
+from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import Calendar
 from pbem.match.transcript import Entry, written
 from pbem.phrase import Phrase
@@ -158,12 +159,9 @@ class Step(msgspec.Struct):
         """Give a seat this clock."""
         self.match = replace(self.match, clocks={**self.match.clocks, seat: clock})
 
-    def notify(self, kind: str, **facts: object) -> None:
-        """Tell every seat."""
-        self.notify_others(0, kind, **facts)
-
-    def notify_others(self, but: int, kind: str, /, **facts: object) -> None:
-        """Tell every seat but this one."""
+    def notify(self, kind: str, actor: int = 0, /, **facts: object) -> None:
+        """Send a notice to the seats that the table of notices names: all, or all but the `actor`."""
+        but = {"all": 0, "others": actor}[NOTICES[kind].to]
         self.notices.extend(Notice(kind, seat, self.match, facts) for seat in self.match.seats if seat != but)
 
 
