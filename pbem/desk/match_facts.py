@@ -147,7 +147,7 @@ def duration(seconds: int) -> Phrase:
 def time_of(match: Match, seat: int) -> Facts:
     """The facts about a seat's own clock, and about others' vacations."""
     clock = match.clocks.get(seat)
-    own = _own_time(clock) if clock else {"deadline": None, "patience": None, "bank": None, "stops": []}
+    own = _own_time(clock) if clock else {"deadline": None, "grace_ends": None, "bank": None, "stops": []}
     return {
         "runs": clock is not None,
         "over": seat in match.missed,
@@ -171,7 +171,7 @@ def _own_time(clock: Clock) -> Facts:
     deadline, zone = clock.deadline, clock.zone
     return {
         "deadline": written(deadline, zone) if deadline else None,
-        "patience": written(clock.patience, zone) if clock.patience and clock.grace else None,
+        "grace_ends": written(clock.grace_ends, zone) if clock.grace_ends and clock.grace else None,
         "bank": duration(clock.bank) if clock.bank else None,
         "stops": [
             {

@@ -41,8 +41,8 @@ class Environment(msgspec.Struct, frozen=True):
     server_key: str
     calendar: Callable[[str], Calendar] = lambda _: Calendar()
     """The wall clock and the vacations of a player, by name."""
-    heard: datetime | None = None
-    """Up to when all letters are handled that were received; None: all are. What came in time is no miss."""
+    oldest_unhandled: datetime | None = None
+    """The arrival of the oldest letter that is not handled; None: all are. No deadline after it is missed yet."""
     outages: Callable[[datetime], Sequence[Stop]] = lambda _: ()
     """The times in which the server was out of reach, of those that ended after a moment."""
 
@@ -221,7 +221,7 @@ def _wrong(key: str, given: object, value: object) -> Phrase:
 
 
 def _received(match: Match, body: JsonObject) -> Iterator[str]:
-    """The times of receipt of the waiting letters, and of those by which a match is agreed."""
+    """The times of arrival of the waiting letters, and of those by which a match is agreed."""
     for submission in (*match.setups.values(), *match.orders.values(), *match.stored.values()):
         yield from submission.received
     for letter in body.get("letters", {}).values() if "terms" in body else ():

@@ -133,7 +133,7 @@ def test_a_clock_that_is_set_back_after_a_miss(referee: Referee, back: timedelta
     """Orders that came after the miss, by a clock that was put right in between, came in no time."""
     ann, bob = referee.begun(SHORT.replace("miss: pass", "miss: wait"), SETUPS)
     referee.send(bob, bob.filled("orders", "final\n"))
-    patience = referee.match().clocks[1].patience
+    patience = referee.match().clocks[1].grace_ends
     assert patience is not None
     referee.wait(patience - referee.now + timedelta(seconds=10))
     assert referee.match().missed == {1}
