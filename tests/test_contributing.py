@@ -23,7 +23,7 @@ _PLACE = re.compile(
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project after all examples."""
     folder = tmp_path_factory.mktemp("copy")
-    for name in ("pbem", "templates", "tests"):
+    for name in ("pbem", "templates", "tests", "verifier"):
         ignored = shutil.ignore_patterns("__pycache__", "vectors", "data", "browser")
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     followed = 0
@@ -41,7 +41,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (whole,) = re.findall(rf"^ *{re.escape(line)}\n", text, re.MULTILINE)
         parts = (whole, found["text"]) if found["where"] == "after" else (found["text"], whole)
         path.write_text(text.replace(whole, "".join(parts)), "utf-8")
-    assert followed == 13
+    assert followed == 16
     return folder
 
 
@@ -92,9 +92,12 @@ def test_a_type_of_entry(copy: Path) -> None:
         "sys.path.insert(0, sys.path[1] + '/match')\n"
         "from test_events import Table\nfrom pbem.match import events\nfrom pbem.match.events import greeted\n"
         "table = Table().agree()\nstep = table.step()\ngreeted.greet(step, 2)\n(entry,) = step.entries\n"
-        "events.check(entry, 2)\nprint(entry.type, events.TYPES['greeted'].sentence(entry, {}))\n",
+        "events.check(entry, 2)\nprint(entry.type, events.TYPES['greeted'].sentence(entry, {}))\n"
+        "from letters.test_notices import test_the_diary_has_words_for_every_type_of_entry as diary\ndiary()\n"
+        "from verifier.entries import BEGIN, FOLLOW\nfrom verifier.forms import FORMS, SEALED_FORMS\n"
+        "print({*events.TYPES} - {*FORMS, *SEALED_FORMS}, {*events.TYPES} - {*BEGIN, *FOLLOW})\n",
     )
-    assert told == "greeted seat 2 greets\n"
+    assert told == "greeted seat 2 greets\nset() {'agreed'}\n"
 
 
 def test_a_language(copy: Path) -> None:

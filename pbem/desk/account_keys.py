@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.desk.caller import Caller
     from pbem.desk.daily_limits import DailyCounts
+    from pbem.desk.outages_and_zones import OutagesAndZones
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.seats import Seats
-    from pbem.desk.timekeeper import Timekeeper
     from pbem.identity import Verdict
     from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
@@ -51,7 +51,7 @@ class Keyring:
     counts: DailyCounts
     mailboxes: ReplyTokens
     seats: Seats
-    time: Timekeeper
+    time: OutagesAndZones
     config: Config
 
 

@@ -104,7 +104,7 @@ def _section(desk: Desk, echo: str, template: str, facts: Mapping[str, object], 
 
 
 def _answered_letter(caller: Caller, at: SeatContext | None) -> dict[str, object]:
-    """The letter that is answered: its subject, the time of receipt, and its match."""
+    """The letter that is answered: its subject, the time of arrival, and its match."""
     subject, match = masked(caller.letter.subject)[:_SUBJECT], at.match.id if at else None
     return {"subject": subject, "received": caller.received, "match": match}
 

@@ -73,9 +73,9 @@ def authenticate(
     player, by_key = account_keys.writer(desk.keys, sender, player, verdict)
     # A player without a key may say what is due without a form.
     reading = without_form.read(desk, letter, understood, mailed, player) if verdict.kind == "none" else reading
-    # Step 6: the time of receipt, before the evidence is made: evidence and papers must name the same time.
+    # Step 6: the time of arrival, before the evidence is made: evidence and papers must name the same time.
     if player is not None:
-        row = replace(row, received=_receipt(desk, player, to_answer(reading)[0], row.received, now))
+        row = replace(row, received=_arrival(desk, player, to_answer(reading)[0], row.received, now))
     # Step 7: without a signature, a letter may prove its mailbox.
     proof = _prove(desk, letter, row, understood, reading, secret, player) if verdict.kind == "none" else None
     # Step 8: anybody can forge a From. So letters without other proof are answered only a few times a day.
@@ -142,7 +142,7 @@ def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place 
     return next(filter(None, mailed), None)
 
 
-def _receipt(
+def _arrival(
     desk: Desk, player: PlayerRow, answered: Sequence[AnyCommand], received: datetime, now: datetime
 ) -> datetime:
     """The time at which a letter of this player counts as received, by what it submits or withdraws.

@@ -1,11 +1,12 @@
 """Bounces: letters of ours that came back, the players whom they cut off, and the notices about that.
 
-This module decides what a bounce or a refused letter means: its player is out of reach until something comes that
-only the player can have sent, or until a later letter arrives. A bounce is the receiver's bare word, and unsigned:
-whoever is silent could write one of any letter that did arrive. So it is believed only while no later letter to that
-address was accepted without one. The operator and the opponents are told when that changes, not letter by letter. The
-opponents are never told why: an address and the reply of its server concern only the operator. Every call is part of
-the desk's transaction. Implements reliability.md, cases 28 and 29.
+`judge` decides whether a letter is a bounce, and `_cut_off` whether it is believed. Reading only finds candidates,
+and `pbem/mail/delivery_status.py` only reads how bad they are. The player of a lost letter is out of reach until
+something comes that only the player can have sent, or until a later letter arrives. A bounce is the receiver's bare
+word, and unsigned: whoever is silent could write one of any letter that did arrive. So it is believed only while no
+later letter to that address was accepted without one. The operator and the opponents are told when that changes, not
+letter by letter. The opponents are never told why: an address and the reply of its server concern only the operator.
+Every call is part of the desk's transaction. Implements reliability.md, cases 28 and 29.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
-    from pbem.mail.delivery_status import Bounce
+    from pbem.mail.delivery_status import DeliveryReport
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
     from pbem.store.outbox import Failure
@@ -50,17 +51,17 @@ _LISTED = 50
 _LOG: FilteringBoundLogger = structlog.get_logger("bounces")
 
 
-def bounce(desk: Desk, row: InboxRow, letter: Letter, found: Bounce | None, now: datetime) -> str | None:
-    """Handle a letter of ours that came back, by what it says; returns the outcome, or None if this is no bounce."""
-    returned = _returned(desk, row, letter) if found is not None else None
-    if found is None or returned is None:
+def judge(desk: Desk, row: InboxRow, letter: Letter, report: DeliveryReport | None, now: datetime) -> str | None:
+    """Decide whether a letter with a report is a bounce, and handle it; returns the outcome, None if it is none."""
+    returned = _returned(desk, row, letter) if report is not None else None
+    if report is None or returned is None:
         return None
-    desk.outbox.bounce(returned.id, row.id, found.kind, found.status, row.received)
-    _LOG.info("bounce", outbox=returned.id, kind=found.kind, status=found.status)
+    desk.outbox.bounce(returned.id, row.id, report.kind, report.status, row.received)
+    _LOG.info("bounce", outbox=returned.id, kind=report.kind, status=report.status)
     # Every receiver of a letter knows its return path, so a second report of a bounce proves nothing new.
-    if found.kind == "permanent" and desk.outbox.bounces(returned.id)["permanent"] == 1:
-        _report(desk, [returned], now, _CAME_BACK.given(status=found.status or Phrase("unknown")))
-    return f"bounce of letter {returned.id}: {found.kind}"
+    if report.kind == "permanent" and desk.outbox.bounces(returned.id)["permanent"] == 1:
+        _report(desk, [returned], now, _CAME_BACK.given(status=report.status or Phrase("unknown")))
+    return f"bounce of letter {returned.id}: {report.kind}"
 
 
 def _returned(desk: Desk, row: InboxRow, letter: Letter) -> Failure | None:
@@ -68,8 +69,8 @@ def _returned(desk: Desk, row: InboxRow, letter: Letter) -> Failure | None:
     if desk.config.return_paths:
         token = delivery_status.token(row.envelope.recipients, desk.config.mail_address, desk.config.delimiter)
         return desk.outbox.returned(token) if token else None
-    found = map(desk.outbox.returned, delivery_status.quoted_tokens(letter, row.envelope.sender))
-    return next(filter(None, found), None)
+    quoted = map(desk.outbox.returned, delivery_status.quoted_tokens(letter, row.envelope.sender))
+    return next(filter(None, quoted), None)
 
 
 def tell_failures(desk: Desk, now: datetime) -> None:
@@ -80,7 +81,7 @@ def tell_failures(desk: Desk, now: datetime) -> None:
     _report(desk, failures, now)
 
 
-def heard(desk: Desk, player: PlayerRow, received: datetime, now: datetime) -> bool:
+def hear_from(desk: Desk, player: PlayerRow, received: datetime, now: datetime) -> bool:
     """Something came that only this player can have sent; returns True if the player was out of reach until then."""
     since = desk.players.unreachable(player.name)
     if since is None or to_db(received) <= since:

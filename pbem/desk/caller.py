@@ -59,7 +59,7 @@ class Caller(msgspec.Struct, frozen=True):
     letter: Letter
     now: datetime
     received: datetime
-    """The time of receipt, which may be long before."""
+    """The time of arrival, which may be long before."""
     language: str
     """The language of the answer."""
     trust: Trust

@@ -126,7 +126,9 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     # Step 1: a letter without a command asks for what its subject says.
     reading = _with_subject(caller, reading)
     # Step 2: its player can be reached. A repeated letter shows nothing: anybody who saw it can send it.
-    reached = bool(caller.player and caller.new and bounces.heard(desk, caller.player, caller.received, caller.now))
+    reached = bool(
+        caller.player and caller.new and bounces.hear_from(desk, caller.player, caller.received, caller.now)
+    )
     # Step 3: the sender wants no more mail. If anybody else may have written that, only ask the address.
     if reading.optout and not stop(desk.keys, desk.people, caller, reading.place):
         return "stop, unproved"

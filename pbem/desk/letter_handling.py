@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import account_keys, clock, instructions
+from pbem.desk import account_keys, due_tasks, instructions
 from pbem.desk.alarms import tell_operator
 from pbem.desk.authenticate import KeysChanged, authenticate
 from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE
@@ -74,7 +74,7 @@ def handle_next(desk: Desk, now: datetime) -> int:
     desk.in_doubt = True
     # Instructions come before letters: a restored match must stand still first.
     instructions.obey(desk, now)
-    clock.beat(desk, now)
+    due_tasks.beat(desk, now)
     desk.reader.get_ready()  # without one no letter's attempts are spent
     handled = 0
     taken = _lease_next(desk, now)

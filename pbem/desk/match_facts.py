@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Refused
-from pbem.letters.notices import NOTICES
+from pbem.match.notices import NOTICES
 from pbem.match.sealed_documents import SETUP
 from pbem.match.seat_clock import VACATION, on_a_day, written
 from pbem.match.transcript import sha256_hex
@@ -147,7 +147,7 @@ def duration(seconds: int) -> Phrase:
 def time_of(match: Match, seat: int) -> Facts:
     """The facts about a seat's own clock, and about others' vacations."""
     clock = match.clocks.get(seat)
-    own = _own_time(clock) if clock else {"deadline": None, "patience": None, "bank": None, "stops": []}
+    own = _own_time(clock) if clock else {"deadline": None, "grace_ends": None, "bank": None, "stops": []}
     return {
         "runs": clock is not None,
         "over": seat in match.missed,
@@ -171,7 +171,7 @@ def _own_time(clock: Clock) -> Facts:
     deadline, zone = clock.deadline, clock.zone
     return {
         "deadline": written(deadline, zone) if deadline else None,
-        "patience": written(clock.patience, zone) if clock.patience and clock.grace else None,
+        "grace_ends": written(clock.grace_ends, zone) if clock.grace_ends and clock.grace else None,
         "bank": duration(clock.bank) if clock.bank else None,
         "stops": [
             {

@@ -32,11 +32,11 @@ from pbem.desk.match_facts import (
 from pbem.games import part_of
 from pbem.letters import subjects
 from pbem.letters.draft import Drawing, OutgoingLetter
-from pbem.letters.notices import NOTICES
 from pbem.letters.visible import escaped
 from pbem.mail.calendar import appointment
 from pbem.match import stored_orders
 from pbem.match.changed import replace
+from pbem.match.notices import NOTICES
 from pbem.match.transcript import Entry, canonical, sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import bundle

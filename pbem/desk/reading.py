@@ -20,7 +20,7 @@ from pbem.identity import BadKey, Key, Verdict
 from pbem.identity.sender_auth import Voucher, vouch
 from pbem.mail import commands, delivery_status
 from pbem.mail.commands import Reading
-from pbem.mail.delivery_status import Bounce
+from pbem.mail.delivery_status import DeliveryReport
 from pbem.mail.html import own_words
 from pbem.mail.message import Letter, Unreadable, received
 from pbem.phrase import Phrase
@@ -49,7 +49,7 @@ class Question(msgspec.Struct, frozen=True):
 
     raw: bytes
     at: datetime
-    """The time of receipt."""
+    """The time of arrival."""
     server: str = ""
     keys: list[Key] | None = None
     """Those that may have signed it; None where nobody will ask what it says."""
@@ -100,8 +100,8 @@ class Findings(msgspec.Struct, frozen=True, tag=True):
     """The limit that it exceeds."""
     understood: Understood | None = None
     """Its text and commands; None where keys were not named, or it is beyond the limits."""
-    bounce: Bounce | None = None
-    """The bounce that it reports, if it may be one."""
+    delivery_report: DeliveryReport | None = None
+    """What it reports of a delivery, if it may be a bounce: `bounces.judge` decides whether it is."""
 
 
 class Reader(Protocol):
@@ -152,17 +152,18 @@ def find(question: Question, limits: Limits) -> Findings:
     try:
         letter = read(question.raw)
     except Unreadable as error:
-        # Its headers are enough to see that it is a bounce.
+        # Its headers are enough to see that it may be a bounce.
         headers = error.letter
-        return Findings(headers, error.reason, bounce=_bounce(headers, question) if headers is not None else None)
-    bounce = _bounce(letter, question)
+        report = _delivery_report(headers, question) if headers is not None else None
+        return Findings(headers, error.reason, delivery_report=report)
+    report = _delivery_report(letter, question)
     understood = _understood(letter, question.keys, question, read) if question.keys is not None else None
-    return Findings(letter, understood=understood, bounce=bounce)
+    return Findings(letter, understood=understood, delivery_report=report)
 
 
-def _bounce(letter: Letter, question: Question) -> Bounce | None:
+def _delivery_report(letter: Letter, question: Question) -> DeliveryReport | None:
     may_be = question.returned or letter.root.content_type == delivery_status.REPORT
-    return delivery_status.read(letter) if may_be else None
+    return delivery_status.read_report(letter) if may_be else None
 
 
 def _understood(

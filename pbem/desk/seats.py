@@ -215,7 +215,8 @@ def own_match(seats: Seats, caller: Caller) -> str | None:
 def seated_at(seats: Seats, command: AnyCommand, player: str, now: datetime) -> SeatContext:
     """A player's seat in the match that a command names; a match of others does not exist for the player.
 
-    Anything due in the match by now is done first. Raises `Refused`.
+    Outages are taken from its clocks first, so that the command meets the true deadlines. Nothing else that is due is
+    done here: deadlines are missed by `due_tasks` alone. Raises `Refused`.
     """
     seated = find_seat(seats, number_of(command), player)
     if seated is None:

@@ -33,7 +33,7 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> tuple[
     if letter is None:
         return "unreadable"
     # Only machines write to a return path, even if the letter looks like a person's.
-    if bounced := bounces.bounce(desk, row, letter, findings.bounce, now):
+    if bounced := bounces.judge(desk, row, letter, findings.delivery_report, now):
         return bounced
     if findings.beyond is not None:
         return _unreadable(desk, row, letter, findings.beyond, now)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.desk.daily_limits import DailyCounts
+    from pbem.desk.outages_and_zones import OutagesAndZones
     from pbem.desk.seats import Seats
     from pbem.desk.strangers import Strangers
-    from pbem.desk.timekeeper import Timekeeper
     from pbem.store.people import People
     from pbem.store.players import Players
 
@@ -40,7 +40,7 @@ class Offers:
     people: People
     strangers: Strangers
     counts: DailyCounts
-    time: Timekeeper
+    time: OutagesAndZones
 
 
 def may_be_written(offers: Offers, player: str, by: Sequence[str], match: int, now: datetime) -> bool:

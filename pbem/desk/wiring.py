@@ -17,11 +17,11 @@ from pbem.desk.daily_limits import DailyCounts
 from pbem.desk.letter_writer import LetterWriter
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_letters import MatchLetters
+from pbem.desk.outages_and_zones import OutagesAndZones
 from pbem.desk.position_files import PositionFiles
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.seats import Seats
 from pbem.desk.strangers import Strangers
-from pbem.desk.timekeeper import Timekeeper
 from pbem.desk.unasked import Offers
 from pbem.failpoints import passing
 from pbem.match.step import Environment
@@ -112,7 +112,7 @@ class Desk:
         log = self.log if config.witness.cosigners else None
         matches, sign = Matches(database, vault), self.signing_key.sign
         self.archive = MatchRepository(matches, self.people, config.server, sign, self.server_key, log)
-        self.time = Timekeeper(Outages(database), self.players, matches, config.clock.outage)
+        self.time = OutagesAndZones(Outages(database), self.players, matches, config.clock.outage)
         self.mailboxes = ReplyTokens(config, Tokens(database), self.random, self.composer.reply_address)
         """Reply addresses, and letters judged by them."""
         self.strangers = Strangers(database, self.counts, self.mailboxes, config.limits.answers_to_strangers)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import clock, instructions, letter_handling
+from pbem.desk import due_tasks, instructions, letter_handling
 from pbem.desk.decisions import forget
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class WorkingDesk:
 
     def tick(self, now: datetime) -> datetime | None:
         """Do what is due; returns when to be called again."""
-        return clock.tick(self._desk, now)
+        return due_tasks.tick(self._desk, now)
 
     def obey(self, now: datetime) -> None:
         """Carry out the operator's instructions."""

@@ -4,7 +4,7 @@ This module finds the one signature of a letter and the text that it may cover; 
 module. No game knowledge, no store, no clock: the desk passes the keys that are pinned to the named player (no
 others are tried), and the words by which to recognise a form.
 
-At receipt, when the caller passes the time, more is refused than later: signatures that will not hold for ever, and
+On arrival, when the caller passes the time, more is refused than later: signatures that will not hold for ever, and
 at registration costly keys. An accepted letter is verified without a time, so that neither a new rule nor today's
 date makes an old match unreadable. Keys and signatures that prove nothing (Ed25519 points of small order, RSA
 exponents of 1) are always refused. `pbem.proof.signed_letters`, where MIME is read, makes sure that all programs read
@@ -87,7 +87,7 @@ _Signature = (
 """One signature, not yet verified, as each format reads it.
 
 `issuer` is the key that it names; `claims` compares that with a key, only a hint that saves work; `covers` returns
-the signed bytes and the state of the key, or None. With the time of receipt, `covers` raises `BadSignature` for
+the signed bytes and the state of the key, or None. With the time of arrival, `covers` raises `BadSignature` for
 signatures that will not last.
 """
 
@@ -160,7 +160,7 @@ def judge(
     """Decide who signed this letter, trying only these keys.
 
     `words` help to find a form below a greeting. The namespace of an SSH signature must be `pbem@<server>`, or
-    `namespace` if it is set. `at` is the time of receipt: a key that had expired by then does not count, and a
+    `namespace` if it is set. `at` is the time of arrival: a key that had expired by then does not count, and a
     signature that would not hold for ever is refused. Without `at`, the keys count as the caller pinned them; this
     serves to check again a letter that was received at an unknown time. Never raises.
     """

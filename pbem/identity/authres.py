@@ -4,7 +4,7 @@ Anybody can write this header. It counts only if the operator named the server t
 no stranger can have put it: the topmost one of that name, with at most one Received above it.
 
 That server must remove such headers from the letters that it accepts, and its filter understands less than a reader
-may: config/postfix/pbem_headers knows one regular expression. So at receipt a header counts only in the one form that
+may: config/postfix/pbem_headers knows one regular expression. So on arrival a header counts only in the one form that
 any filter recognises: `Authentication-Results:` without blanks before the colon, then at once the server's name,
 letter by letter, and in all the header no character but printable ASCII, blanks and folds. Whatever else might be
 read as that server's word voids it (`is_unclear`). Implements protocol.md, "Identity", and reliability.md, case 24.
@@ -60,7 +60,7 @@ def is_unclear(letter: Letter, authserv_id: str) -> bool:
     """Return whether the server `authserv_id` may have missed, and so not removed, a header that we would read.
 
     Such a header has blanks before its colon (RFC 5322 4.5), follows a bare LF among lines that end in CR LF, or is
-    not in the one form that filters recognise. This is checked at receipt: what was accepted before stays as it is.
+    not in the one form that filters recognise. This is checked on arrival: what was accepted before stays as it is.
     """
     head = letter.raw[: len(letter.raw) - len(letter.root.body)]
     if 0 < head.count(b"\r\n") < head.count(b"\n") or _SPACED.search(head) is not None:

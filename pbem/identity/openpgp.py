@@ -4,7 +4,7 @@ Only bytes and keys live here: `judge` finds out which text of a letter is signe
 Packets are counted and read here before it sees them, so that nothing compressed or encrypted is ever unpacked, and
 nothing costly tried. Sequoia judges a key at the signature's own date. By today's clock it judges only whether the
 signature has expired or is dated in the future, and which revocations count. So expiry and revocation of keys are
-judged here, at receipt, and signatures that will not last are refused then. Implements RFC 9580 sections 6 and 7
+judged here, on arrival, and signatures that will not last are refused then. Implements RFC 9580 sections 6 and 7
 and RFC 3156; what is refused beyond them follows protocol.md, "Identity".
 """
 
@@ -156,7 +156,7 @@ def _pile(data: bytes) -> list[Packet]:
 def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
     """The state of the certificate and its signing key at this time; None does not check expiry.
 
-    A revocation counts from its receipt, whatever date it or the signature bears.
+    A revocation counts from its arrival, whatever date it or the signature bears.
     """
     from pysequoia.packet import SignatureType
 
@@ -210,7 +210,7 @@ class OpenpgpSignature(msgspec.Struct, frozen=True):
         return any(name == self.issuer or (len(self.issuer) == 16 and self.issuer in _ids(name)) for name in names)
 
     def covers(self, key: Key, message: bytes, at: datetime | None) -> tuple[bytes, State] | None:
-        """The signed bytes, and the state of the key at receipt; None if the signature is not over this message."""
+        """The signed bytes, and the state of the key on arrival; None if the signature is not over this message."""
         import pysequoia
 
         if at is not None:
@@ -227,7 +227,7 @@ class OpenpgpSignature(msgspec.Struct, frozen=True):
             return None
 
     def _lasts(self, at: datetime) -> None:
-        """Refuse at receipt what might be judged differently another day, or elsewhere; raises `BadSignature`."""
+        """Refuse on arrival what might be judged differently another day, or elsewhere; raises `BadSignature`."""
         if self.body.expires:
             raise BadSignature(
                 Phrase(

@@ -1,6 +1,6 @@
 """Verification of the From of a letter without a person's signature: by its domain, or by our own mail server.
 
-This module combines the two, for the desk at receipt and for verification later; DKIM is in `dkim`, the server's
+This module combines the two, for the desk on arrival and for verification later; DKIM is in `dkim`, the server's
 word in `authres`. Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24.
 """
 
@@ -59,7 +59,7 @@ def vouch(
 
     `records` are the key records by name: "" if the DNS has none, None if it could not be asked. `authserv_id`
     names our own server (empty: none), whose word is taken only about a signature that would count, its key apart,
-    and that we did not find bad ourselves; `strictly`, at receipt, none that its filter may have missed. `at` is when
+    and that we did not find bad ourselves; `strictly`, on arrival, none that its filter may have missed. `at` is when
     the letter was received.
     """
     if strictly and authres.is_unclear(letter, authserv_id):

@@ -149,7 +149,7 @@ class SmimeSignature(msgspec.Struct, frozen=True):
             return False
 
     def covers(self, key: Key, message: bytes, at: datetime | None) -> tuple[bytes, State] | None:
-        """The signed bytes, and the state of the key at receipt; None if the signature is not over this message."""
+        """The signed bytes, and the state of the key on arrival; None if the signature is not over this message."""
         if not hmac.compare_digest(hashlib.new(self.digest, message).digest(), self.message_digest):
             return None
         try:
@@ -165,7 +165,7 @@ class SmimeSignature(msgspec.Struct, frozen=True):
         return message, _standing(certificate, at)
 
     def _lasts(self, at: datetime) -> None:
-        """Refuse at receipt what might be judged differently another day, or elsewhere; raises `BadSignature`."""
+        """Refuse on arrival what might be judged differently another day, or elsewhere; raises `BadSignature`."""
         for attribute in self.signer["signed_attrs"]:
             kind, values = attribute["type"], attribute["values"]
             if kind.dotted in {_LABEL, _POLICY}:

@@ -29,7 +29,7 @@ STATES: Mapping[State, Phrase] = {"expired": Phrase("expired"), "revoked": Phras
 """The words of a sentence for the states in which a key does not count."""
 
 AHEAD = timedelta(days=1)
-"""The most time by which a date may lie ahead of the receipt: clocks in the wrong zone."""
+"""The most time by which a date may lie ahead of the arrival: clocks in the wrong zone."""
 FUTURE = Phrase("The signature is dated in the future: set your device's clock, and sign again.")
 DEMANDS = Phrase("The signature has unknown conditions of its own: sign without them.")
 
@@ -54,7 +54,7 @@ class Key(msgspec.Struct, frozen=True):
     """The public key as text, one line for SSH and minisign, armor for the others, without the comment."""
     comment: str = ""
     state: State = "pinned"
-    """The key's state at receipt of the letter; a signature's own date never counts."""
+    """The key's state on arrival of the letter; a signature's own date never counts."""
 
 
 class Verdict(msgspec.Struct, frozen=True):

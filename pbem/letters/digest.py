@@ -15,8 +15,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from pbem.letters.draft import OutgoingLetter, TemplateText
-from pbem.letters.notices import NOTICES
 from pbem.letters.subjects import joined as subjects_joined
+from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import on_the_wall
 from pbem.phrase import Phrase
 

@@ -3,8 +3,9 @@
 Here live the addresses to which bounces come (VERP) and the reading of what comes there: delivery status
 notifications (RFC 3464), and the older forms that flufl.bounce knows. A bounce is believed only if it comes to the
 return path of one letter, which only its receiver can know. If letters have no return path of their own, the bounce
-must quote the letter's header field that holds the same secret. A Message-ID is no such secret: answers name it,
-and players are shown each other's letters. The desk decides what follows. Implements reliability.md, case 28.
+must quote the letter's header field that holds the same secret. A Message-ID is no such secret: answers name it, and
+players are shown each other's letters. `pbem/desk/bounces.py` decides what follows. Implements reliability.md, case
+28.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Kind = Literal["permanent", "temporary", "unclear"]
 logging.getLogger("flufl.bounce").setLevel(logging.CRITICAL + 1)
 
 
-class Bounce(msgspec.Struct, frozen=True):
+class DeliveryReport(msgspec.Struct, frozen=True):
     """The report of a letter to a return path: how bad it is, and the status (RFC 3463), if any."""
 
     kind: Kind
@@ -68,7 +69,7 @@ def quoted_tokens(letter: Letter, envelope_sender: str) -> list[str]:
     return [token for token in dict.fromkeys(quoted) if token not in letter.values(RETURN)][:10]
 
 
-def read(letter: Letter) -> Bounce:
+def read_report(letter: Letter) -> DeliveryReport:
     """The report of a letter to a return path; a vacation answer, for example, is unclear."""
     statuses = [
         bounce
@@ -80,13 +81,13 @@ def read(letter: Letter) -> Bounce:
         worst: tuple[Kind, ...] = ("permanent", "temporary", "unclear")
         return min(statuses, key=lambda bounce: worst.index(bounce.kind))
     if any(value.lower().startswith("auto-replied") for value in letter.values("auto-submitted")):
-        return Bounce("unclear")
+        return DeliveryReport("unclear")
     bounce = _old_form(letter.raw[:OLD_FORMS])
     # Some warnings name the same addresses in the same words as the failure that may follow.
-    return Bounce("temporary") if bounce.kind == "permanent" and WARNING.search(letter.subject) else bounce
+    return DeliveryReport("temporary") if bounce.kind == "permanent" and WARNING.search(letter.subject) else bounce
 
 
-def _statuses(content: bytes) -> Iterator[Bounce]:
+def _statuses(content: bytes) -> Iterator[DeliveryReport]:
     """The statement about each recipient (RFC 3464 2.3); the first group of fields is about the message."""
     groups = re.split(r"\n[ \t]*\n", content.decode("latin-1").replace("\r\n", "\n").strip())
     for group in groups:
@@ -98,21 +99,21 @@ def _statuses(content: bytes) -> Iterator[Bounce]:
         match fields.get("action", "").split("(")[0].strip():
             case "failed":
                 # Also with a status of 4.x.x: then the other server tried for days, and has given up.
-                yield Bounce("permanent", status)
+                yield DeliveryReport("permanent", status)
             case "delayed":
-                yield Bounce("temporary", status)
+                yield DeliveryReport("temporary", status)
             case "":
                 kinds: dict[str, Kind] = {"5": "permanent", "4": "temporary"}
-                yield Bounce(kinds.get(status[:1], "unclear"), status)
+                yield DeliveryReport(kinds.get(status[:1], "unclear"), status)
             case _:  # delivered, relayed, expanded: no trouble
-                yield Bounce("unclear", status)
+                yield DeliveryReport("unclear", status)
 
 
-def _old_form(raw: bytes) -> Bounce:
+def _old_form(raw: bytes) -> DeliveryReport:
     from flufl.bounce import all_failures
 
     try:
         slow, dead = all_failures(email.message_from_bytes(raw, policy=compat32))
     except Exception:  # hostile mail meets old parsers; what they make of it is theirs
-        return Bounce("unclear")
-    return Bounce("permanent" if dead else "temporary" if slow else "unclear")
+        return DeliveryReport("unclear")
+    return DeliveryReport("permanent" if dead else "temporary" if slow else "unclear")

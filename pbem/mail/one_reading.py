@@ -4,7 +4,7 @@ Who wrote such an entity can show one text to the server and another to whoever 
 and deny either. Our reader takes the first of two headers, and skips what it does not know; others take the last, or
 stop there. So each header that says how to read a part must be there once and well-formed, parts must be separated
 in one way, encodings must be undamaged, and parts that stand for each other must ask for the same. This is for
-receipt alone: what was accepted before is read as before. Implements protocol.md, "Identity".
+arrival alone: what was accepted before is read as before. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations

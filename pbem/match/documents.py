@@ -118,7 +118,7 @@ class Opening(_Paper):
     evidence: str = field(default="", kw_only=True)
     """SHA-256 of the evidence for the letter, where it came at level `mailbox`; else the line is not there."""
     received: str = field(kw_only=True)
-    """The time of the letter's receipt, UTC to the second."""
+    """The time of the letter's arrival, UTC to the second."""
     rev: int = field(kw_only=True)
     """The revision of the setup, at least 1."""
     salt: str
@@ -153,7 +153,7 @@ class _OfOrders(_Paper):
     orders: str = field(default="", kw_only=True)
     """`default` where they are default orders, of turn 0 until they are played; else the line is not there."""
     received: str = field(kw_only=True)
-    """The time of the letter's receipt, UTC to the second."""
+    """The time of the letter's arrival, UTC to the second."""
     salt: str
 
     @classmethod

@@ -30,9 +30,11 @@ def tick(step: Step) -> None:
     for seat, clock in sorted(step.match.clocks.items()):
         if not step.match.asked(seat) or seat in step.match.missed:
             continue
-        patience = clock.patience
-        if patience is not None and patience <= now:
-            if step.world.heard is None or patience < step.world.heard:
+        grace_ends = clock.grace_ends
+        if grace_ends is not None and grace_ends <= now:
+            # A letter that came before the grace ended, and is still unhandled, may hold what is due.
+            oldest = step.world.oldest_unhandled
+            if oldest is None or grace_ends < oldest:
                 miss(step, seat)
         elif kind := clock.reminder(now):
             step.set_clock(seat, clock.reminded_by(now))

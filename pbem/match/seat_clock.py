@@ -76,7 +76,7 @@ class Clock(msgspec.Struct, frozen=True):
         return self.after(self.since, self.time)
 
     @property
-    def patience(self) -> datetime | None:
+    def grace_ends(self) -> datetime | None:
         """The end of the grace after the deadline: neither vacations nor weekends lengthen it."""
         deadline = self.deadline
         if deadline is None:
@@ -116,7 +116,7 @@ class Clock(msgspec.Struct, frozen=True):
         for time in self.reminders[self.reminded :]:
             if time is not None:
                 return time
-        return self.patience
+        return self.grace_ends
 
     def run(self, until: datetime) -> int:
         """The seconds that the clock has run until then."""

@@ -28,7 +28,7 @@ class Signed(msgspec.Struct, frozen=True):
     level: str
     key: str
     received: str
-    """The time of its receipt, UTC to the second, as papers write it."""
+    """The time of its arrival, UTC to the second, as papers write it."""
     evidence: bytes = b""
     pasted: str = ""
     """The signed text with its signature beneath, where both are text: what other players can check themselves."""

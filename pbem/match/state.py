@@ -113,7 +113,7 @@ class Submission:
 
     @property
     def received(self) -> list[str]:
-        """The times of receipt of its letter and of those set aside before, by their papers."""
+        """The times of arrival of its letter and of those set aside before, by their papers."""
         papers = (self.paper, *(aside.paper for aside in self.aside))
         return [paper.partition("\nreceived ")[2].partition("\n")[0] for paper in papers]
 

@@ -15,6 +15,7 @@ import msgspec
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
+from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import Calendar
 from pbem.match.transcript import Entry, written
 from pbem.phrase import Phrase
@@ -44,8 +45,8 @@ class Environment(msgspec.Struct, frozen=True):
     server_key: str
     calendar: Callable[[str], Calendar] = lambda _: Calendar()
     """The wall clock and the vacations of a player, by name."""
-    heard: datetime | None = None
-    """Up to when all letters are handled that were received; None: all are. What came in time is no miss."""
+    oldest_unhandled: datetime | None = None
+    """The arrival of the oldest letter that is not handled; None: all are. No deadline after it is missed yet."""
     outages: Callable[[datetime], Sequence[Stop]] = lambda _: ()
     """The times in which the server was out of reach, of those that ended after a moment."""
 
@@ -166,12 +167,9 @@ class Step(msgspec.Struct):
         """Give a seat this clock."""
         self.match = replace(self.match, clocks={**self.match.clocks, seat: clock})
 
-    def notify(self, kind: str, **facts: object) -> None:
-        """Tell every seat."""
-        self.notify_others(0, kind, **facts)
-
-    def notify_others(self, but: int, kind: str, /, **facts: object) -> None:
-        """Tell every seat but this one."""
+    def notify(self, kind: str, actor: int = 0, /, **facts: object) -> None:
+        """Send a notice to the seats that the table of notices names: all, or all but the `actor`."""
+        but = {"all": 0, "others": actor}[NOTICES[kind].to]
         self.notices.extend(Notice(kind, seat, self.match, facts) for seat in self.match.seats if seat != but)
 
 
@@ -233,7 +231,7 @@ def _wrong(key: str, given: object, value: object) -> Phrase:
 
 
 def _received(match: Match, body: JsonObject) -> Iterator[str]:
-    """The times of receipt of the waiting letters, and of those by which a match is agreed."""
+    """The times of arrival of the waiting letters, and of those by which a match is agreed."""
     for submission in (*match.setups.values(), *match.orders.values(), *match.stored.values()):
         yield from submission.received
     for letter in body.get("letters", {}).values() if "terms" in body else ():

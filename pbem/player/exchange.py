@@ -27,7 +27,7 @@ def fetch(correspondence: Correspondence, source: MailSource, clock: Callable[[]
         events = correspondence.inbox.receive(found.raw, clock())
         kinds = {event.kind for event in events}
         if "unpinned" not in kinds:  # it can be judged when the server's key is known
-            memory.see(found.handle)
+            memory.see(found.handle, forged="forged" in kinds)
             if not kinds <= {"foreign", "forged"}:
                 source.done(found)
         yield from events

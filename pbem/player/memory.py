@@ -36,6 +36,7 @@ _EDITION = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS seen (handle TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS forged (handle TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS letters (
     id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE, came TEXT NOT NULL, subject TEXT NOT NULL,
     text TEXT NOT NULL, raw BLOB NOT NULL);
@@ -201,9 +202,17 @@ class Memory:
         """True if the letter at this place was looked at."""
         return self._value("SELECT 1 FROM seen WHERE handle = ?", handle) is not None
 
-    def see(self, handle: str) -> None:
-        """Remember that the letter at this place was looked at."""
-        self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (handle,))
+    def see(self, handle: str, *, forged: bool = False) -> None:
+        """Remember that the letter at this place was looked at, and if it was taken for forged."""
+        with self.transaction():
+            self._database.execute("INSERT OR IGNORE INTO seen VALUES (?)", (handle,))
+            if forged:
+                self._database.execute("INSERT OR IGNORE INTO forged VALUES (?)", (handle,))
+
+    def read_forged_again(self) -> None:
+        """Forget that letters were looked at which were taken for forged."""
+        self._database.execute("DELETE FROM seen WHERE handle IN (SELECT handle FROM forged)")
+        self._database.execute("DELETE FROM forged")
 
     def has_read(self, sha256: str) -> bool:
         """True if a letter of these bytes was taken in."""

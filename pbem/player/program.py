@@ -82,7 +82,7 @@ class Program:
     def begin(self, public: str, fingerprint: str, now: datetime) -> None:
         """Start: register if necessary, send bounced letters once more, and act in all matches."""
         if self.settings.server_key:
-            self.memory.know("server_key", self.settings.server_key)
+            self.letters.inbox.pin_key(self.settings.server_key)
         with self.memory.transaction():
             for sent in self.memory.in_state("bounced"):
                 self.memory.settle(sent.id, "ready")

@@ -1,7 +1,7 @@
 """Others' signed texts in a sealed game, judged in the place of the server's account of them.
 
 A server in league with one player could show the other a commitment that nobody signed, and exchange it later. So the
-signed text itself comes with the letters. It is read as a server reads it at receipt, and judged by the same function
+signed text itself comes with the letters. It is read as a server reads it on arrival, and judged by the same function
 in the same game: it must bring the very steps that were told. A text that cannot be read at all is another player's
 doing, and not the server's lie: that is `Unread`. Pure.
 Implements sealed.md 1.5, "Letters".

@@ -80,7 +80,7 @@ class Letters:
         self._effects: set[tuple[object, ...]] = set()
         """The effects that letters had so far: none may have the same effect twice."""
         self._tokens: dict[str, tuple[bytes, str, str]] = {}
-        """For each used reply address, its letter, the letter's place and the time of receipt."""
+        """For each used reply address, its letter, the letter's place and the time of arrival."""
 
     def paper(self, path: str) -> bytes | None:
         """The file of this path in the bundle."""
@@ -368,12 +368,12 @@ def _storable(form: SignedForm[SubmitOrders], match: Match, seat: int) -> bool:
 
 
 EARLY, LATE = timedelta(days=1), timedelta(days=10)
-"""The most by which a letter's date may lie after its receipt, because clocks are wrong, and before it, because mail
+"""The most by which a letter's date may lie after its arrival, because clocks are wrong, and before it, because mail
 servers retry for five days, and the letter was written before that."""
 
 
 def misdated(letter: Letter, received: datetime) -> Phrase | None:
-    """The fault of a date that cannot be true at the time of receipt; an unreadable date is ignored."""
+    """The fault of a date that cannot be true at the time of arrival; an unreadable date is ignored."""
     dates = letter.values("date")
     if len(dates) != 1:
         return None
@@ -402,7 +402,7 @@ def _one_form(verdict: Verdict, entity: Letter | None) -> str:
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """A letter as it counts at receipt."""
+    """A judged letter, as it counts on arrival: the text from which its commands are read."""
 
     verdict: Verdict
     text: str
@@ -414,7 +414,7 @@ class Heard(msgspec.Struct, frozen=True):
 def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = read) -> Heard:
     """A judged letter as it counts; the verdict is `refused` if programs might read the signed bytes differently.
 
-    Only for receipt: later, the verdict decides, so that no accepted letter becomes invalid.
+    Only on arrival: later, the verdict decides, so that no accepted letter becomes invalid.
     """
     if verdict.kind != "valid":
         return Heard(verdict, letter.text or "")
@@ -433,7 +433,7 @@ def heard(letter: Letter, verdict: Verdict, read: Callable[[bytes], Letter] = re
 def shown(content: bytes, keys: Iterable[str], server: str) -> Heard:
     """A signed text as the other players read it; `keys` are the signer's, as public text.
 
-    The server at receipt and the other players' programs both call this, over the same octets, so that no letter
+    The server on arrival and the other players' programs both call this, over the same octets, so that no letter
     counts that the others would read differently. Raises `BadKey`.
     """
     parsed = [_parsed(public) for public in keys]
@@ -502,7 +502,7 @@ def signed_agreement(found: Bundle, seat: int) -> str:
 def _by_keys(raw: bytes, keys: Iterable[Mapping[str, str]], server: str) -> tuple[Verdict, str]:
     """The verdict on a letter by one player's listed keys, and the signed text; raises `Unreadable` and ValueError.
 
-    Expiry was judged at receipt; a bundle is verified at any time after, and does not say when that was.
+    Expiry was judged on arrival; a bundle is verified at any time after, and does not say when that was.
     """
     verdict = identity.judge(_opened(raw), _all_listed(keys), server, words=VOCABULARY)
     return verdict, said(verdict) if verdict.kind == "valid" else ""

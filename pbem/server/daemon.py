@@ -451,18 +451,18 @@ class Daemon:
 
     def _intake(self) -> Intake:
         config = self.config
-        keep: GroupCommit[tuple[Envelope, bytes], bool] = GroupCommit(
+        keep_together: GroupCommit[tuple[Envelope, bytes], bool] = GroupCommit(
             self._keep, TOGETHER, lambda: bool(intake.admission.writing)
         )
 
-        async def accept(envelope: Envelope, raw: bytes) -> None:
-            if not await keep((envelope, raw)):
+        async def keep_or_refuse(envelope: Envelope, raw: bytes) -> None:
+            if not await keep_together((envelope, raw)):
                 await self._keep_beyond_limit(envelope, raw)
 
         intake = Intake(
             config.server,
             config.mail_address,
-            accept,
+            keep_or_refuse,
             limits=config.limits,
             delimiter=config.delimiter,
             reference=lambda: self.random(6).hex(),

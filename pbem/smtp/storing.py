@@ -1,7 +1,7 @@
 """The storing of letters, the replies to it, and 250 among them: after a letter is stored, and never before.
 
-A letter is handed on as envelope and bytes to `accept`, which stores it. Nothing is read or decided here. Implements
-reliability.md, promises 1 and 2.
+A letter is handed on as envelope and bytes to an `Accept`, which stores it. Nothing is read or decided here.
+Implements reliability.md, promises 1 and 2.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from pbem.smtp.trouble import Trouble
 
 Accept = Callable[[Envelope, bytes], Awaitable[None]]
-"""Stores one letter; returns when it is on disk, and raises when it is not."""
+"""Stores one letter; returns when it is on disk, and raises when it is not.
+
+In the daemon, `keep_or_refuse` (`Daemon._intake` in `pbem/server/daemon.py`): `Daemon._keep`, then `Inbox.put_all`.
+"""
 
 log = structlog.get_logger()
 

@@ -188,7 +188,7 @@ class Inbox(SealedRows):
         day (UTC). A known letter does not count again, bounces are counted separately, and letters without a network
         are not counted. Raises `BusyError` (at once without `wait`) and `FullError`; then none was stored.
 
-        The time of receipt is taken once the transaction is open: otherwise a letter could appear after a decision,
+        The time of arrival is taken once the transaction is open: otherwise a letter could appear after a decision,
         with an earlier time.
         """
         with self._database.transaction(wait=wait):
@@ -245,7 +245,7 @@ class Inbox(SealedRows):
         """Lease the next waiting letters, up to this many; the lease is committed before this returns.
 
         Players' letters from known networks come first, in their rounds. Some places are always for players' letters
-        from elsewhere, and for strangers', in the order of their receipt. No kind may have more octets than a `LOT`,
+        from elsewhere, and for strangers', in the order of their arrival. No kind may have more octets than a `LOT`,
         so that no batch takes long.
 
         A letter that failed or is suspect gets a batch of its own, so that it takes no other down with it: when it is
@@ -350,8 +350,8 @@ class Inbox(SealedRows):
             raise KeyError(row_id)
         return raw
 
-    def heard_until(self) -> datetime | None:
-        """The time of receipt of the oldest unhandled letter that may have an effect in a match.
+    def oldest_unhandled(self) -> datetime | None:
+        """The arrival of the oldest unhandled letter that may have an effect in a match; None if all are handled.
 
         Until this transaction ends, no other connection can store a letter.
         """

@@ -104,7 +104,7 @@ _EFFECT, _CHANGED = 1, 2
 
 
 class HandledRow(msgspec.Struct, frozen=True):
-    """A signed text that was handled before: the time of its last receipt, and its effects."""
+    """A signed text that was handled before: the time of its last arrival, and its effects."""
 
     time: str
     effect: bool

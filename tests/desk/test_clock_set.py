@@ -134,7 +134,7 @@ def dated(referee: Referee, person: Mailbox, text: str) -> None:
 
 def missed_in_that_hour(referee: Referee, seat: int) -> None:
     """The time of this seat is over, without grace, within an hour in which the clock is a year ahead."""
-    patience = referee.match().clocks[seat].patience
+    patience = referee.match().clocks[seat].grace_ends
     assert patience is not None
     referee.wait(patience - referee.now - HOUR / 2)
     with wrong(referee, YEAR):

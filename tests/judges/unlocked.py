@@ -29,7 +29,7 @@ _SLOW: list[tuple[Any, str]] = [
     (reading, "received"),
     (reading, "vouch"),
     (reading, "shown"),
-    (delivery_status, "read"),
+    (delivery_status, "read_report"),
     (identity, "judge"),
     (identity, "parse_key"),
     (commands, "parse"),

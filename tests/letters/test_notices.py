@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pbem
 from pbem.i18n import template_folder
-from pbem.letters.notices import NOTICES
 from pbem.match import events
+from pbem.match.notices import NOTICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +24,8 @@ def told() -> Iterator[str]:
             if not (isinstance(node, ast.Call) and node.args):
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in {"notify", "notify_others", "Notice"}:
-                first = node.args[1 if name == "notify_others" else 0]
-                constants = (one.value for one in ast.walk(first) if isinstance(one, ast.Constant))
+            if name in {"notify", "Notice"}:
+                constants = (one.value for one in ast.walk(node.args[0]) if isinstance(one, ast.Constant))
                 yield from (value for value in constants if isinstance(value, str))
 
 

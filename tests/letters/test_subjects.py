@@ -10,9 +10,9 @@ from pbem.games import titles
 from pbem.i18n import LANGUAGES
 from pbem.letters import digest
 from pbem.letters.draft import OutgoingLetter
-from pbem.letters.notices import NOTICES
 from pbem.letters.render import Templates
 from pbem.letters.subjects import LONGEST, about, fitting, joined
+from pbem.match.notices import NOTICES
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

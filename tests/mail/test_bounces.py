@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pbem.mail.delivery_status import read as judge
+from pbem.mail.delivery_status import read_report as judge
 from pbem.mail.delivery_status import token
 from pbem.mail.message import read
 

@@ -100,7 +100,7 @@ class TestWeekends:
     def test_grace_counts_them(self) -> None:
         friday = clock("2026-05-01 18:00", 5, weekends=False)
         assert friday.deadline == at("2026-05-08 18:00", BERLIN)
-        assert friday.patience == at("2026-05-11 18:00", BERLIN)
+        assert friday.grace_ends == at("2026-05-11 18:00", BERLIN)
 
 
 def holiday(first: str, last: str, now: str = "2026-01-01 00:00", zone: str = BERLIN) -> Stop:
@@ -124,7 +124,7 @@ class TestVacations:
     def test_it_never_rescues_a_deadline_already_passed(self) -> None:
         late = clock("2026-05-01 12:00")
         assert late.with_stop(holiday("2026-05-09", "2026-05-20")).deadline == late.deadline
-        assert late.with_stop(holiday("2026-05-09", "2026-05-20")).patience == late.patience
+        assert late.with_stop(holiday("2026-05-09", "2026-05-20")).grace_ends == late.grace_ends
 
     def test_called_off_the_clock_runs_on_with_what_was_left(self) -> None:
         stop = holiday("2026-05-04", "2026-05-20")
@@ -158,7 +158,7 @@ class TestOutages:
         moved = clock("2026-05-01 12:00").with_stop(Stop(at(began, BERLIN), at(ended, BERLIN), "outage"))
         assert moved.deadline == at(deadline, BERLIN)
         expected = at("2026-05-14 12:00" if deadline == "2026-05-08 12:00" else deadline, BERLIN)
-        assert moved.patience == expected + timedelta(days=0 if deadline == "2026-05-08 12:00" else 3)
+        assert moved.grace_ends == expected + timedelta(days=0 if deadline == "2026-05-08 12:00" else 3)
 
     def test_within_a_vacation_nothing_is_given_twice(self) -> None:
         away = clock("2026-05-01 12:00").with_stop(holiday("2026-05-04", "2026-05-10"))
@@ -168,7 +168,7 @@ class TestOutages:
 
     def test_without_an_end_there_is_no_deadline(self) -> None:
         halted = clock("2026-05-01 12:00").with_stop(Stop(at("2026-05-02 12:00", BERLIN), None, "bounce"))
-        assert (halted.deadline, halted.patience, halted.reminders, halted.following()) == (None, None, (), None)
+        assert (halted.deadline, halted.grace_ends, halted.reminders, halted.following()) == (None, None, (), None)
         assert halted.run(at("2026-07-01 00:00")) == D
 
 
@@ -245,7 +245,7 @@ class TestReminders:
             times.append(time)
             running = running.reminded_by(time)
         assert tuple(times) == running.reminders
-        assert running.following() == running.patience == at("2026-05-11 12:00", BERLIN)
+        assert running.following() == running.grace_ends == at("2026-05-11 12:00", BERLIN)
 
 
 class TestZones:
@@ -289,8 +289,8 @@ def test_a_clock_has_run_its_time_at_its_deadline(
     assert Clock.read(running.document()) == running
     half, day, last = running.reminders
     assert [time for time in (half, day, last) if time] == sorted(time for time in (half, day, last) if time)
-    assert running.patience is not None
-    assert running.patience >= deadline + timedelta(hours=23)
+    assert running.grace_ends is not None
+    assert running.grace_ends >= deadline + timedelta(hours=23)
     # One more stop never brings a deadline forward.
     later = running.with_stop(Stop(since + timedelta(days=3), since + timedelta(days=5), "outage")).deadline
     assert later is not None

@@ -24,8 +24,10 @@ from player.conftest import begin
 from pbem.desk.strangers import EACH
 from pbem.games import Refused
 from pbem.match.transcript import announcement, canonical, sha256_hex, statement
+from pbem.player import mail_in
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.exchange import fetch
 from pbem.player.forms import Unfit
 from pbem.player.proving import prove
 from pbem.player.server_letter import LIMITS, HeardBulletin
@@ -659,6 +661,31 @@ class TestBadInput:
         for raw in reversed(ann.person.letters.came):
             assert "forged" not in {event.kind for event in other.letters.inbox.receive(raw, referee.now)}
         assert memory_of(other) == memory_of(ann)
+        for side in (ann, other):
+            side.close()
+
+    def test_what_looked_forged_is_read_again_with_the_key_of_its_server(
+        self, referee: Referee, tmp_path: Path
+    ) -> None:
+        """The server changed its key, and wrote before the player gave the new one."""
+        ann = begin(referee, None)
+        maildir, box = tmp_path / "Maildir", mail_in.OwnMaildir(tmp_path / "Maildir")
+        (maildir / "new").mkdir(parents=True)
+        for number, raw in enumerate([b"From: spam@mail.example\n\n", *ann.person.letters.came]):
+            (maildir / "new" / f"{number:03}").write_bytes(raw)
+        other = Side(referee, ann.person, tmp_path / "other" / "memory.sqlite")
+        other.memory.know("account", "ann")
+
+        def kinds(key: str) -> list[str]:
+            other.letters.inbox.pin_key(key)
+            return [event.kind for event in fetch(other.letters, box, lambda: referee.now)]
+
+        assert {*kinds("0" * 64)} == {"foreign", "forged"}
+        assert kinds("0" * 64) == []
+        box = mail_in.OwnMaildir(maildir)  # as a new command has it
+        assert not {*kinds(referee.desk.archive.key)} & {"foreign", "forged"}
+        assert other.letters.matches.standings == ann.letters.matches.standings
+        assert kinds(referee.desk.archive.key) == []
         for side in (ann, other):
             side.close()
 

@@ -282,7 +282,7 @@ class TestHonestButOdd:
         early(referee, ann, "default", "Rv1")
         form = ann.filled("orders", "Rv3", 2).replace("turn 1", "default", 1)
         referee.send(bob, bob.filled("orders", "final\n"))
-        patience = referee.match().clocks[1].patience
+        patience = referee.match().clocks[1].grace_ends
         assert patience is not None
         referee.wait(patience - referee.now - timedelta(seconds=1))
         assert not referee.match().missed

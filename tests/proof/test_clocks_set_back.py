@@ -22,7 +22,7 @@ QUICK = f"{SMALL}\npace: 2d\ngrace: 1d"
 
 def until_missed(referee: Referee, seat: int) -> None:
     """Time goes by until a moment after this seat's next miss."""
-    patience = referee.match().clocks[seat].patience
+    patience = referee.match().clocks[seat].grace_ends
     assert patience is not None
     before = misses(referee, seat)
     referee.wait(patience - referee.now + timedelta(seconds=10))

@@ -186,8 +186,8 @@ def test_what_is_beyond_the_limits_is_refused_with_its_headers(worker: Worker) -
         assert answer.understood is None
         assert answer.letter is not None
         assert answer.letter.sender == "anna@mail.example"
-        assert answer.bounce is not None
-        assert answer.bounce.kind == kind
+        assert answer.delivery_report is not None
+        assert answer.delivery_report.kind == kind
 
 
 def test_bounces_are_read_alike(worker: Worker) -> None:
@@ -199,7 +199,7 @@ def test_bounces_are_read_alike(worker: Worker) -> None:
     ]
     answers = found(worker, *questions)
     assert answers == found(InProcess(Limits()), *questions)
-    bounces = [one.bounce for one in answers if isinstance(one, Findings)]
+    bounces = [one.delivery_report for one in answers if isinstance(one, Findings)]
     kinds = [one.kind if one is not None else None for one in bounces]
     assert kinds == ["permanent", None, "unclear", "unclear", "unclear", None]
 

@@ -260,7 +260,7 @@ def test_who_does_not_decide_writes_beside_the_one_who_does(database: Database, 
     with database.transaction():
         database.set_meta("decides", "1")
         assert inbox.put(envelope, b"letter", NOW) == 1
-        assert Inbox(database, VAULT).heard_until() == NOW
+        assert Inbox(database, VAULT).oldest_unhandled() == NOW
         beside.execute("SELECT set_config('lock_timeout', '50ms', false)")
         with pytest.raises(BusyError):
             inbox.put(envelope, b"another", NOW)

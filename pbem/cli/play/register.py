@@ -91,7 +91,7 @@ def open_account(table: PlayTable, made: Account, *, new_key: bool, server_key: 
     table.name = made.id
     click.echo(f"Account  {file}\nKey      {ours.fingerprint if ours else 'none'}")
     if server_key:
-        table.letters.memory.know("server_key", server_key)
+        table.letters.inbox.pin_key(server_key)
     if introduce(table, ours, anew=changed):
         click.echo(f"You are {made.name} on {made.server}.")
         click.echo("Find somebody: pbem play new GAME OPPONENT, or pbem play ask list open")

@@ -1,10 +1,11 @@
-"""The commands' functions: one per command, by the name of its row in the table of commands.
+"""The commands' functions, by the names of their rows in the list of commands: `pbem/mail/commands/table.py`.
 
-Each function is handed what it may touch, then the caller and the command, and never the desk; one of a command in a
-match gets the caller's seat there. It raises `Refused` if nothing is to change; otherwise it returns a `Reply`. The
-demands of the row were checked before. Changes of a match go through `Step` and the archive, letters through the
-letter writer: nothing here reads mail or writes rows. `stop`, which ends the reading of a letter, has no row.
-Implements protocol.md, "Commands".
+A function may touch only its arguments: those that `handlers` names beside it, then the caller's seat, if the command
+is about a match, then the caller and the command; never the desk. It changes a match by an event on a `Step` and
+`SeatContext.commit`, an account through `Keyring`, people through the stores that it is handed. It returns a
+`Reply`, or raises `Refused` if nothing is to change. It reads no mail, sends no letter but through `SeatContext` or
+an argument, and checks none of its row's demands: `dispatch` has checked them. `stop`, which ends the reading of a
+letter, has no row. Implements protocol.md, "Commands".
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from pbem.desk import account_keys, bulletin
 from pbem.desk.commands import proposals
 from pbem.desk.commands.key_commands import confirm_key, unlike
+from pbem.desk.outages_and_zones import TIMEZONE
 from pbem.desk.refused import refused
 from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
-from pbem.desk.timekeeper import TIMEZONE
 from pbem.games import Fault, Refused, titles
 from pbem.identity import STATES, BadKey
 from pbem.mail.commands import COMMANDS, SETTINGS

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.match_letters import MatchLetters
+    from pbem.desk.outages_and_zones import OutagesAndZones
     from pbem.desk.seats import SeatContext, Seats
-    from pbem.desk.timekeeper import Timekeeper
     from pbem.letters.draft import Enclosed, Facts
     from pbem.mail.commands import Command
     from pbem.requests import MailReports, MailSheet, MailTranscript, ShowDiary, ShowStatus
@@ -94,7 +94,9 @@ def _line(seated: SeatContext) -> Facts:
     }
 
 
-def diary(matches: Matches, time: Timekeeper, seated: SeatContext, caller: Caller, _: Command[ShowDiary]) -> Reply:
+def diary(
+    matches: Matches, time: OutagesAndZones, seated: SeatContext, caller: Caller, _: Command[ShowDiary]
+) -> Reply:
     """`diary`: what happened in a match, and when, in the reader's own zone."""
     if not seated.match.seq:
         raise refused("diary", seated.match.id, Phrase("nothing has happened yet: not everybody has accepted"))

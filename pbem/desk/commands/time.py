@@ -22,8 +22,8 @@ from pbem.store.players import VacationRow
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
+    from pbem.desk.outages_and_zones import OutagesAndZones
     from pbem.desk.seats import SeatContext, Seats
-    from pbem.desk.timekeeper import Timekeeper
     from pbem.mail.commands import Command
     from pbem.requests import Claim, Extend, TakeVacation
     from pbem.store.players import Players
@@ -36,7 +36,7 @@ _TOO_LONG = Phrase("{days} days of vacation in {year}; {budget} a year are allow
 
 
 def vacation(
-    seats: Seats, players: Players, time: Timekeeper, budget: int, caller: Caller, command: Command[TakeVacation]
+    seats: Seats, players: Players, time: OutagesAndZones, budget: int, caller: Caller, command: Command[TakeVacation]
 ) -> Reply:
     """`vacation`: the player's clocks stand for these days, or run again."""
     player, now = caller.known_player.name, caller.now

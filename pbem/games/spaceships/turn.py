@@ -81,21 +81,32 @@ def first_to_report(options: Options, turn: int) -> int:
 class _Field:
     """One side while a turn is resolved."""
 
-    __slots__ = ("before", "burnt_out", "fired", "owner", "seat", "setup", "ships", "snapshot", "told", "undamaged")
+    __slots__ = (
+        "burnt_out",
+        "exploding",
+        "fired",
+        "owner",
+        "seat",
+        "setup",
+        "ships",
+        "told",
+        "undamaged",
+        "undamaged_before",
+    )
 
     def __init__(self, seat: int, side: Side, orders: Orders) -> None:
         self.seat = seat
         self.setup = setup = side.setup
         self.owner = setup.owner
         self.ships = setup.ships
-        self.before = undamaged = setup.cells & ~side.destroyed
+        self.undamaged_before = undamaged = setup.cells & ~side.destroyed
         for launch in orders.launches:
             undamaged &= ~(1 << launch)
         self.undamaged = undamaged
         self.fired = fired = side.fired | orders.fired
         self.burnt_out = side.burnt_out
-        # Ruling 20: noted for both sides before anything is reported.
-        self.snapshot = setup.missiles & undamaged & ~fired
+        # Ruling 20: the unfired missiles, noted for both sides before anything is reported. They explode if struck.
+        self.exploding = setup.missiles & undamaged & ~fired
         # Ships whose destruction was reported in this turn, as bits by their place in the fleet.
         self.told = 0
 
@@ -162,8 +173,9 @@ def _hit(own: _Field, other: _Field, empty: Report, target: int) -> Report:
     report = empty.copy()
     report["result"] = "hit" if undamaged & struck else "duplicate hit"
     ship = other.ships[owner].mask
-    if other.snapshot & struck:
-        struck |= ADJACENT[target] & ship & other.before
+    # Ruling 23: a missile explodes even when it was destroyed this turn, on cells undamaged at the turn's start.
+    if other.exploding & struck:
+        struck |= ADJACENT[target] & ship & other.undamaged_before
         report["explosions"] = names(struck)
     fresh = undamaged & struck
     if fresh:
@@ -199,7 +211,7 @@ def _kamikaze_death(own: _Field, other: _Field, launch: int) -> Report:
 
 def _next_side(field: _Field) -> Side:
     setup, undamaged, fired, burnt_out = field.setup, field.undamaged, field.fired, field.burnt_out
-    scans = max(1, (field.before ^ undamaged).bit_count())
+    scans = max(1, (field.undamaged_before ^ undamaged).bit_count())
     entitled = entitle(setup, undamaged, fired, burnt_out, scans)
     return Side(setup, setup.cells ^ undamaged, fired, burnt_out, entitled)
 

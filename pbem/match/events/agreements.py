@@ -40,7 +40,7 @@ def agree(step: Step, seat: int, form: SignedForm[Draw | Annul], signed: Signed)
     step.append_entry(what, {"seat": seat, "word": word, **sentence})
     willing = frozenset() if word == "decline" else wanted | {seat}
     step.match = replace(step.match, offers={**match.offers, what: willing})
-    step.notify_others(seat, "offer", agreement=what, word=word, by=seat)
+    step.notify("offer", seat, agreement=what, word=word, by=seat)
     if not willing >= set(_asked(match, what)):
         return False
     if what == DRAW:

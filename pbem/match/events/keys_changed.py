@@ -34,7 +34,7 @@ def change(step: Step, seat: int, changed: KeyChange) -> None:
     ]
     step.append_entry("keys", changed.body(seat))
     step.match = seated(step.match, seat, player)
-    step.notify_others(seat, "keys", by=match.name(seat), change=changed)
+    step.notify("keys", seat, by=match.name(seat), change=changed)
 
 
 def remake(remaking: Remaking) -> Step:

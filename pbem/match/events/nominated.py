@@ -91,7 +91,7 @@ def nominate(step: Step, by: int, seat: int, form: SignedForm[Substitute], signe
         willing = {*match.seats}.difference(_unwilling(match, seat, name))
         nominated[seat] = Nomination(name, frozenset({*willing, by}))
     step.match = replace(step.match, nominated=nominated)
-    step.notify_others(by, "substitute", by=by, seat=seat, name=name, nobody=name == NOBODY)
+    step.notify("substitute", by, by=by, seat=seat, name=name, nobody=name == NOBODY)
 
 
 def _judge(step: Step, by: int, seat: int, name: str) -> None:

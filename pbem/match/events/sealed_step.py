@@ -68,7 +68,7 @@ def take(step: Step, seat: int, form: SignedForm[TakeSteps], signed: Signed) -> 
         answered(step, seat, signed)
     step.match = replace(step.match, prev=step.match.head, said={})
     ask_for_steps(step, by=seat)
-    step.notify_others(seat, "step", told=told)
+    step.notify("step", seat, told=told)
     if step.match.table.result is not None:
         end_game(step, step.match.table.result)
     return told

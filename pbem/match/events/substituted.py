@@ -63,8 +63,8 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
     if seat in match.clocks:
         start_clocks(step, [seat], without(match.clocks, seat))
     facts = {"seat": seat, "left": left}
-    for other in match.seats:
-        step.notices.append(Notice("welcome" if other == seat else "substituted", other, step.match, facts))
+    step.notices.append(Notice("welcome", seat, step.match, facts))
+    step.notify("substituted", seat, **facts)
     if match.phase == "setup":
         step.notices.append(Notice("setup", seat, step.match))
 

@@ -26,7 +26,7 @@ def announce(step: Step, seat: int, stops: Iterable[Stop], said: tuple[date, dat
     first, last = said or (None, None)
     days = {"from": first and first.isoformat(), "to": last and last.isoformat()}
     step.append_entry("vacation", {"seat": seat, **days})
-    step.notify_others(seat, "vacation", seat=seat, first=first, last=last)
+    step.notify("vacation", seat, seat=seat, first=first, last=last)
 
 
 ENTRY = EntryType(

@@ -1,6 +1,6 @@
 """The letters that come: which of them are the server's own, and for this player. Any other changes nothing.
 
-The server's key is that of the first answer to a letter of ours, and no other from then on. What is believed of a
+`LetterInbox._judge_key` decides whose key is the server's. What is believed of a
 letter that it signed is `belief`'s to say; which letter of ours it answers, `answers`'. Implements
 docs/attachments.md, "The bulletin", from the reader's side.
 """
@@ -71,15 +71,35 @@ class LetterInbox:
         hashed = sha256_hex(raw.replace(b"\r\n", b"\n"))  # mailboxes differ in this alone
         if self._memory.has_read(hashed):
             return [Event("doubled", letter.subject)]
+        if not_counting := self._judge_key(letter, heard):
+            return [not_counting]
+        number = self._memory.keep(hashed, written(now), letter.subject, letter.text or "", raw)
+        return self._belief.take_over(number, letter, heard, now) + self._answers.settle(letter, heard)
+
+    def pin_key(self, key: str) -> None:
+        """Believe only this server key from now on, and read again the letters that were taken for forged.
+
+        Only the user decides that: by `pbem play register --server-key`, or `server_key` in a program's settings.
+        """
+        if key != self._memory.fact("server_key"):
+            with self._memory.transaction():
+                self._memory.know("server_key", key)
+                self._memory.read_forged_again()
+
+    def _judge_key(self, letter: Letter, heard: HeardBulletin) -> Event | None:
+        """Return what a letter is if it is not signed with the server's key, and None if it is.
+
+        The first answer to a letter of ours pins its key. From then on, a letter with another key is `forged`: it
+        changes nothing, whatever it says. Only `pin_key` replaces a pinned key.
+        """
         if (pinned := self._memory.fact("server_key")) is None:
             if not any(self._answers.answered(letter, item) or self._answers.is_asked(item) for item in heard.items):
-                return [Event("unpinned", letter.subject)]
+                return Event("unpinned", letter.subject)
             self._memory.know("server_key", heard.key)
         elif pinned != heard.key:
             said = f"it is signed with the key {heard.key}, and the server's is {pinned}"
-            return [Event("forged", letter.subject, said=said)]
-        number = self._memory.keep(hashed, written(now), letter.subject, letter.text or "", raw)
-        return self._belief.take_over(number, letter, heard, now) + self._answers.settle(letter, heard)
+            return Event("forged", letter.subject, said=said)
+        return None
 
     def _without_bulletin(self, letter: Letter) -> Event:
         if (letter.sender or "").lower() != self._account.server_address.lower():

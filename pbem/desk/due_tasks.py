@@ -1,7 +1,8 @@
-"""The clock: a letter that nobody wrote. Same desk, same transaction.
+"""The tasks that become due as time passes: `tick` does them, in transactions like those of letters.
 
-Reminders, misses, settled turns, late letters, players reached again, recovered keys, digests and housekeeping.
-Implements protocol.md, "A match" (the clock), and design.md, "The way of a letter".
+Reminders, misses, settled turns, late letters, players reached again, recovered keys, digests and housekeeping. No
+other module has a deadline missed: `_advance` first asks which letters are still unhandled. Implements protocol.md,
+"A match" (the clock), and design.md, "The way of a letter".
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _PER_TICK = 100
 """The most matches that the clock looks at in one go, so that letters need not wait for it."""
 
-_UNHEARD = timedelta(seconds=30)
+_UNHANDLED = timedelta(seconds=30)
 """The delay before the clock looks again at a match past its deadline, while earlier letters may still wait."""
 
 _TRY_AGAIN = timedelta(hours=1)
@@ -135,11 +136,12 @@ def _beat(desk: Desk, now: datetime) -> None:
 
 
 def _advance(desk: Desk, number: int, now: datetime) -> None:
+    """Do what is due in a match; a deadline is missed only once every letter that came in time is handled."""
     at = SeatContext(desk.seats, *desk.archive.known(number))
-    heard = desk.inbox.heard_until()
-    step = Step(at.match, replace(desk.world(now), heard=heard))
+    oldest = desk.inbox.oldest_unhandled()
+    step = Step(at.match, replace(desk.world(now), oldest_unhandled=oldest))
     progress.tick(step)
     at.commit(step)
-    if heard is not None and (wakes := step.match.wakes) is not None and wakes <= now:
-        desk.archive.matches.look_at(number, to_db(now + _UNHEARD))
+    if oldest is not None and (wakes := step.match.wakes) is not None and wakes <= now:
+        desk.archive.matches.look_at(number, to_db(now + _UNHANDLED))
     desk.points("clock written")

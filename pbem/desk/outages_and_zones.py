@@ -1,6 +1,6 @@
-"""The timekeeper: the server's outages, and the players' zones and vacations.
+"""The server's outages, and the players' zones and vacations: what a match cannot know of time by itself.
 
-It tells matches what they cannot know by themselves: outages, zones and vacations. A heartbeat is written while the
+A heartbeat is written while the
 daemon runs; if it is missing for long, the server was down, or its clock was set. Implements protocol.md, "A match",
 the clock, and reliability.md, case 30 (clock step).
 """
@@ -29,8 +29,8 @@ _STEP_BACK = timedelta(minutes=5)
 
 
 @dataclass(eq=False, repr=False)
-class Timekeeper:
-    """Keeps the time of a server; `_outage` is how long it must be out of reach before deadlines move."""
+class OutagesAndZones:
+    """What moves deadlines besides players; `_outage` is how long the server must be down before they move."""
 
     _outages: Outages
     _players: Players

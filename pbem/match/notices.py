@@ -1,13 +1,14 @@
 """The one table of notices: everything that is true of a kind of letter is in its row, and nowhere else.
 
-A notice is what a match tells its seats; the other kinds are the desk's own letters that can wait for a digest.
-The words are in `templates/letters/`, one template per notice, named after its kind. No look-ups, no decisions.
-Implements protocol.md, "Commands" (`set mail`), and design.md, "One place for one fact".
+A notice is what a match tells its seats: `Step.notify` sends it to those that its row names, and `MatchLetters.tell`
+in `pbem/desk/match_letters.py` writes the letters. The other kinds are the desk's own letters that can wait for a
+digest. The words are in `templates/letters/`, one template per notice, named after its kind. No look-ups, no
+decisions. Implements protocol.md, "Commands" (`set mail`), and design.md, "One place for one fact".
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -23,6 +24,8 @@ class NoticeSpec(msgspec.Struct, frozen=True):
     kind: str
     subject: Phrase | None = None
     """The subject; None if the desk that writes the letter chooses it."""
+    to: Literal["all", "others", "some"] = "all"
+    """The seats that get it: all; all but the one whose act it announces; or some, which the event chooses."""
     can_wait: bool = False
     """True if it can wait for the digest: offers lapse, keys are a matter of security, setups begin a game."""
     public: bool = False
@@ -60,24 +63,37 @@ NOTICES: Mapping[str, NoticeSpec] = {
             "turn", Phrase("game {game}, turn {turn}"), can_wait=True, public=True, html=True, starts_clock=True
         ),
         NoticeSpec(
-            "step", Phrase("game {game}, turn {turn}: {who} has played"), public=True, html=True, starts_clock=True
+            "step",
+            Phrase("game {game}, turn {turn}: {who} has played"),
+            to="others",
+            public=True,
+            html=True,
+            starts_clock=True,
         ),
         NoticeSpec("reveals", Phrase("game {game} is over: reveal your secrets"), starts_clock=True),
-        NoticeSpec("revealed", Phrase("game {game}: {who} has revealed everything")),
+        NoticeSpec("revealed", Phrase("game {game}: {who} has revealed everything"), to="some"),
         NoticeSpec(
             "ended", Phrase("game {game}, the end: {result}"), can_wait=True, public=True, leads=True, html=True
         ),
         NoticeSpec("closed", Phrase("the match is closed"), can_wait=True, public=True, leads=True),
-        NoticeSpec("reminder", Phrase("game {game}, {what}: a reminder"), can_wait=True, unasked=True),
+        NoticeSpec("reminder", Phrase("game {game}, {what}: a reminder"), to="some", can_wait=True, unasked=True),
         NoticeSpec("missed", Phrase("game {game}, {what}: a deadline was missed"), can_wait=True, says_why=True),
-        NoticeSpec("extended", Phrase("game {game}, {what}: you have more time"), can_wait=True, moves_deadline=True),
-        NoticeSpec("moved", Phrase("game {game}, {what}: you have more time"), can_wait=True, moves_deadline=True),
-        NoticeSpec("vacation", Phrase("game {game}, {what}: a vacation"), can_wait=True),
-        NoticeSpec("offer", Phrase("game {game}, {what}: {matter}"), says_why=True),
-        NoticeSpec("keys", Phrase("{by} has changed keys")),
-        NoticeSpec("substitute", Phrase("who takes a seat?")),
-        NoticeSpec("substituted", Phrase("{who} takes a seat"), can_wait=True),
-        NoticeSpec("welcome", Phrase("game {game}, {what}: your seat"), starts_clock=True),
+        NoticeSpec(
+            "extended",
+            Phrase("game {game}, {what}: you have more time"),
+            to="some",
+            can_wait=True,
+            moves_deadline=True,
+        ),
+        NoticeSpec(
+            "moved", Phrase("game {game}, {what}: you have more time"), to="some", can_wait=True, moves_deadline=True
+        ),
+        NoticeSpec("vacation", Phrase("game {game}, {what}: a vacation"), to="others", can_wait=True),
+        NoticeSpec("offer", Phrase("game {game}, {what}: {matter}"), to="others", says_why=True),
+        NoticeSpec("keys", Phrase("{by} has changed keys"), to="others"),
+        NoticeSpec("substitute", Phrase("who takes a seat?"), to="others"),
+        NoticeSpec("substituted", Phrase("{who} takes a seat"), to="others", can_wait=True),
+        NoticeSpec("welcome", Phrase("game {game}, {what}: your seat"), to="some", starts_clock=True),
         NoticeSpec("paused", Phrase("the match is paused"), can_wait=True),
         NoticeSpec("restored", Phrase("the match is paused: the server was restored")),
         NoticeSpec("resumed", Phrase("the match goes on"), can_wait=True),
