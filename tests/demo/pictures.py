@@ -153,6 +153,7 @@ def show_match(tab: Page, page: Path) -> None:
     """The part of the page of a match in which it proves the bundle."""
     tab.set_viewport_size({"width": 1000, "height": 900})
     tab.goto(page.as_uri())
+    tab.locator("#badge").click()  # unfolds the proof
     tab.locator("#verify").click()
     tab.wait_for_selector("#proof > p")
     tab.evaluate("scrollTo(0, 0)")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DRAW = """([record, names]) => {
     let at = GAME.begin(record);
     const boards = (one, reader) => GAME.boards(one, reader).map((board) => board.panels.map((panel) =>
-        panel.rows.map((row) => panel.columns.map((column) => panel.square(row, column) || null))));
+        panel.rows.map((row) => panel.columns.map((column) => panel.square(panel.called(row, column)) || null))));
     const readers = GAME.secret ? [1, 2] : [];
     const known = (one) => readers.map((reader) => boards(one, reader)[2 - reader]);
     const steps = [[boards(at), GAME.materiel(at), [], known(at)]];
