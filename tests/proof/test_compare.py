@@ -19,9 +19,12 @@ from attackers.forgers import SERVER_KEY, against
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import Referee, attachment, body
 
+from pbem.letters.render import Templates
+from pbem.mail.compose import Composer
 from pbem.mail.folders import letters
 from pbem.match.transcript import statement
 from pbem.proof import bundle
+from pbem.proof.kept import SignedHead, SignedPaper
 from pbem.proof.kept_letters import kept
 
 if TYPE_CHECKING:
@@ -141,6 +144,26 @@ class TestHonestLetters:
             papers += len(found.papers)
         assert heads > 20
         assert papers > 15
+
+    def test_the_macros(self) -> None:
+        """`head` and `paper` of templates/letters/parts.txt, read back to the last digit."""
+        environment = Composer("play.example", "pbem", Templates()).templates.environment
+        parts = environment.get_template("letters/parts.txt").make_module()
+        m = {
+            "id": "m7",
+            "seq": 12,
+            "server": "play.example",
+            "head": "ab" * 32,
+            "signature": "0c" * 64,
+            "key": "de" * 32,
+        }
+        text = f"From: x@y.z\r\n\r\n{parts.head(m)}\n\n{parts.paper(m, '12' * 32, '34' * 64)}\n"  # type: ignore[attr-defined]  # macros
+        found = kept("", text.encode())
+        assert found.heads == (SignedHead("play.example", "m7", 12, "ab" * 32, "0c" * 64, "de" * 32),)
+        assert found.papers == (SignedPaper("play.example", "m7", "12" * 32, "34" * 64, "de" * 32),)
+        text = f"From: x@y.z\r\n\r\n{parts.paper(m, '12' * 32, '34' * 64, key=False)}\n\n{parts.head(m)}\n"  # type: ignore[attr-defined]  # macros
+        found = kept("", text.encode())
+        assert (len(found.heads), found.papers[0].key) == (1, None)
 
     def test_letters_later_than_the_bundle(self, match: Played) -> None:
         first = against(match.bundles[0])
