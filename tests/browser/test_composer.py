@@ -17,9 +17,10 @@ from pbem.pages import Home, composer, fragment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from in_a_box.referee import Mailbox
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
     Opened = Callable[..., Page]
 
@@ -212,6 +213,45 @@ def test_a_fleet_is_dragged_into_place_and_turned_by_a_key(referee: Referee, ope
     drag(page, '#boards button[data-name="Oy4"]', "Rz4", "r")
     assert lines()["HS"] == ["Rz4", "Rz5"]
     assert page.locator("#verdict").inner_text() == "A legal setup."
+
+
+def test_a_finger_drags_a_ship_and_scrolls_the_page_by_an_empty_cell(
+    referee: Referee, chromium: Browser, tmp_path: Path
+) -> None:
+    """Events of a real finger: the browser takes back those with which it scrolls, and no ship hears of them again."""
+    ann, _ = referee.agreed("settle: 0")
+    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True, offline=True)
+    page, text = context.new_page(), tmp_path / "page.html"
+    text.write_text(composer("spaceships", HOME), encoding="utf-8")
+    page.goto(f"file://{text}")
+    pasted(page, ann.find("your setup").as_string())
+    page.locator("#load > summary").click()
+    page.locator("#controls").evaluate("(controls) => controls.scrollIntoView()")
+    finger, notation = context.new_cdp_session(page), page.locator("#notation")
+
+    def swipe(start: tuple[float, float], goal: tuple[float, float]) -> None:
+        steps = [
+            (start[0] + (goal[0] - start[0]) * part / 8, start[1] + (goal[1] - start[1]) * part / 8)
+            for part in range(9)
+        ]
+        for step, (x, y) in enumerate(steps):
+            kind = "touchMove" if step else "touchStart"
+            finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
+        finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    def cell(name: str) -> tuple[float, float]:
+        return middle(page, f'#boards button[data-name="{name}"]')
+
+    before = page.evaluate("scrollY")
+    swipe(middle(page, "#place-4"), cell("Oy4"))
+    assert "HS Oy4 Oy5" in notation.input_value()
+    swipe(cell("Oy4"), cell("Rv1"))
+    assert "HS Rv1 Rv2" in notation.input_value()
+    assert page.evaluate("scrollY") == before
+    swipe(cell("Oz3"), cell("Rv4"))
+    until(page, f"scrollY > {before}")
+    assert "HS Rv1 Rv2" in notation.input_value()
+    context.close()
 
 
 def test_a_fleet_is_placed_by_keyboard_alone(referee: Referee, opened: Opened) -> None:

@@ -127,7 +127,7 @@ const GAME = (() => {
     const several = ship && SHAPES.WAYS[ship.code].length > 1 && !freehand;
     redraw(controls,
       make("p", {}, say("Drag your ships into your space, or choose one and click where its first cell goes. R turns it. Click a ship in the space to pick it up again.")),
-      make("div", { class: "row", role: "group", "aria-label": say("Your ships") }, palette),
+      make("div", { class: "row placing", role: "group", "aria-label": say("Your ships") }, palette),
       make("div", { class: "row" },
         several ? make("button", { type: "button", id: "turn-ship", "aria-keyshortcuts": "r", onclick: () => turn(ships) }, say("Turn {ship} (R)", { ship: ship.name })) : null,
         ship && ship.code === "DS" ? make("label", {}, make("input", { type: "checkbox", id: "freehand", checked: freehand, onchange: (event) => { freehand = event.target.checked; rewrite(ships); } }), " ", say("draw it cell by cell")) : null,
@@ -147,10 +147,12 @@ const GAME = (() => {
           rewrite(list);
         } }, say("add {ship}", { ship: code }), shape(SHAPES.WAYS[code][0]))))));
     const owner = new Map(ships.flatMap((each, at) => each.cells.map((cell) => [cell, [each, at]])));
-    redraw(boards, planes(say("Your space"), (cell) => {
+    const laid = planes(say("Your space"), (cell) => {
       const [each, at] = owner.get(cell) || [];
       return each ? { symbol: symbol(each.name), tint: at === current ? "own" : "placed", ship: each.name, said: title(each.name) } : {};
-    }, (cell) => clickCell(ships, cell)));
+    }, (cell) => clickCell(ships, cell));
+    laid.classList.add("placing"); // a finger on a ship drags it, and does not scroll the page
+    redraw(boards, laid);
     boards.onmouseover = boards.onfocusin = (event) => { if (!held) shown(event.target.closest("[data-name]") && event.target.closest("[data-name]").dataset.name); };
     boards.onmouseleave = () => shown(null);
     boards.onkeydown = (event) => { if (event.key === "r" || event.key === "R") { turn(ships); shown(over); } };

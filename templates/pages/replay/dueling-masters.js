@@ -18,14 +18,14 @@ const GAME = (() => {
 
   const begin = ({ seats, sealed }) => ({ sides: seats.map(({ setup }) => side(setup)), played: 0, sealed, heard: KNOWLEDGE.begin() });
 
-  const shape = (piece) => (piece[0] === "H" ? "planet" : "disc");
+  const shape = (piece, moving) => `${piece[0] === "H" ? "planet" : "disc"}${moving ? " transit" : ""}`;
 
   /** The other's pieces as far as reports told of them. */
   function known({ pieces, asteroids, empty }, name, last) {
     const there = [...pieces.values()].filter((each) => each.square === name && each.state !== "destroyed").sort((one, other) => RANK.indexOf(one.piece[0]) - RANK.indexOf(other.piece[0]) || (one.piece < other.piece ? -1 : 1));
     if (there.length) {
       const [{ piece, state }] = there, moving = state === "in transit";
-      return { symbol: (moving ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: moving ? "rock" : "seen", shape: shape(piece), fresh: there.some((each) => each.turn === last), said: there.map((each) => (each.state === "resting" ? say("{piece} rests there since turn {turn}", each) : say("{piece} left there in turn {turn}", each))).join("; ") };
+      return { symbol: (moving ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: moving ? "rock" : "seen", shape: shape(piece, moving), fresh: there.some((each) => each.turn === last), said: there.map((each) => (each.state === "resting" ? say("{piece} rests there since turn {turn}", each) : say("{piece} left there in turn {turn}", each))).join("; ") };
     }
     if (asteroids.has(name)) return { symbol: "x", tint: "sunk", fresh: asteroids.get(name) === last, said: say("an asteroid was destroyed here") };
     return empty.has(name) ? { symbol: "o", tint: "empty", fresh: empty.get(name) === last, said: say("found empty in turn {turn}", { turn: empty.get(name) }) } : null;
@@ -82,7 +82,7 @@ const GAME = (() => {
     if (there.length) {
       const [[piece, { from }]] = there;
       const said = there.map(([each, { from: start }]) => (start ? say("{piece}, in transit from {square}", { piece: each, square: start }) : each)).join("; ");
-      return { symbol: (from ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: from ? "fired" : "own", shape: shape(piece), fresh, said };
+      return { symbol: (from ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: from ? "fired" : "own", shape: shape(piece, Boolean(from)), fresh, said };
     }
     if (own.asteroids.has(name)) return { symbol: "*", tint: "rock", shape: "boulder", fresh, said: say("asteroid") };
     if (own.lost.has(name)) return { symbol: "x", tint: "lost", fresh, said: say("an asteroid was destroyed here") };
