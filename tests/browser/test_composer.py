@@ -218,7 +218,7 @@ def test_a_fleet_is_dragged_into_place_and_turned_by_a_key(referee: Referee, ope
 def test_a_finger_drags_a_ship_and_scrolls_the_page_by_an_empty_cell(
     referee: Referee, chromium: Browser, tmp_path: Path
 ) -> None:
-    """Events of a real finger: the browser takes back those with which it scrolls, and no ship hears of them again."""
+    """Events of a real finger: the browser takes back those with which it scrolls, and no ship hears of them."""
     ann, _ = referee.agreed("settle: 0")
     context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True, offline=True)
     page, text = context.new_page(), tmp_path / "page.html"
