@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass
-from email.utils import getaddresses
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ BESIDE = frozenset(
     )
 )
 FINAL = re.compile(r"(?i)(?<![^\s,;])final(?![^\s,;.])[,;.]?")
+ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
 TIME = re.compile(r"\b[0-9]{1,2}:[0-9]{2}\b")
 
 
@@ -51,9 +51,30 @@ class Place:
 
 def token_in(to: Sequence[str]) -> str | None:
     """The token of the only reply address in To."""
-    addresses = [address.lower() for _, address in getaddresses([*to])]
+    addresses = [address.lower() for value in to for address in sent_to(value)]
     found = {one[1] for address in addresses if (one := re.search(r"\.([a-z2-7]{20})@", address))}
     return found.pop() if len(found) == 1 else None
+
+
+def sent_to(value: str) -> list[str]:
+    """The addresses to which one To sends the letter; none of a name, a group or a comment."""
+    bare, depth, quoted, escaped = "", 0, False, False
+    for one in value:
+        inside = quoted or depth > 0
+        if escaped or (inside and one == "\\"):
+            escaped = not escaped
+        elif quoted:
+            quoted = one != '"'
+        elif depth or one == "(":
+            depth += {"(": 1, ")": -1}.get(one, 0)
+            bare += " "
+        else:
+            quoted = one == '"'
+            bare += one
+    if depth or quoted:
+        return []
+    last = (one.rpartition(":")[2].rpartition("<")[2].partition(">")[0].strip() for one in re.split("[,;]", bare))
+    return [one for one in last if ADDRESS.fullmatch(one)]
 
 
 def first_paragraph(lines: Sequence[str]) -> list[str]:
@@ -77,7 +98,7 @@ def first_paragraph(lines: Sequence[str]) -> list[str]:
 
 def quoted_form(place: Place, lines: Sequence[str]) -> str | None:
     """The one form of orders for this turn in the letter that was answered, up to its last marked line."""
-    once = [re.fullmatch(r" *> *((?!>).*)", line) for line in lines]
+    once = [re.fullmatch(r" *> *+((?!>).*)", line) for line in lines]
     head = f"orders {place.match} turn {place.turn}"
     heads = [at for at, line in enumerate(once) if line and line[1].strip().lower() == head]
     if len(heads) != 1:

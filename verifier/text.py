@@ -40,10 +40,15 @@ def known_charset(charset: str | None) -> str:
 
 
 def decoded(content: bytes, charset: str | None) -> str:
-    for one in (known_charset(charset), "utf-8", "cp1252"):
+    known = known_charset(charset)
+    if known not in {"", "ascii"}:
         try:
-            if one:
-                return content.decode(one)
+            return content.decode(known, "replace")
+        except UnicodeError:
+            return content.decode("cp1252", "replace")
+    for one in ("utf-8", "cp1252"):
+        try:
+            return content.decode(one)
         except UnicodeError:
             continue
     return content.decode("cp1252", "replace")

@@ -39,7 +39,7 @@ def shown_tokens(letter: Letter) -> set[str]:
 
 def token_in_to(letter: Letter) -> str:
     """The token of the one reply address in To; empty if there are several, or none."""
-    to = " ".join(address for value in letter.values("to") for address in mailboxes(value.lower()))
+    to = " ".join(address.lower() for value in letter.values("to") for address in mailboxes(value))
     found = {*TOKEN.findall(to)}
     return found.pop() if len(found) == 1 else ""
 

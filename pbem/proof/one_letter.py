@@ -11,7 +11,7 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from pbem.mail.commands import Command, clean, parse, row_of
+from pbem.mail.commands import ARMOR, Command, clean, parse, row_of
 from pbem.match.replies import token
 from pbem.match.signed import here
 from pbem.requests import Clear, SubmitOrders
@@ -69,7 +69,7 @@ def consents(text: str) -> bool:
 
 def _quoted(match: Match, seat: int, text: str) -> SubmitOrders | None:
     """The orders in the one form for this place in the letter that is quoted; never those of a quote within it."""
-    lines = [_unmarked(line) for line in clean(text).split("\n")]
+    lines = [_unmarked(line) for line in clean(text).partition(ARMOR)[0].split("\n")]
     head = f"orders {match.id} turn {match.turn}"
     heads = [at for at, line in enumerate(lines) if line is not None and line.strip().lower() == head]
     if len(heads) != 1:
@@ -78,7 +78,7 @@ def _quoted(match: Match, seat: int, text: str) -> SubmitOrders | None:
     whole = takewhile(lambda line: line is not None, lines[heads[0] :])
     form = parse("\n".join(line for line in whole if line is not None)).commands[0]
     request = form.request
-    if not isinstance(request, SubmitOrders) or form.faults or not request.text:
+    if not isinstance(request, SubmitOrders) or form.faults or not request.text or form.form.rev is None:
         return None
     return request if form.form == here(match, seat, form.form.rev, request) else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from email import message_from_bytes
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,15 @@ from attackers.mutations import rewritten
 from vectors.make import VECTORS, home
 
 from pbem.mail.commands import parse
+from pbem.mail.message import decoded as in_first
+from pbem.mail.message import read
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle, one_letter
+from pbem.proof.mailbox_evidence import token_in_to
 from verifier import Wrong, verified
 from verifier.commands import read_commands
-from verifier.one_letter import Place, given
+from verifier.one_letter import Place, given, token_in
+from verifier.text import decoded as in_second
 from verifier.text import plain
 
 if TYPE_CHECKING:
@@ -163,3 +168,61 @@ def test_an_address_that_its_turn_did_not_commit_to_counts_for_nothing(found: Bu
 @pytest.mark.parametrize("words", ["yes", "Gx2\r\nclear m1", "stop\r\nGx2", "final", "-- \r\nGx2", "> Gx2"])
 def test_other_words_are_no_orders(found: Bundle, words: str) -> None:
     assert turn_1(signed(found, ("Gx2 final", words))) != ""
+
+
+FORM = (
+    "yes",
+    "",
+    "> orders m1 turn 1",
+    "> server play.example",
+    "> player bob",
+    "> prev PREV",
+    "> rev 1",
+    "> Gx2",
+    "> end",
+)
+
+
+def quoting(found: Bundle, *lines: str) -> str:
+    """What is wrong with turn 1 if its letter has these lines."""
+    prev = next(entry.head for entry in found.entries if entry.type == "commitments")
+    return turn_1(signed(found, ("Gx2 final", "\r\n".join(lines).replace("PREV", prev))))
+
+
+@pytest.mark.parametrize("at", [3, 7, 8])
+@pytest.mark.parametrize("line", ["> > from elsewhere", "-----BEGIN SSH SIGNATURE-----", ""])
+def test_both_verifiers_see_where_a_quoted_form_is_cut_off(found: Bundle, at: int, line: str) -> None:
+    """A quote within the quote may have a blank between its marks; a signature ends the text."""
+    assert quoting(found, *FORM) == ""
+    assert "holds no" in quoting(found, *FORM[:at], line, *FORM[at:])
+
+
+def test_a_quoted_form_names_its_revision_and_stands_in_the_text(found: Bundle) -> None:
+    assert "holds no" in quoting(found, *(line for line in FORM if line != "> rev 1"))
+    assert "holds no" in quoting(found, *FORM[:2], "-----BEGIN SSH SIGNATURE-----", *FORM[2:])
+
+
+def test_both_verifiers_read_what_a_charset_does_not_have() -> None:
+    """A wrong octet below the text changes nothing above."""
+    octets = "natürlich\nGx3\u00a0Gy3\n".encode() + b"\xe9"
+    for charset in ("utf-8", "iso-8859-1", "gbk", "x-unknown", ""):
+        assert in_second(octets, charset) == in_first(octets, charset)
+
+
+HEADER = (
+    *("<", ">", ",", ";", ":", '"', "(", ")", "\\", " ", "Bob", "ann@x.y", "=?utf-8?q?", "?=", "'", "\r\n ", "\t"),
+    *("[", "]", ".", "@", "\u212a", "\u2028", "\xe9"),
+)
+
+
+def test_both_verifiers_find_the_same_address_in_any_to() -> None:
+    random, some = Random(7), 0
+    ours = (f"pbem+m1.{'a' * 20}@play.example", f"PBEM+M1.{'B' * 20}@PLAY.example")
+    for _ in range(5000):
+        to = "".join(random.choice((*HEADER, *ours, *ours)) for _ in range(random.randrange(1, 9)))
+        raw = f"From: bob@mail.example\r\nTo: {to}\r\n\r\nGx2\r\n".encode()
+        first = token_in_to(read(raw))
+        second = token_in([str(one) for one in message_from_bytes(raw).get_all("To") or []])
+        assert first == (second or ""), to
+        some += bool(first)
+    assert some > 100

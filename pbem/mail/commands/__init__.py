@@ -8,6 +8,7 @@ protocol.md, "Commands" and "Identity" (the signed forms).
 from pbem.mail.commands.arguments import FIELDS, NAME_THE_MATCH, OF_ANY_PLACE, SETTINGS, masked
 from pbem.mail.commands.cursor import clean
 from pbem.mail.commands.reader import (
+    ARMOR,
     AnyCommand,
     Command,
     Reading,
@@ -20,6 +21,7 @@ from pbem.mail.commands.reader import (
 from pbem.mail.commands.table import COMMANDS, CommandSpec, row_of
 
 __all__ = [
+    "ARMOR",
     "COMMANDS",
     "FIELDS",
     "NAME_THE_MATCH",
