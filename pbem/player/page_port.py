@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
+import socket
 import sys
 import threading
-from http.cookies import CookieError, SimpleCookie
+import time
 from http.server import HTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
 
 _MOST = 100_000  # octets of a request
 _SECONDS = 10  # of silence within one
+_GOODBYE = 1.0  # seconds for the answers that are under way when the port is closed
 _COOKIE = "pbem"
+_CONNECTIONS = ("/proc/net/tcp", "/proc/net/tcp6")
 _HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -79,6 +84,8 @@ class _PageHandler(QuietHandler):
             self._refuse(403)
         elif url.path == "/favicon.ico":
             self._refuse(204)  # every browser asks, and would call anything else an error
+        elif port.is_token(url.path) and _is_of_another_user(self.client_address, port.server_address[1]):
+            self._refuse(403)  # who read the address in the list of processes
         elif port.is_token(url.path):
             self._enter(port.enter())
         elif not self._is_known(url.path) or not self._comes_from_us("none"):
@@ -111,11 +118,10 @@ class _PageHandler(QuietHandler):
 
     def _is_known(self, path: str) -> bool:
         """True if this is the browser that came with the token."""
-        try:
-            found = SimpleCookie(self.headers.get("Cookie", "")).get(_COOKIE)
-        except CookieError:
-            return False
-        return path.startswith(self.server.path) and found is not None and self.server.knows(found.value)
+        # Other ports of this machine set cookies as they like, for our name, too: none of them may hide ours.
+        cookies = (each.strip().partition("=") for each in self.headers.get("Cookie", "").split(";"))
+        known = any(name == _COOKIE and self.server.knows(value) for name, _, value in cookies)
+        return path.startswith(self.server.path) and known
 
     def _enter(self, session: str | None) -> None:
         if session is None:
@@ -150,6 +156,22 @@ def _read(content: bytes) -> JsonObject | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _is_of_another_user(client: tuple[str, int], port: int) -> bool:
+    """True if the system says that a connection is another user's; only Linux says so. Root may be a relay."""
+    host = f"{int.from_bytes(socket.inet_aton(client[0]), sys.byteorder):08X}"
+    ends = f"{host}:{client[1]:04X}", f"{host}:{port:04X}"
+    for table in map(Path, _CONNECTIONS):
+        try:
+            rows = [line.split() for line in table.read_text("ascii").splitlines()[1:]]
+        except OSError:
+            continue
+        # An IPv6 socket has the same number at the end of its own.
+        owners = {int(row[7]) for row in rows if row[1].endswith(ends[0]) and row[2].endswith(ends[1])}
+        if owners - {0, os.getuid()}:
+            return True
+    return False
 
 
 class PagePort(LimitedThreads, HTTPServer):
@@ -192,7 +214,10 @@ class PagePort(LimitedThreads, HTTPServer):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
     def stop(self) -> None:
-        """Close the port."""
+        """Close the port, once the answers that are under way had their time."""
         self.shutdown()
         self._thread.join()
+        until = time.monotonic() + _GOODBYE
+        while self._served and time.monotonic() < until:
+            time.sleep(0.01)
         self.server_close()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 __all__ = ["user"]
 
@@ -165,6 +165,53 @@ def test_a_report_that_another_command_fetches_appears_by_itself(start: Callable
     )
     assert done.returncode == 0
     expect(page.locator("#whose-move")).to_have_text("turn 2: your move", timeout=_LONG)
+
+
+def test_a_question_takes_no_other_ones_place(start: Callable[..., HomePage], user: Path) -> None:
+    page, _, _ = start("--browser")
+    practise(page)
+
+    def slowly(route: Route) -> None:
+        page.locator("#sentences button", has_text="Resign the match").click()
+        route.continue_()
+
+    page.route("**/judge", slowly)
+    page.frame_locator("#composer").locator("#notation").fill("Gx3")
+    page.locator("#hand-over").click()
+    expect(page.locator("#sure-title")).to_have_text("m1, turn 1: You order")
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_have_text("turn 2: your move", timeout=_LONG)
+    with closing(Memory(places(environment(user)).memory("guest@pbem.localhost"))) as memory:
+        assert not memory.prepared("resign", "m1")
+
+
+def test_what_was_confirmed_for_a_match_goes_to_no_other(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser")
+    practise(page)
+    page.locator("#said").fill("I have no mines left")
+    page.locator("#press button").click()
+    expect(page.locator("#sure")).to_be_visible()
+    page.evaluate("location.hash = 'guest@pbem.localhost/m999'")
+    expect(page.locator("#sure")).to_be_hidden()
+    expect(page.locator("#one")).to_be_hidden()  # until the other match is there
+    page.go_back()
+    expect(page.locator("#one")).to_be_visible()
+
+
+@pytest.mark.parametrize("by_signal", [False, True])
+def test_when_it_ends_no_tab_asks_the_port_any_more(start: Callable[..., HomePage], by_signal: bool) -> None:
+    page, process, _ = start("--browser")
+    practise(page)
+    second = page.context.new_page()
+    second.goto(page.url)
+    expect(second.locator("#whose-move")).to_have_text("turn 1: your move")
+    second.evaluate("localStorage.setItem('pbem match x m1', 'secret')")
+    if by_signal:
+        process.terminate()
+    else:
+        page.locator("#stop").click()
+    expect(second.locator("#state")).to_have_text("Stopped. This page can be closed.", timeout=_LONG)
+    assert second.evaluate("localStorage.length") == 0
 
 
 def test_the_keyboard_alone_is_enough_on_a_telephone(start: Callable[..., HomePage]) -> None:

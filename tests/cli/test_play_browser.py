@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import threading
 from contextlib import contextmanager
@@ -197,6 +198,30 @@ def test_what_cannot_be_done_is_said_and_nothing_is_signed(table: PlayTable) -> 
         "A password does not belong in a URL",
     ]
     assert table.letters.memory.count() == 0
+
+
+@pytest.mark.parametrize("what", ["resign", "accept", "take-back"])
+def test_nothing_but_words_goes_without_a_moment_that_was_shown(table: PlayTable, what: str) -> None:
+    table.passphrase = lambda _: SECRET
+    room = PlayRoom(table.folders, "", "en")
+    (found,) = acted(room, ("say", {"account": room.seat(table), "match": "m1", "what": what}))
+    assert found is not None
+    assert "nobody was shown m1" in found["error"]
+
+
+def test_a_memory_that_cannot_be_read_now_does_not_end_the_page(
+    table: PlayTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.passphrase = lambda _: SECRET
+    room = PlayRoom(table.folders, "", "en")
+    room.seat(table)
+
+    def locked(*_: object) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    monkeypatch.setattr("pbem.cli.play.page_room.account_facts", locked)
+    room.look()
+    assert "database is locked" in room._told[-1]
 
 
 def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import socket
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -13,11 +15,13 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.referee import Die
 
+from pbem.player import page_port
 from pbem.player.page_port import PageAnswer, PagePort, as_json
 from pbem.player.page_work import LatestNews, WorkQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from pbem.json_object import JsonObject
 
@@ -162,6 +166,43 @@ def test_nobody_else_is_served(
     given = {name: value.format(**facts).encode("utf-8").decode("latin-1") for name, value in headers.items()}
     assert ask(port, method, path.format(**facts), body, **given)[0] == status
     assert room.done == []
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        "{ours}; pbem=tossed",
+        "pbem=tossed; {ours}",
+        "{ours}; flag",
+        "{ours}; a@b,c=1",
+        '{ours}; a b="',
+        "={ours}x; {ours}",
+    ],
+)
+def test_cookies_of_other_ports_keep_nobody_out(port: PagePort, others: str) -> None:
+    assert ask(port, "GET", port.path, Cookie=others.format(ours=entered(port)))[0] == 200
+
+
+@pytest.mark.parametrize("kind", ["tcp", "tcp6"])
+@pytest.mark.parametrize(("owner", "refused"), [(4242, True), (os.getuid(), False), (0, False)])
+def test_another_user_who_read_the_address_in_the_list_of_processes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, owner: int, refused: bool
+) -> None:
+    number = f"{int.from_bytes(bytes([127, 0, 0, 1]), sys.byteorder):08X}"
+    number = number if kind == "tcp" else f"0000000000000000FFFF0000{number}"
+    row = f" 0: {number}:9C40 {number}:1F90 01 00000000:00000000 00:00000000 00000000 {owner} 0 1 1 0 20 4 30 10 -1"
+    (tmp_path / "table").write_text(f"  sl  local_address ...\n{row}\n")
+    monkeypatch.setattr(page_port, "_CONNECTIONS", (str(tmp_path / "none"), str(tmp_path / "table")))
+    assert page_port._is_of_another_user(("127.0.0.1", 0x9C40), 0x1F90) is refused
+    assert not page_port._is_of_another_user(("127.0.0.1", 0x9C41), 0x1F90)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says whose a connection is")
+def test_a_refused_user_does_not_use_the_token_up(port: PagePort, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as other:
+        other.setattr(page_port, "_is_of_another_user", lambda *_: True)
+        assert ask(port, "GET", port.url.removeprefix(port.origin))[0] == 403
+    entered(port)
 
 
 def test_a_slow_body_holds_nobody_up(port: PagePort, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,7 @@ def run(table: PlayTable, match: str = "") -> None:
     except KeyboardInterrupt:
         click.echo("Stopped.")
     finally:
+        room.news.tell({"stopped": True})  # no tab may go on asking this port: it may be another's next
         port.stop()
 
 

@@ -166,7 +166,9 @@ class PlayRoom:
                     self._next[name] = time.monotonic() + _AGAIN
                 if wrong and wrong not in self._told:
                     click.echo(wrong)
-        self.news.tell(self._overview())
+            if wrong := tried(lambda: self.news.tell(self._overview())):
+                click.echo(wrong)
+                self._pause = _LOOK
         return self._pause
 
     def _look(self, table: PlayTable) -> None:
@@ -337,7 +339,9 @@ class PlayRoom:
 
     def _say(self, asked: _Sentence) -> JsonObject:
         table, match = self._of(asked), asked.match
-        if asked.shown is not None:
+        if asked.what != "press":  # words go at any time; everything else is for the moment that was shown
+            if asked.shown is None:
+                raise Impossible(f"{asked.what}: nobody was shown {match}; nothing was signed. Look again.")
             demand_unchanged(table, match, asked.shown)
         if asked.what == "take-back":
             table.take_back(match)

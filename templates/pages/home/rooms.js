@@ -4,9 +4,9 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const first = JSON.parse(byId("data").textContent).first;
-  const SOON = 200, AGAIN = 3000, OFFERED = { draw: say("a draw"), annul: say("to annul the match") };
+  const SOON = 200, AGAIN = 3000, IN_VAIN = 3, OFFERED = { draw: say("a draw"), annul: say("to annul the match") };
   const quitting = new AbortController();
-  let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false;
+  let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false;
 
   // Asking `pbem play`
 
@@ -40,16 +40,20 @@
 
   /** What arrives appears by itself: one question waits at a time, while somebody looks. */
   async function listen() {
-    for (;;) {
+    for (let failed = 0; ;) {
       if (stopped) return;
       if (document.hidden) {
         await new Promise((seen) => { document.addEventListener("visibilitychange", seen, { once: true }); });
       }
-      try {
-        const news = await asked(`news?after=${number}`, { signal: quitting.signal });
+      try {  // not by way of the cache, where the same question of two tabs waits in a row
+        const news = await asked(`news?after=${number}`, { signal: quitting.signal, cache: "no-store" });
+        failed = 0;
+        if (news.latest.stopped) { end(); return; }
         if (news.number !== number) { ({ number, latest } = news); draw(); }
       } catch {
-        if (!stopped) tell(say("pbem play does not answer: was it stopped in its terminal?"));
+        failed += 1;
+        if (failed === IN_VAIN) stopped = true;  // another program may have the port by now: it is told nothing more
+        if (!quitting.signal.aborted) tell(say("pbem play does not answer: was it stopped in its terminal?"));
         await new Promise((rested) => { setTimeout(rested, AGAIN); });
       }
     }
@@ -125,6 +129,7 @@
     const running = found.phase === "setup" || found.phase === "playing";
     const moment = [found.phase, found.game, found.turn, found.hash];
     if (shown && String(shown) !== String(moment)) tell("");
+    const anew = !shown;
     shown = moment;
     byId("title").textContent = titled(found);
     byId("whose-move").textContent = whose(found);
@@ -143,6 +148,8 @@
     redraw(byId("sentences"), running ? sentences(found) : "");
     show("proof", found.bundle);
     byId("replay").href = of("replay");
+    show("one", true);
+    if (anew) byId("title").focus();
     fill("letters", key, [...found.letters].reverse().map(([subject, text]) => make("details", {}, make("summary", {}, subject), make("pre", { class: "told", tabindex: "0" }, text))));
   }
 
@@ -198,6 +205,13 @@
 
   // Signing: read back, asked once
 
+  /** One thing at a time is put to the player: else a question took the place of another, and its answer counted for both. */
+  async function alone(work) {
+    if (busy) return;
+    busy = true;
+    try { await work(); } finally { busy = false; }
+  }
+
   /** Ask once; whether the player says yes. */
   function sure(title, lines, careful = "") {
     byId("sure-title").textContent = title;
@@ -212,38 +226,43 @@
 
   byId("yes").addEventListener("click", () => byId("sure").close("yes"));
   byId("no").addEventListener("click", () => byId("sure").close(""));
+  byId("sure").addEventListener("keydown", (event) => { if (event.repeat) event.preventDefault(); });  // a key that was held answers nothing
 
   const sent = (found) => { if (found) tell(found.sent ? say("Sent. The server's answer appears here.") : say("Not sent yet: it is kept, and tried again.")); };
 
-  async function sentence(what, word, label) {
+  const sentence = (what, word, label) => alone(async () => {
     const moment = shown, place = here;
-    if (await sure(label, [`${what} ${place.match} ${word}`.trim()])) sent(await act("say", { ...place, what, word, shown: moment }));
-  }
+    if (moment && await sure(label, [`${what} ${place.match} ${word}`.trim()])) sent(await act("say", { ...place, what, word, shown: moment }));
+  });
 
-  byId("hand-over").addEventListener("click", async () => {
+  byId("hand-over").addEventListener("click", () => alone(async () => {
     const moment = shown, place = here, text = inComposer("notation").value, final = Boolean(inComposer("final") && inComposer("final").checked);
+    if (!moment) return;
     const found = await act("judge", { ...place, text });
-    if (!found) return;
+    if (!found || place !== here) return;
     if (found.faults) { tell(found.faults.join(" ")); return; }
     const careful = [found.unused.length ? say("Unused: {unused}.", { unused: found.unused.join(", ") }) : "", found.example ? say("Careful: this is the example in the letters, and your opponent has read it, too.") : ""].filter(Boolean).join(" ");
-    if (!await sure(moment[0] === "setup" ? say("Your setup") : say("You order"), found.words.length ? found.words : [say("nothing")], careful)) return;
+    const [phase, game, turn] = moment, setup = phase === "setup";
+    const title = `${place.match}, ${setup ? say("setup of game {game}", { game }) : say("turn {turn}", { turn })}: ${setup ? say("Your setup") : say("You order")}`;
+    const words = found.words.length ? found.words : [say("nothing")];
+    if (!await sure(title, final && !setup ? [...words, say("final: I will not change it")] : words, careful)) return;
     const done = await act("send", { ...place, text, final, shown: moment });
     sent(done);
     if (done && done.words) await sure(say("Keep these words"), done.words.split("\n"));
-  });
+  }));
 
-  byId("press").addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const word = byId("said").value;
-    if (!await sure(say("To the other players"), [word])) return;
-    const found = await act("say", { ...here, what: "press", word });
+  const press = () => alone(async () => {
+    const place = here, word = byId("said").value;
+    if (!await sure(`${place.match}: ${say("To the other players")}`, [word])) return;
+    const found = await act("say", { ...place, what: "press", word });
     sent(found);
     if (found) byId("said").value = "";
   });
+  byId("press").addEventListener("submit", (event) => { event.preventDefault(); press(); });
 
   byId("verify").addEventListener("click", async () => {
-    const found = await act("verify", here);
-    if (found) { byId("proved").className = `told ${found.holds ? "good" : "bad"}`; byId("proved").textContent = found.said; }
+    const place = here, found = await act("verify", place);
+    if (found && place === here) { byId("proved").className = `told ${found.holds ? "good" : "bad"}`; byId("proved").textContent = found.said; }
   });
 
   // The list, and what begins there
@@ -256,11 +275,11 @@
     if (found) location.hash = `${found.account}/${found.match}`;
   });
 
-  byId("propose").addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const given = new FormData(event.target), head = given.get("opponents").trim() ? `${given.get("game")} with ${given.get("opponents")}` : given.get("game");
+  const propose = (form) => alone(async () => {
+    const given = new FormData(form), head = given.get("opponents").trim() ? `${given.get("game")} with ${given.get("opponents")}` : given.get("game");
     if (await sure(say("Propose a match"), [head, ...given.get("options").split("\n").filter(Boolean)])) sent(await act("new", { account: given.get("account"), what: "new", word: `${head}\n${given.get("options")}` }));
   });
+  byId("propose").addEventListener("submit", (event) => { event.preventDefault(); propose(event.target); });
 
   byId("who").addEventListener("click", async () => sent(await act("ask", { account: byId("whose").value, what: "ask", word: "list open" })));
 
@@ -274,12 +293,18 @@
   byId("stop").addEventListener("click", async () => {
     stopped = true;
     quitting.abort();
-    localStorage.clear();  // drafts hold secrets, and whoever listens at this port later could read them
     await asked("stop", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }).catch(() => null);
+    end();
+  });
+
+  function end() {
+    stopped = true;
+    byId("sure").close("");
+    localStorage.clear();  // drafts hold secrets, and whoever listens at this port later could read them
     show("at-home", false);
     byId("stop").disabled = true;
     tell(say("Stopped. This page can be closed."));
-  });
+  }
 
   // Where one is: the part of the address behind the #
 
@@ -289,10 +314,12 @@
     drawn = "";
     shown = null;
     show("all", !here);
-    show("one", here);
+    show("one", false);  // until it is drawn: what another match left there must not be pressed for this one
+    byId("sure").close("");
+    byId("proved").textContent = "";
     tell("");
     if (here && latest) open();
-    byId(here ? "title" : "all-title").focus();
+    if (!here) byId("all-title").focus();
   }
 
   addEventListener("hashchange", go);
