@@ -74,6 +74,7 @@ def _run(table: PlayTable, stop: threading.Event, *, once: bool, yes: bool) -> N
     typing = not once
     pause = _SOON
     while not stop.is_set():
+        # Look less often while nothing comes, soon after something did, and late after a fault.
         pause = min(2 * pause, _LOOK)
         try:
             if table.fetch():

@@ -238,6 +238,7 @@ def _print_letters(judged: Sequence[NamedLetter], asked: bool, blind: bool) -> N
     for standing, does in _SUMS.items():
         if counted[standing]:
             click.echo(f"Letters that {does}: {counted[standing]}")
+    # The worst finding decides the last line, as it decides the exit status.
     worst = {letter.standing for letter in judged}
     if worst & _CONVICTS:
         click.echo("The bundle is valid on its own, but the letters contradict it.")

@@ -222,6 +222,7 @@ class MatchLetters:
     def _facts_of(self, notice: Notice, row: MatchRow, latest: Match, out: OutgoingLetter, now: datetime) -> Facts:
         """The facts of a letter besides those of its notice; attaches its files."""
         match, seat, facts = notice.match, notice.seat, notice.facts
+        # In sealed matches the files are those for the player's program.
         if notice.kind in _OF_SEALED or (match.terms.sealed and notice.kind in _ASK_AGAIN):
             return self._of_sealed(notice, row, out)
         match notice.kind:

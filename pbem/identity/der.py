@@ -20,6 +20,7 @@ def walk(data: bytes) -> None:
     at = pieces = 0
     ends: list[int | None] = []  # of what is open; None where its end is marked and not known
     while True:
+        # Leave the elements that end here.
         while ends and ends[-1] == at:
             ends.pop()
         if pieces and not ends:
@@ -29,12 +30,14 @@ def walk(data: bytes) -> None:
             raise ValueError("too many pieces, or too deep")
         tag, length, at = _head(data, at)
         last = len(data) if not ends or ends[-1] is None else ends[-1]
+        # An element of indefinite length (X.690 8.1.3.6) ends at two zero octets.
         if length is None:
             ends.append(None)
         elif at + length > last:
             raise ValueError("longer than what it is in")
         elif tag == 0 and length == 0 and ends and ends[-1] is None:
             ends.pop()
+        # Constructed: go into it. Anything else is skipped, unless parsers would take long for it.
         elif tag & _CONSTRUCTED:
             ends.append(at + length)
         else:

@@ -80,6 +80,7 @@ def _unarmored(text: str, begin: str) -> bytes:
 def parse(data: bytes | str, at: datetime | None = None) -> Key:
     """Read a public key block, or the bytes of one; raises `BadKey`."""
     damaged = BadKey(Phrase("This OpenPGP key is damaged: send the whole block that `gpg --export --armor` prints."))
+    # Armor in a file: binary packets begin with the highest bit set (RFC 9580 4.2).
     if isinstance(data, bytes) and data[:1] < b"\x80":
         data = data.decode("utf-8", "replace").lstrip("\ufeff")
     try:
@@ -88,12 +89,14 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
     except (ValueError, binascii.Error) as error:
         raise damaged from error
     tags = [tag for tag, _ in found]
+    # Before other faults, because its owner must know.
     if _SECRET & {*tags}:
         raise BadKey(
             Phrase("This is a private key: keep it to yourself, and send what `gpg --export --armor` prints.")
         )
     if tags.count(Tag.KEY) != 1 or tags[0] != Tag.KEY or not _OF_A_KEY.issuperset(tags):
         raise BadKey(Phrase("Send one OpenPGP key, and nothing else."))
+    # The library would parse it all, however long.
     if len(raw) > _KEY_BYTES:
         raise BadKey(_LONG)
     try:

@@ -50,6 +50,7 @@ def doubt(entity: Part) -> Phrase | None:
 
 def _causes(part: Part) -> Iterator[Phrase]:
     head = part.raw[: len(part.raw) - len(part.body)]
+    # What follows reads headers: where these are malformed, it would find nothing true.
     if _NO_HEADER.search(head) or (part.body and not _ENDED.search(head)):
         yield Phrase("its headers are malformed")
         return
@@ -58,6 +59,7 @@ def _causes(part: Part) -> Iterator[Phrase]:
     for name in _KINDS:
         if not all(_is_plain(name, value) for value in part.values(name)):
             yield Phrase("its header {name} is malformed", name=name.title())
+    # Programs guess at unknown encodings, and repair damage in different ways.
     if part.encoding not in _ENCODINGS or part.disposition not in _DISPOSITIONS or _is_damaged(part):
         yield Phrase("a part of it is damaged, or encoded in an unknown way")
     if part.content_type.startswith("text/") and not part.is_in_known_charset:
@@ -66,6 +68,7 @@ def _causes(part: Part) -> Iterator[Phrase]:
         yield Phrase("its lines are joined in a way that few programs know (`DelSp`)")
     if part.is_multipart and not _is_cut_cleanly(part):
         yield Phrase("its parts are not clearly separated")
+    # Each reader shows only one of the alternatives.
     if part.content_type == "multipart/alternative" and len(set(map(_asked, part.children))) > 1:
         yield Phrase("as plain text it says something else than as HTML")
 

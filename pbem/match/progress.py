@@ -48,20 +48,24 @@ def advance(step: Step) -> None:
     if match.paused:
         return
     if match.phase == "setup":
+        # All setups are in. Else, once every other seat's time is over, the terms say who loses by that.
         if all(standing(match.setups, seat) for seat in match.seats):
             begin(step) if match.sealed_rules is None else all_sealed.begin(step)
         elif all(standing(match.setups, seat) or match.silent_by_now(seat) for seat in match.seats):
             forfeit(step, [seat for seat in lost(match) if not standing(match.setups, seat)])
     elif match.phase == "playing" and match.sealed_game is not None:
+        # Sealed: players report the turns themselves; the server only judges at the end, and forfeits for silence.
         if sealed_verdict.due(match):
             sealed_verdict.judge(step)
         elif gone := [seat for seat in lost(match) if match.asked(seat)]:
             forfeit(step, gone)
     elif match.phase == "playing" and match.position:
+        # Wait for each seat that is asked, until its silence counts as an answer.
         asked = [seat for seat, forced in match.position.due.items() if forced is None]
         waiting = {seat: standing(match.orders, seat) for seat in asked}
         if not all(orders or match.silent_by_now(seat) for seat, orders in waiting.items()):
             return
+        # Orders that are not final may still be replaced, for the agreed time.
         agreed = step.world.now + match.terms.settling
         settled = min(match.resolve_at or agreed, agreed)  # also if it was set by a clock that was ahead
         if settled > step.world.now and not all(orders is None or orders.final for orders in waiting.values()):

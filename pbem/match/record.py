@@ -310,6 +310,7 @@ def write(record: Record) -> str:
         lines += ["", "[[turn]]", *(f"{seat} = {_block(text)}" for seat, text in sorted(turn.orders.items()))]
         if turn.note is not None:
             lines.append(f"note = {_quoted(turn.note)}")
+    # By turn, then by seat: one order, whatever that of the mapping.
     for turn_due, seat in sorted((turn_due, seat) for seat, turn_due in record.left.items()):
         lines += ["", "[[resigned]]", f"seat = {seat}", f"turn = {turn_due}"]
     if record.result is not None:

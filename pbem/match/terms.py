@@ -214,6 +214,7 @@ class _Proposal:
         kind = chosen["kind"]
         games = self.number("games")
         target = self.number("target")
+        # A single game is one game; only longer matches have a number or a target.
         if kind == "single" and (target or games not in (None, 1)):
             self.refuse("games", None, Phrase("a single game has neither a number of games nor a target"))
         terms: dict[str, object] = {

@@ -151,6 +151,7 @@ def _judged(
         for seed in opened
         for level in LEVELS
     )
+    # The seed that was committed to, at any level.
     plan = next((plan for plan in plans if plan.commitment == promised), None)
     if plan is None:
         return Finding("contradicts", what, f"no seed given here opens the commitment of {player}", 1)
@@ -160,6 +161,7 @@ def _judged(
             return Finding("contradicts", what, f"{where}: {player} is a program, and these are not its own", seq)
         if played != again:
             said = f"{where}: {player} sent {_line(played)}; its seed and its letters give {_line(again)}"
+            # Another edition of the program may play otherwise, so that a difference convicts nobody.
             if plan.elsewhere and promised.program != PROGRAM:
                 return Finding("open", what, f"{said}. But {plan.elsewhere}", seq)
             return Finding("contradicts", what, said, seq)

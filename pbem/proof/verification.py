@@ -181,6 +181,7 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     named = dict(_named(found.entries[until]))
     turns = count(1)
     for entry in found.entries[until + 1 :]:
+        # Between turns only entries that any game allows; else just the next turn of this game.
         if _between(entry, seats):
             named.update(_named_letter(entry))
         elif (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, next(turns)):
@@ -189,6 +190,7 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
             )
         named.update(_named(entry))
     for path in sorted(rest & named.keys()):
+        # A paper that an entry names may itself name its letter.
         if path.startswith(("openings/", "receipts/")) and sha256_hex(found.papers[path]) == named[path]:
             try:
                 named.update(_letter(found, path))

@@ -112,6 +112,7 @@ class OwnProcess:
             if self._process is not None:
                 began = asyncio.get_running_loop().time()
                 watch = asyncio.create_task(self._watch())
+                # It lives as long as its pipe is open.
                 while said := await self._read(4096):
                     self._silent = 0
                     if WORKED in said:
@@ -122,17 +123,20 @@ class OwnProcess:
                     return
                 self.deaths += 1
                 log.error("desk ended", status=status)
+                # It worked for a while: this death is no part of a series.
                 if asyncio.get_running_loop().time() - began > LONGEST_PAUSE:
                     pause = FIRST_PAUSE
                 self.worked()  # it may have died before it said so
             if await is_set_within(self._stopping, pause):
                 return
+            # The pause doubles, so that a desk that dies at once does not take the processor.
             pause = min(pause * 2, LONGEST_PAUSE)
             try:
                 self._begin()
                 await self.open(self._lock)
             except (StoreError, DeskError) as error:
                 await self.close()
+                # No process or descriptor is free: that passes, and is no fault of the desk.
                 if isinstance(error.__cause__, OSError):
                     _complain(error.__cause__)
                     pause = min(pause, SHORT)

@@ -88,6 +88,7 @@ def surroundings(config: Config) -> Iterator[Diagnosis]:
         yield Diagnosis(False, "smarthost", "has a user, and no password_file, password_command or token_command")
     yield from _password("smarthost", config.smarthost)
     yield from _mailbox(config)
+    # With Maildirs, letters leave without a mail server.
     if not config.smarthost.maildirs:
         yield _named("smarthost", config.smarthost.host, config.smarthost.port)
     if not config.smtp.listen and not config.lmtp.listen and not config.mailbox:
@@ -99,6 +100,7 @@ def surroundings(config: Config) -> Iterator[Diagnosis]:
             if file and not os.access(file, os.R_OK):
                 yield Diagnosis(False, name, f"{file} cannot be read")
     yield from _house(config)
+    # Without a selector, the smarthost signs.
     if config.dkim.selector:
         yield _dkim(config)
     if not config.operator:

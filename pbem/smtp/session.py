@@ -256,6 +256,7 @@ class Session(SMTP):
         self._called[command] += 1
         if self._called[command] > self._calls.get(command, IDLE_COMMANDS):
             self._hang_up(f"421 4.7.0 {command} sent too many times")
+        # Who tries many unknown commands speaks no SMTP.
         method = self._smtp_methods.get(command)
         if method is None:
             self._unknown += 1
@@ -267,6 +268,7 @@ class Session(SMTP):
             await method(argument)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             raise
+        # An error of ours must not look like a refusal: with 451, the client keeps the letter.
         except Exception as error:
             await self.push(self._shared.trouble.reply("451 4.3.0 local trouble", error))
 

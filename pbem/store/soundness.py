@@ -43,6 +43,7 @@ def unsound(database: Database, vault: Vault) -> Iterator[str]:
 
 def _faults(table: str, row: Row, vault: Vault) -> Iterator[str]:
     columns, context = SEALS.get(table, ((), ""))
+    # Sealed columns: a seal opens only with this store's key, in this row.
     for column in columns:
         try:
             plain = vault.open(row[column], context.format_map(row))

@@ -121,6 +121,7 @@ def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Comm
     match, seat, name, now = seated.match, seated.seat, caller.known_player.name, caller.now
     given, left = command.request, seated.match.name(seated.seat)
     facts = {"name": name, "leaver": left, "hash": match.rules_hash}
+    # Declined: tell the others, but not a leaver whom letters do not reach.
     if (given.name, given.leaver) == (nominated.NOBODY, left):
         for row in seated.row.seats:
             if row.player != left or not offers.players.unreachable(left):
@@ -134,9 +135,11 @@ def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Comm
         another = Phrase("the hash of the agreed rules is {rules_hash}", rules_hash=match.rules_hash)
         raise refused("substitute", given.hash, another)
     signed = caller.verdict.kind == "valid"
+    # Without the hash, or a complete signed form, nothing is agreed: send the form to sign.
     if given.hash is None or (signed and not command.fields.keys() >= set(COMMANDS[command.name].fields)):
         return Reply("substitute_form", facts | {"m": _stranger(offers, seated, name)}, outcome="asked")
     demand_leisure(offers.seats, name)
+    # A token proves only what its own letter asked.
     if caller.proof and caller.proof.token and caller.proof.token.place != seated.place:
         raise refused("substitute", None, Phrase("answer the letter that asked you to take this seat"))
     willing = seat in match.nominated[seat].willing
@@ -147,6 +150,7 @@ def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Comm
     progress.advance(step)
     _seat_taken(offers, seated, step, name)
     offers.people.opt_in(caller.address)
+    # A seat left without its player's consent counts as abandoned in the ratings.
     if not willing:
         found = offers.people.standing(match.terms.game, left, offers.people.pool(match.names))
         offers.people.record(match.terms.game, [replace(found, abandoned=found.abandoned + 1)])

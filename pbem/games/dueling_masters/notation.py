@@ -273,6 +273,7 @@ def _faults(agreed: Options, side: Side, slot: int, start: str, end: str) -> Ite
         return
     if SQUARES[start] != stands:
         yield "9", Phrase("{name} does not stand on {square}", name=name, square=start)
+    # Home planets move only if the options say so.
     if slot >= FIRST_HOME and not agreed.mobile_home:
         yield "4", Phrase("{name} does not move", name=name)
         return

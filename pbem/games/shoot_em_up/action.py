@@ -153,9 +153,11 @@ class _Space:
         meetings = []
         for ship, target in moves.items():
             other = at.get(target)
+            # Nobody stands there: they may still meet in the square.
             if other is None:
                 continue
             start = square[ship]
+            # They swap squares, so they ram in the side between; counted once, from the lower square.
             if moves.get(other) == start:
                 if start < target:
                     meetings.append((start, target, ship, other))
@@ -168,6 +170,7 @@ class _Space:
                 self._round(where, [ship], [other])
             else:
                 self._rounds(where, sorted((ship, other)), [])
+            # A ship destroyed in the side never arrives.
             for met in (ship, other):
                 if met not in square:
                     moves.pop(met, None)

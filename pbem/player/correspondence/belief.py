@@ -60,6 +60,7 @@ class Belief:
                     said = f"what it says of a match has no such form: {wrong}"
                     events.append(Event("forged", letter.subject, said=said))
                     continue
+                # Seats of others are none of this player's business, even if the server signed it.
                 if standing.player != self._account.name:
                     events.append(Event("forged", letter.subject, standing.match, "it is about another player"))
                     continue
@@ -76,10 +77,12 @@ class Belief:
                 events.append(Event("account", letter.subject, said=code))
             elif item.get("about") == "reply" and (place := _place_of(item)):
                 self._memory.put_place(number, place)
+        # The answer to `list` replaces the whole open list, also by an empty one.
         if any(item.get("about") == "command" and item.get("command") == "list" for item in heard.items):
             found = [item for item in heard.items if item.get("about") == "open" and _match_named(item)]
             self._memory.know("open", json.dumps(found))
             events.append(Event("open", letter.subject))
+        # A letter that contradicts earlier ones brings no files: they may be those of the other story.
         if not any(event.kind == "contradiction" for event in events):
             self._put_files(heard, standings)
         return events

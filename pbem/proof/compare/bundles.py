@@ -48,10 +48,12 @@ def beside(index: BundleIndex, other: Bundle, name: str) -> Finding:
             return Finding("broken", name, said, theirs.seq)
         if theirs.head != ours.head:
             return two_stories(index, name, theirs.seq, theirs.head, ours.head, "the bundle")
+    # The same heads name the same papers.
     for path in sorted(other.papers.keys() & found.papers.keys()):
         if other.papers[path] != found.papers[path]:
             return Finding("broken", name, f"its {path} is not what its own transcript names")
     ahead = len(other.entries) > len(found.entries)
+    # A closed match has no further entry; a signed one shows another story.
     if ahead and not index.goes_on:
         seq = len(found.entries) + 1
         message = statement(server, match, seq, other.entries[seq - 1].head)
