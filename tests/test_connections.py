@@ -11,12 +11,13 @@ import urllib.request
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 from in_a_box.referee import Die
 
-from pbem.player.browser import Port
 from pbem.player.mail_in import LmtpListener
+from pbem.player.page_port import PageAnswer, PagePort
 from pbem.server.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -56,12 +57,14 @@ def figures() -> Iterator[tuple[int, Callable[[], object]]]:
 
 @contextmanager
 def page() -> Iterator[tuple[int, Callable[[], object]]]:
-    port = Port(Die("browser"))
-    port.serve("<p>page</p>", "")
+    room = Mock()
+    room.show.return_value = PageAnswer(b"<p>page</p>")
+    port = PagePort(Die("page"), room, "used")
+    session = port.enter()
 
     def ask() -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port.server_address[1], timeout=10)
-        connection.request("GET", port.path)
+        connection.request("GET", port.path, headers={"Cookie": f"pbem={session}"})
         assert connection.getresponse().read() == b"<p>page</p>"
         connection.close()
 

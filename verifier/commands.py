@@ -6,7 +6,7 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
-from verifier.text import INVISIBLE, LINE_END
+from verifier.text import plain
 
 M = r"(m?[0-9]\S*|turn|game)( |$)"
 B = (
@@ -99,8 +99,7 @@ class Reading:
     """The row of words of a text."""
 
     def __init__(self, text: str) -> None:
-        text = "\n".join(re.sub(r"\s", " ", line) for line in INVISIBLE.sub("", LINE_END.sub("\n", text)).split("\n"))
-        text = text.split("-----BEGIN SSH SIGNATURE-----")[0]
+        text = plain(text).split("-----BEGIN SSH SIGNATURE-----")[0]
         lines = list(itertools.takewhile(lambda line: line.rstrip() != "--", text.split("\n")))
         self.text = "\n".join(line for line in lines if not line.lstrip().startswith(">"))
         self.at = 0

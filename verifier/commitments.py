@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verifier.asking import ask_orders
 from verifier.conventions import No, must
 from verifier.letters import Want, clears, game_of, letter_named, proven
-from verifier.papers import read_opening
+from verifier.papers import read_opening, read_replies
 from verifier.rules import Refused
 from verifier.traces import trace
 
@@ -29,6 +29,7 @@ def commitments(match: Match, entry: Entry) -> None:
         match.setups[seat] = opening(match, entry, seat, body["commitments"][str(seat)], aside)
     match.position = match.rules.begin(match.options, [match.setups[seat] for seat in match.seats])
     match.phase, match.prev, match.printed = "playing", entry.head, [entry.head]
+    match.replies = read_replies(match, entry)
     match.said.clear()
     match.silent.clear()
     ask_orders(match, entry)

@@ -177,6 +177,8 @@ def check_form(match: Match, entry: Entry) -> None:
         kinds |= {"mail": is_hash, "received": is_time, "rev": is_number}
         if "level" in body or "evidence" in body:
             kinds |= {"level": one_of("mailbox"), "evidence": is_hash}
+    if entry.type in {"commitments", "turn"} and "replies" in body and not match.terms.get("sealed"):
+        kinds["replies"] = is_hash
     if entry.type == "closed" and match.phase == "setup":
         kinds["trace"] = is_hash
     must(set(body) == set(kinds), "other keys in the body")

@@ -1,4 +1,4 @@
-"""6.4 and 6.5: where a letter belongs, once, and by which keys it counts."""
+"""6.4, 6.5 and 6.7: where a letter belongs, once, by which keys it counts, and what it gives without a form."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from verifier.commands import Command, read_commands
-from verifier.conventions import Body, No, moment, must
-from verifier.mailbox import evidence
+from verifier.conventions import Body, No, moment, must, sha256
+from verifier.mailbox import dkim_holds, evidence
+from verifier.one_letter import Place, given, token_in
+from verifier.papers import read_evidence
 from verifier.signature import Key, signed_text
+from verifier.text import plain, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from email.message import Message
 
     from verifier.state import Match
@@ -114,6 +117,39 @@ def proven(
         text = signed_text(letter.message, key, match)
         if text is not None:
             yield read_commands(text), key.fingerprint
+
+
+def in_one_letter(letter: Letter, paper: Mapping[str, str], commands: list[Command]) -> list[Command]:
+    """The commands of a letter, or what it gives at its reply address if it has none (6.7)."""
+    match = letter.match
+    bare_letter = all(one.fault and "*match" not in one.said for one in commands)
+    if "evidence" not in paper or not bare_letter or match.phase != "playing" or not match.replies:
+        return commands
+    found = read_evidence(match.papers[letter.path.replace("letters/", "evidence/").replace(".eml", ".txt")])
+    token = token_in([str(to) for to in letter.message.get_all("To") or []])
+    place = Place(match.id, match.turn_due, match.prev, int(paper["seat"]), int(paper["rev"]), match.replies)
+    here = f"game {match.game} turn {match.turn_due}"
+    if found["by"] != "dkim" or found["place"] != here or token != place.token:
+        return commands
+    if sha256(place.token.encode()) != found["token"]:
+        return commands
+    try:
+        dkim_holds(letter.raw, found["name"], found["record"], moment(found["received"]), "to")
+    except No:
+        return commands
+    text = plain(text_of(letter.message)).split("-----BEGIN SSH SIGNATURE-----")[0]
+    what, block_said, final = given(place, text)
+    said = {"*match": match.id, "*turn": str(place.turn), "server": match.server, "prev": match.prev}
+    said |= {"player": paper["player"], "rev": str(place.rev)}
+    if what == "quoted":
+        form = read_commands(block_said)[0]
+        right = all(form.said.get(key) == value for key, value in said.items() if key != "rev")
+        if form.fault or not form.block or not right or "rev" not in form.said:
+            return commands
+        block_said, final = form.block, "*final" in form.said
+    if final:
+        said["*final"] = "yes"
+    return [Command("clear" if what == "clear" else "orders", said, block_said)] if what else commands
 
 
 def game_of(command: Command) -> int:

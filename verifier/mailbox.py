@@ -92,7 +92,7 @@ def tags(text: str) -> dict[str, str]:
     }
 
 
-def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime) -> None:
+def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime, over: str = "from") -> None:
     head, _, body = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n").partition(b"\r\n\r\n")
     headers = [one.partition(b":")[::2] for one in re.findall(rb"[^\r\n]+(?:\r\n[ \t][^\r\n]*)*", head)]
     sender = str(email.message_from_bytes(raw)["From"])
@@ -108,6 +108,8 @@ def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime) -> None:
             continue
         domain = sig["d"].lower()
         fits = domain_from == domain or domain_from.endswith(f".{domain}")
+        covered = [one.strip().lower() for one in sig.get("h", "").split(":")].count(over)
+        fits = fits and 0 < names.count(over.encode()) <= covered
         if fits and dkim_counts(sig, tags(record_text), at) and dkim_signed(sig, record_text, headers, number, body):
             return
     raise No("no DKIM signature holds")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from verifier.rules import Result
     from verifier.state import Match
+    from verifier.transcript import Entry
 
 
 def lines_of(paper: bytes, title: str, keys: Sequence[str], optional: Sequence[str] = ()) -> dict[str, str]:
@@ -84,6 +85,17 @@ def read_mailbox(paper: bytes) -> dict[str, str]:
     must(found.pop("*") == "", "more than a mailbox")
     must(found["address"] == found["address"].lower(), "no lower case")
     return found
+
+
+def read_replies(match: Match, entry: Entry) -> str:
+    """The secret of the reply addresses of the turn that this entry opens; empty if it names none."""
+    if "replies" not in entry.body:
+        return ""
+    paper = match.paper(f"evidence/replies-{entry.seq}.txt", entry.body["replies"])
+    found = lines_of(paper, "pbem replies 1", ["server", "match", "salt"])
+    must(found.pop("*") == "", "more than replies")
+    must((found["server"], found["match"]) == (match.server, match.id), "replies of something else")
+    return found["salt"]
 
 
 def toml_text(text: str, *, lines: bool = False) -> str:

@@ -29,6 +29,7 @@ def running_step(match: Match, entry: Entry, before: Entry, turns: int) -> None:
         must(match.phase == "setup" and not match.paused and turns < 0, "no setups are asked for")
         must((body["game"], body["options"]) == (match.game, match.options), "another game")
         hidden(match, f"traces/game-{match.game}-setup.txt", body.get("trace"))
+        hidden(match, f"evidence/replies-{entry.seq}.txt", body.get("replies"))
         for seat, digest in body["commitments"].items():
             paper = hidden(match, f"openings/game-{match.game}-seat-{seat}.txt", digest)
             if paper:
@@ -41,6 +42,7 @@ def running_step(match: Match, entry: Entry, before: Entry, turns: int) -> None:
     )
     if entry.type == "turn":
         must((body["game"], body["turn"]) == (match.game, turns), "another turn")
+        hidden(match, f"evidence/replies-{entry.seq}.txt", body.get("replies"))
         running_turn(match, body)
     elif entry.type == "keys":
         for which, digest in body["letters"].items():

@@ -46,6 +46,8 @@ class Match:
     """Who resigned while others played on: the turn that was due, and the seat."""
     head: str = ""
     prev: str = ""
+    replies: str = ""
+    """The secret of the reply addresses for the turn that is due."""
     printed: list[str] = field(default_factory=list)
     said: dict[tuple[str, int], int] = field(default_factory=dict)
     missed: dict[int, datetime] = field(default_factory=dict)

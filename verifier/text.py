@@ -40,10 +40,15 @@ def known_charset(charset: str | None) -> str:
 
 
 def decoded(content: bytes, charset: str | None) -> str:
-    for one in (known_charset(charset), "utf-8", "cp1252"):
+    known = known_charset(charset)
+    if known not in {"", "ascii"}:
         try:
-            if one:
-                return content.decode(one)
+            return content.decode(known, "replace")
+        except UnicodeError:
+            return content.decode("cp1252", "replace")
+    for one in ("utf-8", "cp1252"):
+        try:
+            return content.decode(one)
         except UnicodeError:
             continue
     return content.decode("cp1252", "replace")
@@ -87,7 +92,10 @@ INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 LINE_END = re.compile("\r\n|[\r\n\x0b\x0c\x85\u2028\u2029]")
 
 
-def clean(text: str) -> str:
+def plain(text: str) -> str:
     text = INVISIBLE.sub("", LINE_END.sub("\n", text))
-    lines = [re.sub(r"\s", " ", line).rstrip() for line in text.split("\n")]
-    return "\n".join(lines).strip("\n")
+    return "\n".join(re.sub(r"\s", " ", line) for line in text.split("\n"))
+
+
+def clean(text: str) -> str:
+    return "\n".join(line.rstrip() for line in plain(text).split("\n")).strip("\n")

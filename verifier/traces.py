@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verifier.conventions import No, moment, must
-from verifier.letters import Letter, Player, Want, clears, letter_named, proven
+from verifier.letters import Letter, Player, Want, clears, in_one_letter, letter_named, proven
 from verifier.papers import read_receipt, read_trace
 from verifier.rules import Refused
 
@@ -56,9 +56,10 @@ def prove_set_aside(match: Match, letter: Letter, player: Player, paper: dict[st
     seat, turn = int(paper["seat"]), int(paper["turn"])
     prevs = match.printed if what != "setup" else [match.prev]
     waited = "waited" if withdrawal else "unused"
-    for commands, key in proven(letter, player, paper.get("evidence"), waited=waited, turn=turn):
+    for read, key in proven(letter, player, paper.get("evidence"), waited=waited, turn=turn):
         if key != paper["key"]:
             continue
+        commands = in_one_letter(letter, paper, read)
         want = Want(match, player.name, prevs, "evidence" in paper)
         if not withdrawal:
             must(not any(clears(match, want, one, what, turn) for one in commands), "orders and their withdrawal")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from verifier.asking import ask_orders
 from verifier.conventions import No, moment, must
 from verifier.ends import end_game
-from verifier.letters import Want, clears, letter_named, proven
-from verifier.papers import SALT, read_receipt
+from verifier.letters import Want, clears, in_one_letter, letter_named, proven
+from verifier.papers import SALT, read_receipt, read_replies
 from verifier.rules import Refused, Report
 from verifier.traces import trace
 from verifier.transcript import Entry, canonical, read_json
@@ -44,7 +44,7 @@ def turn(match: Match, entry: Entry) -> None:
     for seat in map(int, body["orders"]):
         if seat not in default:
             match.silent[seat] = 0
-    match.prev = entry.head
+    match.prev, match.replies = entry.head, read_replies(match, entry)
     match.printed.append(entry.head)
     match.said.clear()
     if state.result:
@@ -72,8 +72,9 @@ def receipt(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str
         match.defaults.append((match.game, seat, int(paper["rev"]), match.missed[seat]))
     letter = letter_named(match, entry, f"letters/{stem}.eml", paper["mail"], paper["received"])
     match.once(paper["mail"], "orders", seat, match.game, number)
-    for commands, key in proven(letter, player, paper.get("evidence"), waited="waited", turn=number):
+    for read, key in proven(letter, player, paper.get("evidence"), waited="waited", turn=number):
         if key == paper["key"]:
+            commands = in_one_letter(letter, paper, read)
             want = Want(match, player.name, match.printed, "evidence" in paper)
             found = ordered(match, want, commands, seat, int(paper["rev"]), default=default)
             if found is not None:

@@ -23,18 +23,21 @@ class Tint(NamedTuple):
 
 
 TINTS: Final[Mapping[str, Tint]] = {
-    "own": Tint("#1d4ed8", "#ffffff"),
-    "fired": Tint("#6d28d9", "#ffffff"),
-    "lost": Tint("#b91c1c", "#ffffff"),
-    "seen": Tint("#b45309", "#ffffff"),
-    "sunk": Tint("#b91c1c", "#ffffff"),
+    "own": Tint("#1d55c4", "#ffffff"),
+    "fired": Tint("#8d7fd6", "#120c2c"),
+    "lost": Tint("#6d1f1b", "#ffd9d2"),
+    "seen": Tint("#f2a33c", "#2b1900"),
+    "sunk": Tint("#6d1f1b", "#ffd9d2"),
     "empty": Tint("#6b7280", "#ffffff"),
-    "rock": Tint("#44403c", "#ffffff"),
-    "seat 1": Tint("#1d4ed8", "#ffffff"),
+    "rock": Tint("#7a736a", "#ffffff"),
+    "seat 1": Tint("#1d55c4", "#ffffff"),
     "seat 2": Tint("#b45309", "#ffffff"),
     "seat 3": Tint("#15803d", "#ffffff"),
     "seat 4": Tint("#a21caf", "#ffffff"),
-    "hit": Tint("#b91c1c", "#ffffff"),
+    "hit": Tint("#6d1f1b", "#ffd9d2"),
     "": Tint("", ""),
 }
-"""Every ink has a contrast of 4.5 and more on its background (WCAG 2.2, 1.4.3), whatever colours the page has."""
+"""Every ink has a contrast of 4.5 and more on its background (WCAG 2.2, 1.4.3), whatever colours the page has.
+
+The pages for browsers have the same colours, by name, at the head of `templates/pages/page.css`.
+"""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pbem.games.squares import Board, Panel, Square
     from pbem.phrase import Phrase
 
-FRESH: Final = "display:block;border:2px solid #facc15;margin:0 1px"
+FRESH: Final = "display:block;border:2px solid #ffd84a;margin:0 1px"
 """The style of a square in which something happened: within the cell, so that grids keep their size."""
 _LETTERS: Final = "font-family:Consolas,Menlo,monospace;font-size:13px;line-height:18px;text-align:center"
 _LINES: Final = "border-collapse:collapse;border-color:#808080;margin:0"

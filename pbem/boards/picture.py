@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PAPER: Final = "#fbfbfa"
 INK: Final = "#1c1917"
 LINE: Final = "#a8a29e"
-GOLD: Final = "#facc15"
+GOLD: Final = "#ffd84a"
 LARGEST: Final = 36
 """Pixels of a square's side, where there is room."""
 WIDEST: Final = 1040

@@ -7,6 +7,7 @@ without the server's libraries.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import subprocess
@@ -49,9 +50,11 @@ def begin() -> None:
     folder = config_file.parent
     if config_file.exists():
         return
+    port = str(_free_port()).encode()
     try:
         for name, example in _FILES.items():
-            replace(folder / name, (example_folder() / "init" / example).read_bytes())
+            content = (example_folder() / "init" / example).read_bytes()
+            replace(folder / name, content.replace(b":2525", b":" + port))
     except OSError as error:
         raise click.ClickException(f"{folder}: {error.strerror}") from error
 
@@ -88,7 +91,9 @@ def running() -> Iterator[None]:
     """Have this user's trial server at work; if it does not run yet, it runs as long as this lasts."""
     begin()
     config_file = home(os.environ)
-    if _is_open(listens_at()):
+    place = listens_at()
+    if _is_at_work(config_file):
+        _wait_until_open(place)
         yield
         return
     with tempfile.TemporaryDirectory() as folder, config_file.with_name("server.log").open("ab") as log:
@@ -108,10 +113,35 @@ def running() -> Iterator[None]:
                 process.kill()
 
 
-def _is_open(place: tuple[str, int]) -> bool:
-    with suppress(OSError), socket.create_connection(place, timeout=1.0):
-        return True
+def _free_port() -> int:
+    """The usual port, or any other where another user, or another program, has that."""
+    for port in (2525, 0):
+        with suppress(OSError), socket.socket() as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            taken.bind(("127.0.0.1", port))
+            return int(taken.getsockname()[1])
+    raise click.ClickException("no port is free")
+
+
+def _is_at_work(config_file: Path) -> bool:
+    """True if this very server runs: whoever else listens at its port must get none of its letters."""
+    with suppress(FileNotFoundError), config_file.with_name("pbem.sqlite.lock").open("rb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
     return False
+
+
+def _wait_until_open(place: tuple[str, int]) -> None:
+    """Wait for a server that has just been started; raises ClickException if it does not listen."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        with suppress(OSError), socket.create_connection(place, timeout=1.0):
+            return
+        if time.monotonic() > until:
+            raise click.ClickException(f"The trial server does not listen at {place[0]}:{place[1]}.")
+        time.sleep(0.1)
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], ready: Path, log: Path) -> None:

@@ -87,7 +87,7 @@ def _fill(folder: Path, config_file: Path) -> None:
         public = Public(store.config.server, store.database, store.vault)
         config = store.config
         home = {"server": config.server, "address": config.mail_address, "delimiter": config.delimiter}
-        facts = {**home, **public.site()}
+        facts = {**home, "house": config.house_name, **public.site()}
         try:
             witnesses = [str(witness.key) for witness in config.witness.cosigners]
             done = site.publish(folder, site.pages(facts, public.finished(), witnesses))

@@ -93,6 +93,7 @@ This is a trial server. It takes letters to {config.mail_address} at {config.smt
 Its configuration is {file}; the store and the keys are beside it. Letters: mutt -f {folder}/ADDRESS
 
 To play against the house, a program, in another terminal:  pbem play try
+or in a browser:                                         pbem play --browser
 
 `pbem init DIR` begins a server for others. Ctrl-C stops this one; it resumes when you start it again.
 """

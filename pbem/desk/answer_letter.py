@@ -15,7 +15,7 @@ from pbem.desk.seats import answered_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import masked
+from pbem.mail.commands import masked, unattributed
 from pbem.pages import served
 from pbem.phrase import Phrase
 
@@ -124,15 +124,20 @@ _FOOTER = re.compile(
 """The footers that phones and their mail programs write beneath a letter, in English and German."""
 
 
-def _ignored_lines(reading: Reading) -> list[str]:
-    """The first ignored lines, enough to recognise them; without comments, quotes, their authors, and `end`."""
+def own_lines(ignored: Sequence[str]) -> list[str]:
+    """The ignored lines that are the player's own: no comments, quotes, their authors, nor what phones add."""
     lines: list[str] = []
-    for run in reading.ignored:
+    for run in ignored:
         if run.startswith(">"):
-            lines = lines[:-1] if lines and lines[-1].endswith(":") else lines
+            lines = unattributed(lines) if lines and lines[-1].endswith(":") else lines
         elif not run.startswith("--"):
             lines += [line.rstrip() for line in run.splitlines() if line.strip()]
-    lines = [line for line in lines if not (line.lstrip().startswith("#") or _FOOTER.fullmatch(line.strip()))]
+    return [line for line in lines if not (line.lstrip().startswith("#") or _FOOTER.fullmatch(line.strip()))]
+
+
+def _ignored_lines(reading: Reading) -> list[str]:
+    """The first ignored lines, enough to recognise them."""
+    lines = own_lines(reading.ignored)
     told = [line.strip()[:70] for line in lines[:10]]
     return [*told, Phrase("... and {count} more lines", count=len(lines) - 10)] if len(lines) > 10 else told
 

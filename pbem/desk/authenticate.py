@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk import account_keys, daily_limits
+from pbem.desk import account_keys, daily_limits, without_form
 from pbem.desk.caller import Caller, Said, Trust
 from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER
 from pbem.desk.dispatch import to_answer
@@ -60,20 +60,24 @@ def authenticate(
     # Step 2: the signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
     reading, verdict = understood.reading, _as_unsigned(understood.heard.verdict, player)
     vouched = partial(desk.strangers.vouched_for, letter, row, understood.voucher)
-    # Step 3: a token that was mailed to one mailbox only comes back from somebody who reads its mail.
+    # Step 3: a token that was mailed to one mailbox only comes back from somebody who reads its mail, until others
+    # learn it with the reveal of its game.
     mailed = desk.mailboxes.tokens_of(letter, row)
+    secret = [token for token in mailed if not _is_revealed(desk, token)]
     name = player.name if player else None
-    tokens = tuple(token for token in mailed if token.came_back(sender, name))
+    tokens = tuple(token for token in secret if token.came_back(sender, name))
     # Step 4: a signature that does not verify: no effect, since somebody may have forged the letter.
     if verdict.kind not in {"none", "valid"}:
         return _refuse_signature(desk, letter, player, verdict, tokens, vouched, now)
     # Step 5: a key of the player's counts, but not one that waits for its challenge: it may be anybody's.
     player, by_key = account_keys.writer(desk.keys, sender, player, verdict)
+    # A player without a key may say what is due without a form.
+    reading = without_form.read(desk, letter, understood, mailed, player) if verdict.kind == "none" else reading
     # Step 6: the time of arrival, before the evidence is made: evidence and papers must name the same time.
     if player is not None:
         row = replace(row, received=_arrival(desk, player, to_answer(reading)[0], row.received, now))
     # Step 7: without a signature, a letter may prove its mailbox.
-    proof = _prove(desk, letter, row, understood, mailed, player) if verdict.kind == "none" else None
+    proof = _prove(desk, letter, row, understood, reading, secret, player) if verdict.kind == "none" else None
     # Step 8: anybody can forge a From. So letters without other proof are answered only a few times a day.
     known = by_key or bool(tokens) or account_keys.told(desk.keys, sender, player, reading)
     trust = _trust(proof, by_key=by_key, vouched=known or vouched())
@@ -99,10 +103,15 @@ def _as_unsigned(verdict: Verdict, player: PlayerRow | None) -> Verdict:
 
 
 def _prove(
-    desk: Desk, letter: Letter, row: InboxRow, understood: Understood, tokens: list[Token], player: PlayerRow | None
+    desk: Desk,
+    letter: Letter,
+    row: InboxRow,
+    understood: Understood,
+    reading: Reading,
+    tokens: list[Token],
+    player: PlayerRow | None,
 ) -> MailboxProof | None:
     """The proof that a letter without a signature brings, if one of its commands needs that."""
-    reading = understood.reading
     specs = [(COMMANDS[command.name], command) for command in reading.commands]
     if player is None:
         purposes = {
@@ -115,6 +124,14 @@ def _prove(
         wanted = (wanted or desk.players.unreachable(player.name) is not None) and player.level == "mailbox"
         tokens = [token for token in tokens if token.purpose == "reply"]
     return desk.mailboxes.judge(letter, row, understood.voucher, tokens, player) if wanted else None
+
+
+def _is_revealed(desk: Desk, token: Token) -> bool:
+    """True if a token was for a turn of a game whose end showed everybody from what it was made."""
+    if token.place is None or not token.turn or not desk.config.delimiter:
+        return False
+    match, _ = desk.archive.known(token.place[0])
+    return match.phase != "playing" or match.game != token.game
 
 
 def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place | None:

@@ -18,40 +18,30 @@ from pbem.desk.caller import Trust
 from pbem.desk.reply import Reply
 from pbem.desk.seats import answered_at
 from pbem.games import Fault
-from pbem.games.slips import plain
 from pbem.letters.visible import escaped
 from pbem.mail.commands import AnyCommand, Command, parse
 from pbem.match.signed import here
 from pbem.match.state import standing
 from pbem.phrase import Phrase
+from pbem.proof.one_letter import FINAL, NAMED, consents
 from pbem.requests import Accept, SignedForm, SubmitOrders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pbem.desk.caller import Caller
+    from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.seats import SeatContext, Seats
     from pbem.match.state import Match
 
 _WIDTH = 72
 """The width, in columns, of a text that is to be signed."""
 
-_MOST = 4000
+MOST = 4000
 """The most characters of a text that is completed: it is judged while the store is locked."""
 
 _PLACE = frozenset({"server", "player", "prev", "rev", "game", "turn"})
-_FINAL = re.compile(r"(?<![^\s,;])final(?![^\s,;.])[,;.]?", re.I)
 _COMMENT = re.compile(r"#[^\n]*")
-_YES = re.compile(
-    r"yes|yeah|yep|sure|ok|okay|accept(ed)?|agreed?|fine"
-    r"|ja|jawohl|gerne?|klar|einverstanden|angenommen|abgemacht|akzeptiert?|akzeptiere|nehme|dabei|passt"
-)
-_POLITE = re.compile(
-    r"i|we|with|it|of|course|the|this|match|game|please|thanks|thank|you|very|much|gladly|play|to|all|right"
-    r"|ich|wir|bin|sind|an|die|das|diese|partie|spiel|bitte|danke|sehr|doch|natürlich|alles|spielen|mit"
-)
-"""The words that a consent may hold beside such a one, in the languages of the letters; with others it is prose."""
-_NAMED = re.compile(r"\A(orders|setup)[:,]?\s+", re.I)
 _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _WORD = re.compile(r"[^\s,;]+")
 
@@ -75,7 +65,7 @@ def completed(
     if command.name != _due(match, seat) or not here_and_now:
         return faults, None
     text = command.unclosed if command.block is None else command.block
-    judged = _faults(match, seat, text) if len(text) <= _MOST else ()
+    judged = faults_of(match, seat, text) if len(text) <= MOST else ()
     others = [fault for fault in faults if fault not in judged]
     found = _complete(match, seat, text, final=getattr(request, "final", False), rev=form.rev)
     if found is None or not all(fault in command.faults or _is_of_place(fault) for fault in others):
@@ -94,7 +84,7 @@ def stands(seated: SeatContext, command: AnyCommand) -> bool:
 
 def proposing(command: AnyCommand, server: str, player: str) -> str | None:
     """The form of a proposal that lacks only its `end`, with its place."""
-    if command.name != "new" or command.block is not None or len(command.unclosed) > _MOST:
+    if command.name != "new" or command.block is not None or len(command.unclosed) > MOST:
         return None
     place = {"server": server, "player": player, **command.fields}
     lines = [*(f"{name} {value}" for name, value in place.items()), *command.unclosed.splitlines(), "end"]
@@ -108,15 +98,17 @@ def _complete(
     match: Match, seat: int, text: str, *, final: bool = False, rev: int | None = None
 ) -> _Completed | None:
     """The form of what is due, with this text; None if nothing is due, or nothing legal is one slip away."""
-    if not text.strip() or len(text) > _MOST or _due(match, seat) is None:
+    if not text.strip() or len(text) > MOST or _due(match, seat) is None:
         return None
     for meant, at_once in _readings(match, text, final=final):
-        if not _faults(match, seat, meant):
+        if not faults_of(match, seat, meant):
             return _Completed(_form(match, seat, meant, final=at_once, rev=rev), tuple(_slips(text, meant)))
     return None
 
 
-def understood(seats: Seats, caller: Caller, short: str) -> tuple[AnyCommand, Reply, list[str]] | None:
+def understood(
+    seats: Seats, mailboxes: ReplyTokens, caller: Caller, short: str
+) -> tuple[AnyCommand, Reply, list[str]] | None:
     """The whole form for a short answer to a letter about a match, by a player without a key.
 
     It includes what was left out: mail programs break lines, but the second may not be an order. The reply
@@ -134,13 +126,14 @@ def understood(seats: Seats, caller: Caller, short: str) -> tuple[AnyCommand, Re
         return consent, reply, after.split("\n")
     first, _, rest = short.partition("\n")
     text, left_out = short, ""
-    found, wrong = _complete(match, seat, _NAMED.sub("", short)), _nearly(match, seat, short)
-    if found is None and _nearly(match, seat, rest) is None:
+    found, wrong = _complete(match, seat, NAMED.sub("", short)), nearly(match, seat, short)
+    if found is None and nearly(match, seat, rest) is None:
         text, left_out = first, rest
-        found, wrong = _complete(match, seat, _NAMED.sub("", first)), _nearly(match, seat, first)
+        found, wrong = _complete(match, seat, NAMED.sub("", first)), nearly(match, seat, first)
     if found is not None:
         told = [*older, *(escaped(slip) for slip in found.slips)]
-        facts: dict[str, object] = {"faults": told, "form": found.form, "level": "mailbox"}
+        yes = mailboxes.stand_for_place(match) and caller.understood.reading.meant is None
+        facts: dict[str, object] = {"faults": told, "form": found.form, "level": "mailbox", "yes": yes}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:
         facts = {"faults": [*older, *(escaped(fault) for fault in wrong)], "due": _due(match, seat)}
@@ -161,9 +154,7 @@ def _after_consent(text: str) -> str | None:
     """The text after a first sentence that says only yes; None if it says anything else."""
     end = _SENTENCE_END.search(text)
     assert end is not None
-    words = plain(text[: end.start()]).lower().split()
-    others = [word for word in words if not _YES.fullmatch(word)]
-    return text[end.end() :] if len(others) < len(words) and all(map(_POLITE.fullmatch, others)) else None
+    return text[end.end() :] if consents(text[: end.start()]) else None
 
 
 def _consented(at: SeatContext) -> Reply | None:
@@ -178,12 +169,12 @@ def _consented(at: SeatContext) -> Reply | None:
     return Reply("untouched", asked | at.facts(), at=at, outcome="asked")
 
 
-def _nearly(match: Match, seat: int, text: str) -> tuple[Fault, ...] | None:
+def nearly(match: Match, seat: int, text: str) -> tuple[Fault, ...] | None:
     """The faults of a text that is at least half right for what is due; other words are just prose."""
-    if _due(match, seat) is None or len(text) > _MOST:
+    if _due(match, seat) is None or len(text) > MOST:
         return None
-    meant = match.rules.meant(_FINAL.sub("", _NAMED.sub("", text)))
-    faults = _faults(match, seat, meant)
+    meant = match.rules.meant(FINAL.sub("", NAMED.sub("", text)))
+    faults = faults_of(match, seat, meant)
     return faults if 2 * len(faults) <= len(meant.split()) else None
 
 
@@ -210,13 +201,13 @@ def _is_of_place(fault: Fault) -> bool:
 def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bool]]:
     """The text as it is, then as it was probably meant: with `final` where it belongs, and without slips."""
     yield _COMMENT.sub("", text), final
-    without = _FINAL.sub("", text)
+    without = FINAL.sub("", text)
     yield without, True
     yield match.rules.meant(text), final
     yield match.rules.meant(without), True
 
 
-def _faults(match: Match, seat: int, text: str) -> tuple[Fault, ...]:
+def faults_of(match: Match, seat: int, text: str) -> tuple[Fault, ...]:
     """The faults of a text for what is due."""
     if match.phase == "setup":
         return games.faults(match.rules.setup, match.options, seat, text)
@@ -241,7 +232,7 @@ def _form(match: Match, seat: int, text: str, *, final: bool, rev: int | None) -
 
 def _mean_the_same(match: Match, seat: int, one: str, other: str) -> bool:
     """True if two texts say the same, even if their lines end elsewhere."""
-    if one == other or _faults(match, seat, other):
+    if one == other or faults_of(match, seat, other):
         return one == other
     if match.phase == "setup":
         assert match.options is not None
@@ -252,7 +243,7 @@ def _mean_the_same(match: Match, seat: int, one: str, other: str) -> bool:
 
 def _slips(text: str, meant: str) -> Iterator[Fault]:
     """Each place where the text differs from what was meant."""
-    found = list(_WORD.finditer(_COMMENT.sub("", _FINAL.sub("", text))))
+    found = list(_WORD.finditer(_COMMENT.sub("", FINAL.sub("", text))))
     written, words = [word[0] for word in found], _WORD.findall(meant)
     for kind, start, end, first, last in SequenceMatcher(None, written, words, autojunk=False).get_opcodes():
         if kind == "replace":

@@ -177,8 +177,8 @@ def _replies(desk: Desk, caller: Caller, reading: Reading) -> tuple[list[tuple[A
         (command, beyond.get(at) or _reply(desk, caller, command, together)) for at, command in enumerate(wanted)
     ]
     replies += [(command, _without_effect(desk, caller, command)) for command in reading.meant or []]
-    if reading.short and (completed_command := understood(desk.seats, caller, reading.short)) is not None:
-        replies, ignored = [completed_command[:2]], completed_command[2]
+    if reading.short and (whole := understood(desk.seats, desk.mailboxes, caller, reading.short)) is not None:
+        replies, ignored = [whole[:2]], whole[2]
     return replies, msgspec.structs.replace(reading, ignored=[*ignored, *left_out])
 
 
@@ -352,6 +352,8 @@ def _refused(desk: Desk, caller: Caller, command: AnyCommand, refused: Refused) 
     level = "key" if caller.verdict.kind == "valid" else "mailbox"
     kept = at is not None and stands(at, command)
     facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": kept}
+    is_orders = isinstance(command.request, SubmitOrders)
+    facts["yes"] = at is not None and is_orders and desk.mailboxes.stand_for_place(at.match)
     return Reply("refused", facts, at=at, outcome="refused")
 
 

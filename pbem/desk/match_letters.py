@@ -267,7 +267,7 @@ class MatchLetters:
         For a player without a key, the Reply-To holds a token: it proves the mailbox, and only once.
         """
         keyless = self._players.level(match.name(seat)) == "mailbox"
-        detail = self._mailboxes.draw(match.id) if keyless else match.id
+        detail = self._mailboxes.detail_for(match, seat) if keyless else match.id
         out = OutgoingLetter(
             subjects.about(match.id, match.rules.title, subject),
             "",
@@ -316,6 +316,7 @@ class MatchLetters:
             "me": seat,
             "in_words": self._writer.setting(match.name(seat), "format") == "words",
             "level": self._players.level(match.name(seat)),
+            "brief": self._mailboxes.stand_for_place(match) and self._players.level(match.name(seat)) == "mailbox",
             "asked": match.asked(seat),
             "owes": {other: match.owes(other) for other in match.seats} if match.terms.sealed else {},
             "remains": match.phase == "playing" and match.position is not None and seat in match.position.remaining,

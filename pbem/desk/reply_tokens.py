@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.mail.message import ADDRESSES, mailboxes
+from pbem.match import replies
 from pbem.match.documents import Evidence
 from pbem.match.transcript import sha256_hex, written
 from pbem.phrase import Phrase
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.identity.sender_auth import Voucher
     from pbem.mail.message import Letter
+    from pbem.match.state import Match
     from pbem.store.inbox import InboxRow
     from pbem.store.players import PlayerRow
     from pbem.store.tokens import Place, Purpose, Token, Tokens
@@ -37,6 +39,9 @@ TRIES = 4
 
 _AGE = timedelta(days=400)
 """The lifetime of an unused token: longer than the slowest match waits for a turn."""
+
+_LATEST = 100
+"""The number of addresses of a turn, used ones included, among which that of a letter is sought."""
 
 _QUOTED = 20_000
 """The most characters of a text that are searched for a quoted address."""
@@ -86,6 +91,36 @@ class ReplyTokens:
     def draw(self, match: str = "reply") -> str:
         """The detail of a reply address for the answer to a letter; good for one letter, once it is given."""
         return f"{match}.{tokens.new(self._random)}"
+
+    def detail_for(self, match: Match, seat: int) -> str:
+        """The detail of the reply address for a letter about a match: in a turn, one that the transcript proves."""
+        token = replies.token(match, seat, self._next(match, seat)) if self.stand_for_place(match) else ""
+        return f"{match.id}.{token}" if token else self.draw(match.id)
+
+    def stand_for_place(self, match: Match) -> bool:
+        """True if orders for this turn need no form, because their reply address proves their place."""
+        return bool(self._config.delimiter and match.replies) and match.phase == "playing"
+
+    def revision(self, match: Match, seat: int, token: Token, letter: Letter) -> int:
+        """The revision of the letter that this token lets count in this turn; 0 if it lets none, or did before."""
+        last = self._next(match, seat)
+        revs = (rev for rev in range(last, max(last - _LATEST, 0), -1) if _hash_of(match, seat, rev) == token.hash)
+        rev = next(revs, 0)
+        if token.used is not None:
+            return rev if token.letter == _text_of(letter) else 0
+        return rev if rev >= self._least(match, seat) else 0
+
+    def _next(self, match: Match, seat: int) -> int:
+        """The revision for which a seat's next letter in this turn brings an address."""
+        rev = self._least(match, seat)
+        while self._tokens.find(replies.token(match, seat, rev)):
+            rev += 1
+        return rev
+
+    @staticmethod
+    def _least(match: Match, seat: int) -> int:
+        before = match.orders.get(seat)
+        return before.rev + 1 if before else 1
 
     def give(self, detail: str, player: PlayerRow, place: Place | None, now: datetime) -> None:
         """Record that such a detail goes to this player, in a letter about this place."""
@@ -156,7 +191,9 @@ class ReplyTokens:
         text = _text_of(letter)
         if not own:
             return MailboxProof(_UNSEEN if given else _FOREIGN if found else _NO_REPLY)
-        token = min(own, key=lambda token: (token.used is not None, token.letter != text))
+        # The one in To before others: for orders without a form, no other counts.
+        to = sha256_hex(mailbox_evidence.token_in_to(letter).encode())
+        token = min(own, key=lambda one: (bool(one.used) and one.letter != text, one.hash != to, bool(one.used)))
         if token.used is not None and token.letter != text:
             return MailboxProof(
                 _USED.given(day=f"{from_db(token.used):%Y-%m-%d}", time=f"{from_db(token.used):%H:%M}")
@@ -205,6 +242,10 @@ class ReplyTokens:
         self.use(token, letter, now)
         beside = mailbox_evidence.shown_tokens(letter) - {token.hash}
         self._tokens.use_with_it(beside, token.name, _text_of(letter), to_db(now))
+
+
+def _hash_of(match: Match, seat: int, rev: int) -> str:
+    return sha256_hex(replies.token(match, seat, rev).encode())
 
 
 def demand_dns(voucher: Voucher, *, sent: bool = False) -> None:

@@ -64,6 +64,10 @@ class DkimSignature(msgspec.Struct, frozen=True):
         """The name of the key in the DNS."""
         return f"{self.selector}._domainkey.{self.domain}"
 
+    def covers(self, letter: Letter, header: str) -> bool:
+        """True if it covers each header of this name, and there is one."""
+        return 0 < len(letter.values(header)) <= self.headers.count(header.encode())
+
     @property
     def until(self) -> int | None:
         """The time at which it expires, of one that was timely once."""

@@ -40,6 +40,8 @@ class Voucher(msgspec.Struct, frozen=True):
     """True if our own server says that the client may send for From's domain (SPF)."""
     marks: tuple[str, ...] = ()
     """The fingerprints of the signatures that might count, the same however their headers are folded."""
+    covers_to: bool = False
+    """True if that signature covers To."""
     addressed: tuple[str, ...] = ()
     """The headers with recipients to which nobody added one where the domain signs any, as some do not."""
 
@@ -68,7 +70,7 @@ def vouch(
     name = told = record = ""
     until = None
     wanting = set()
-    for signature in found:
+    for signature in sorted(found, key=lambda one: not one.covers(letter, "to")):
         verdict = dkim.verify(letter, signature, records.get(signature.name), at)
         if verdict.kind == "valid":
             name, record, until = signature.name, records[signature.name] or "", signature.until
@@ -90,6 +92,7 @@ def vouch(
         told,
         sent,
         marks,
+        verdict.kind == "valid" and signature.covers(letter, "to"),
         _addressed([name for name, _ in letter.root.headers], holding),
     )
 

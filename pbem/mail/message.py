@@ -256,7 +256,7 @@ def mailboxes(value: str) -> list[str]:
     """The addresses to which a header of recipients sends a letter: none of a display name, a group or a comment."""
     bare = without_comments(value) or ""
     listed = (one.rpartition(":")[2].rpartition("<") for one in _BETWEEN_MAILBOXES.split(bare))
-    found = (one.partition(">")[0].strip() for _, _, one in listed)
+    found = (one.partition(">")[0].strip(" \t\r\n") for _, _, one in listed)
     return [address.rstrip(".") for address in found if ADDRESSES.fullmatch(address)]
 
 

@@ -1,4 +1,4 @@
-"""The small text files of a match that are hashed: openings, receipts, withdrawals, mailboxes and their evidence.
+"""The small text files of a match that are hashed: openings, receipts, withdrawals, mailboxes, evidence, replies.
 
 All are lines of `key value`, some with a block at the end, so that `sha256sum -c` is a complete verifier and
 a person can read them. The salt prevents guessing from the hash. Implements protocol.md, "Commitments" and
@@ -241,6 +241,17 @@ class NamedMailbox(_Paper):
     player: str
     address: str
     """In lower case."""
+    salt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replies(_Paper):
+    """The secret of the reply addresses of a turn, which nobody can guess from its hash: see `pbem.match.replies`."""
+
+    TITLE = "replies 1"
+
+    server: str
+    match: str
     salt: str
 
 

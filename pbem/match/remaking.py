@@ -14,7 +14,7 @@ import msgspec
 from pbem.games import Refused
 from pbem.match import traces
 from pbem.match.changed import replace
-from pbem.match.documents import Evidence, NamedMailbox, Opening, Receipt, Withdrawal, salt_in
+from pbem.match.documents import Evidence, NamedMailbox, Opening, Receipt, Replies, Withdrawal, salt_in
 from pbem.match.signed import Signed, here
 from pbem.match.step import Environment, Step, misplaced
 from pbem.match.traces import SetAside, Trace
@@ -77,6 +77,12 @@ class _Past(Environment, frozen=True, kw_only=True):
 
     def set_aside(self, match: Match, what: str) -> Sequence[tuple[int, SetAside]]:
         return self.remaking.set_aside(match, what)
+
+    def reply_salt(self, match: Match, path: str) -> str:
+        if match.seq == len(self.remaking.entries) or "replies" not in self.remaking.entries[match.seq].body:
+            return ""
+        content = self.remaking.hashed(path, self.remaking.entries[match.seq].body["replies"], "is not what it names")
+        return self.remaking.read(path, Replies.read, content).salt
 
     def salt(self, path: str = "") -> str:
         if "-turn-0-" in path:  # default orders get their salt in the turn in which they are played

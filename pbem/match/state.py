@@ -187,6 +187,8 @@ class Match(msgspec.Struct, frozen=True):
     """The version of its bundles, see `BUNDLES`."""
     time: str = ""
     """The time of the last entry: times never run backwards."""
+    replies: str = ""
+    """The secret of the reply addresses for the orders that are due, if somebody plays by mailbox."""
     said: Mapping[tuple[int, str], int] = msgspec.field(default_factory=dict)
     """The last revision of each of a seat's sentences since the last letters, so that none is obeyed twice."""
 

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from pbem.requests import AnyForm
 
 
+HIGHEST = 999_999_999
+"""The highest revision that a paper can name."""
+
+
 class Environment(msgspec.Struct, frozen=True):
     """The environment of a step: the time, random bytes from the operating system, and the server's identity."""
 
@@ -54,6 +58,10 @@ class Environment(msgspec.Struct, frozen=True):
     def salt(self, _path: str = "") -> str:
         """64 hex digits that nobody can guess, for the paper of this path."""
         return self.random(32).hex()
+
+    def reply_salt(self, match: Match, path: str) -> str:
+        """The secret of the next reply addresses, for the paper of this path; empty if nobody plays by mailbox."""
+        return self.salt(path) if any(player.mailbox for player in match.players) else ""
 
     def set_aside(self, _match: Match, _what: str) -> Sequence[tuple[int, SetAside]] | None:
         """The papers set aside by then, by seat, if a trace of them exists already."""
@@ -198,6 +206,8 @@ def misplaced(
             faults.append(Fault(key, f"{key} {given}", _wrong(key, given, value)))
     if form.rev is None:
         faults.append(Fault("rev", None, Phrase("the line with the revision, such as `rev 1`, is missing")))
+    elif form.rev > HIGHEST:
+        faults.append(Fault("rev", None, Phrase("there is no higher revision than {rev}", rev=HIGHEST)))
     elif before and (form.rev < before.rev or (form.rev == before.rev and not again)):
         faults.append(Fault("rev", f"rev {form.rev}", _USED_UP.given(rev=before.rev)))
     return faults

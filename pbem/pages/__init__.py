@@ -80,7 +80,9 @@ def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> st
     drawn = ("board.js", *(f"composer/{game}/{path.name}" for path in own), f"composer/{game}.js")
     scripts = ("say.js", *ruled(game), *drawn, *_COMPOSING, *_WORKING)
     data = home and home._asdict()
-    return page("composer", rules(game).title, scripts, shown={"home": home}, data=data, language=language)
+    return page(
+        "composer", rules(game).title, scripts, shown={"game": game, "home": home}, data=data, language=language
+    )
 
 
 def told(game: str) -> tuple[str, ...]:

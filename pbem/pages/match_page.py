@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _OF_A_GAME = re.compile(r"[a-z]+/game-([0-9]+)[-.]")
-_OF_AN_ENTRY = re.compile(r"[a-z]+/[a-z]+-([0-9]+)-seat-")
+_OF_AN_ENTRY = re.compile(r"[a-z]+/[a-z]+-([0-9]+)(?:-seat-|\.txt)")
 _AT_ONCE = "letters/keys-"
 """Letters that opponents get at once, whatever game runs."""
 _OF_THE_AGREEMENT = re.compile(r"[a-z]+/agreed-seat-")
@@ -58,7 +58,7 @@ def replay(
     """
     agreed = found.entries[0].body
     game, sealed = str(agreed["terms"]["game"]), bool(agreed["terms"].get("sealed"))
-    scripts = (*checking(game, sealed=sealed), "board.js", "witness.js", f"replay/{game}.js", "replay.js")
+    scripts = (*checking(game, sealed=sealed), "board.js", "scene.js", "witness.js", f"replay/{game}.js", "replay.js")
     data = {
         "title": rules(game).title,
         "sealed": sealed,
@@ -70,6 +70,7 @@ def replay(
     }
     title = Phrase("{match} at {server}", match=agreed["match"], server=agreed["server"])
     shown = {
+        "game": game,
         "home": home,
         "index": page_file("index", language),
         "files": files,

@@ -55,8 +55,11 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 def index(site: Mapping[str, object], language: str = ENGLISH) -> str:
-    """The first page: `server`, `address`, and what `desk.public` says of the site, with its `finished` matches."""
-    return page("index", str(site["server"]), (), shown={**site, **_begun()}, language=language)
+    """The first page of a server.
+
+    It shows `server`, `address`, the `house` if there is one, and what `desk.public` says, with all `finished`.
+    """
+    return page("index", str(site["server"]), (), shown={"house": "", **site, **_begun()}, language=language)
 
 
 def _begun() -> dict[str, object]:

@@ -239,6 +239,11 @@ class Memory:
         row: tuple[str, str] | None = self._database.execute(query, (match,)).fetchone()
         return row
 
+    def texts(self, match: str) -> list[tuple[str, str]]:
+        """Subject and text of each letter about a match, as they came."""
+        query = "SELECT subject, text FROM letters JOIN about ON letter = id WHERE match = ? ORDER BY id"
+        return self._database.execute(query, (match,)).fetchall()
+
     def last_text(self) -> str:
         """The text of the last letter that was taken in."""
         return self._value("SELECT text FROM letters ORDER BY id DESC LIMIT 1") or ""

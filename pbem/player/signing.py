@@ -45,12 +45,16 @@ class SigningKey(msgspec.Struct):
         """The key's fingerprint, as `ssh-keygen -l` prints it."""
         return ssh.parse(self.public).fingerprint
 
+    def unlock(self) -> None:
+        """Open the private half, if it is in the file: whoever signs later asks for no passphrase."""
+        if self.path.suffix != ".pub":
+            self._private = self._private or self._opened()
+
     def sign(self, text: bytes, namespace: str) -> str:
         """The signature of a text, in armour; raises `CannotSign`."""
-        if self.path.suffix != ".pub":
-            private = self._private = self._private or self._opened()
-            if private is not None:
-                return ssh.sign(private, text, namespace)
+        self.unlock()
+        if self._private is not None:
+            return ssh.sign(self._private, text, namespace)
         words = ["ssh-keygen", "-Y", "sign", "-n", namespace, "-f", str(self.path)]
         try:
             done = subprocess.run(words, input=text, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - a fixed command

@@ -21,6 +21,7 @@ OVER = frozenset({"closed", "declined", "withdrawn"})
 """The phases after which nothing comes."""
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
+_Score = Annotated[int, msgspec.Meta(ge=-(10**9), le=10**9)]
 _Word = Annotated[str, msgspec.Meta(pattern=r"\A[!-~]{0,200}\Z")]
 _Hash = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 _Line = Annotated[str, msgspec.Meta(max_length=400)]
@@ -38,7 +39,7 @@ class EndedGame(msgspec.Struct, frozen=True):
     """The result of a game that is over; seat 0 has won a draw."""
 
     winner: _Number
-    scores: list[int]
+    scores: list[_Score]
     reason: _Line
     turns: _Number
 
@@ -47,7 +48,7 @@ class ClosedMatch(msgspec.Struct, frozen=True):
     """The result of a match that is over; seat 0 has won a draw."""
 
     winner: _Number
-    scores: list[int]
+    scores: list[_Score]
     reason: _Line
 
 

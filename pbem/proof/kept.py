@@ -44,6 +44,19 @@ class Logged(msgspec.Struct, frozen=True):
     proof: str
 
 
+class ReplyAddress(msgspec.Struct, frozen=True):
+    """A reply address and its place, from a letter's bulletin, with the bulletin's hash and signature, in hex."""
+
+    server: str
+    match: str
+    token: str
+    """SHA-256 of the token in it."""
+    place: str
+    """As evidence writes it."""
+    bulletin: str
+    signature: str
+
+
 class Attached(msgspec.Struct, frozen=True):
     """An attachment: its name, and its bytes in each form in which they may have been sent."""
 
@@ -73,6 +86,8 @@ class Kept(msgspec.Struct, frozen=True):
     """The heads that its bulletin shows: a server might tell programs another story than people."""
     logged: tuple[Logged, ...] = ()
     """The entries that it shows in the server's log."""
+    addresses: tuple[ReplyAddress, ...] = ()
+    """The addresses that it brought for answers without a key."""
     notes: tuple[str, ...] = ()
     """The signed notes in its text, such as the two with which a witness says that a log forked."""
     quoted: frozenset[SignedHead | SignedPaper] = frozenset()

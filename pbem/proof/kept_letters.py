@@ -12,6 +12,7 @@ import binascii
 import html
 import json
 import re
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -22,13 +23,16 @@ from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.json_object import DEPTH, depth
 from pbem.mail.compose import BULLETIN
 from pbem.mail.message import Letter, Unreadable, read
+from pbem.match.transcript import canonical, sha256_hex
 from pbem.proof import bundle
-from pbem.proof.kept import Attached, Kept, Logged, SignedHead, SignedPaper
+from pbem.proof.kept import Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper
+from pbem.proof.mailbox_evidence import TOKEN, place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.i18n import Catalogue
+    from pbem.json_object import JsonObject
     from pbem.mail.message import Part
 
 LIMITS: Final = Limits(
@@ -138,6 +142,7 @@ def kept(source: str, raw: bytes) -> Kept:
         heads=heads,
         for_programs=tuple(one for one in found.programs if isinstance(one, SignedHead)),
         logged=tuple(one for one in found.programs if isinstance(one, Logged)),
+        addresses=tuple(one for one in found.programs if isinstance(one, ReplyAddress)),
         notes=tuple(dict.fromkeys(_NOTE.findall(f"{everything}\n{_QUOTE.sub('', page)}\n"))),
         papers=papers,
         commitments=tuple(_commitments(unquoted)),
@@ -165,7 +170,7 @@ class _Found(msgspec.Struct):
     """The texts of HTML that stands beside a plain text."""
     attachments: list[Attached] = msgspec.field(default_factory=list)
     servers: set[str] = msgspec.field(default_factory=set)
-    programs: list[SignedHead | Logged] = msgspec.field(default_factory=list)
+    programs: list[SignedHead | Logged | ReplyAddress] = msgspec.field(default_factory=list)
     """The contents of bulletins."""
 
 
@@ -189,8 +194,8 @@ def _take_apart(letter: Letter, found: _Found, depth: int) -> None:
             found.texts.append(part.text)
 
 
-def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged]:
-    """Heads in a letter's bulletin, and its proof about the log (docs/attachments.md); all else is ignored."""
+def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged | ReplyAddress]:
+    """Heads, addresses and the proof about the log in a letter's bulletin (docs/attachments.md), and nothing else."""
     for packed in letter.values(BULLETIN):
         try:
             text = base64.b64decode("".join(packed.split()), validate=True).decode("utf-8-sig", "replace")
@@ -213,6 +218,24 @@ def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged]:
                     str(seq)
                 ):
                     yield Logged(str(document.get("server")), match, seq, proof)
+                case {
+                    "about": "reply",
+                    "match": str(match),
+                    "address": str(address),
+                    "game": int(game),
+                    "turn": int(turn),
+                }:
+                    yield from _address(document, match, address, place(game, turn))
+
+
+def _address(document: JsonObject, match: str, address: str, where: str) -> Iterator[ReplyAddress]:
+    """A reply address in a bulletin, and what the server signed with it."""
+    token = TOKEN.search(address.lower())
+    unsigned = {name: value for name, value in document.items() if name != "signature"}
+    with suppress(TypeError):  # what no server writes
+        if token is not None:
+            hashes = sha256_hex(token[1].encode()), where, sha256_hex(canonical(unsigned))
+            yield ReplyAddress(str(document.get("server")), match, *hashes, str(document.get("signature")))
 
 
 def _number(written: str) -> int | float:

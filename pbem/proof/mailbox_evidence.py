@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pbem.mail.message import mailboxes
 from pbem.match.transcript import is_time, sha256_hex, utc
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pbem.match.documents import Evidence
     from pbem.match.state import Match
 
-_TOKEN = re.compile(r"\.([a-z2-7]{20})@")
+TOKEN = re.compile(r"\.([a-z2-7]{20})@")
 
 _SEARCHED = 20_000
 """The number of characters of a text that are searched for a quoted address."""
@@ -33,7 +34,22 @@ def shown_tokens(letter: Letter) -> set[str]:
     """SHA-256 of each reply token that a letter shows: in its addresses, in a quote, or in the letter it answers."""
     answers = (message_id.lower() for message_id in (*letter.in_reply_to, *letter.references))
     seen = " ".join([*letter.recipients, *answers, (letter.text or "")[:_SEARCHED].lower()])
-    return {sha256_hex(token.encode()) for token in _TOKEN.findall(seen)}
+    return {sha256_hex(token.encode()) for token in TOKEN.findall(seen)}
+
+
+def token_in_to(letter: Letter) -> str:
+    """The token of the one reply address in To; empty if there are several, or none."""
+    to = " ".join(address.lower() for value in letter.values("to") for address in mailboxes(value))
+    found = {*TOKEN.findall(to)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def signed_token(letter: Letter, evidence: Evidence) -> str:
+    """The token in To, if it is that of the evidence, and a DKIM signature that the evidence proves covers To."""
+    token = token_in_to(letter)
+    if evidence.by != "dkim" or sha256_hex(token.encode()) != evidence.token:
+        return ""
+    return "" if _signed(letter, evidence, utc(evidence.received), over="to") else token
 
 
 def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -> str:
@@ -59,12 +75,12 @@ def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -
     return ""
 
 
-def _signed(letter: Letter, evidence: Evidence, received: datetime) -> str:
-    """The reason why no DKIM signature holds with the kept record of its key, whatever other signatures do."""
+def _signed(letter: Letter, evidence: Evidence, received: datetime, over: str = "from") -> str:
+    """The reason why no DKIM signature over this header holds with the kept record of its key."""
     from pbem.identity import dkim
 
     found, verdict = dkim.signatures(letter)
-    named = [signature for signature in found if signature.name == evidence.name]
+    named = [one for one in found if one.name == evidence.name and one.covers(letter, over)]
     if found and not named:
         return f"none of its DKIM signatures that may count is by the key {evidence.name}"
     for signature in named:

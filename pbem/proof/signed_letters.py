@@ -30,10 +30,10 @@ from pbem.match.step import misplaced
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
-from pbem.proof import key_changes
+from pbem.proof import key_changes, one_letter
 from pbem.proof.bundle import LIMITS
 from pbem.proof.mailbox_evidence import place as place_of
-from pbem.proof.mailbox_evidence import vouched
+from pbem.proof.mailbox_evidence import signed_token, vouched
 from pbem.requests import (
     DEFAULT,
     Accept,
@@ -186,9 +186,14 @@ class Letters:
             if former:
                 keys = (*player.keys, *(key for _, key in player.former))
             level, (key, text) = "key", self._signed(match, seat, signed.raw, keys)
-        if isinstance(paper, Receipt | Withdrawal) and (paper.level, paper.key) != (level, key):
-            raise ValueError("the receipt names another level or key")
-        return commands.parse(text).commands
+        reading = commands.parse(text)
+        if isinstance(paper, Receipt | Withdrawal):
+            if (paper.level, paper.key) != (level, key):
+                raise ValueError("the receipt names another level or key")
+            if signed.evidence and reading.short:
+                short = _in_one_letter(match, seat, signed, paper.rev, reading.short)
+                return [short] if short is not None else []
+        return reading.commands
 
     @staticmethod
     def _vouched(match: Match, seat: int, signed: Signed, *, waited: bool, former: bool) -> tuple[str, str]:
@@ -237,6 +242,14 @@ class Letters:
             spoken = key_changes.Spoken(_opened(raw), verdict, commands.parse(text).commands)
             if not key_changes.says(spoken, who, change, player, match.server):
                 raise ValueError(f"the letter signed by the {who} key does not say so")
+
+
+def _in_one_letter(match: Match, seat: int, signed: Signed, rev: int, short: str) -> AnyCommand | None:
+    """The command that a letter without a form gives at the reply address of this revision."""
+    letter, evidence = _opened(signed.raw), Evidence.read(signed.evidence.decode())
+    if evidence.place != place_of(match.game, match.turn):
+        return None
+    return one_letter.given(match, seat, rev, signed_token(letter, evidence), short, letter.text or "")
 
 
 _IN_ITS_WORDS = (SubmitSetup, SubmitOrders, Sections)

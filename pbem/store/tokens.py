@@ -70,7 +70,8 @@ class Tokens(Rows):
         )
         at = dict(zip(("match", "game", "turn"), place or (None, 0, 0), strict=True))
         row = {"address": address, "name": name, "purpose": purpose, "created": time}
-        self._database.put("reply_tokens", hash=_hash(token), **row, **at)
+        # One of a turn stands in several letters.
+        self._database.put("reply_tokens", "hash", hash=_hash(token), **row, **at)
 
     def find(self, token: str) -> Token | None:
         """The token of this text; None if it was never given out."""

@@ -13,23 +13,48 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** The same in SVG. */
+function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.append(...children.flat(Infinity));
+  return element;
+}
+
 /**
- * A grid: `square(name)` gives {symbol, tint, said, marks}; `click(name)`, if any, makes buttons. Squares are called
+ * What a board shows on a square: a token of this `tint`. `ship`: tokens of one ship that lie side by side are drawn as one
+ * hull; `glyph` and `shape`: another letter than the symbol, on a token of that shape; `marks`: frames of the square.
+ * @typedef {{symbol?: string, tint?: string, said?: string, marks?: string, ship?: string, glyph?: string, shape?: string}} Shown
+ */
+
+/** The token of a square, whose neighbours of the same ship are on these `sides`. */
+function token({ symbol = "", tint = "", glyph = symbol, shape = "" }, sides) {
+  if (!tint) return symbol || "·";
+  return make("b", { class: ["hull", shape, ...sides].filter(Boolean).join(" "), "data-symbol": glyph === symbol ? null : symbol }, glyph);
+}
+
+const SIDES = { north: [-1, 0], east: [0, 1], south: [1, 0], west: [0, -1] };
+
+/**
+ * A grid: `square(name)` gives what is shown there; `click(name)`, if any, makes buttons. Squares are called
  * `prefix + row + column` by `called(row, column)`.
  */
 function grid({ caption, corner, columns, rows, called, square, click }) {
   const table = make("table", { class: "grid", role: click ? "grid" : null, "aria-label": caption });
   table.append(make("thead", {}, make("tr", {}, corner ? make("th", { scope: "col" }, corner) : make("td", { class: "corner" }), ...[...columns].map((column) => make("th", { scope: "col" }, column)))));
   const body = make("tbody");
+  const all = [...rows].map((row, down) => [...columns].map((column, along) => square(called(row, column), down, along) || {}));
+  const alike = (one, other) => Boolean(one && other && one.ship && one.ship === other.ship && one.tint === other.tint);
   [...rows].forEach((row, down) => {
     const line = make("tr", {}, make("th", { scope: "row" }, row));
     [...columns].forEach((column, along) => {
-      const name = called(row, column);
-      const { symbol = "", tint = "", said = "", marks = "" } = square(name, down, along) || {};
-      const label = `${name}${said ? ", " + said : ""}`;
+      const name = called(row, column), shown = all[down][along], { tint = "", said = "", marks = "", ship } = shown;
+      const label = `${name}${said ? ", " + said : ""}`, classes = `${tint} ${marks}`.trim();
+      const sides = Object.keys(SIDES).filter((side) => alike(shown, (all[down + SIDES[side][0]] || [])[along + SIDES[side][1]]));
+      const about = { "aria-label": label, "data-name": name, "data-ship": ship, class: classes, title: said && label };
       const inside = click
-        ? make("button", { type: "button", tabindex: down || along ? "-1" : "0", "aria-label": label, "data-name": name, class: `${tint} ${marks}`, onclick: () => click(name) }, symbol || "·")
-        : make("span", { class: `${tint} ${marks}`, role: "img", "aria-label": label }, symbol || "·");
+        ? make("button", { type: "button", tabindex: down || along ? "-1" : "0", ...about, onclick: () => click(name) }, token(shown, sides))
+        : make("span", { role: "img", ...about }, token(shown, sides));
       line.append(make("td", {}, inside));
     });
     body.append(line);
@@ -39,23 +64,46 @@ function grid({ caption, corner, columns, rows, called, square, click }) {
   return table;
 }
 
-/** Arrow keys walk a grid, and from its left and right edges into the grid beside it; Home and End go along a row. */
+/**
+ * A space: grids that lie above each other, one a plane. The pointer or the focus on a cell lights those next to it
+ * above and below, and all cells of its ship.
+ */
+function space(planes) {
+  const found = make("div", { class: "boards space" }, planes.map((plane) => make("div", { class: "plane", "data-plane": plane.corner }, grid(plane))));
+  const at = (event) => (event.target.closest ? event.target.closest("td") : null);
+  const lit = (cell) => {
+    for (const one of found.querySelectorAll(".lit, .kin")) one.classList.remove("lit", "kin");
+    if (!cell) return;
+    const { ship } = cell.firstElementChild ? cell.firstElementChild.dataset : {};
+    if (ship) for (const one of found.querySelectorAll(`[data-ship="${CSS.escape(ship)}"]`)) one.classList.add("kin");
+    const tables = [...found.querySelectorAll("table.grid")], here = tables.indexOf(cell.closest("table"));
+    for (const next of [tables[here - 1], tables[here + 1]]) if (next) next.rows[cell.parentElement.rowIndex].cells[cell.cellIndex].classList.add("lit");
+  };
+  for (const kind of ["mouseover", "focusin"]) found.addEventListener(kind, (event) => lit(at(event)));
+  for (const kind of ["mouseleave", "focusout"]) found.addEventListener(kind, () => lit(null));
+  return found;
+}
+
+/**
+ * Arrow keys walk a grid, and from its left and right edges into the grid beside it; Home and End go along a row, Page Up
+ * and Page Down to the same square of the grid before or after.
+ */
 function walk(event) {
   const table = event.currentTarget, here = event.target.closest("td");
   if (!here) return;
   const down = here.parentElement.rowIndex - 1, along = here.cellIndex - 1;
-  const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -99], End: [0, 99] };
-  const step = steps[event.key];
-  if (!step) return;
+  const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -99], End: [0, 99], PageUp: [0, 0, -1], PageDown: [0, 0, 1] };
+  const step = steps[event.key], beside = [...table.closest(".boards").querySelectorAll("table.grid")];
+  if (!step || (step[2] && beside.length === 1)) return;
   event.preventDefault();
   const rows = table.tBodies[0].rows;
   let target = table, row = down + step[0], column = along + step[1];
   const last = rows[0].cells.length - 2;
   if (Math.abs(step[1]) === 1 && (column < 0 || column > last)) {
-    const beside = [...table.parentElement.querySelectorAll("table.grid")];
     const next = beside[beside.indexOf(table) + step[1]];
     if (next) { target = next; column = column < 0 ? next.tBodies[0].rows[0].cells.length - 2 : 0; }
   }
+  if (step[2]) target = beside[beside.indexOf(table) + step[2]] || table;
   row = Math.max(0, Math.min(row, target.tBodies[0].rows.length - 1));
   column = Math.max(0, Math.min(column, target.tBodies[0].rows[0].cells.length - 2));
   const button = target.tBodies[0].rows[row].cells[column + 1].querySelector("button");

@@ -134,7 +134,7 @@ const BUNDLE = (() => {
    */
   function outcome(files) {
     const entries = text(files.get("transcript.jsonl")).split("\n").filter(Boolean).map((line) => json(line, "transcript.jsonl")), { type, body, seq } = entries[entries.length - 1];
-    return type === "closed" ? { ...body, winner: body.winner ? holders(entries, seq)[body.winner].name : "" } : null;
+    return type === "closed" ? { ...body, seat: body.winner - 1, winner: body.winner ? holders(entries, seq)[body.winner].name : "" } : null;
   }
 
   return { Wrong, must, utf8, text, bytesOf, unpacked, unzip, json, canonical, field, games, holders, outcome };

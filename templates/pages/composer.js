@@ -67,7 +67,8 @@ const COMPOSER = (() => {
     if (found) file(found);
     else if (text) attempt(() => REPORT.read(text));
   });
-  byId("practise").addEventListener("click", () => entered({ pbem: "setup 1", rules: FACTS.name, seat: 1, options: {}, practice: true }));
+  const practise = () => entered({ pbem: "setup 1", rules: FACTS.name, seat: 1, options: {}, practice: true });
+  byId("practise").addEventListener("click", practise);
   const linked = () => attempt(async () => {
     try { return await REPORT.inflated(location.hash.slice(1)); } catch { throw new Error(say("the link is cut off, or not whole")); }
   });
@@ -98,10 +99,10 @@ const COMPOSER = (() => {
     byId("load").open = false;
     byId("to").textContent = state.address || "";
     if (state.server) byId("server").value = state.server;
-    byId("where").textContent = state.practice ? say("A setup of seat 1 by the default options, for practice: there is nothing to send.")
-      : say("Match {match} at {server}, game {game}; you are {player}, seat {seat}.", state);
-    byId("task").textContent = isSetup() ? say("Your setup") : !sealed || sealed.asks ? say("Your orders for turn {turn}", state) : say("Nothing to decide");
-    byId("about").textContent = about(later);
+    if (!state.practice) byId("where").textContent = say("Match {match} at {server}, game {game}; you are {player}, seat {seat}.", state);
+    if (byId("begin")) byId("begin").hidden = !state.practice;
+    byId("task").textContent = state.practice ? say("Try it: your setup") : isSetup() ? say("Your setup") : !sealed || sealed.asks ? say("Your orders for turn {turn}", state) : say("Nothing to decide");
+    byId("about").textContent = state.practice ? say("You would play seat 1, by the default options. There is nothing to send: try what you like.") : about(later);
     byId("last").replaceChildren(...happened());
     byId("send").hidden = byId("mail").hidden = Boolean(state.practice);
     byId("final").parentElement.hidden = isSetup() || Boolean(sealed);
@@ -113,7 +114,7 @@ const COMPOSER = (() => {
     if (first && !draft.text && !draft.past.length) draft = { ...draft, text: first };
     update();
     byId("task").setAttribute("tabindex", "-1");
-    byId("task").focus();
+    if (!state.practice) byId("task").focus();
   }
 
   /** Who plays against whom, until when. */
@@ -156,7 +157,7 @@ const COMPOSER = (() => {
     written = ""; unsignedWanted = certain = false;
     byId("unsigned").hidden = byId("twice").hidden = true;
     judged = judge(text);
-    if (!sealed || sealed.asks) GAME.draw(state, text, judged, byId("controls"), byId("boards"));
+    if (!sealed || sealed.asks) GAME.draw(state, text, judged, byId("controls"), byId("boards"), byId("given"));
     verdict(!text.trim());
     if (state.practice) return;
     DRAFT.keep(localStorage, draft, Date.now());
@@ -293,6 +294,7 @@ const COMPOSER = (() => {
   else {
     const [newest] = recall();
     if (newest) attempt(() => newest);
+    else practise().then(() => byId("random").click()); // a board to try, with something on it
   }
   recall();
 

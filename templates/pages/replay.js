@@ -2,14 +2,15 @@
 
 /**
  * What the script of a game, replay/GAME.js, has for this page; a position is whatever the game makes of it.
- * @typedef {{symbol: string, tint: string, fresh: boolean, said: string}} Square
- * @typedef {{name: string, columns: string[], rows: string[], square: (row: string, column: string) => ?Square}} Panel
+ * @typedef {{symbol: string, tint: string, fresh: boolean, said: string, ship?: string, glyph?: string, shape?: string}} Square
+ * @typedef {{name: string, columns: string[], rows: string[], called: (row: string, column: string) => string, square: (name: string) => ?Square}} Panel
  * @typedef {{label: string, square: string, text: string[], tone: string}} Told
  * @typedef {Object} Game
  * @property {(game: Object) => Object} begin the position before the first turn, from a record
  * @property {(before: Object, given: Object<string, string>, reports: Object[]) => Object} turn the position after one
  * @property {(position: Object, reader?: number) => {seat: number, panels: Panel[]}[]} boards seat 0: everybody's; as a
  *   reader knew it, or as it was
+ * @property {(before: Object, given: Object<string, string>, reports: Object[], reader?: number) => Act[]} acts what is drawn of a turn
  * @property {(reports: Object[], names: string[], reader?: number) => [string, Told[], string?][]} told title, lines, and
  *   words for none
  * @property {boolean} secret whether its players knew less than all
@@ -21,7 +22,7 @@
  */
 
 (() => {
-  const byId = (id) => document.getElementById(id), PACE = 1500; // milliseconds a turn
+  const byId = (id) => document.getElementById(id), PACE = 2200; // milliseconds a turn
   const REASONS = {
     rules: say("by the rules"), resignation: say("resignation"), forfeit: say("forfeit"), abandoned: say("abandoned"), agreement: say("by agreement"), annulled: say("annulled"),
     "agreed length": say("agreed length"), false: say("gave false information"), "not revealed": say("revealed nothing"),
@@ -38,14 +39,14 @@
 
   const name = (seat) => game.seats[seat].name;
 
-  function panel({ name: layer, columns, rows, square }, title) {
-    return grid({
-      caption: layer ? say("{title}, layer {layer}", { title, layer }) : title, corner: layer, columns, rows, called: (row, column) => row + column,
-      square: (_, down, along) => {
-        const found = square(rows[down], columns[along]);
+  function panel({ name: layer, columns, rows, called, square }, title) {
+    return {
+      caption: layer ? say("{title}, layer {layer}", { title, layer }) : title, corner: layer, columns, rows, called,
+      square: (name) => {
+        const found = square(name);
         return found && { ...found, marks: found.fresh ? "fresh" : "", said: found.fresh ? say("{what}, this turn", { what: found.said }) : found.said };
       },
-    });
+    };
   }
 
   function events() {
@@ -65,7 +66,22 @@
     return said.length ? [make("h3", {}, say("What was written to all")), ...said.map(({ by, text }) => make("blockquote", {}, make("b", {}, by), make("pre", {}, text)))] : [];
   }
 
-  function draw() {
+  const counts = (turn) => GAME.materiel(steps[turn]);
+
+  /** The turn that cost the losers most beyond what it cost the winner, or both most where nobody won; 0: none cost anything. */
+  function decisive() {
+    const { winner } = game.result;
+    const swing = (turn) => counts(turn - 1).reduce((sum, had, seat) => sum + (had - counts(turn)[seat]) * (seat === winner - 1 ? -1 : 1), 0);
+    return steps.slice(1).reduce((best, _, at) => (swing(at + 1) > (best ? swing(best) : 0) ? at + 1 : best), 0);
+  }
+
+  /** What happened in this turn, over the boards: `moving` if it happens now. */
+  function scene(moving) {
+    const acts = at ? GAME.acts(steps[at - 1], game.turns[at - 1], game.reports[at - 1], data.sealed ? 0 : reader) : [];
+    SCENE.show(byId("boards"), acts, moving && !matchMedia("(prefers-reduced-motion: reduce)").matches);
+  }
+
+  function draw(moving = false) {
     const scores = GAME.materiel(steps[at]);
     byId("turn").max = steps.length - 1;
     byId("turn").value = at;
@@ -73,12 +89,14 @@
     byId("at").textContent = !at ? say("before the first turn") : reader ? where : `${where}: ${scores.map((score, seat) => `${name(seat)} ${score}`).join(", ")} (${GAME.counted})`;
     byId("boards").replaceChildren(...GAME.boards(steps[at], reader).map((board) => {
       const title = !board.seat ? say("The board") : reader && reader !== board.seat ? say("{player}, as {reader} knew it", { player: name(board.seat - 1), reader: name(reader - 1) }) : name(board.seat - 1);
-      return make("section", {}, make("h3", {}, title), make("div", { class: "boards" }, board.panels.map((one) => panel(one, title))));
+      const panels = board.panels.map((one) => panel(one, title)), drawn = panels.length > 1 ? space(panels) : make("div", { class: "boards" }, panels.map(grid));
+      return make("section", { "data-seat": board.seat }, make("h3", {}, title), drawn);
     }));
+    scene(moving);
     byId("events").replaceChildren(...events());
     byId("press").replaceChildren(...press());
     for (const [id, end] of [["first", 0], ["back", 0], ["next", steps.length - 1], ["last", steps.length - 1]]) byId(id).disabled = at === end;
-    for (const mark of document.querySelectorAll("#chart .now")) { mark.setAttribute("x1", place(before() + at)); mark.setAttribute("x2", place(before() + at)); }
+    chart();
     byId("shots").replaceChildren(...shots());
     byId("secrets").hidden = byId("chart").hidden = byId("shots").hidden = Boolean(reader);
     for (const button of byId("readers").children) button.setAttribute("aria-pressed", String(Number(button.dataset.seat) === reader));
@@ -87,20 +105,25 @@
     if (location.hash !== here) try { history.replaceState(null, "", here); } catch { /* a file that may not: the link says it */ }
   }
 
-  /** The game, turn and reader that the address names; the last game's start where it names none. */
+  /** The game, turn and reader that the address names; the last game's decisive turn where it names none. */
   function addressed() {
     const [, number, turn, seat] = location.hash.match(/^#game-([0-9]+)-turn-([0-9]+)(?:-seat-([0-9]+))?$/) || [];
     const chosen = games.find((one) => one.number === Number(number)) || games[games.length - 1];
     reader = GAME.secret && Number(seat) <= chosen.seats.length ? Number(seat) : 0;
     open(chosen);
-    go(Number(turn) || 0);
+    go(turn === undefined ? decisive() : Number(turn), turn === undefined);
   }
 
-  /** How the match ended: it may be another's than its last game, or end without one. */
-  function ended() {
-    if (!outcome) return "";
-    const facts = { winner: outcome.winner, scores: outcome.scores.join(say(" to ")), reason: because(outcome.reason) };
-    return outcome.winner ? say("The match is over: {winner} won, {scores} ({reason}).", facts) : say("The match is over: nobody won, {scores} ({reason}).", facts);
+  const turns = (count) => (count === 1 ? say("1 turn") : say("{count} turns", { count }));
+
+  const numbers = (scores) => scores.join(say(" to "));
+  /** A result, the winner's number first; "" where nobody won. */
+  const won = (winner, seat, scores) => (winner ? say("{winner} won, {scores}", { winner, scores: numbers([scores[seat], ...scores.filter((_, other) => other !== seat)]) }) : "");
+
+  /** How the match ended, or else this game: it may be another's than its last game, or end without one. */
+  function end() {
+    const { winner, seat, scores } = outcome || { winner: game.result.winner && name(game.result.winner - 1), seat: game.result.winner - 1, scores: game.result.scores };
+    return won(winner, seat, scores) || say("Nobody won, {scores}", { scores: numbers(scores) });
   }
 
   function readers() {
@@ -118,50 +141,44 @@
 
   // Charts: materiel over all turns of the match, and what was hit by which weapon up to this turn.
 
-  const WIDE = 600, HIGH = 150;
+  const WIDE = 640, HIGH = 230, LEFT = 34, RIGHT = 150, TOP = 14, BOTTOM = 30;
   let every = [];
-  const place = (step) => 10 + (WIDE - 20) * (step / Math.max(1, every.flat().length - 1));
   const before = () => every.slice(0, games.indexOf(game)).flat().length;
 
-  function drawing(attributes, ...children) {
-    const element = (tag, values, ...inside) => {
-      const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-      for (const [key, value] of Object.entries(values)) made.setAttribute(key, value);
-      made.append(...inside);
-      return made;
-    };
-    return element("svg", { class: "chart", role: "img", ...attributes }, ...children.map((child) => element(...child)));
-  }
-
   function chart() {
-    const most = Math.max(1, ...every.flat(2)), names = games[0].seats.map((seat) => seat.name), parts = [];
-    names.forEach((who, seat) => {
-      let step = 0;
-      for (const turns of every) {
-        const points = turns.map((counts) => `${place(step++).toFixed(1)},${(HIGH - 26 - (HIGH - 50) * (counts[seat] / most)).toFixed(1)}`);
-        parts.push(["polyline", { points: points.join(" "), class: `line${seat + 1}` }]);
-      }
-      parts.push(["text", { x: 12 + seat * 145, y: 14 }, `${["—", "– –", "···", "–·–"][seat]} ${who}`]);
-    });
+    const most = Math.max(1, ...every.flat(2)), length = every.flat().length, names = games[0].seats.map((seat) => seat.name), parts = [];
+    const x = (step) => LEFT + (WIDE - LEFT - RIGHT) * (step / Math.max(1, length - 1)), y = (count) => TOP + (HIGH - TOP - BOTTOM) * (1 - count / most);
+    const now = before() + at, counted = every.flat()[now];
+    for (const count of new Set([0, Math.round(most / 2), most])) {
+      parts.push(svg("line", { class: "rule", x1: LEFT, x2: WIDE - RIGHT, y1: y(count), y2: y(count) }), svg("text", { x: LEFT - 8, y: y(count) + 4, "text-anchor": "end" }, String(count)));
+    }
     let step = 0;
-    every.forEach((turns, number) => {
-      if (number) parts.push(["line", { y1: 20, y2: HIGH - 20, x1: place(step - 0.5), x2: place(step - 0.5), class: "between" }]);
-      if (games.length > 1) parts.push(["text", { x: place(step), y: HIGH - 6 }, String(games[number].number)]);
-      step += turns.length;
+    every.forEach((steps, number) => {
+      if (number) parts.push(svg("line", { y1: TOP, y2: HIGH - BOTTOM, x1: x(step - 0.5), x2: x(step - 0.5), class: "between" }));
+      const every = Math.ceil(steps.length / Math.max(2, Math.floor(14 / games.length)));
+      steps.forEach((_, turn) => { if (turn % every === 0) parts.push(svg("text", { x: x(step + turn), y: HIGH - BOTTOM + 18, "text-anchor": "middle", class: number === games.indexOf(game) && turn === at ? "here" : "" }, String(turn))); });
+      names.forEach((_, seat) => parts.push(svg("polyline", { points: steps.map((counts, turn) => `${x(step + turn).toFixed(1)},${y(counts[seat]).toFixed(1)}`).join(" "), class: `line line${seat + 1}` })));
+      step += steps.length;
     });
-    parts.push(["line", { y1: 20, y2: HIGH - 20, x1: 10, x2: 10, class: "now" }]);
-    const course = (turns, seat) => say("from {first} to {last}", { first: turns[0][seat], last: turns[turns.length - 1][seat] });
-    const said = names.map((who, seat) => who + " " + every.map((turns) => course(turns, seat)).join(say(", then "))).join("; ");
-    const title = games.length > 1 ? say("{counted}, over {games} games", { counted: GAME.counted, games: games.length }) : say("{counted}, over {turns} turns", { counted: GAME.counted, turns: steps.length - 1 });
-    byId("chart").replaceChildren(make("p", {}, title[0].toUpperCase() + title.slice(1)), drawing({ viewBox: `0 0 ${WIDE} ${HIGH}`, "aria-label": `${title}: ${said}` }, ...parts));
+    parts.push(svg("line", { y1: TOP, y2: HIGH - BOTTOM, x1: x(now), x2: x(now), class: "now" }));
+    const heights = names.map((_, seat) => seat).sort((one, other) => counted[other] - counted[one]);
+    let low = 0;
+    for (const seat of heights) {
+      low = Math.max(low + 20, y(counted[seat]) + 5);
+      parts.push(svg("circle", { cx: x(now), cy: y(counted[seat]), r: 5, class: `dot line${seat + 1}` }), svg("line", { class: `line line${seat + 1}`, x1: WIDE - RIGHT + 12, x2: WIDE - RIGHT + 40, y1: low - 5, y2: low - 5 }), svg("text", { class: "name", x: WIDE - RIGHT + 46, y: low }, `${names[seat].slice(0, 12)} ${counted[seat]}`));
+    }
+    const course = (steps, seat) => say("from {first} to {last}", { first: steps[0][seat], last: steps[steps.length - 1][seat] });
+    const said = names.map((who, seat) => who + " " + every.map((steps) => course(steps, seat)).join(say(", then "))).join("; ");
+    const title = games.length > 1 ? say("{counted}, over {games} games", { counted: GAME.counted, games: games.length }) : say("{counted}, over {turns}", { counted: GAME.counted, turns: turns(steps.length - 1) });
+    byId("chart").replaceChildren(make("p", {}, title[0].toUpperCase() + title.slice(1)), svg("svg", { class: "chart", role: "img", viewBox: `0 0 ${WIDE} ${HIGH}`, "aria-label": `${title}: ${said}` }, parts));
   }
 
   function shots() {
     const all = GAME.shots(steps[at]);
     if (!all.some((weapons) => weapons.length)) return [];
     const most = Math.max(...all.flat().map(([, tried]) => tried));
-    const bar = (tried, hit) => drawing({ viewBox: "0 0 120 10", class: "chart bar", "aria-label": say("{hit} of {tried}", { hit, tried }) },
-      ["rect", { width: 120 * tried / most, height: 10, class: "tried" }], ["rect", { width: 120 * hit / most, height: 10, class: "hits" }]);
+    const bar = (tried, hit) => svg("svg", { viewBox: "0 0 120 10", class: "meter", role: "img", "aria-label": say("{hit} of {tried}", { hit, tried }) },
+      svg("rect", { width: 120 * tried / most, height: 10, class: "tried" }), svg("rect", { width: 120 * hit / most, height: 10, class: "hits" }));
     const rows = all.flatMap((weapons, seat) => weapons.map(([weapon, tried, hit]) => make("tr", {},
       make("th", { scope: "row" }, name(seat)), make("td", {}, weapon), make("td", {}, String(tried)), make("td", {}, String(hit)), make("td", {}, bar(tried, hit)))));
     const heads = [say("player"), say("weapon"), say("fired"), say("hits"), say("hits of shots")].map((word) => make("th", { scope: "col" }, word));
@@ -173,26 +190,36 @@
     steps = played(game);
     at = 0;
     for (const button of byId("games").children) button.setAttribute("aria-pressed", String(Number(button.dataset.game) === game.number));
-    const { result } = game;
-    const facts = { title: data.title, players: game.seats.map((seat) => seat.name).join(say(" and ")), game: game.number, scores: result.scores.join(say(" to ")), reason: because(result.reason) };
-    const about = result.winner ? say("{title}: {players}. Game {game}: {winner} won, {scores} ({reason}).", { ...facts, winner: name(result.winner - 1) })
-      : say("{title}: {players}. Game {game}: nobody won, {scores} ({reason}).", facts);
-    byId("about").textContent = `${about} ${ended()}`.trim();
+    const players = game.seats.map((seat) => seat.name).join(say(" and ")), reason = because(outcome ? outcome.reason : game.result.reason), length = turns(steps.length - 1);
+    const { winner, scores } = game.result, result = won(winner && name(winner - 1), winner - 1, scores) || say("nobody won, {scores}", { scores: numbers(scores) });
+    const each = say("Game {game}: {result} ({reason}).", { game: game.number, result, reason: because(game.result.reason) });
+    const apart = games.length > 1 || !outcome || outcome.reason !== game.result.reason || (outcome.winner || "") !== (winner ? name(winner - 1) : "");
+    byId("end").textContent = end();
+    byId("about").textContent = [apart ? say("{title}: {players}.", { title: data.title, players }) : say("{title}: {players}, {length}.", { title: data.title, players, length }), ...(outcome ? [say("How it ended: {reason}.", { reason })] : []), ...(apart ? [each] : [])].join(" ");
+    const turned = decisive();
+    byId("decisive").hidden = !turned;
+    byId("decisive").onclick = () => go(turned, true);
+    if (turned) byId("decisive").textContent = say("The decisive turn: {turn}", { turn: turned });
     byId("setups").replaceChildren(...game.seats.flatMap((seat) => [make("h3", {}, seat.name), make("pre", {}, seat.setup)]));
     byId("legend").textContent = `${say("Yellow frames: what this turn changed.")} ${GAME.legend}`;
     readers();
-    chart();
     draw();
   }
 
-  const go = (turn) => { at = Math.max(0, Math.min(turn, steps.length - 1)); draw(); };
+  const go = (turn, moving = turn === at + 1) => { at = Math.max(0, Math.min(turn, steps.length - 1)); draw(moving); };
   byId("first").addEventListener("click", () => go(0));
   byId("back").addEventListener("click", () => go(at - 1));
   byId("next").addEventListener("click", () => go(at + 1));
   byId("last").addEventListener("click", () => go(steps.length - 1));
   byId("turn").addEventListener("input", (event) => go(Number(event.target.value)));
   byId("play").addEventListener("click", () => { if (!playing && at === steps.length - 1) go(0); play(!playing); });
-  addEventListener("hashchange", () => { if (games.length && location.hash !== byId("here").getAttribute("href")) addressed(); });
+  addEventListener("resize", () => { if (steps.length) scene(false); });
+  byId("badge").addEventListener("click", (event) => {
+    event.preventDefault();
+    byId("truth").open = true;
+    byId("truth").scrollIntoView();
+  });
+  addEventListener("hashchange", () => { if (games.length && location.hash.startsWith("#game-") && location.hash !== byId("here").getAttribute("href")) addressed(); });
   addEventListener("keydown", (event) => {
     const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: steps.length - 1 }[event.key];
     if (to === undefined || !steps.length || event.ctrlKey || event.altKey || event.metaKey || document.activeElement === byId("turn")) return;
@@ -215,7 +242,8 @@
     byId("proof").append(make("p", { class: marks.get(holds)[0] }, holds ? say("Everything that can be checked here holds.")
       : holds === null ? say("Everything that can be checked here holds; pbem verify checks the rest.") : say("This does not hold.")));
     badge(marks.get(holds)[0], holds === null ? say("checked here: what can be checked holds") : holds ? `✓ ${say("checked here: it holds")}` : `✗ ${say("checked here: it does not hold")}`);
-    if (holds !== false) {
+    if (holds === false) byId("truth").open = true;
+    else {
       files = BUNDLE.unzip(await BUNDLE.unpacked(data.bundle));
       await witnesses();
     }
@@ -240,6 +268,7 @@
     for (const seq of stories.closed) said.push(["bad", say("A letter shows an entry {seq}, and the server signed it, although the match was closed with entry {last}: it told two stories. Keep the letter.", { seq, last })]);
     for (const size of forks) said.push(["bad", say("Letters show two different logs of {size} entries, and the server signed both: its log forked, or began anew from a backup. Keep the letters.", { size })]);
     const told = said.length > wrong;
+    if (told || wrong || faults.length) byId("witnesses").open = true;
     if (told && about.restored.length) said.push(["open", say("The bundle says that the server was restored from a backup (entry {entries}); pbem verify --against compares all that letters bring.", { entries: about.restored.join(", ") })]);
     for (const { name: witness, seq, time } of seen) said.push(["good", seq < last
       ? say("{witness} saw entry {seq} of {last} by {time} at the latest; nothing here shows that it saw what came after.", { witness, seq, last, time })
@@ -278,12 +307,12 @@
     for (const each of games) byId("games").append(make("button", { type: "button", "data-game": each.number, onclick: () => open(each) }, say("game {game}", { game: each.number })));
     byId("games").hidden = games.length < 2;
     if (games.length) addressed();
-    else { byId("steps").hidden = true; byId("drawn").hidden = byId("readers").hidden = true; byId("about").textContent = outcome ? `${say("No game of this match was revealed.")} ${ended()}` : say("No game of this match is revealed yet."); }
+    else { byId("steps").hidden = byId("drawn").hidden = byId("readers").hidden = byId("decisive").hidden = true; byId("end").textContent = outcome ? end() : ""; byId("about").textContent = outcome ? `${say("No game of this match was revealed.")} ${say("How it ended: {reason}.", { reason: because(outcome.reason) })}` : say("No game of this match is revealed yet."); }
   }
 
   byId("cut").hidden = true;
   begin().then(verify, (error) => {
-    byId("steps").hidden = byId("drawn").hidden = byId("readers").hidden = true;
+    byId("steps").hidden = byId("drawn").hidden = byId("readers").hidden = byId("decisive").hidden = true;
     byId("about").textContent = say("This file is damaged: the match in it cannot be read ({reason}). Get the file again from where you got it; this says nothing about who played how.", { reason: error.message });
     return data ? verify().catch(() => badge("bad", `✗ ${say("damaged")}`)) : badge("bad", `✗ ${say("damaged")}`);
   });

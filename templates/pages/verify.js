@@ -82,6 +82,12 @@ const VERIFY = (() => {
     const mailbox = async (seat, player, seq) => {
       if (player.mailbox) await check(`evidence/mailbox-${seq}-seat-${seat}.txt`, player.mailbox, seq, cut || hidden(seq));
     };
+    // The secret of a turn's reply addresses, for players without a key.
+    const replies = async (body, seq, open) => {
+      if (!body.replies) return;
+      const { server, match } = entries[0].body, paper = await check(`evidence/replies-${seq}.txt`, body.replies, seq, cut || open);
+      must(!paper || text(paper) === `pbem replies 1\nserver ${server}\nmatch ${match}\nsalt ${field(paper, "salt")}\n`, say("entry {seq}: {path} is not what the transcript names", { seq, path: `evidence/replies-${seq}.txt` }));
+    };
     // What was set aside: a list of papers by their hashes, each of which names its letter.
     const trace = async (name, hash, seq, optional) => {
       const list = hash && await check(`traces/${name}.txt`, hash, seq, optional);
@@ -103,6 +109,7 @@ const VERIFY = (() => {
         for (const [seat, player] of Object.entries(body.players)) await mailbox(seat, player, seq);
       } else if (type === "commitments") {
         await trace(`game-${body.game}-setup`, body.trace, seq, open);
+        await replies(body, seq, open);
         for (const [seat, hash] of Object.entries(body.commitments)) {
           const path = `openings/game-${body.game}-seat-${seat}.txt`, paper = await check(path, hash, seq, open);
           if (!paper) continue;
@@ -129,6 +136,7 @@ const VERIFY = (() => {
       } else if (type === "turn") {
         const name = `game-${body.game}-turn-${body.turn}`;
         await trace(name, body.trace, seq, open);
+        await replies(body, seq, open);
         await check(`reports/${name}.json`, body.reports, seq, open);
         for (const [seat, hash] of Object.entries(body.shown)) await check(`reports/${name}-seat-${seat}.json`, hash, seq, open);
         for (const [seat, hash] of Object.entries(body.orders || {})) {

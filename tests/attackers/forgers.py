@@ -8,19 +8,20 @@ import zipfile
 from typing import TYPE_CHECKING, Any, cast
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.referee import attachment
+from in_a_box.referee import Referee, attachment
 
 from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE, Entry, statement
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
+from pbem.proof.compare.against import Against
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import Check, verify
+from pbem.proof.verification import Check, Proved, verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from in_a_box.referee import Mailbox, Referee
+    from in_a_box.referee import Mailbox
 
     from pbem.match.remaking import Proving
     from pbem.match.signed import Signed
@@ -78,6 +79,39 @@ def fails(content: bytes | Bundle, *words: str, reader: type[Letters] = Letters)
     for word in words:
         assert word in found, found
     return found
+
+
+def proved(content: bytes | Bundle) -> Proved:
+    """What is known of a bundle that holds."""
+    found = Proved()
+    *_, last = verify(bundle.write(content) if isinstance(content, Bundle) else content, Letters, None, found)
+    assert last.holds, last
+    return found
+
+
+def against(content: bytes | Bundle | Proved, witnesses: Sequence[Any] = ()) -> Against:
+    """A bundle that holds, ready for letters to be held against it."""
+    found = content if isinstance(content, Proved) else proved(content)
+    assert found.bundle is not None
+    assert found.match is not None
+    return Against(found.bundle, found.match, found.told, witnesses)
+
+
+class Store:
+    """A server's store as it stood, for a server that forgets what came afterwards."""
+
+    def __init__(self, referee: Referee) -> None:
+        self.referee = referee
+        self.path = referee.folder / "before.sqlite"
+        referee.database.execute("VACUUM INTO ?", (str(self.path),))
+
+    def again(self) -> Referee:
+        folder = self.referee.folder / "again"
+        folder.mkdir()
+        (folder / "store.sqlite").write_bytes(self.path.read_bytes())
+        liar = Referee(folder, seed="liar")
+        liar.people, liar.now = self.referee.people, self.referee.now
+        return liar
 
 
 def proof(referee: Referee, person: Mailbox) -> Bundle:

@@ -238,6 +238,7 @@ def test_a_letter_is_dropped_and_what_is_kept_is_offered(opened: Callable[..., P
 
 def test_a_ghost_shows_where_a_ship_would_lie(opened: Callable[..., Page]) -> None:
     page = opened(composer("spaceships"))
+    page.locator("#load > summary").click()
     page.locator("#practise").click()
 
     def ghost(kind: str) -> list[str]:

@@ -122,7 +122,7 @@ def test_a_letter_without_its_boards_would_be_seen(tab: Page, opened: Callable[.
     html = render(kind, {**facts, "picture": None})
     tab.emulate_media(color_scheme="light")
     path = PICTURES / "spaceships-desk-light.png"
-    for old, new in (("#1d4ed8", "#ffffff"), ("border=", "title=")):
+    for old, new in (("#1d55c4", "#ffffff"), ("border=", "title=")):
         assert old in html
         found = photographed(html.replace(old, new), "desk", tab, opened)
         whole = difference(photographed(html, "desk", tab, opened), Image.open(path))

@@ -67,6 +67,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def verified(page: Page) -> list[str]:
+    page.locator("#badge").click()  # opens the proof
     page.locator("#verify").click()
     page.wait_for_selector("#proof > p")
     return list(page.locator("#proof li, #proof > p").all_inner_texts())
@@ -76,7 +77,7 @@ def verified(page: Page) -> list[str]:
 def test_a_match_is_stepped_through_and_proved(
     game: str, bundles: dict[str, bytes], opened: Callable[..., Page]
 ) -> None:
-    page = opened(replay(bundle.read(bundles[game])))
+    page = opened(replay(bundle.read(bundles[game])), fragment="#game-1-turn-0")
     assert page.locator("#at").inner_text() == "before the first turn"
     boards = {page.locator("#boards").inner_text()}
     page.locator("#next").focus()
@@ -99,7 +100,7 @@ def test_a_match_is_stepped_through_and_proved(
 def test_a_match_is_told_and_proved_in_german(
     game: str, bundles: dict[str, bytes], opened: Callable[..., Page]
 ) -> None:
-    page = opened(replay(bundle.read(bundles[game]), language="de"))
+    page = opened(replay(bundle.read(bundles[game]), language="de"), fragment="#game-1-turn-0")
     assert page.locator("#at").inner_text() == "vor dem ersten Zug"
     until(page, "document.getElementById('badge').textContent === '✓ hier geprüft: es stimmt'")
     said = verified(page)
@@ -136,7 +137,7 @@ def test_a_match_is_walked_by_arrow_keys_by_itself_and_by_links(
 
 
 def test_a_match_is_seen_as_each_player_knew_it(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
-    page = opened(replay(bundle.read(bundles["spaceships"])))
+    page = opened(replay(bundle.read(bundles["spaceships"])), fragment="#game-1-turn-0")
     assert page.locator("#readers button").all_inner_texts() == ["as it was", "as ann knew it", "as bob knew it"]
     own, seen = page.locator("#boards .own"), page.locator("#boards .seen, #boards .sunk")
     both = own.count()
@@ -155,8 +156,86 @@ def test_a_match_is_seen_as_each_player_knew_it(bundles: dict[str, bytes], opene
     assert page.locator("#readers").is_hidden()
 
 
+@pytest.mark.parametrize("game", SETUPS)
+def test_a_turn_happens_over_the_boards_and_stands_still_for_whoever_wants_no_motion(
+    game: str, bundles: dict[str, bytes], opened: Callable[..., Page], tab: Page
+) -> None:
+    page = opened(replay(bundle.read(bundles[game])), fragment="#game-1-turn-0")
+    until(page, "document.getElementById('turn').value === '0'")
+    assert page.locator("svg.scene").count() == 0
+    drawn = 0
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+        drawn += page.locator("svg.scene.moving g").count()
+    assert drawn >= 5
+    assert page.evaluate("document.getAnimations().length") > 0 or game == "dueling-masters"
+    page.keyboard.press("ArrowLeft")  # what is gone back to has happened
+    assert page.locator("svg.scene.moving").count() == 0
+    tab.emulate_media(reduced_motion="reduce")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("svg.scene g").count() > 0
+    assert page.evaluate("document.getAnimations().length") == 0
+
+
+def test_what_happened_is_drawn_where_it_happened(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
+    """On a desk's tilted planes and on a phone's flat ones; who was shot at does not see from where."""
+    page = opened(replay(bundle.read(bundles["spaceships"])))
+    until(page, "document.getElementById('badge').textContent.includes('it holds')")
+    middle = "(({ x, y, width, height }) => [x + width / 2, y + height / 2])(one.getBoundingClientRect())"
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_timeout(100)
+        stars = page.locator(".scene .blast").evaluate_all(f"(all) => all.map((one) => {middle})")
+        fresh = page.locator("#boards .fresh").evaluate_all(f"(all) => all.map((one) => {middle})")
+        assert stars
+        near = [min(abs(x - a) + abs(y - b) for a, b in fresh) for x, y in stars]
+        assert max(near) < 6, (width, near)
+    launched = 0
+    for turn in range(1, 7):
+        for seat, seen in ((0, True), (2, False)):
+            page.goto(page.url.split("#")[0] + f"#game-1-turn-{turn}" + (f"-seat-{seat}" if seat else ""))
+            until(page, f"document.getElementById('turn').value === '{turn}'")
+            sent = page.locator(".scene .sent").count()
+            launched += sent if seen else 0
+            orders = page.locator("#events").inner_text()
+            assert seen or sent <= orders.count(" m") + orders.count(" k")
+    assert launched
+
+
+def test_only_what_was_whole_is_seen_to_break(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
+    page = opened(replay(bundle.read(bundles["spaceships"])), fragment="#game-1-turn-0")
+    until(page, "document.getElementById('turn').value === '0'")
+    names = "(all) => all.map((one) => one.closest('section').dataset.seat + one.dataset.name)"
+    before: set[str] = set()
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+        breaking = set(page.locator("#boards .breaks").evaluate_all(names))
+        after = set(page.locator("#boards .lost").evaluate_all(names))
+        assert breaking <= after - before
+        before = after
+    assert before
+
+
+def test_the_page_opens_on_the_turn_that_decided(bundles: dict[str, bytes], opened: Callable[..., Page]) -> None:
+    page = opened(replay(bundle.read(bundles["spaceships"])))
+    at = page.locator("#at").inner_text()
+    (turn,) = re.findall(r"^turn ([1-6]) of 6", at)
+    assert page.locator("#decisive").inner_text() == f"The decisive turn: {turn}"
+    page.locator("#first").click()
+    page.locator("#decisive").click()
+    assert page.locator("#at").inner_text() == at
+    # Its proof is folded away, and opens from the badge without leaving the turn.
+    assert not page.locator("#proof").is_visible()
+    verified(page)
+    assert page.locator("#proof").is_visible()
+    assert page.locator("#at").inner_text() == at
+    one_turn = opened(replay(bundle.read((VECTORS / "good" / "resignation.pbem.zip").read_bytes())), "one.html")
+    assert "over 1 turn" in one_turn.locator("#chart").inner_text()
+
+
 def test_who_left_the_board_to_the_others_is_said_after_the_turn(opened: Callable[..., Page]) -> None:
-    page = opened(replay(bundle.read((VECTORS / "good" / "one-leaves.pbem.zip").read_bytes())))
+    html = replay(bundle.read((VECTORS / "good" / "one-leaves.pbem.zip").read_bytes()))
+    page = opened(html, fragment="#game-1-turn-0")
     left = "Then bob resigned, and the others played on."
     told = []
     for turn in range(3):
@@ -188,7 +267,7 @@ def test_a_damaged_or_cut_page_says_so(
     assert page.locator("#about").inner_text().startswith("This file is damaged")
     assert page.locator("#drawn").is_hidden()
     # Cut anywhere, or with another script: what runs nothing says so in plain words.
-    for number, text in enumerate((html[: len(html) // 2], html.replace("PACE = 1500", "PACE = 1501"))):
+    for number, text in enumerate((html[: len(html) // 2], html.replace("PACE = 2200", "PACE = 2201"))):
         path = tmp_path / f"cut-{number}.html"
         path.write_text(text, encoding="utf-8")
         context = chromium.new_context(offline=True)
@@ -199,22 +278,24 @@ def test_a_damaged_or_cut_page_says_so(
 
 
 ENDED = {
-    "resignation": "Game 1: ann won, 3 to 2 (resignation). The match is over: bob won, 3 to 2 (resignation).",
-    "forfeit": "Game 1: ann won, 3 to 2 (forfeit). The match is over: nobody won, 3 to 2 (abandoned).",
-    "sealed-silent": "No game of this match was revealed. The match is over: nobody won, 0 to 0 (revealed nothing).",
-    "sealed-version-2": "No game of this match was revealed. The match is over: bob won, 0 to 0 (revealed nothing).",
-    "running": "Game 1: nobody won, 3 to 3 (by agreement).",
-    "sealed-running": "No game of this match is revealed yet.",
+    "resignation": "bob won, 2 to 3 / How it ended: resignation. Game 1: ann won, 3 to 2 (resignation).",
+    "forfeit": "Nobody won, 3 to 2 / How it ended: abandoned. Game 1: ann won, 3 to 2 (forfeit).",
+    "sealed-silent": "Nobody won, 0 to 0 / No game of this match was revealed. How it ended: revealed nothing.",
+    "sealed-version-2": "bob won, 0 to 0 / No game of this match was revealed. How it ended: revealed nothing.",
+    "running": "Nobody won, 3 to 3 / Game 1: nobody won, 3 to 3 (by agreement).",
+    "sealed-running": "/ No game of this match is revealed yet.",
 }
 
 
 @pytest.mark.parametrize("name", ENDED)
 def test_it_is_said_how_the_match_ended(name: str, opened: Callable[..., Page]) -> None:
-    """It may be another's than the last game that is drawn, or have no game to be drawn."""
+    """It may be another's than the last game that is drawn, or have none; the winner comes first."""
     page = opened(replay(bundle.read((VECTORS / "good" / f"{name}.pbem.zip").read_bytes())))
     until(page, "document.getElementById('badge').textContent.includes('checked here')")
-    assert page.locator("#about").inner_text().endswith(ENDED[name])
-    assert page.locator("#drawn").is_hidden() == ENDED[name].startswith("No game")
+    end, about = ENDED[name].split("/ ")
+    assert page.locator("#end").inner_text() == end.strip()
+    assert page.locator("#about").inner_text().endswith(about)
+    assert page.locator("#drawn").is_hidden() == about.startswith("No game")
 
 
 HOSTILE = b"<img src=x onerror=hit=1></script><script>hit=1</script>"
@@ -277,7 +358,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     referee.send(ann, "resign m1 match\n")
     referee.send(ann, "new shoot-em-up\nseats: 3\nend\n")
     public = Public("play.example", referee.database, referee.vault)
-    facts = {"server": "play.example", "address": "pbem@play.example", "delimiter": "+", **public.site()}
+    home = {"server": "play.example", "address": "pbem@play.example", "delimiter": "+", "house": "house"}
+    facts = {**home, **public.site()}
     made = dict(pages_of(facts, public.finished()))
     referee.close()
     return made
@@ -350,8 +432,11 @@ def test_public_pages_are_linked_and_can_be_read_by_all(site: dict[str, str], tm
         == "mailto:pbem@play.example?subject=register%20NAME&body=register%20NAME%0D%0A"
     )
     assert "body=join%20m2" in str(tab.get_by_role("link", name="Join m2").get_attribute("href"))
-    assert tab.get_by_role("link", name="Rules of Shoot").count() == 1
-    tab.locator("li", has_text="Dueling Masters").get_by_role("link", name="English").click()
+    assert tab.locator(".card .picture").count() == 3
+    assert tab.locator(".watch a").get_attribute("href") == "m1.html"
+    house = str(tab.locator(".card.spaceships").get_by_role("link", name="Play against house").get_attribute("href"))
+    assert house.endswith("&body=new%20spaceships%20with%20house%0D%0Aend%0D%0A")
+    tab.locator(".card", has_text="Dueling Masters").get_by_role("link", name="Try the board").click()
     assert "Dueling Masters" in tab.locator("h1").inner_text()
 
 
@@ -361,13 +446,13 @@ def test_axe_finds_nothing_on_it(
     game: str, scheme: str, bundles: dict[str, bytes], tab: Page, opened: Callable[..., Page]
 ) -> None:
     tab.emulate_media(color_scheme=scheme)
-    page = opened(replay(bundle.read(bundles[game])))
+    page = opened(replay(bundle.read(bundles[game])), fragment="#game-1-turn-0")
     for state in ("start", "turns", "all open"):
         if state == "turns":
             for _ in range(4):
                 page.locator("#next").click()
         if state == "all open":
-            page.locator("details > summary").click()
+            page.locator("details").evaluate_all("(all) => all.forEach((one) => { one.open = true; })")
             verified(page)
         found = Axe().run(page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], state
@@ -386,7 +471,7 @@ def test_a_long_match_makes_a_lean_page(tmp_path: Path, opened: Callable[..., Pa
     content = attachment(ann.find(", the end"), ".zip")
     referee.close()
     html = replay(bundle.read(content))
-    assert len(html) < 200_000 < len(content)
+    assert len(html) < 250_000 < len(content)
     page = opened(html)
     page.wait_for_selector("#boards table")
     timing = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")

@@ -351,7 +351,7 @@ def test_a_game_that_goes_on_after_a_reveal_is_warned_of(referee: Referee, opene
     browser.link = fragment(step)
     browser.open(step)
     browser.page.locator("#mail").click()
-    until(browser.page, "document.getElementById('twice').innerText.includes('and now the game goes on')")
+    until(browser.page, "document.getElementById('twice').innerText.includes('but now the game continues')")
     assert not browser.page.locator("#form").input_value()
 
 

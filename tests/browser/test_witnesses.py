@@ -34,6 +34,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 def seen(page: Page) -> list[tuple[str, str]]:
     """What is said of witnesses, each with its tone."""
+    page.locator("#witnesses").evaluate("(folded) => { folded.open = true; }")
     until(page, LINES)
     lines = page.locator("#seen li")
     return [(str(line.get_attribute("class")), line.inner_text()) for line in lines.all()]
@@ -126,6 +127,7 @@ def test_of_a_bundle_that_does_not_hold_nobody_is_said_to_have_seen_anything(
     cut = bundle.Bundle(found.entries, found.signatures[::-1], found.papers)
     page = opened(replay(cut, witnessed=shown))
     until(page, "document.getElementById('badge').textContent.includes('does not hold')")
+    page.locator("#witnesses").evaluate("(folded) => { folded.open = true; }")
     page.locator("#believed").fill("")
     page.wait_for_timeout(100)
     assert page.locator("#seen").inner_text() == ""

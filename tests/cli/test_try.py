@@ -85,6 +85,22 @@ def test_a_server_that_runs_is_used_and_goes_on(user: Path) -> None:
         server.terminate()
 
 
+def test_a_port_that_somebody_else_has_gets_none_of_the_letters(tmp_path: Path) -> None:
+    """As the trial server of another user of this machine, who would have read and swallowed them."""
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            other.bind(("127.0.0.1", 2525))
+        except OSError:
+            pass  # somebody has it already
+        else:
+            other.listen()
+        done = pbem(tmp_path, "play", "try")
+        assert done.returncode == 0, done.stderr
+        assert "turn 1: your move" in done.stdout
+    assert port_of(tmp_path) != 2525
+
+
 def test_another_server_of_this_user_is_left_alone(user: Path) -> None:
     config = user / ".local/share/pbem/pbem.toml"
     config.write_text(config.read_text("utf-8").replace(SERVER, "play.example"))

@@ -200,9 +200,9 @@ class AtAgent:
         self.terminal = terminal
         self.decided = 0
         self._said = log.open("w", encoding="utf-8")
-        print(f"{terminal.name}$ pbem agent      (from now on)", flush=True)
+        print(f"{terminal.name}$ pbem agent --yes      (from now on)", flush=True)
         self._process = subprocess.Popen(
-            [PBEM, "agent"],
+            [PBEM, "agent", "--yes"],
             env=terminal.environment,
             stdin=subprocess.PIPE,
             stdout=self._said,

@@ -1,6 +1,6 @@
 """Who may read what, written here a second time from the rules pages and the record format, and every leak planted.
 
-The tables below have a row a field: whether it goes to the owner of the report, an opponent, an eliminated player, an
+The tables below say of fields whether they go to the owner of the report, an opponent, an eliminated player, an
 observer and the public. Beside what the record format knows they name what a careless hand could add: the secrets.
 """
 
@@ -24,103 +24,39 @@ COLUMNS = (OWNER, OPPONENT, ELIMINATED, OBSERVER, PUBLIC)
 
 TABLES = {
     "spaceships": """
-        strike          seat               yes  yes  yes  yes  yes
-        strike          kind               yes  yes  yes  yes  yes
-        strike          cell               yes  yes  yes  yes  yes
-        strike          result             yes  yes  yes  yes  yes
-        strike          explosions         yes  yes  yes  yes  yes
-        strike          destroyed.ship     yes  yes  yes  yes  yes
-        strike          destroyed.cells    yes  yes  yes  yes  yes
-        strike          destroyed.fired    no   no   no   no   no
-        strike          flashcube.cell     yes  yes  yes  yes  yes
-        strike          flashcube.ship     yes  yes  yes  yes  yes
-        strike          flashcube.destroyed yes yes  yes  yes  yes
-        strike          flashcube.fired    no   no   no   no   no
-        strike          launch             no   no   no   no   no
-        strike          weapon             no   no   no   no   no
-        strike          ship               no   no   no   no   no
-        beam            seat               yes  yes  yes  yes  yes
-        beam            kind               yes  yes  yes  yes  yes
-        beam            cell               yes  yes  yes  yes  yes
-        beam            result             yes  yes  yes  yes  yes
-        beam            explosions         yes  yes  yes  yes  yes
-        beam            destroyed.ship     yes  yes  yes  yes  yes
-        beam            destroyed.cells    yes  yes  yes  yes  yes
-        beam            destroyed.fired    no   no   no   no   no
-        beam            flashcube.cell     yes  yes  yes  yes  yes
-        beam            flashcube.ship     yes  yes  yes  yes  yes
-        beam            flashcube.destroyed yes yes  yes  yes  yes
-        beam            flashcube.fired    no   no   no   no   no
-        beam            by                 no   no   no   no   no
-        beam            burnt_out          no   no   no   no   no
-        scan            seat               yes  yes  yes  yes  yes
-        scan            kind               yes  yes  yes  yes  yes
-        scan            cell               yes  yes  yes  yes  yes
-        scan            result             yes  yes  yes  yes  yes
-        scan            ship               no   no   no   no   no
-        kamikaze death  seat               yes  yes  yes  yes  yes
-        kamikaze death  kind               yes  yes  yes  yes  yes
-        kamikaze death  cell               yes  yes  yes  yes  yes
-        kamikaze death  destroyed.ship     yes  yes  yes  yes  yes
-        kamikaze death  destroyed.cells    yes  yes  yes  yes  yes
-        kamikaze death  destroyed.fired    no   no   no   no   no
-        kamikaze death  flashcube.cell     yes  yes  yes  yes  yes
-        kamikaze death  flashcube.ship     yes  yes  yes  yes  yes
-        kamikaze death  flashcube.destroyed yes yes  yes  yes  yes
-        kamikaze death  flashcube.fired    no   no   no   no   no
-        kamikaze death  ship               no   no   no   no   no
-        kamikaze death  target             no   no   no   no   no
-        entitled        kind               no   no   no   no   no
-        entitled        strikes            no   no   no   no   no
-        setup           kind               no   no   no   no   no
-        setup           ships              no   no   no   no   no
+        strike          yes yes yes yes yes  seat kind cell result explosions destroyed.ship destroyed.cells
+        strike          yes yes yes yes yes  flashcube.cell flashcube.ship flashcube.destroyed
+        strike          no  no  no  no  no   destroyed.fired flashcube.fired launch weapon ship
+        beam            yes yes yes yes yes  seat kind cell result explosions destroyed.ship destroyed.cells
+        beam            yes yes yes yes yes  flashcube.cell flashcube.ship flashcube.destroyed
+        beam            no  no  no  no  no   destroyed.fired flashcube.fired by burnt_out
+        scan            yes yes yes yes yes  seat kind cell result
+        scan            no  no  no  no  no   ship
+        kamikaze death  yes yes yes yes yes  seat kind cell destroyed.ship destroyed.cells flashcube.cell
+        kamikaze death  yes yes yes yes yes  flashcube.ship flashcube.destroyed
+        kamikaze death  no  no  no  no  no   destroyed.fired flashcube.fired ship target
+        entitled        no  no  no  no  no   kind strikes
+        setup           no  no  no  no  no   kind ships
     """,
     "dueling-masters": """
-        check           seat               yes  yes  yes  yes  yes
-        check           kind               yes  yes  yes  yes  yes
-        check           piece              yes  yes  yes  yes  yes
-        check           from               yes  yes  yes  yes  yes
-        check           to                 yes  no   no   no   no
-        check           path               no   no   no   no   no
-        collision       kind               yes  yes  yes  yes  yes
-        collision       square             yes  yes  yes  yes  yes
-        collision       pieces.1           yes  yes  yes  yes  yes
-        collision       pieces.2           yes  yes  yes  yes  yes
-        collision       pieces.0           no   no   no   no   no
-        collision       destroyed.1        yes  yes  yes  yes  yes
-        collision       destroyed.2        yes  yes  yes  yes  yes
-        collision       destroyed.0        no   no   no   no   no
-        departure       seat               yes  yes  yes  yes  yes
-        departure       kind               yes  yes  yes  yes  yes
-        departure       piece              yes  yes  yes  yes  yes
-        departure       square             yes  yes  yes  yes  yes
-        departure       to                 no   no   no   no   no
-        departure       ram                no   no   no   no   no
-        pass            seat               yes  yes  yes  yes  yes
-        pass            kind               yes  yes  yes  yes  yes
-        pass            pieces             no   no   no   no   no
-        ram             seat               no   no   no   no   no
-        ram             kind               no   no   no   no   no
-        ram             piece              no   no   no   no   no
-        ram             square             no   no   no   no   no
-        setup           kind               no   no   no   no   no
-        setup           pieces             no   no   no   no   no
+        check           yes yes yes yes yes  seat kind piece from
+        check           yes no  no  no  no   to
+        check           no  no  no  no  no   path
+        collision       yes yes yes yes yes  kind square pieces.1 pieces.2 destroyed.1 destroyed.2
+        collision       no  no  no  no  no   pieces.0 destroyed.0
+        departure       yes yes yes yes yes  seat kind piece square
+        departure       no  no  no  no  no   to ram
+        pass            yes yes yes yes yes  seat kind
+        pass            no  no  no  no  no   pieces
+        ram             no  no  no  no  no   seat kind piece square
+        setup           no  no  no  no  no   kind pieces
     """,
     "shoot-em-up": """
-        hit             action             yes  yes  yes  yes  yes
-        hit             kind               yes  yes  yes  yes  yes
-        hit             ship               yes  yes  yes  yes  yes
-        hit             where              yes  yes  yes  yes  yes
-        hit             by                 yes  yes  yes  yes  yes
-        hit             shields            yes  yes  yes  yes  yes
-        hit             destroyed          yes  yes  yes  yes  yes
-        hit             orders             no   no   no   no   no
-        state           action             yes  yes  yes  yes  yes
-        state           kind               yes  yes  yes  yes  yes
-        state           ships.*            yes  yes  yes  yes  yes
-        state           orders             no   no   no   no   no
-        orders          kind               no   no   no   no   no
-        orders          ships              no   no   no   no   no
+        hit             yes yes yes yes yes  action kind ship where by shields destroyed
+        hit             no  no  no  no  no   orders
+        state           yes yes yes yes yes  action kind ships.*
+        state           no  no  no  no  no   orders
+        orders          no  no  no  no  no   kind ships
     """,
 }
 LISTS = {"flashcube", "explosions", "cells", "by"}
@@ -130,10 +66,11 @@ OWN_SHIPS = {1: "A", 2: "D", 3: "G", 4: "J"}
 def rows(game: str) -> Iterator[tuple[str, str, frozenset[Audience]]]:
     """Kind, field and who may read it."""
     for line in TABLES[game].strip().splitlines():
-        *name, field, a, b, c, d, e = line.split()
-        words = (a, b, c, d, e)
-        assert set(words) <= {"yes", "no"}
-        yield " ".join(name), field, frozenset(c for c, word in zip(COLUMNS, words, strict=True) if word == "yes")
+        words = line.split()
+        at = next(at for at, word in enumerate(words) if word in {"yes", "no"})
+        kind, fields = " ".join(words[:at]), words[at + len(COLUMNS) :]
+        readers = frozenset(column for column, word in zip(COLUMNS, words[at:], strict=False) if word == "yes")
+        yield from ((kind, field, readers) for field in fields)
 
 
 def flat(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, frozenset[Audience]]]:

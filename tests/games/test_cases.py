@@ -19,8 +19,6 @@ from verifier.rules import Refused as SecondRefused
 from verifier.rules import rules as second_rules
 
 FOLDERS = {path.parent.name.replace("_", "-"): path for path in sorted(Path(__file__).parent.glob("*/cases"))}
-OPEN = {"shoot-em-up": (None, 1, 2, 3, 4), "spaceships": (1, 2)}
-"""Games of which these readers know all reports."""
 TEMPLATES = Path(__file__).parents[2] / "templates"
 NAME = re.compile(r"(\d\d)[a-z]?-[a-z0-9-]+")
 
@@ -121,14 +119,6 @@ def test_refused_by_second_hand(path: Path) -> None:
     text, expected = load(path)
     error = expected["error"]
     assert by_second_hand(record.read(text)) == (error["rule"], error["turn"], error["seat"])
-
-
-@pytest.mark.parametrize("path", [path for path in LEGAL if game_of(path) in OPEN], ids=named)
-def test_all_reports_are_known_to_all(path: Path) -> None:
-    game, readers = rules(game_of(path)), OPEN[game_of(path)]
-    for turn in load(path)[1]["turns"]:
-        for report in turn["reports"]:
-            assert [game.show(report, seat) for seat in readers] == [report] * len(readers)
 
 
 @pytest.mark.parametrize("path", REFUSED, ids=named)

@@ -292,47 +292,6 @@ def test_the_worked_cases_of_the_rulings_come_out_alike(game: str) -> None:
     assert found > 10
 
 
-JUNK = [
-    "",
-    "\0",
-    "check",
-    "beam",
-    "over",
-    "explodes",
-    "destroyed",
-    "Rv\u0661",
-    "KC\u0663",
-    "A1",
-    "A:",
-    "x" * 5000,
-    "*",
-]
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_whatever_is_written_is_judged(game: str) -> None:
-    """Words of the game and others, in no order: refused, or a step; never an error of ours."""
-    random = Random(game)
-    whole = played(game, 0, seed=0)
-    known = [word for step in whole.steps for line in step.lines for word in line.split()]
-    for _ in range(600):
-        place = random.randrange(len(whole.steps))
-        words = random.choices(known + JUNK * 20, k=random.choice((1, 3, 6, 40)))
-        told = judged(whole, place, " ".join(words))
-        if told is not None:
-            step = whole.steps[place]
-            sealed(game).enter(whole.tables[place], step.seat, step.step, told.lines)
-
-
-@pytest.mark.parametrize("game", GAMES)
-def test_line_ends_mean_nothing(game: str) -> None:
-    whole = played(game, 0, seed=0)
-    for place, step in enumerate(whole.steps[:60]):
-        words = " ".join(step.lines).split()
-        for between in (" ", "\n", " \r\n\t"):
-            assert sealed(game).judge(whole.tables[place], step.seat, step.step, between.join(words)) == step.lines
-
-
 @pytest.mark.parametrize(("game", "most"), [("spaceships", 3.4), ("dueling-masters", 1.16), ("shoot-em-up", 2.1)])
 def test_letters_a_turn(game: str, most: float) -> None:
     found = [played(game, 0, seed=seed, aimed=game == "spaceships") for seed in range(6)]

@@ -65,50 +65,6 @@ def verdict(text: str | None = None, *parts: Part, keys: tuple[Key, ...] = (ED25
     return judge(mail(text, parts), keys, SERVER)
 
 
-@pytest.mark.parametrize(("name", "key"), [("ed25519", ED25519), ("ecdsa", ECDSA), ("rsa", RSA)])
-def test_samples_by_a_pinned_key(name: str, key: Key) -> None:
-    found = judge(
-        opened(SIGNED / f"sshsig/{name}.eml"),
-        [EVIL, ED25519, ECDSA, RSA],
-        SERVER,
-        words=VOCABULARY,
-        namespace=SAMPLES,
-    )
-    assert (found.kind, found.format, found.key) == ("valid", "ssh", key.fingerprint)
-    assert found.signed == (SIGNED / f"sshsig/{name}.txt").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"), [("evil", "unknown key"), ("withcert", "refused"), ("wrongnamespace", "refused")]
-)
-def test_samples_that_must_not_pass(name: str, kind: str) -> None:
-    found = judge(opened(SIGNED / f"sshsig/{name}.eml"), [ED25519, ECDSA, RSA], SERVER, namespace=SAMPLES)
-    assert (found.kind, found.key, found.signed) == (kind, None, b"")
-
-
-def test_sample_of_an_attached_pair() -> None:
-    found = judge(opened(SIGNED / "attach/ssh.eml"), [ED25519], SERVER, namespace=SAMPLES)
-    assert (found.kind, found.key) == ("valid", ED25519.fingerprint)
-    assert found.signed == (SIGNED / "sshsig/ed25519.txt").read_bytes()
-
-
-@pytest.mark.parametrize(
-    "path",
-    sorted(
-        path.relative_to(SIGNED).as_posix()
-        for folder in ("openpgp", "smime", "attach", "raw")
-        for path in SIGNED.glob(f"{folder}/*.eml")
-    ),
-)
-def test_samples_of_other_formats_never_pass(path: str) -> None:
-    if path == "attach/ssh.eml":
-        return
-    assert judge(opened(SIGNED / path), [ED25519, ECDSA, RSA], SERVER, namespace=SAMPLES).kind in {
-        "refused",
-        "unknown key",
-    }
-
-
 def test_the_namespace_is_the_servers() -> None:
     assert verdict(FORM + signature(FORM)).kind == "valid"
     assert judge(opened(SIGNED / "sshsig/ed25519.eml"), [ED25519], SERVER).kind == "refused"
@@ -240,11 +196,6 @@ def test_the_hash_in_a_form_is_no_sign_that_its_lines_were_wrapped() -> None:
 def test_a_challenge_on_one_line() -> None:
     form = f"confirm anna\nserver play.example\nchallenge {'ab' * 32}\nend\n"
     assert verdict(" ".join(form.split()) + "\n" + signature(form)).signed == form.encode()
-
-
-def test_two_commands_under_one_signature() -> None:
-    both = "accept m16 5d0c5d0c\n\n" + FORM
-    assert verdict(both + signature(both)).signed == both.encode()
 
 
 def test_damaged_armor() -> None:

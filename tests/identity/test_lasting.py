@@ -11,25 +11,20 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from asn1crypto import algos, cms, core
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
-from cryptography.hazmat.primitives.serialization import Encoding
+from asn1crypto import cms, core
 from data.material import KEYS, SIGNED
 from judges import sentences
+from signing.cms_maker import ENTITY, FORM, attribute, signed_data, signer
 from signing.openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, expires, notation, sub
-from signing.signers import private_key
 
 from pbem import identity
 from pbem.identity import BadKey, Verdict, parse_key
-from pbem.mail.message import read
+from pbem.mail.message import Letter, read
 from pbem.proof.signed_letters import VOCABULARY
 
 judge = partial(identity.judge, words=VOCABULARY)
 
 SERVER = "play.example"
-FORM = "orders m1 turn 1\nserver play.example\nplayer ann\nRv1\nend\n"
 ANN = Signer()
 RECEIVED = BORN + timedelta(days=10)
 
@@ -93,56 +88,14 @@ class TestOpenPGP:
         assert parse_key(early.certificate()).comment == "Ann 0 <ann@mail.example>"
 
 
-def signed_data(*attributes: cms.CMSAttribute | bytes) -> bytes:
-    """An opaque S/MIME letter by the sample's RSA key, with these attributes beside the two that must be."""
-    content = b"Content-Type: text/plain\r\n\r\n" + FORM.encode().replace(b"\n", b"\r\n")
-    certificate = x509.load_pem_x509_certificate((KEYS / "sm-rsa.crt").read_bytes())
-    private = private_key("sm-rsa.key")
-    assert isinstance(private, rsa.RSAPrivateKey)
-    loaded = cms.Certificate.load(certificate.public_bytes(Encoding.DER))
-    hashed = hashes.Hash(hashes.SHA256())
-    hashed.update(content)
-    given = (
-        attribute("content_type", cms.ContentType("data")),
-        attribute("message_digest", core.OctetString(hashed.finalize())),
-    )
-    octets = b"".join(one if isinstance(one, bytes) else one.dump() for one in (*given, *attributes))
-    signed = cms.CMSAttributes(contents=octets)
-    signer = cms.SignerInfo(
-        {
-            "version": "v1",
-            "sid": cms.SignerIdentifier(
-                "issuer_and_serial_number",
-                cms.IssuerAndSerialNumber({"issuer": loaded.issuer, "serial_number": loaded.serial_number}),
-            ),
-            "digest_algorithm": algos.DigestAlgorithm({"algorithm": "sha256"}),
-            "signed_attrs": signed,
-            "signature_algorithm": algos.SignedDigestAlgorithm({"algorithm": "sha256_rsa"}),
-            "signature": private.sign(signed.dump(), padding.PKCS1v15(), hashes.SHA256()),
-        }
-    )
-    data = cms.SignedData(
-        {
-            "version": "v1",
-            "digest_algorithms": [algos.DigestAlgorithm({"algorithm": "sha256"})],
-            "encap_content_info": {"content_type": "data", "content": content},
-            "signer_infos": [signer],
-        }
-    )
-    body: bytes = cms.ContentInfo({"content_type": "signed_data", "content": data}).dump()
-    return b"From: a@b.example\nContent-Type: application/pkcs7-mime\nContent-Transfer-Encoding: binary\n\n" + body
-
-
-def attribute(kind: str, *values: core.Asn1Value) -> cms.CMSAttribute:
-    return cms.CMSAttribute({"type": kind, "values": list(values)})
+def letter(*attributes: cms.CMSAttribute | bytes) -> Letter:
+    """An opaque S/MIME letter with these attributes beside the two that must be."""
+    head = b"From: a@b.example\nContent-Type: application/pkcs7-mime\nContent-Transfer-Encoding: binary\n\n"
+    return read(head + signed_data(signer(ENTITY, *attributes)))
 
 
 def signing_time(time: datetime) -> cms.Time:
     return cms.Time("utc_time", core.UTCTime(time))
-
-
-NO_ZONE = bytes.fromhex("301d06092a864886f70d0109053110180e3230323631313232303030303030")
-"""A signing time in no zone: octets, as asn1crypto would not write it."""
 
 
 class TestSMIME:
@@ -167,14 +120,14 @@ class TestSMIME:
 
     @pytest.mark.parametrize("attributes", ACCEPTED, ids=["none", "today", "long ago", "unknown"])
     def test_accepted(self, attributes: tuple[cms.CMSAttribute, ...]) -> None:
-        assert judge(read(signed_data(*attributes)), [self.KEY], SERVER, at=self.AT).kind == "valid"
+        assert judge(letter(*attributes), [self.KEY], SERVER, at=self.AT).kind == "valid"
 
     @pytest.mark.parametrize(("one", "reason"), REFUSED, ids=["future", "two times", "no zone", "label", "policy"])
     def test_refused(self, one: cms.CMSAttribute | bytes, reason: str) -> None:
-        found = judge(read(signed_data(one)), [self.KEY], SERVER, at=self.AT)
+        found = judge(letter(one), [self.KEY], SERVER, at=self.AT)
         assert (found.kind, found.signed) == ("bad" if reason == "damaged" else "refused", b"")
         assert reason in found.reason
-        assert judge(read(signed_data(one)), [self.KEY], SERVER).kind == "valid"  # taken up before
+        assert judge(letter(one), [self.KEY], SERVER).kind == "valid"  # taken up before
 
     def test_a_certificate_that_is_not_valid_yet(self) -> None:
         with pytest.raises(BadKey, match="not valid yet"):
@@ -190,7 +143,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from data.material import KEYS, SIGNED
 from pbem.identity import judge, parse_key
-from pbem.mail.message import read
+from pbem.mail.message import Letter, read
 from pbem.proof.signed_letters import VOCABULARY
 keys = [parse_key(path.read_bytes()) for path in sorted(KEYS.glob("*.pub*")) + sorted(KEYS.glob("sm-*.crt"))
         if not any(name in path.name for name in ("-ca", "evil", "before", "cert", "dkim"))]

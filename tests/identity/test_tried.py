@@ -6,19 +6,15 @@ import base64
 import hashlib
 import struct
 from datetime import UTC, datetime
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import pytest
-from asn1crypto import algos, cms, core
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding
 from data.material import KEYS
+from signing.cms_maker import ENTITY, FORM, attribute, signed_data, signer
 from signing.openpgp_maker import BINARY, BINDING, BORN, TEXT, Signer, armored, notation, packet, sub
-from signing.signers import private_key
 
 from pbem import identity
 from pbem.config.limits import Limits
@@ -27,11 +23,7 @@ from pbem.identity import BadKey, Key, Verdict, parse_key, ssh
 from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 SERVER = "play.example"
-FORM = "orders m1 turn 1\nserver play.example\nplayer ann\nRv1\nend\n"
 AT = datetime(2026, 11, 22, tzinfo=UTC)
 judge = partial(identity.judge, server=SERVER, words=VOCABULARY, at=AT)
 HEAD = b"From: ann@mail.example\r\nMIME-Version: 1.0\r\n"
@@ -40,71 +32,7 @@ HEAD = b"From: ann@mail.example\r\nMIME-Version: 1.0\r\n"
 # S/MIME.
 
 
-@cache
-def certificate(name: str) -> cms.Certificate:
-    loaded = x509.load_pem_x509_certificate((KEYS / f"sm-{name}.crt").read_bytes())
-    return cms.Certificate.load(loaded.public_bytes(Encoding.DER))
-
-
-ENTITY = b"Content-Type: text/plain\r\n\r\n" + FORM.encode().replace(b"\n", b"\r\n")
 RSA = parse_key((KEYS / "sm-rsa.crt").read_bytes(), AT)
-
-
-def attribute(kind: str, *values: core.Asn1Value) -> cms.CMSAttribute:
-    return cms.CMSAttribute({"type": kind, "values": list(values)})
-
-
-def signer(
-    content: bytes = ENTITY,
-    *,
-    kind: str = "data",
-    digest: str = "sha256",
-    without: str = "",
-    unsigned: Sequence[cms.CMSAttribute] = (),
-    bare: bool = False,
-) -> cms.SignerInfo:
-    """A signer by the sample's RSA key."""
-    private = private_key("sm-rsa.key")
-    assert isinstance(private, rsa.RSAPrivateKey)
-    given = {
-        "content_type": attribute("content_type", cms.ContentType(kind)),
-        "message_digest": attribute("message_digest", core.OctetString(hashlib.new(digest, content).digest())),
-    }
-    signed = cms.CMSAttributes([one for name, one in given.items() if name != without])
-    name = certificate("rsa")
-    algorithm: Any = {"sha1": hashes.SHA1(), "sha256": hashes.SHA256()}[digest]
-    facts: dict[str, Any] = {
-        "version": "v1",
-        "sid": cms.SignerIdentifier(
-            "issuer_and_serial_number",
-            cms.IssuerAndSerialNumber({"issuer": name.issuer, "serial_number": name.serial_number}),
-        ),
-        "digest_algorithm": algos.DigestAlgorithm({"algorithm": digest}),
-        "signature_algorithm": algos.SignedDigestAlgorithm({"algorithm": f"{digest}_rsa"}),
-        "signature": private.sign(content if bare else signed.dump(), padding.PKCS1v15(), algorithm),
-    }
-    if not bare:
-        facts["signed_attrs"] = signed
-    if unsigned:
-        facts["unsigned_attrs"] = cms.CMSAttributes(list(unsigned))
-    return cms.SignerInfo(facts)
-
-
-def signed_data(*signers: cms.SignerInfo, content: bytes | None = ENTITY) -> bytes:
-    made: bytes = cms.ContentInfo(
-        {
-            "content_type": "signed_data",
-            "content": cms.SignedData(
-                {
-                    "version": "v1",
-                    "digest_algorithms": [algos.DigestAlgorithm({"algorithm": "sha256"})],
-                    "encap_content_info": {"content_type": "data", **({"content": content} if content else {})},
-                    "signer_infos": list(signers),
-                }
-            ),
-        }
-    ).dump()
-    return made
 
 
 def opaque(data: bytes) -> bytes:

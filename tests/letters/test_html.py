@@ -163,7 +163,7 @@ TIME = {
     "over": False,
     "silent": 0,
     "deadline": "Sunday 8 March 2026, 13:00 Europe/Berlin (UTC+1)",
-    "patience": "Monday 9 March 2026, 13:00 Europe/Berlin (UTC+1)",
+    "grace_ends": "Monday 9 March 2026, 13:00 Europe/Berlin (UTC+1)",
     "bank": "6 days",
     "stops": [{"reason": "vacation", "began": "Sunday", "ended": "Monday"}],
     "away": [{"seat": 1, "first": "2026-03-10", "last": "2026-03-12"}],
@@ -189,7 +189,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
         "asked": not over and seat in game.states[turn].due, "rev": 1, "prev": "ab" * 32, "server": "play.example",
         "finished": [SimpleNamespace(scores=[3, 0, 1, 2][: SEATS[game.game]])],
         "totals": [3, 0, 1, 2][: SEATS[game.game]], "address": "pbem+m17.k3y@play.example", "head": "cd" * 32,
-        "seq": 9, "signature": "ef" * 64, "key": "67" * 32, "format": "ssh", "level": "key",
+        "seq": 9, "signature": "ef" * 64, "key": "67" * 32, "format": "ssh", "level": "key", "brief": False,
         "terms": SimpleNamespace(
             edition=1, options={}, games=2, target=None, victory="sum of scores", privacy="public",
             pace=259200, grace=86400, miss="pass", weekends="free", bank=1814400, sealed=False,

@@ -63,7 +63,7 @@ def test_each_square_has_its_tint_and_what_is_fresh_its_frame() -> None:
         y = GAP + TITLE + down * LARGEST + 2
         colour = TINTS[plain.tint].background
         assert pixels.getpixel((GAP + LARGEST + 2, y)) == tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
-        assert pixels.getpixel((GAP + 2 * LARGEST + 2, y)) == (250, 204, 21)
+        assert pixels.getpixel((GAP + 2 * LARGEST + 2, y)) == (255, 216, 74)
 
 
 def test_another_square_is_another_picture() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pbem.match.record import LONGEST, Illegal, NotARecord, Record, RecordedResult, Turn, read, replay, write
 
-GAMES = ("shoot-em-up", "spaceships")
+GAMES = ("dueling-masters", "shoot-em-up", "spaceships")
 
 SEATS = """
 [[seat]]
@@ -92,7 +92,6 @@ def test_no_record(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        GAME.replace("record = 1", "record = 2"),
         GAME.replace("record = 1", "record = true"),
         GAME.replace("record = 1", "record = 1.0"),
         GAME.replace("record = 1", 'record = "1"'),
@@ -103,13 +102,9 @@ def test_no_record(text: str) -> None:
             for key in ("rules", "round")
             for value in ("0", "-1", "true", "1.0", '"1"', "{}")
         ),
-        f"rules = 2\n{GAME}",
         f"rules = {'9' * 400}\n{GAME}",
-        f"colour = 1\n{GAME}",
         f"extra = 1\n{GAME}",
         f"result = 1\n{GAME}",
-        f"turn = 1\n{GAME}",
-        f"turn = [1]\n{GAME}",
         f"turn = {{1 = ''}}\n{GAME}",
         f"resigned = 1\n{GAME}",
         *(
@@ -117,37 +112,25 @@ def test_no_record(text: str) -> None:
             for one in (
                 "1",
                 "{}",
-                "{seat = 1}",
                 "{turn = 1}",
                 "{seat = 0, turn = 1}",
-                "{seat = 3, turn = 1}",
                 "{seat = '1', turn = 1}",
                 "{seat = 1, turn = true}",
-                "{seat = 1, turn = 1, note = 'why'}",
                 "{seat = 1, turn = 1}, {seat = 1, turn = 2}",
             )
         ),
         f"seat = 1\n{HEAD}",
-        f"options = 1\n{HEAD}{SEATS}",
         HEAD,
         HEAD + OPTIONS,
-        GAME + '\n[[seat]]\nname = "Cem"\nsetup = "LG Rv1"',
         GAME.replace('name = "Ann"', "name = 1"),
-        GAME.replace('name = "Ann"', 'name = "Ann"\nage = 9'),
         GAME.replace("fleet", "flet"),
         GAME.replace('"cost:1"', "1"),
         GAME.replace("LG Rv1", "??").replace("fleet", "flet"),
         GAME + TURN + "comment = ''",
-        GAME + TURN + "3 = ''",
         GAME + TURN + "01 = ''",
         GAME + TURN + "-1 = ''",
-        GAME + TURN + "note = 1",
-        GAME + "\n[result]\nwinner = 1\nscores = [1, 1]\nwhy = 1",
-        GAME + "\n[result]\nwinner = 1",
         GAME + "\n[result]\nwinner = true\nscores = [1, 1]",
         GAME + '\n[result]\nwinner = 1\nscores = "1, 1"',
-        GAME + "\n[result]\nwinner = 1\nscores = [true, 1.0]",
-        GAME + '\n[result]\nwinner = 1\nscores = [1, 1]\nreason = "boredom"',
         GAME
         + "\n[extra]\n"
         + "\n".join(f"[extra{'.a' * depth}]" for depth in (40, 80))
@@ -198,7 +181,8 @@ RESULT = "\n[result]\nwinner = 1\nscores = [1, 1]\n"
 def test_what_is_wrong_with_the_structure_is_said(text: str, key: str | None, says: str) -> None:
     with pytest.raises(Illegal) as illegal:
         replay(read(text))
-    assert (illegal.value.order, illegal.value.message) == (key, says)
+    found = illegal.value
+    assert (found.turn, found.seat, found.order, found.message) == (0, None, key, says)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ from pbem.match.record import read, replay
 from pbem.match.sealed_letters import seal
 from pbem.match.signed import here
 from pbem.match.submissions import clear, order, setup
-from pbem.match.transcript import sha256_hex
 from pbem.requests import Claim, Clear, Draw, Section, SignedForm, SubmitOrders, SubmitSetup, Substitute, TakeSteps
 
 if TYPE_CHECKING:
@@ -131,18 +130,6 @@ def test_what_is_told_is_told_to_the_others() -> None:
     assert told.files[1][1] == table.papers["reports/game-1-turn-1-seat-1.json"]
 
 
-def test_steps_are_known_by_their_entries_and_letters() -> None:
-    table = small(2)
-    entries = [entry for entry in table.entries if entry.type == "step"]
-    assert table.match.sealed_game is not None
-    filed = table.match.sealed_game.steps
-    assert [(one.seq, one.head, one.seat, one.step) for one in filed] == [
-        (entry.seq, entry.head, entry.body["seat"], entry.body["step"]) for entry in entries
-    ]
-    for one, entry in zip(filed, entries, strict=True):
-        assert sha256_hex(table.papers[one.letter]) == one.mail == entry.body["mail"]
-
-
 def test_papers_of_a_step_may_be_seen_by_who_sent_it() -> None:
     """And are laid open with what was before the game: nothing in them is secret."""
     table = small(0)
@@ -217,19 +204,6 @@ def test_a_refusal_says_what_was_sent_and_to_which_match() -> None:
     pause(step, "a look")
     table.done(step)
     assert faults(take) == [("step", "m1")]
-
-
-def test_the_same_step_again_is_refused_and_nothing_is_entered() -> None:
-    table = small(0)
-    before = table.match
-    table.tell(table.owners[0])
-    after = table.match
-    table.match = before
-    found = table.owners[0].steps(before)
-    said, signed = table.letter(table.owners[0], "step", "game 1 turn 1", found)
-    table.match = after
-    assert "wrong `prev`" in refused(lambda: table.take(table.owners[0], said, signed))
-    assert table.match is after
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DRAW = """([record, names]) => {
     let at = GAME.begin(record);
     const boards = (one, reader) => GAME.boards(one, reader).map((board) => board.panels.map((panel) =>
-        panel.rows.map((row) => panel.columns.map((column) => panel.square(row, column) || null))));
+        panel.rows.map((row) => panel.columns.map((column) => panel.square(panel.called(row, column)) || null))));
     const readers = GAME.secret ? [1, 2] : [];
     const known = (one) => readers.map((reader) => boards(one, reader)[2 - reader]);
     const steps = [[boards(at), GAME.materiel(at), [], known(at)]];
@@ -57,6 +57,12 @@ def squares(game: str, played: Game, turn: int, seat: int, board_of: int = 0) ->
     ]
 
 
+def shaped(drawn_square: Any) -> bool:
+    """No piece in transit has the shape of one that rests, or of an asteroid, whatever its colour."""
+    moving = drawn_square["tint"] == "fired" or (drawn_square["tint"] == "rock" and drawn_square["symbol"] != "*")
+    return "shape" not in drawn_square or drawn_square["shape"].endswith(" transit") == moving
+
+
 def alike(game: str, drawn_square: Any, square: Any) -> bool:
     """Alike but for what only one of the two shows: paths that were looked at, and which ships were hit."""
     if game == "dueling-masters" and (square is None or square.tint == "empty"):
@@ -64,14 +70,14 @@ def alike(game: str, drawn_square: Any, square: Any) -> bool:
     if drawn_square is None or square is None:
         return drawn_square is square
     same = (drawn_square["symbol"], drawn_square["tint"]) == (square.symbol, square.tint.replace(" ", ""))
-    return same and (game != "spaceships" or drawn_square["fresh"] == square.fresh)
+    return same and shaped(drawn_square) and (game != "spaceships" or drawn_square["fresh"] == square.fresh)
 
 
 def known_alike(drawn_square: Any, square: Any) -> bool:
     if drawn_square is None or square is None:
         return drawn_square is square
     same = (drawn_square["symbol"], drawn_square["tint"]) == (square.symbol, square.tint)
-    return same and bool(drawn_square["fresh"]) == square.fresh
+    return same and shaped(drawn_square) and bool(drawn_square["fresh"]) == square.fresh
 
 
 def compare_sealed_drawings(game: str, evaluate: Evaluate, count: int, most: int = 400) -> None:

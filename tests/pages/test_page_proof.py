@@ -132,6 +132,31 @@ def test_a_true_bundle_has_the_same_head_and_nothing_that_fails(path: Path, veri
     assert f"chain: {len(found.entries)} entries, unbroken; head {head}" in [one["said"] for one in said]
 
 
+def test_the_secret_of_reply_addresses_is_checked(verifier: Scripts) -> None:
+    found, path = bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes()), "evidence/replies-2.txt"
+    paper = found.papers[path]
+    missing = replace(found, papers={name: one for name, one in found.papers.items() if name != path})
+    assert (fails(verifier, missing) or "").endswith(f"{path} is missing")
+    for other in (paper.replace(b"salt ", b"salt 0"), paper + b"more\n", paper.replace(b"m1", b"m2")):
+        changed = replace(found, papers={**found.papers, path: other})
+        assert (fails(verifier, changed) or "").endswith(f"{path} is not what the transcript names")
+        anew = rewritten(found, path, other)
+        said = fails(verifier, anew) or ""
+        assert (f"entry 2: {path}" in said) is (b"salt 0" not in other)
+        assert not all(check.holds for check in checked(anew))
+
+
+def test_a_page_of_a_match_that_runs_keeps_what_belongs_to_games_that_are_over() -> None:
+    found = bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes())
+    begun = replace(found.entries[1], seq=9, body={**found.entries[1].body, "game": 2})
+    running = replace(
+        found, entries=(*found.entries[:7], begun), papers={**found.papers, "evidence/replies-9.txt": b""}
+    )
+    assert {path for path in revealed(running).papers if "replies" in path} == {
+        f"evidence/replies-{number}.txt" for number in (2, 3, 4)
+    }
+
+
 OTHERWISE: dict[str, Callable[[bytes], bytes]] = {
     "blank": lambda line: line.replace(b'":', b'": ', 1),
     "order": lambda line: b"{" + b",".join(reversed(line[1:-1].rsplit(b",", 1))) + b"}",

@@ -128,7 +128,7 @@ def test_a_private_match_is_nowhere(referee: Referee) -> None:
     after = files(referee)
     assert set(after) == set(before)
     # That two people played is in the standings, as it is in the letters that bring them; nothing else is.
-    cut = re.compile(r"<h2>Standings</h2>.*?<h2>", re.DOTALL)
+    cut = re.compile(r"<h2>Standings</h2>.*?</main>", re.DOTALL)
     assert cut.sub("", after["index.html"]) == cut.sub("", before["index.html"])
 
 
@@ -243,7 +243,7 @@ def test_invitations_stand_on_the_first_page(referee: Referee) -> None:
     ann = referee.registered("ann")
     referee.send(ann, "new shoot-em-up\nseats: 3\nboard: 7x7\nend\n")
     assert re.search(
-        r"m1</th><td>Shoot &#39;em up Spaceships, single</td><td>ann \(0 played\)</td><td>2 of 3</td>"
+        r"id=.m1.>.*Join m1<.*<td>Shoot &#39;em up Spaceships, single</td><td>ann \(0 played\)</td><td>2 of 3</td>"
         r"<td>board: 7x7</td>",
         files(referee)["index.html"],
     )
@@ -258,7 +258,7 @@ def test_a_server_is_told_of_in_german(referee: Referee) -> None:
     index, match = pages["index.de.html"], pages["m1.de.html"]
     assert '<html lang="de">' in index
     for words in (
-        "Offene Einladungen",
+        "Wer sucht einen Gegner?",
         "ann (gespielt: 0)",
         "ann (vereinbarte Länge)",
         ">3 zu 0<",

@@ -8,14 +8,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from contextlib import nullcontext
 from functools import partial
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import checked, saying, signed_again, with_entry
+from attackers.forgers import against, checked, saying, signed_again, with_entry
 from attackers.hostile_inputs import agreement, bundles, kept_letters, keys, positions, records
 from click.testing import CliRunner
 from in_a_box.referee import Referee, attachment
@@ -23,7 +22,6 @@ from judges.profiled import calls
 from playing.sealed_match import SealedMatch
 
 from pbem.cli.publish import publish
-from pbem.cli.replay import replay
 from pbem.cli.verify import verify as verify_command
 from pbem.json_object import DEPTH, depth
 from pbem.mail.folders import letters
@@ -33,7 +31,6 @@ from pbem.match.record import replay as played
 from pbem.proof import bundle, signed_letters
 from pbem.proof.bundle import LIMITS, BeyondLimits, Bundle
 from pbem.proof.compare import reports
-from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
@@ -41,6 +38,8 @@ from pbem.proof.verification import Proved, verify
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from pbem.proof.compare.against import Against
 
 MIB = 1 << 20
 OPTIONS = "fleet: cost:3\nsettle: 0"
@@ -72,14 +71,6 @@ def match(content: bytes) -> Bundle:
 @pytest.fixture(scope="module")
 def bench(content: bytes) -> Against:
     return against(content)
-
-
-def against(content: bytes) -> Against:
-    proved = Proved()
-    assert all(check.holds for check in verify(content, Letters, None, proved))
-    assert proved.bundle is not None
-    assert proved.match is not None
-    return Against(proved.bundle, proved.match, proved.told)
 
 
 # What is refused
@@ -382,10 +373,8 @@ def test_the_work_for_positions_in_letters_does_not_grow_with_the_match(
     monkeypatch.setattr(reports, "STRIDE", 5)
     found = []
     for proved in proved_after.values():
-        assert proved.bundle is not None
-        assert proved.match is not None
         heads = [notice.match.prev for notice in reversed(proved.told) if notice.kind == "step"][:40]
-        bench = Against(proved.bundle, proved.match, proved.told)
+        bench = against(proved)
         bench.judge(kept("x", positions(heads[-1:])))  # as far as that, each turn is looked at once
         found.append(calls(partial(_judged, bench, positions(heads if cites == "each" else heads[:1] * 40))))
     few, many = found
@@ -393,37 +382,37 @@ def test_the_work_for_positions_in_letters_does_not_grow_with_the_match(
 
 
 PEAK = """
-import os, sys
+import json, os, sys
 from contextlib import redirect_stdout
 from pathlib import Path
 from pbem.cli import main
 
-def verify(file):
+def run(command):
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
         try:
-            main(["verify", file])
+            main(command)
         except SystemExit:
             pass
 
-verify(sys.argv[1])
+run(["verify", sys.argv[1]])
 for line in sys.stdin:
     child = os.fork()
     if child:
         assert os.waitpid(child, 0)[1] == 0
         continue
-    verify(line.rstrip())
+    run(json.loads(line))
     print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0], flush=True)
     os._exit(0)
 """
 
 
 @pytest.fixture
-def peak(content: bytes, tmp_path: Path) -> Iterator[Callable[[bytes], int]]:
-    """The octets that `pbem verify` had at its peak, the interpreter's own among them.
+def peak(content: bytes, tmp_path: Path) -> Iterator[Callable[..., int]]:
+    """The octets that `pbem verify`, or another command, had at its peak, the interpreter's own among them.
 
-    Each bundle is verified in a process of its own, forked from one that did nothing but verify a small bundle.
+    Each runs in a process of its own, forked from one that did nothing but verify a small bundle.
     """
-    small, file = tmp_path / "small.zip", tmp_path / "peak.zip"
+    small, file = tmp_path / "m1.pbem.zip", tmp_path / "peak"
     small.write_bytes(content)
     command = [sys.executable, "-c", PEAK, str(small)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -431,9 +420,9 @@ def peak(content: bytes, tmp_path: Path) -> Iterator[Callable[[bytes], int]]:
         assert process.stdout is not None
         asked, told = process.stdin, process.stdout
 
-        def measured(given: bytes) -> int:
+        def measured(given: bytes, *command: str) -> int:
             file.write_bytes(given)
-            print(file, file=asked, flush=True)
+            print(json.dumps([*(command or ("verify",)), str(file)]), file=asked, flush=True)
             return int(told.readline()) * 1024
 
         yield measured
@@ -448,72 +437,28 @@ def test_memory_stays_in_proportion(content: bytes, match: Bundle, peak: Callabl
         assert grown < 3 * len(hostile) + 8 * 2 * MIB, name
 
 
-PEAK_OF_ONE = """
-import sys
-from pathlib import Path
-from pbem.cli import main
-try:
-    main(sys.argv[1:])
-except SystemExit:
-    pass
-print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
-"""
-
-
-def peak_of(content: bytes, folder: Path, *command: str) -> int:
-    """The octets that a command had at its peak for this file, the interpreter's own among them."""
-    file = folder / "peak"
-    file.write_bytes(content)
-    done = subprocess.run([sys.executable, "-c", PEAK_OF_ONE, *command, str(file)], capture_output=True, check=True)
-    return int(done.stdout.splitlines()[-1]) * 1024
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("command", ["publish", "replay", "--against"])
-def test_the_memory_of_the_other_commands(match: Bundle, content: bytes, tmp_path: Path, command: str) -> None:
+def test_the_memory_of_the_other_commands(
+    match: Bundle, content: bytes, tmp_path: Path, peak: Callable[..., int], command: str
+) -> None:
     """Above what a small input takes: three times the input, and 64 MiB."""
-    small = tmp_path / "m1.pbem.zip"
-    small.write_bytes(content)
-    record = match.papers["records/game-1.pbem.toml"]
+    record, bundled = match.papers["records/game-1.pbem.toml"], str(tmp_path / "m1.pbem.zip")
     inputs: dict[str, tuple[list[str], bytes, Iterator[tuple[str, bytes]]]] = {
         "publish": (["publish"], content, bundles(match, 8 * MIB)),
         "replay": (["replay", "--json"], record, ((name, text.encode()) for name, text in records(8 * MIB))),
-        "--against": (["verify", str(small), "--against"], b"Subject: x\n\nx\n", kept_letters(match, 8 * MIB)),
+        "--against": (
+            ["verify", bundled, "--against"],
+            b"Subject: x\n\nx\n",
+            kept_letters(match, 8 * MIB),
+        ),
     }
     given, little, hostile = inputs[command]
-    least = peak_of(little, tmp_path, *given)
+    least = peak(little, *given)
     for name, large in hostile:
-        grown = peak_of(large, tmp_path, *given) - least
+        grown = peak(large, *given) - least
         print(f"{command}, {name}: {len(large) / MIB:.1f} MiB take {grown / MIB:.1f} more than {least / MIB:.1f}")
         assert grown < 3 * len(large) + 64 * MIB, name
-
-
-@pytest.mark.long
-def test_what_a_mebibyte_takes(match: Bundle, bench: Against, tmp_path: Path) -> None:
-    """Less than five seconds of a processor by far, which nothing but work without bounds would take; printed."""
-    file = tmp_path / "m1.pbem.zip"
-
-    def published(raw: bytes) -> None:
-        file.write_bytes(raw)
-        CliRunner().invoke(publish, [str(file)])
-
-    def replayed(text: str) -> None:
-        (tmp_path / "x.toml").write_text(text)
-        CliRunner().invoke(replay, [str(tmp_path / "x.toml"), "--json"])
-
-    kinds: list[tuple[str, Iterator[tuple[str, Any]], Callable[[Any], Any]]] = [
-        ("bundle", bundles(match, MIB), judged),
-        ("page", bundles(match, MIB), published),
-        ("letter", kept_letters(match, MIB), partial(_judged, bench)),
-        ("record", records(MIB), replayed),
-    ]
-    for kind, inputs, work in kinds:
-        for name, given in inputs:
-            start = time.process_time()
-            work(given)
-            took = time.process_time() - start
-            print(f"{kind}, {name}: {len(given) / MIB:.2f} MiB in {took:.2f} s")
-            assert took < 5, (kind, name)
 
 
 @pytest.mark.long

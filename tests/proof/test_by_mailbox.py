@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import checked, holds, index, proof, signed_again, with_entry, with_papers
-from in_a_box.referee import Mailbox, Referee, form_in, placed
+from in_a_box.referee import Mailbox, Referee
 from judges.honest import accused
-from vectors.make import SETUPS, SMALL, VECTORS, asked, home, reply
+from vectors.make import VECTORS, asked, home, keyless, reply
 
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence
@@ -42,14 +42,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Referee, B
     """Bob has no key: one letter orders two turns, the second in vain; another withdraws twice what it may once."""
     referee = Referee(tmp_path_factory.mktemp("mailbox"))
     domain = home()
-    referee.records[domain.where] = domain.record
-    ann, bob = referee.registered("ann"), referee.person("bob")
-    referee.send(bob, "register bob\n", sign=False)
-    reply(referee, domain, bob, "register bob\n")
-    referee.send(ann, f"new spaceships with bob\n{placed(ann)}{SMALL}\nend\n")
-    reply(referee, domain, bob, form_in(bob.text, "accept", lines=1))
-    referee.send(ann, ann.filled("setup", SETUPS[0]))
-    reply(referee, domain, bob, bob.filled("setup", SETUPS[1]), asked(bob, "setup"))
+    ann, bob = keyless(referee)
     ahead = without_revision(bob.filled("orders", "final\nmRv1 Rv5")).replace("turn 1", "turn 2", 1)
     reply(referee, domain, bob, f"{bob.filled('orders', 'final')}\n{ahead}", asked(bob, "orders"))
     referee.turn((ann, "Rv1"))

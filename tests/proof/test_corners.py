@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import checked, fails, holds, index, proof, saying, signed_again, with_entry
+from attackers.forgers import Store, against, fails, holds, index, proof, saying, signed_again, with_entry
 from attackers.mutations import rewritten
 from in_a_box.referee import Mailbox, Referee, form_in
 from judges.honest import accused
@@ -23,15 +23,11 @@ from pbem.match.transcript import Entry
 from pbem.pages.match_page import revealed
 from pbem.phrase import Phrase
 from pbem.proof import bundle
-from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from pbem.match.signed import Signed
     from pbem.match.state import Match, Submission
     from pbem.proof.bundle import Bundle
 
@@ -46,30 +42,7 @@ def good(name: str) -> Bundle:
 
 def standings(found: Bundle, letter: EmailMessage) -> dict[str, str]:
     """How a kept letter stands to a bundle that holds."""
-    proved = Proved()
-    last = list(verify(bundle.write(found), Letters, None, proved))[-1]
-    assert last.holds, last
-    assert proved.bundle is not None
-    assert proved.match is not None
-    against = Against(proved.bundle, proved.match, proved.told)
-    return {one.found: one.standing for one in against.judge(kept("", letter.as_bytes())).findings}
-
-
-class Store:
-    """A server's store as it stood, for a server that forgets what came afterwards."""
-
-    def __init__(self, referee: Referee) -> None:
-        self.referee = referee
-        self.path = referee.folder / "before.sqlite"
-        referee.database.execute("VACUUM INTO ?", (str(self.path),))
-
-    def again(self) -> Referee:
-        folder = self.referee.folder / "again"
-        folder.mkdir()
-        (folder / "store.sqlite").write_bytes(self.path.read_bytes())
-        liar = Referee(folder, seed="liar")
-        liar.people, liar.now = self.referee.people, self.referee.now
-        return liar
+    return {one.found: one.standing for one in against(found).judge(kept("", letter.as_bytes())).findings}
 
 
 class TestWhatIsNotUsed:
@@ -99,88 +72,6 @@ class TestWhatIsNotUsed:
         referee.send(bob, bob.filled("orders", "final\n"))
         referee.send(bob, "resign m1 match\n")
         fails(proof(referee, bob), "unused-seat-1-rev-1.eml", "these orders are legal, and were not used")
-
-    def test_no_mailbox_where_keys_are_demanded(self) -> None:
-        class Demanding(Letters):
-            """As if the terms of this match had demanded keys."""
-
-            @staticmethod
-            def _vouched(match: Match, seat: int, signed: Signed, **how: bool) -> tuple[str, str]:
-                terms = replace(match.terms, keys="demanded")
-                return Letters._vouched(replace(match, terms=terms), seat, signed, **how)
-
-        content = bundle.write(good("mailbox"))
-        assert checked(content)[-1].holds
-        fails(content, "this match demands a signature by a key", reader=Demanding)
-
-
-class TestAClockThatIsSetBack:
-    def test_between_the_orders_of_one_and_the_end_of_the_turn(self, referee: Referee) -> None:
-        ann, bob = referee.begun(SHORT, SETUPS)
-        referee.send(bob, bob.filled("orders", "final\n"))
-        referee.now -= 5 * HOUR
-        referee.send(ann, ann.filled("orders", "final\nRv1"))
-        assert referee.match().turn == 2
-        referee.send(ann, ann.filled("orders", "final\nRv3"))
-        referee.wait(4 * DAY)
-        assert referee.match().turn == 3
-        referee.send(bob, "resign m1 match\n")
-        assert [entry.type for entry in proof(referee, ann).entries].count("missed") == 1
-        assert accused(referee) == []
-
-    def test_between_two_agreements_and_two_setups(self, referee: Referee) -> None:
-        ann, bob = referee.registered("ann"), referee.registered("bob")
-        referee.send(ann, f"new spaceships with bob\nserver play.example\nplayer ann\n{SMALL}\nend\n")
-        referee.now -= 5 * HOUR
-        referee.send(bob, form_in(bob.text, "accept", lines=1))
-        referee.send(ann, ann.filled("setup", SETUPS[0]))
-        referee.now -= 5 * HOUR
-        referee.send(bob, bob.filled("setup", SETUPS[1]))
-        assert referee.match().phase == "playing"
-        referee.send(bob, "resign m1 match\n")
-        assert accused(referee) == []
-
-    def test_between_orders_and_their_withdrawal(self, referee: Referee) -> None:
-        ann, bob = referee.begun(SHORT, SETUPS)
-        referee.send(ann, ann.filled("orders", "Rv1"))
-        referee.now -= 5 * HOUR
-        referee.send(ann, "clear m1\n")
-        referee.send(bob, bob.filled("orders", "final\n"))
-        referee.wait(4 * DAY)
-        assert referee.match().turn == 2
-        referee.send(bob, "resign m1 match\n")
-        assert accused(referee) == []
-
-
-class TestSeatsThatChangedHands:
-    def test_a_false_miss_is_no_handing_over(self, referee: Referee) -> None:
-        """Ann's orders were in; the server forgets them, counts a miss, and Bob gives her seat to Carl."""
-        ann, bob = referee.begun(f"{SMALL}\npace: 2d\ngrace: 1d", SETUPS)
-        carl = referee.registered("carl")
-        store = Store(referee)
-        referee.send(ann, ann.filled("orders", "Rv1"))
-        receipt = ann.last
-        liar = store.again()
-        liar.send(bob, bob.filled("orders", ""))
-        liar.wait(4 * DAY)
-        liar.send(bob, "substitute m1 carl for ann\n")
-        liar.send(carl, carl.form("substitute"))
-        assert liar.match().names == ("carl", "bob")
-        liar.send(bob, "resign m1 match\n")
-        lies = standings(proof(liar, bob), receipt)
-        assert any(one == "open" and "although this was in by then" in lie for lie, one in lies.items()), lies
-
-    def test_who_handed_over_is_told_so(self, referee: Referee) -> None:
-        ann, bob = referee.begun(SMALL, SETUPS)
-        carl = referee.registered("carl")
-        referee.send(ann, ann.filled("orders", "Rv1"))
-        receipt = ann.last
-        for person in (ann, bob):
-            referee.send(person, "substitute m1 carl for ann\n")
-        referee.send(carl, carl.form("substitute"))
-        referee.send(bob, "resign m1 match\n")
-        told = standings(proof(referee, bob), receipt)
-        assert any(one == "agrees" and "given up with the seat" in found for found, one in told.items())
 
 
 def test_orders_that_came_in_time_and_were_played_are_no_miss(referee: Referee) -> None:

@@ -128,6 +128,11 @@ LATER = "the bundle does not have that yet; ask for a newer one"
         ),
         (
             TAKEN_OVER,
+            receipt(1, salt=OTHER),
+            Fate("dropped", "receipt of game 1, turn 1, rev 1", f"{MADE}: entry 3 was made with rev 1", 3),
+        ),
+        (
+            TAKEN_OVER,
             receipt(3, salt=OTHER, player="carl"),
             Fate("dropped", "receipt of game 1, turn 3, rev 1", f"{MADE}: entry 5 was made with rev 1", 5),
         ),

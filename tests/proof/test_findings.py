@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attackers import forgers
 from attackers.forgers import checked, fails, holds, signed_again, with_entry, with_papers
 from attackers.mutations import rewritten
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.witnessed import KEY, proof, witness
 from vectors.make import VECTORS
 
 from pbem.match.changed import replace
-from pbem.match.transcript import Entry, sha256_hex, statement, voucher
+from pbem.match.documents import Evidence
+from pbem.match.transcript import Entry, announcement, sha256_hex, statement, voucher
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.compare.finding import Finding
-from pbem.proof.kept import Attached, Kept, Logged, SignedHead, SignedPaper
+from pbem.proof.kept import Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper
 from pbem.proof.kept_letters import LIMITS, kept
 from pbem.proof.logged import latest
-from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pbem.proof.bundle import Bundle
+    from pbem.proof.verification import Proved
     from pbem.tlog.proof import InclusionProof
 
 SERVER = "play.example"
@@ -43,16 +46,11 @@ def good(name: str) -> Bundle:
 
 @cache
 def proved(name: str) -> Proved:
-    proved = Proved()
-    assert all(check.holds for check in verify(bundle.write(good(name)), Letters, None, proved))
-    return proved
+    return forgers.proved(good(name))
 
 
 def against(name: str, witnesses: Sequence[Any] = ()) -> Against:
-    found = proved(name)
-    assert found.bundle is not None
-    assert found.match is not None
-    return Against(found.bundle, found.match, found.told, witnesses)
+    return forgers.against(proved(name), witnesses)
 
 
 def findings(bench: Against, **told: Any) -> tuple[Finding, ...]:
@@ -239,6 +237,44 @@ class TestLettersThatWereKept:
             Finding("agrees", "head of entry 2", "", 2),
             Finding("agrees", "commitments", "", 2),
         )
+
+
+class TestReplyAddresses:
+    PATH = "evidence/game-1-turn-1-seat-2.txt"
+
+    def found(self, *, key: Ed25519PrivateKey = KEY, **told: str) -> tuple[Finding, ...]:
+        evidence = Evidence.read(good("one-letter").papers[self.PATH].decode())
+        signed = key.sign(announcement(SERVER, OTHER)).hex()
+        address = ReplyAddress(SERVER, "m1", evidence.token, evidence.place, OTHER, signed)
+        return findings(against("one-letter"), addresses=(replace(address, **told),))
+
+    def test_one_is_for_the_place_that_its_letter_named(self) -> None:
+        assert self.found() == (Finding("agrees", "reply address", "game 1 turn 1"),)
+        (said,) = self.found(place="game 1 turn 2")
+        assert (said.standing, said.what) == ("two stories", "reply address")
+        assert said.found.startswith(f"it was for game 1 turn 2, and {self.PATH} says for game 1 turn 1; ")
+
+    def test_one_that_was_never_used_or_is_of_another_match_says_nothing(self) -> None:
+        assert self.found(token=OTHER, place="game 1 turn 2") == ()
+        assert self.found(match="m2", place="game 1 turn 2") == ()
+
+    def test_what_the_server_did_not_sign_accuses_nobody(self) -> None:
+        (said,) = self.found(key=Ed25519PrivateKey.generate(), place="game 1 turn 2")
+        assert said.standing == "broken"
+
+    @pytest.mark.parametrize(
+        "document",
+        [
+            {"address": "pbem@play.example", "game": 1, "turn": 1},
+            {"address": f"pbem+m1.{'a' * 20}@play.example", "game": 1.5, "turn": 1},
+            {"address": f"pbem+m1.{'a' * 20}@play.example", "game": 1, "turn": 1, "more": 1.5},
+            {"address": f"pbem+m1.{'a' * 20}@play.example", "game": 1, "turn": 1, "m\u00f6re": 1},
+        ],
+    )
+    def test_a_bulletin_that_no_server_writes_brings_none(self, document: dict[str, Any]) -> None:
+        said = {"items": [{"about": "reply", "match": "m1", **document}]}
+        packed = base64.b64encode(json.dumps(said).encode()).decode()
+        assert kept("letter", f"X-Pbem-Bulletin: {packed}\r\n\r\nHello.\r\n".encode()).addresses == ()
 
 
 class TestTheLog:

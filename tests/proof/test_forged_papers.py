@@ -70,7 +70,9 @@ class TestTraces:
         other = replace(paper, salt="0" * 64).text().encode()
         fails(with_papers(found, {WITHDRAWN: other}), f"{WITHDRAWN}: is not what the trace names")
 
-    @pytest.mark.parametrize("changes", [{"turn": 2}, {"game": 2}, {"match": "m2"}, {"server": "other.example"}])
+    @pytest.mark.parametrize(
+        "changes", [{"turn": 2}, {"game": 2}, {"match": "m2"}, {"server": "other.example"}, {"player": "bob"}]
+    )
     def test_a_paper_of_another_place(self, found: Bundle, paper: Withdrawal, changes: dict[str, Any]) -> None:
         other = replace(paper, **changes).text().encode()
         fails(traced(found, {WITHDRAWN: other}), f"{WITHDRAWN}: does not belong here")

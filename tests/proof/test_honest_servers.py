@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -248,18 +247,3 @@ def test_nor_one_whose_clock_is_set_back_before_each(tmp_path: Path, kind: str) 
     answered_late(referee, kind)
     assert accused(referee) == []
     referee.close()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("back", [timedelta(minutes=1), timedelta(hours=2), timedelta(hours=30)], ids=str)
-@pytest.mark.parametrize("kind", MATCHES, ids=["single", "scored", "continued"])
-def test_nor_one_whose_clock_is_set_back_before_any(tmp_path: Path, kind: str, back: timedelta) -> None:
-    for number in itertools.count(1):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        referee = SetBack(folder, back, number)
-        answered_late(referee, kind)
-        assert accused(referee) == [], number
-        referee.close()
-        if number >= referee.written:
-            break

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attackers.forgers import proved
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER
 from signing.domains import Domain, rsa_key
@@ -22,9 +23,8 @@ from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.remaking import Sentence, UnvouchedError
 from pbem.match.signed import Signed, here
 from pbem.match.transcript import sha256_hex
-from pbem.proof.mailbox_evidence import place, shown_tokens, vouched
+from pbem.proof.mailbox_evidence import shown_tokens, vouched
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import Proved, verify
 from pbem.requests import Clear, Extend, SignedForm
 
 if TYPE_CHECKING:
@@ -199,9 +199,6 @@ class TestEvidence:
         assert self.fault(by, waited=True) == ("" if waited else fault)
         assert self.fault(by, seq=0) == "", "before the match there is no place"
 
-    def test_places_as_evidence_writes_them(self) -> None:
-        assert place(2, 5) == "game 2 turn 5"
-
     @pytest.mark.parametrize(
         ("letter", "shown"),
         [
@@ -305,11 +302,6 @@ class TestKeyChanges:
             return str(error)
         return ""
 
-    def test_it_names_its_place(self) -> None:
-        bare, whole = "key revoke {key}\nend\n", f"key revoke {{key}}\nserver {SERVER}\nplayer ann\nend\n"
-        assert self.fault(whole) == ""
-        assert self.fault(bare) == "the letter signed by the old key does not say so"
-
     @pytest.mark.parametrize("name", ["fingerprint", "format"])
     def test_a_key_stands_beside_its_own_fingerprint(self, name: str) -> None:
         """The transcript lists both; a letter is not even looked at otherwise."""
@@ -399,8 +391,5 @@ AT_MAILBOX = Signed(b"", "mailbox", "", "", b"x")
 @cache
 def turn_2() -> Match:
     """A match whose second turn is due."""
-    proved = Proved()
-    assert all(
-        check.holds for check in verify((VECTORS / "good/ed25519.pbem.zip").read_bytes(), Letters, None, proved)
-    )
-    return next(one.match for one in proved.told if one.kind == "turn" and one.match.turn == 2)
+    told = proved((VECTORS / "good/ed25519.pbem.zip").read_bytes()).told
+    return next(one.match for one in told if one.kind == "turn" and one.match.turn == 2)

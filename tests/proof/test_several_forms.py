@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import holds
-from in_a_box.referee import SERVER, Mailbox, Referee, form_in, placed
+from in_a_box.referee import SERVER, Mailbox, Referee, placed
 from judges import sentences
 from judges.honest import bundles_now
 from playing.random_letters import Table
-from vectors.make import SETUPS, SMALL, asked, home, reply
+from vectors.make import SETUPS, SMALL, asked, home, keyless, reply
 
 from verifier import verified
 
@@ -20,19 +20,6 @@ if TYPE_CHECKING:
 
 ARMED = (SETUPS[1], SETUPS[0])
 """The second one has something to order."""
-
-
-def keyless(referee: Referee) -> tuple[Mailbox, Mailbox]:
-    """Ann, and Bob, who has no key and is to order turn 1."""
-    referee.records[home().where] = home().record
-    ann, bob = referee.registered("ann"), referee.person("bob")
-    referee.send(bob, "register bob\n", sign=False)
-    reply(referee, home(), bob, "register bob\n")
-    referee.send(ann, f"new spaceships with bob\n{placed(ann)}{SMALL}\nend\n")
-    reply(referee, home(), bob, form_in(bob.text, "accept", lines=1))
-    referee.send(ann, ann.filled("setup", ARMED[0]))
-    reply(referee, home(), bob, bob.filled("setup", ARMED[1]), asked(bob, "setup"))
-    return ann, bob
 
 
 def sentence(referee: Referee, person: Mailbox, words: str, rev: int = 1, place: str = "turn 1\n") -> str:
@@ -53,7 +40,7 @@ def ordered(referee: Referee) -> dict[int, tuple[int, str]]:
 
 
 def test_orders_in_advance_that_name_no_head_and_are_not_used(referee: Referee) -> None:
-    ann, bob = keyless(referee)
+    ann, bob = keyless(referee, ARMED)
     early = "orders m1 turn 2 final\nRv1 Rv2 Rv3 Rv4 Rv5\nend\n"
     reply(referee, home(), bob, bob.filled("orders", "final\nRv1") + early, asked(bob, "orders"))
     referee.turn((ann, ""))
@@ -85,7 +72,7 @@ def test_two_sets_of_orders_by_a_player_without_a_key(
     referee: Referee, revs: tuple[str, str], counts: dict[int, tuple[int, str]]
 ) -> None:
     """Which of them the letter means, it must say: the order in which they are obeyed is not in it."""
-    ann, bob = keyless(referee)
+    ann, bob = keyless(referee, ARMED)
     where = asked(bob, "orders")
     texts = [f"orders m1 turn 1\n{rev}{cell}\nend\n" for rev, cell in zip(revs, ("Rv1", "Rv3"), strict=True)]
     reply(referee, home(), bob, "".join(texts), where)
@@ -98,7 +85,7 @@ def test_two_sets_of_orders_by_a_player_without_a_key(
 
 
 def test_the_form_as_it_came_is_no_second_set_of_orders(referee: Referee) -> None:
-    ann, bob = keyless(referee)
+    ann, bob = keyless(referee, ARMED)
     where, form = asked(bob, "orders"), bob.form("orders")
     reply(referee, home(), bob, f"orders m1 turn 1\nRv1\nend\n{form}", where)
     assert ordered(referee) == {2: (1, "Rv1")}
@@ -123,7 +110,7 @@ def test_a_withdrawal_far_below_in_the_same_letter(referee: Referee, between: in
 
 @pytest.mark.parametrize("place", ["", "game 1\n", "turn 1\n"])
 def test_a_withdrawal_without_a_signature_that_leaves_out_its_place(referee: Referee, place: str) -> None:
-    ann, bob = keyless(referee)
+    ann, bob = keyless(referee, ARMED)
     where = asked(bob, "orders")
     reply(referee, home(), bob, bob.filled("orders", "final\nRv1"), where)
     reply(referee, home(), bob, f"clear m1\nserver {SERVER}\nrev 5\n{place}end\n", str(bob.last["Reply-To"]))
@@ -182,9 +169,11 @@ def test_a_sentence_before_the_game_that_names_a_turn(referee: Referee) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_letters(tmp_path: Path, seed: int) -> None:
-    """Whatever of them the desk obeys, both verifiers find that players said it."""
+    """Whatever of them the desk obeys, both verifiers find that players said it, and a restarted desk knows it."""
     referee = Referee(tmp_path)
     table = Table(referee, Random(seed))
-    table.play(12)
+    for _ in range(12):
+        table.play(1)
+        referee.read_cold()
     proved(referee, table.first)
     referee.close()

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import logging
-import random
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import structlog
 from attackers import forgers
 from attackers.forgers import (
     SERVER_KEY,
@@ -35,10 +31,10 @@ from pbem.match.transcript import Entry, canonical, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import Check, verify
+from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
 OPTIONS = "fleet: cost:3\nsettle: 0\nkind: continued\ngames: 2"
 ANN = "MD Rv1 Rv2 Rv3"
@@ -47,13 +43,6 @@ BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
 
 READER = remembering()
 fails = partial(forgers.fails, reader=READER)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _quiet() -> Iterator[None]:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    yield
-    structlog.reset_defaults()
 
 
 @pytest.fixture
@@ -134,68 +123,6 @@ class TestTheProof:
         forged = signed_again(with_entry(match, 0, lambda body: body.update(server_key=neutral.hex())))
         fails(replace(forged, signatures=[neutral + bytes(32)] * len(forged.entries)), "entry 1", "proves anything")
 
-    def test_a_new_key_in_the_first_entry_breaks_what_the_players_signed(self, match: Bundle) -> None:
-        key = Ed25519PrivateKey.from_private_bytes(bytes(32))
-        public = key.public_key().public_bytes_raw().hex()
-        forged = signed_again(with_entry(match, 0, lambda body: body.update(server_key=public)), key=key)
-        fails(forged, "entry 2", "letters/game-1-setup-seat-1.eml", "prev")
-
-
-def samples(content: bytes, found: Bundle) -> list[int]:
-    """All positions of a setup, orders, a report and a commitment, and many others."""
-    spots = [
-        b"MD1 Rv1 Rv2 Rv3",
-        b"final\r\nRv3\r\nend",
-        found.papers["reports/game-1-turn-2-seat-1.json"][:120],
-        found.entries[1].body["commitments"]["1"].encode(),
-    ]
-    positions = set()
-    for spot in spots:
-        assert spot in content
-        positions |= set(range(content.index(spot), content.index(spot) + len(spot)))
-    return sorted(positions | set(random.Random(17).sample(range(len(content)), 500)))
-
-
-class TestBytes:
-    def test_every_changed_byte_is_found(self, proof: bytes, match: Bundle) -> None:
-        began = time.monotonic()
-        for at in samples(proof, match):
-            for change in (1, 0x80):
-                changed = bytearray(proof)
-                changed[at] ^= change
-                fails(bytes(changed))
-        assert time.monotonic() - began < 120  # nothing hangs; takes three seconds or so
-
-    def test_cut_doubled_and_inserted_bytes_are_found(self, proof: bytes) -> None:
-        for at in random.Random(18).sample(range(len(proof)), 150):
-            fails(proof[:at])
-            fails(proof[:at] + proof[at + 1 :])
-            fails(proof[:at] + proof[at : at + 1] + proof[at:])
-        fails(proof + b"\0")
-        fails(b"\0" + proof)
-        fails(b"")
-
-    @pytest.mark.parametrize(
-        "path",
-        [
-            "letters/game-1-setup-seat-2.eml",
-            "letters/game-2-turn-1-seat-1.eml",
-            "openings/game-1-seat-1.txt",
-            "receipts/game-1-turn-2-seat-1.txt",
-            "reports/game-1-turn-2-seat-2.json",
-            "reports/game-2-turn-3.json",
-            "records/game-2.pbem.toml",
-        ],
-    )
-    def test_every_changed_byte_of_a_paper_written_again_is_found(self, match: Bundle, path: str) -> None:
-        """Past the zip's own checksums: the hashes in the transcript alone must find it."""
-        entry = f"entry {1 + _index_of(match, path)}"
-        for at in range(0, len(match.papers[path]), 13):
-            for change in (1, 0x20, 0x80):
-                content = bytearray(match.papers[path])
-                content[at] ^= change
-                fails(with_papers(match, {path: bytes(content)}), entry, path)
-
 
 def _index_of(found: Bundle, path: str) -> int:
     """The index of the entry that answers for a paper."""
@@ -222,14 +149,6 @@ class TestPapers:
             fails(with_papers(match, {path: content[:-1]}), entry)
             fails(with_papers(match, {path: content.replace(b"\n", b"\r\n", 1) + b" "}), entry)
 
-    @pytest.mark.long
-    def test_each_paper_swapped_with_another_is_found(self, match: Bundle) -> None:
-        """With the other seat's, the next turn's, the other game's, and any of its kind."""
-        for one, other in itertools.combinations(match.papers, 2):
-            if one.partition("/")[0] == other.partition("/")[0] and match.papers[one] != match.papers[other]:
-                swapped = with_papers(match, {one: match.papers[other], other: match.papers[one]})
-                fails(swapped, min(one, other, key=lambda path: _index_of(match, path)).partition("/")[0])
-
     @pytest.mark.parametrize(
         "path",
         [
@@ -247,26 +166,10 @@ class TestPapers:
 class TestEntries:
     """The chain alone finds what is done to entries by somebody who has not the server's key."""
 
-    def test_dropped_repeated_swapped(self, match: Bundle) -> None:
-        pairs = list(zip(match.entries, match.signatures, strict=True))
-
-        def bundled(chosen: Sequence[tuple[Entry, bytes]]) -> Bundle:
-            return Bundle([entry for entry, _ in chosen], [signature for _, signature in chosen], match.papers)
-
-        for at in range(len(pairs)):
-            if at + 1 < len(pairs):
-                fails(bundled([*pairs[:at], *pairs[at + 1 :]]), f"entry {at + 1}")
-                fails(bundled([*pairs[:at], pairs[at + 1], pairs[at], *pairs[at + 2 :]]), f"entry {at + 1}")
-            fails(bundled([*pairs[:at], pairs[at], *pairs[at:]]), f"entry {at + 2}")
-
     def test_cut_off(self, match: Bundle) -> None:
         """A match cut off within what follows from one letter, or whose papers are still here."""
         for length in range(1, len(match.entries)):
             fails(Bundle(match.entries[:length], match.signatures[:length], match.papers))
-
-    def test_changed(self, match: Bundle) -> None:
-        for at in range(len(match.entries)):
-            fails(with_entry(match, at, lambda body: body.update(more=1)), f"entry {min(at + 2, len(match.entries))}")
 
 
 class TestARewritingServer:
@@ -303,24 +206,6 @@ class TestARewritingServer:
                 entries = [*match.entries[:at], inserted, *match.entries[at:]]
                 found = fails(signed_again(replace(match, entries=entries)))
                 assert int(found.removeprefix("entry ").partition(":")[0]) in (at, at + 1, at + 2), found
-
-    def test_an_entry_of_no_form_inserted(self, match: Bundle) -> None:
-        for at in range(len(match.entries) + 1):
-            for kind in ("agreed", "note", "closed", "ended", "resigned", "turn", "revealed"):
-                body = {"seat": 1, "match": True, "mail": "0" * 64, "game": 1, "turn": 1}
-                if kind == "agreed":
-                    body = match.entries[0].body
-                inserted = Entry(0, "", "2026-03-01T12:00:00Z", kind, body)
-                entries = [*match.entries[:at], inserted, *match.entries[at:]]
-                if kind == "agreed" and at == 0:
-                    continue  # the first of two that are the same: found below as the second
-                found = fails(signed_again(replace(match, entries=entries)))
-                assert int(found.removeprefix("entry ").partition(":")[0]) in (at, at + 1, at + 2), found
-
-    def test_a_closed_match_is_not_agreed_again(self, match: Bundle) -> None:
-        """Once more `agreed`, with keys of the server's making: everything after it could be invented."""
-        again = replace(match, entries=[*match.entries, match.entries[0]])
-        fails(signed_again(again), f"entry {len(match.entries) + 1}")
 
     @pytest.mark.parametrize(
         ("kind", "key", "value"),
@@ -531,24 +416,6 @@ def resigned(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 class TestResignations:
-    @pytest.mark.parametrize("seat", [1, 0, -1, 3, -2, True, "2", None, 2.5, [2]], ids=repr)
-    def test_the_wrong_seat(self, resigned: Bundle, seat: object) -> None:
-        """Seat 0 would be Bob's key, read from the end of the list, and -1 Ann's, with Bob's victory turned round."""
-        if seat == 2.5:
-            return  # no number of an entry
-        at = index(resigned, "resigned")
-        path, letter = next((path, content) for path, content in resigned.papers.items() if "resign" in path)
-        papers = {p: c for p, c in resigned.papers.items() if p != path}
-        papers[f"letters/resign-{at + 1}-seat-{seat}.eml".lower()] = letter
-        forged = with_entry(resigned, at, lambda body: body.update(seat=seat))
-        for candidate in (replace(forged, papers=papers), forged):
-            try:
-                content = bundle.write(signed_again(candidate))
-                bundle.read(content)
-            except bundle.NotABundle:
-                continue
-            fails(content, f"entry {at + 1}")
-
     @pytest.mark.parametrize(("seat", "wrong"), [(2, 0), (1, -1), (2, 3), (1, 9)])
     def test_no_seat_reads_from_the_end(self, referee: Referee, seat: int, wrong: int) -> None:
         """Seat -1 would be Ann by her key, and Bob's resignation by the rules: she would win what she gave up."""
@@ -578,11 +445,6 @@ class TestResignations:
         fails(signed_again(with_entry(found, at, lambda body: body.update(match=True))), "holds no `resign match`")
         fails(signed_again(with_entry(found, at, lambda body: body.update(match=1))), f"entry {at + 1}")
 
-    def test_a_match_is_not_a_game(self, resigned: Bundle) -> None:
-        at = index(resigned, "resigned")
-        forged = with_entry(resigned, at, lambda body: body.update(match=False))
-        fails(signed_again(forged), "holds no `resign game`")
-
     def test_a_bare_resign_that_the_desk_refused_resigns_nothing(self, referee: Referee, resigned: Bundle) -> None:
         at = index(resigned, "resigned")
         path = f"letters/resign-{at + 1}-seat-2.eml"
@@ -602,57 +464,6 @@ class TestResignations:
         referee.send(ann, "resign m1 match\n")
         for person in (ann, bob):
             assert "bob won" in holds(transcript(referee, person))[-1].found
-
-
-class TestSeveralFormsInOneLetter:
-    """What the desk refused beside what it took must not spoil the proof: any player could do that at will."""
-
-    def closed(self, referee: Referee) -> str:
-        bob = referee.people["bob@mail.example"]
-        referee.send(bob, "resign m1 match\n")
-        return holds(transcript(referee, bob))[-1].found
-
-    def test_legal_and_illegal_orders(self, referee: Referee) -> None:
-        ann, bob = referee.begun(OPTIONS, (ANN, BOB))
-        both = [ann.filled("orders", "final\nRv1"), ann.filled("orders", "final\nsRv1")]
-        referee.send(ann, "".join(both))
-        referee.send(bob, bob.filled("orders", "final\n"))
-        referee.send(ann, "".join(reversed([form.replace("rev 2", "rev 1") for form in both])))
-        assert "ann won" in self.closed(referee)
-
-    @pytest.mark.parametrize("first", [True, False])
-    def test_orders_for_another_place_beside(self, referee: Referee, first: bool) -> None:
-        ann, bob = referee.begun(OPTIONS, (ANN, BOB))
-        right = ann.filled("orders", "final\nRv1")
-        wrong = right.replace("prev ", "prev 0", 1)
-        referee.send(ann, right + wrong if first else wrong + right)
-        referee.send(bob, bob.filled("orders", "final\n"))
-        assert "turn 2" in ann.form("orders")
-        assert "ann won" in self.closed(referee)
-
-    def test_two_contents_of_one_revision(self, referee: Referee) -> None:
-        ann, bob = referee.begun(OPTIONS, (ANN, BOB))
-        referee.send(ann, ann.filled("orders", "final\nRv1") + ann.filled("orders", "final\nRv5"))
-        referee.send(bob, bob.filled("orders", "final\n"))
-        assert "ann won" in self.closed(referee)
-
-    def test_a_higher_revision_in_the_same_letter(self, referee: Referee) -> None:
-        ann, bob = referee.begun(OPTIONS, (ANN, BOB))
-        referee.send(ann, ann.filled("orders", "final\nRv5") + ann.filled("orders", "final\nRv1", rev=2))
-        referee.send(bob, bob.filled("orders", "final\n"))
-        assert "ann won" in self.closed(referee)
-
-    @pytest.mark.parametrize(("second", "rev"), [("MD Q1", 2), ("MD Gv1 Gv2 Gv3", 2), ("MD Gv1 Gv2 Gv3", 1)])
-    @pytest.mark.parametrize("last", [True, False])
-    def test_setups(self, referee: Referee, second: str, rev: int, last: bool) -> None:
-        ann, bob = referee.agreed(OPTIONS)
-        letters = [
-            (ann, ann.filled("setup", ANN) + ann.filled("setup", second, rev=rev)),
-            (bob, bob.filled("setup", BOB)),
-        ]
-        for person, text in reversed(letters) if last else letters:
-            referee.send(person, text)
-        assert "ann won" in self.closed(referee)
 
 
 class TestARunningGame:
@@ -695,12 +506,10 @@ class TestARunningGame:
             forged = replace(running, entries=[*running.entries, replace(entry, time=running.entries[-1].time)])
             fails(signed_again(forged), f"entry {len(running.entries) + 1}: `{kind}` does not follow here")
 
-    @pytest.mark.parametrize("kind", ["closed", "ended", "resigned", "agreed", "commitments", "turn", "note"])
-    def test_nor_what_has_no_form(self, running: Bundle, kind: str) -> None:
-        body = {"winner": 2, "scores": [0, 9], "reason": "rules", "game": 2, "turn": 1, "commitments": {}}
-        forged = replace(running, entries=[*running.entries, Entry(0, "", running.entries[-1].time, kind, body)])
-        word = "`note` is no type of entry" if kind == "note" else f"{kind}: its body has not the form of one"
-        fails(signed_again(forged), f"entry {len(running.entries) + 1}: {word}")
+    def test_nor_what_is_no_entry_at_all(self, running: Bundle) -> None:
+        note = replace(running.entries[-1], type="note", body={"game": 2})
+        forged = signed_again(replace(running, entries=[*running.entries, note]))
+        fails(forged, f"entry {len(running.entries) + 1}: `note` is no type of entry")
 
     def test_no_other_game_begins_than_was_to_begin(self, running: Bundle, match: Bundle) -> None:
         """Nor one while the match is paused, nor one after its end: it would be believed without a look at it."""
@@ -780,28 +589,6 @@ class TestHostileBundles:
     def test_first_entries(self, match: Bundle, change: Callable[[dict[str, Any]], object]) -> None:
         fails(signed_again(with_entry(match, 0, change)))
 
-    @pytest.mark.long
-    def test_values_of_every_kind_everywhere(self, match: Bundle) -> None:
-        others: list[Any] = [None, True, -1, 10**30, "\ud800\n", [[]], {}, {"1": []}, {"x": "1"}]
-        for at, entry in enumerate(match.entries):
-            for key in entry.body:
-                for value in others:
-                    if value == entry.body[key] or (at > 9 and value not in (True, -1)):
-                        continue
-                    forged = with_entry(match, at, saying(**{key: value}))
-                    try:
-                        content = bundle.write(signed_again(forged))
-                    except (ValueError, TypeError, AttributeError):
-                        continue  # the list of commitments cannot even be written
-                    fails(content)
-
-    @pytest.mark.parametrize("when", ["", "now", "2026-3-01T12:00:00Z", "2026-13-01T12:00:00Z", "9999-99", "\x00"])
-    def test_times(self, match: Bundle, when: str) -> None:
-        for at in (0, 1, 2, 5):
-            entries = list(match.entries)
-            entries[at] = replace(entries[at], time=when)
-            fails(signed_again(replace(match, entries=entries)), f"entry {at + 1}")
-
     def test_an_error_that_nobody_thought_of_is_a_failed_check(self, proof: bytes) -> None:
         class Broken(Letters):
             def said(self, *_: object) -> Any:
@@ -818,19 +605,3 @@ class TestHostileBundles:
         assert "of version 2\\nok" in checks[-1].found
         for check in checks:
             assert check.found.isprintable()
-
-    def test_random_hostile_letters(self, match: Bundle) -> None:
-        rng = random.Random(5)
-        path, letter = "receipts/game-2-turn-3-seat-1.txt", "letters/game-2-turn-3-seat-1.eml"
-        at = index(match, "turn", 2, 3)
-        for _ in range(80):
-            raw = bytearray(match.papers[letter])
-            for _ in range(rng.randint(1, 30)):
-                raw[rng.randrange(len(raw))] = rng.choice(b"\r\n\0 -:;=?\xff\xc3" + bytes(raw))
-            receipt = replace(Receipt.read(match.papers[path].decode()), mail=sha256_hex(bytes(raw)))
-            paper = receipt.text().encode()
-            forged = with_entry(
-                match, at, partial(renamed, old=sha256_hex(match.papers[path]), new=sha256_hex(paper))
-            )
-            for check in checked(signed_again(with_papers(forged, {path: paper, letter: bytes(raw)})), reader=READER):
-                assert isinstance(check, Check)

@@ -6,22 +6,18 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import fails, holds, index, signed_again, with_entry, with_papers
+from attackers.forgers import against, fails, holds, index, proved, signed_again, with_entry, with_papers
 from in_a_box.referee import Referee, attachment
+from vectors.make import early
 
-from pbem.mail.folders import letters
 from pbem.match.changed import replace
 from pbem.match.documents import NotADocument, Receipt
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
-from pbem.proof.compare.against import Against
 from pbem.proof.kept_letters import kept
-from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import Proved, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from in_a_box.referee import Mailbox
 
@@ -32,11 +28,6 @@ OPTIONS = "fleet: cost:3\nsettle: 0\nmiss: default\nkind: scored\ngames: 2"
 ANN = "MD Rv1 Rv2 Rv3"
 BOB = "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
 OVER = timedelta(days=11)
-
-
-def early(referee: Referee, person: Mailbox, place: str, text: str) -> None:
-    form = person.filled("orders", text)
-    referee.send(person, form.replace(form.partition("\n")[0], f"orders m1 {place}", 1))
 
 
 def with_setups(referee: Referee, ann: Mailbox, bob: Mailbox) -> None:
@@ -172,73 +163,41 @@ def test_receipts_say_which_orders_they_are_of(found: Bundle) -> None:
 # What players kept.
 
 
-class Keeping(Referee):
-    """A referee whose letters are kept as they left."""
-
-    def __init__(self, folder: Path) -> None:
-        self.left: list[tuple[str, bytes]] = []
-        super().__init__(folder)
-
-    def collect(self) -> None:
-        while row := self.outbox.lease(self.now):
-            self.left.append((row.recipient, row.raw))
-            if row.recipient in self.people:
-                self.people[row.recipient].letters.bring(row.raw)
-            with self.database.transaction():
-                self.outbox.delivered(row.id, "250 ok", self.now)
-
-
-def judged(
-    folder: Path, referee: Keeping, content: bytes, person: Mailbox, *, without: str | None = None
-) -> list[Finding]:
+def judged(content: bytes, person: Mailbox, *, without: str | None = None) -> list[Finding]:
     """What is to be said of the receipts that a player kept.
 
     `without` leaves out the papers whose path holds that word, as if the server had set nothing of the kind aside.
     """
-    proved = Proved()
-    assert all(check.holds for check in verify(content, Letters, None, proved))
-    assert proved.bundle is not None
-    assert proved.match is not None
-    whole, found = proved.bundle, proved.bundle
+    told = proved(content)
     if without:
-        found = replace(whole, papers={path: paper for path, paper in whole.papers.items() if without not in path})
-        assert found.papers != whole.papers
-        fails(found, "is missing")
-    against = Against(found, proved.match, proved.told)
-    findings: list[Any] = []
-    for number, (to, raw) in enumerate(referee.left):
-        if to == person.address:
-            path = folder / f"{number}.eml"
-            path.write_bytes(raw)
-            for source, letter in letters(path, 1 << 20):
-                findings += against.judge(kept(source, letter)).findings
+        whole = bundle.read(content)
+        told.bundle = replace(
+            whole, papers={path: paper for path, paper in whole.papers.items() if without not in path}
+        )
+        assert told.bundle.papers != whole.papers
+        fails(told.bundle, "is missing")
+    bench = against(told)
+    findings = [finding for raw in person.letters.came for finding in bench.judge(kept("", raw)).findings]
     if not without:
         assert {finding.standing for finding in findings} <= {"agrees", "open", "later", "silent"}
     return [finding for finding in findings if "receipt" in finding.what]
 
 
-@pytest.fixture
-def keeping(tmp_path: Path) -> Iterator[Keeping]:
-    referee = Keeping(tmp_path)
-    yield referee
-    referee.close()
-
-
-def test_orders_that_were_passed_over_for_default_orders(keeping: Keeping, tmp_path: Path) -> None:
+def test_orders_that_were_passed_over_for_default_orders(referee: Referee) -> None:
     """What Bob withdrew, and what was not legal in time, left a trace; without one his receipt convicts."""
-    ann, bob = keeping.agreed(OPTIONS)
-    with_setups(keeping, ann, bob)
-    early(keeping, bob, "default", "")
-    early(keeping, bob, "turn 2", "mRv1 Gx1")
-    keeping.send(bob, bob.filled("orders", "mRv3 Gx1"))
-    keeping.send(bob, "clear m1\n")
-    keeping.turn((ann, "Rv1"))
-    keeping.wait(OVER)
-    keeping.turn((ann, "Rv3"))
-    keeping.wait(OVER)
-    keeping.send(ann, "resign m1 match\n")
+    ann, bob = referee.agreed(OPTIONS)
+    with_setups(referee, ann, bob)
+    early(referee, bob, "default", "")
+    early(referee, bob, "turn 2", "mRv1 Gx1")
+    referee.send(bob, bob.filled("orders", "mRv3 Gx1"))
+    referee.send(bob, "clear m1\n")
+    referee.turn((ann, "Rv1"))
+    referee.wait(OVER)
+    referee.turn((ann, "Rv3"))
+    referee.wait(OVER)
+    referee.send(ann, "resign m1 match\n")
     content = attachment(ann.find(", the end"), ".zip")
-    told = judged(tmp_path, keeping, content, bob)
+    told = judged(content, bob)
     assert [(finding.what, finding.standing, finding.found) for finding in told] == [
         ("receipt of default orders of game 1, rev 1", "agrees", ""),
         ("receipt of game 1, turn 2, rev 1", "agrees", "not legal when its turn came"),
@@ -247,23 +206,23 @@ def test_orders_that_were_passed_over_for_default_orders(keeping: Keeping, tmp_p
         ("receipt of game 1, turn 2, rev 1", "agrees", ""),
     ]
     for without, which in (("-unused-", 1), ("withdrawals/", 2)):
-        told = judged(tmp_path, keeping, content, bob, without=without)
+        told = judged(content, bob, without=without)
         assert [n for n, finding in enumerate(told) if finding.standing == "two stories"] == [which]
         assert "entry" in told[which].found
         assert "although this was in by then" in told[which].found
 
 
-def test_a_claim_although_there_were_default_orders(keeping: Keeping, tmp_path: Path) -> None:
-    ann, bob = keeping.agreed(OPTIONS)
-    with_setups(keeping, ann, bob)
-    early(keeping, bob, "default", "Gx1")
-    keeping.turn((ann, "Rv1"))
-    keeping.wait(OVER)
-    keeping.send(ann, "claim m1\n")
+def test_a_claim_although_there_were_default_orders(referee: Referee) -> None:
+    ann, bob = referee.agreed(OPTIONS)
+    with_setups(referee, ann, bob)
+    early(referee, bob, "default", "Gx1")
+    referee.turn((ann, "Rv1"))
+    referee.wait(OVER)
+    referee.send(ann, "claim m1\n")
     content = attachment(ann.find(", the end"), ".zip")
-    (told,) = judged(tmp_path, keeping, content, bob)
+    (told,) = judged(content, bob)
     what = "receipt of default orders of game 1, rev 1"
     assert (told.what, told.standing, told.found) == (what, "agrees", "not legal when its turn came")
-    (told,) = judged(tmp_path, keeping, content, bob, without="-unused-")
+    (told,) = judged(content, bob, without="-unused-")
     assert (told.what, told.standing) == (what, "two stories")
     assert "claims the game although they may have been legal" in told.found

@@ -1,7 +1,7 @@
 """Makes the bundles below tests/vectors/ again, byte for byte: `PYTHONPATH=tests python -m vectors.make`.
 
-Signatures of OpenPGP and S/MIME come out otherwise each time, and version 2 of a sealed match is no longer made, nor
-is edition 1 of Shoot 'em up unless it is asked for: KEPT stay as they are.
+Signatures of OpenPGP and S/MIME come out otherwise each time, version 2 of a sealed match is no longer made, nor
+are addresses without a place, and edition 1 of Shoot 'em up unless it is asked for: KEPT stay as they are.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SETUPS = ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5")
 CELLS = ("Rv1", "Rv3", "Bz5")
 OVER = timedelta(days=11)
 FALSE = {"false": {"turn": 1, "step": "answers", "ruling": "22"}}
-KEPT = {"openpgp", "smime", "sealed-version-2", "three-seats"}
+KEPT = {"openpgp", "smime", "mailbox", "sealed-version-2", "three-seats"}
 
 
 def proof(referee: Referee, person: Mailbox) -> bytes:
@@ -235,20 +235,42 @@ def asked(person: Mailbox, kind: str) -> str:
     return str(letter["Reply-To"]).rpartition("<")[2].rstrip(">")
 
 
-def mailbox(referee: Referee) -> bytes:
+def keyless(referee: Referee, setups: tuple[str, str] = SETUPS, options: str = SMALL) -> tuple[Mailbox, Mailbox]:
+    """Ann, and Bob, who has no key and is to order turn 1."""
     domain = home()
     referee.records[domain.where] = domain.record
     ann, bob = referee.registered("ann"), referee.person("bob")
     referee.send(bob, "register bob\n", sign=False)
     reply(referee, domain, bob, "register bob\n")
-    referee.send(ann, f"new spaceships with bob\n{placed(ann)}{SMALL}\nend\n")
+    referee.send(ann, f"new spaceships with bob\n{placed(ann)}{options}\nend\n")
     reply(referee, domain, bob, form_in(bob.text, "accept", lines=1))
-    referee.send(ann, ann.filled("setup", SETUPS[0]))
-    reply(referee, domain, bob, bob.filled("setup", SETUPS[1]), asked(bob, "setup"))
+    referee.send(ann, ann.filled("setup", setups[0]))
+    reply(referee, domain, bob, bob.filled("setup", setups[1]), asked(bob, "setup"))
+    return ann, bob
+
+
+def mailbox(referee: Referee) -> bytes:
+    domain = home()
+    ann, bob = keyless(referee)
     for cell in CELLS[:2]:
         where = asked(bob, "orders")
         referee.turn((ann, cell))
         reply(referee, domain, bob, bob.filled("orders", "final"), where)
+    reply(referee, domain, bob, "resign m1 game 1\n")
+    return proof(referee, ann)
+
+
+def one_letter(referee: Referee) -> bytes:
+    """Bob, without a key, writes orders alone, others, `clear`, and yes to what he nearly wrote."""
+    domain = home()
+    ann, bob = keyless(referee, SETUPS[::-1])
+    for words in (("Gx1", "Gx2 final"), ("Gx3", "clear", "gx4")):
+        for text in words:
+            reply(referee, domain, bob, f"{text}\n")
+        if words[-1] == "gx4":
+            quoted = "".join(f"> {line}\n" for line in bob.text.split("\n"))
+            reply(referee, domain, bob, f"Yes!\n\nOn 1 March 2026, 12:00 pbem wrote:\n\n{quoted}")
+        referee.turn((ann, ""))
     reply(referee, domain, bob, "resign m1 game 1\n")
     return proof(referee, ann)
 
@@ -340,6 +362,7 @@ GOOD: dict[str, Callable[[Referee], bytes]] = {
     "substitute": substitute,
     "keys": keys,
     "mailbox": mailbox,
+    "one-letter": one_letter,
     "running": running,
     "openpgp": partial(by_format, "pgp-anna.pub.asc", by_clear_openpgp),
     "smime": partial(by_format, "sm-p256.crt", by_smime),
@@ -459,6 +482,25 @@ def nowhere(found: Bundle) -> bytes:
     return bundle.write(signed_again(replace(found, entries=(*found.entries[:2], told, *found.entries[2:]))))
 
 
+def signed_otherwise(found: Bundle, path: str, old: str = "", new: str = "", over: str = "to") -> bytes:
+    """A letter with other words, signed by its domain again, and perhaps without To."""
+    raw = found.papers[path]
+    raw = raw[raw.index(b"From:") :].replace(old.encode(), new.encode())
+    letter = home().craft(raw, headers=("from", over, "subject", "message-id", "content-type"))
+    return bundle.write(rewritten(found, path, letter))
+
+
+def moved_on(found: Bundle) -> bytes:
+    """The letter of turn 1, with evidence that says that its address was one of turn 2."""
+    stem, paper = "game-1-turn-2-seat-2", found.papers["evidence/game-1-turn-1-seat-2.txt"]
+    for path, content in (
+        (f"letters/{stem}.eml", found.papers["letters/game-1-turn-1-seat-2.eml"]),
+        (f"evidence/{stem}.txt", paper.replace(b"game 1 turn 1", b"game 1 turn 2")),
+    ):
+        found = rewritten(found, path, content)
+    return bundle.write(found)
+
+
 def of_version_1(found: Bundle) -> bytes:
     """The first entry as it was before it named a version."""
     body = {key: value for key, value in found.entries[0].body.items() if key != "bundle"}
@@ -542,6 +584,17 @@ LIES: dict[str, Lie] = {
         "mailbox",
         "evidence for another turn",
         partial(edited, path="evidence/game-1-turn-2-seat-2.txt", old="place game 1", new="place game 2"),
+    ),
+    "another-turn": ("one-letter", "orders of one turn, played in the next", moved_on),
+    "unsigned-to": (
+        "one-letter",
+        "orders without a form, in a letter whose domain does not sign To",
+        partial(signed_otherwise, path="letters/game-1-turn-1-seat-2.eml", over="date"),
+    ),
+    "yes": (
+        "one-letter",
+        "yes to other orders than the letter that is quoted shows",
+        partial(signed_otherwise, path="letters/game-1-turn-2-seat-2.eml", old="> Gx4", new="> > Gx4"),
     ),
     "salt": ("ssh", "a salt in another form", salted),
     "nowhere": ("ssh", "a vacation of a seat that there is not", nowhere),

@@ -12,6 +12,7 @@ from pbem.cli.play.event_text import clean, indented, line_of
 from pbem.games import GAMES, rules
 from pbem.phrase import Span
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.play_facts import seen
 from pbem.player.sealed_view import Contradiction
 from pbem.player.secret_vault import BadSecrets
 
@@ -152,7 +153,7 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
 
     letters = table.letters
     name, rules, seat = standing.match, standing.rules, standing.seat
-    names = {number: player or "(free)" for number, player in enumerate(standing.players, start=1)}
+    names = names_of(standing)
 
     def display(template: str, **facts: object) -> None:
         text = Templates().render(f"player/{template}.txt", rules=rules, seat=seat, **facts)
@@ -167,24 +168,20 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
         asked = letters.matches.setup_asked(name)
         display("setup", options=asked["options"])
         click.echo(f"\nSend it: pbem play setup {name} LINE LINE ..., or --from FILE, or pbem play {name} --open")
-    elif standing.sealed and standing.phase in {"playing", "closed"}:
-        shown = table.agent.shown(name)
-        view = dict(shown.view) | ({} if shown.asked else {"entitled": None})
-        reports = shown.reports[-1] if shown.reports else None
-        display("match", names=names, reports=reports, view=view)
-    elif (position := letters.matches.position(name)) is not None and standing.phase in {"playing", "closed"}:
-        latest = letters.memory.latest(name, "reports")
-        reports = latest["reports"] if latest and latest["game"] == position["game"] else None
-        over = standing.phase == "closed"  # after a resignation the last position still has something to order
-        view = position["view"] | ({"entitled": None} if over else {})
-        display("match", names=names, reports=reports, view=view)
+    elif (found := seen(letters, table.agent, standing)) is not None:
+        display("match", names=names, reports=found["reports"], view=found["view"])
     elif standing.agreement:
-        click.echo(clean(Templates().render("letters/terms.txt", m=_terms(letters, standing, names))))
+        click.echo(clean(Templates().render("letters/terms.txt", m=terms_of(letters, standing, names))))
     if (sent := letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None) is not None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{indented(sent.form)}")
 
 
-def _terms(letters: Correspondence, standing: MatchStanding, names: Mapping[int, str]) -> dict[str, object]:
+def names_of(standing: MatchStanding) -> dict[int, str]:
+    """The players of a match, by seat."""
+    return {number: player or "(free)" for number, player in enumerate(standing.players, start=1)}
+
+
+def terms_of(letters: Correspondence, standing: MatchStanding, names: Mapping[int, str]) -> dict[str, object]:
     """The terms of a match, for the template of letters."""
     terms = letters.matches.terms(standing.match)
     return {

@@ -36,12 +36,21 @@ if TYPE_CHECKING:
 
     from pbem.player.account_file import Account, Places
     from pbem.player.correspondence.event import Event
+    from pbem.player.correspondence.judge import Judged
     from pbem.player.memory import SentForm
     from pbem.player.sealed_agent import Agent
     from pbem.player.standing import MatchStanding
 
 
 MATCH = re.compile(r"m[1-9][0-9]{0,8}")
+SIX_WORDS = """\
+Your six words, to be kept somewhere other than on this machine:
+
+    {words}
+
+Setup and orders of sealed matches stay here, and the server keeps a copy that only these words open. If this
+machine is lost, another goes on with them: pbem play words WORD WORD ..."""
+
 _SOON, _LOOK = 0.1, 1.0  # seconds between two looks into the mailbox: at first, and at most
 _ERASED = "\r\x1b[K"
 _Options = ParamSpec("_Options")
@@ -56,6 +65,7 @@ class PlayTable:
         self.patience = patience
         self.secrets = secrets
         """The folder of the secrets of sealed matches, if they are not beside the memory."""
+        self.passphrase: Callable[[str], str] = programs.passphrase
         self.afterwards = ExitStack()
         self.unproved: set[str] = set()
         """Subjects of letters that cannot be judged before the server's key is known."""
@@ -71,7 +81,7 @@ class PlayTable:
     @cached_property
     def key(self) -> signing.SigningKey:
         """The player's key; its private half is opened when something is signed."""
-        return signing.read(Path(self.account.key).expanduser(), programs.passphrase)
+        return signing.read(Path(self.account.key).expanduser(), self.passphrase)
 
     @cached_property
     def letters(self) -> Correspondence:
@@ -97,6 +107,10 @@ class PlayTable:
 
     def _sign(self, text: bytes, namespace: str) -> str:
         return self.key.sign(text, namespace)
+
+    def judge_of(self, standing: MatchStanding) -> Callable[[str, str], Judged]:
+        """The judge of a match's orders."""
+        return self.agent.judge_orders if standing.sealed else self.letters.judge.orders
 
     def now(self) -> datetime:
         """The time by this machine's clock."""
@@ -197,9 +211,18 @@ def confirm(table: PlayTable, yes: bool, shown: MatchStanding | None = None) -> 
     if not yes:
         click.confirm("Sign and send?" if table.account.key else "Send?", default=True, abort=True)
     if shown is not None:
-        now = table.letters.matches.standing(shown.match)
-        if (now.phase, now.game, now.turn, now.hash) != (shown.phase, shown.game, shown.turn, shown.hash):
-            raise Impossible(f"A letter about {shown.match} came while you looked; nothing was signed. Look again.")
+        demand_unchanged(table, shown.match, moment(shown))
+
+
+def moment(standing: MatchStanding) -> tuple[str, int, int, str]:
+    """The moment of a match for which something is signed."""
+    return standing.phase, standing.game, standing.turn, standing.hash
+
+
+def demand_unchanged(table: PlayTable, match: str, shown: tuple[str, int, int, str]) -> None:
+    """Raise `Impossible` unless a match is at the moment that the player was shown."""
+    if moment(table.letters.matches.standing(match)) != shown:
+        raise Impossible(f"A letter about {match} came while you looked; nothing was signed. Look again.")
 
 
 def at_table(command: Callable[Concatenate[PlayTable, _Options], None]) -> Callable[_Options, None]:

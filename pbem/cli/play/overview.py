@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import click
 
@@ -34,23 +35,38 @@ class _Play(click.Group):
 @click.group(cls=_Play, invoke_without_command=True)
 @click.option("--account", default="", metavar="NAME@SERVER", help="Which account, if there are several.")
 @click.option("--wait", "patience", default=20.0, metavar="SECONDS", help="How long to wait for an answer.")
+@click.option("--browser", is_flag=True, help="Play on a page in the browser, which this serves until Ctrl-C.")
 @click.pass_context
-def play(ctx: click.Context, account: str, patience: float) -> None:
-    """Play by mail from the terminal.
+def play(ctx: click.Context, account: str, patience: float, browser: bool) -> None:
+    """Play by mail from the terminal, or in the browser.
 
     \b
     pbem play try                 play against a program, here and now, without any mail
     pbem play                     list my matches: whose move it is, and until when
     pbem play m17                 show the boards of m17
     pbem play m17 Gx3 bRv1Rv3     judge these orders, read them back, sign and send them
-    pbem play m17 --open          compose them by clicking in the browser instead
+    pbem play --browser           all of this on a page in the browser instead
 
     Everything is signed with your SSH key. To begin: pbem play register --help
     """  # noqa: D301 - click wants the very character
     ctx.obj = PlayTable(places(os.environ), account, patience)
     ctx.call_on_close(ctx.obj.afterwards.close)
-    if ctx.invoked_subcommand is None:
+    if browser and ctx.invoked_subcommand is not None:
+        raise click.UsageError("--browser goes without a command; to begin at a match: pbem play m17 --open")
+    if ctx.invoked_subcommand is not None:
+        return
+    if browser or _is_only_a_desktop():
+        from pbem.cli.play.browser import run  # the pages are needed here alone
+
+        run(ctx.obj)
+    else:
         list_matches(ctx.obj)
+
+
+def _is_only_a_desktop() -> bool:
+    """True if nobody reads what we print, but a browser could be opened."""
+    desktop = sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(desktop) and not sys.stdin.isatty() and not sys.stdout.isatty()
 
 
 for _command in (

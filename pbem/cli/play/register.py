@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.play.event_text import line_of
-from pbem.cli.programs import passphrase
 from pbem.player import mail_in, signing
 from pbem.player.account_file import Account, split
 
@@ -75,10 +74,15 @@ def register(
     made = Account(name=name, server=server, server_address=server_address or f"pbem@{server}", **settings)
     if server_key and not re.fullmatch("[0-9a-f]{64}", server_key):
         raise click.UsageError("--server-key: 64 hex digits")
+    open_account(table, made, new_key=new_key, server_key=server_key)
+
+
+def open_account(table: PlayTable, made: Account, *, new_key: bool, server_key: str = "") -> None:
+    """Write an account, if its key and its mailbox can be used, and begin the dialogue that opens it."""
     path = Path(made.key).expanduser()
     if new_key:
         signing.make(path, made.address)
-    ours = signing.read(path, passphrase) if made.key else None
+    ours = signing.read(path, table.passphrase) if made.key else None
     if place := mail_in.begin(made):
         click.echo(f"Maildir  {place}, made: have the letters to {made.address} delivered there")
     mail_in.source(made).close()
@@ -89,7 +93,7 @@ def register(
     if server_key:
         table.letters.inbox.pin_key(server_key)
     if introduce(table, ours, anew=changed):
-        click.echo(f"You are {name} on {server}.")
+        click.echo(f"You are {made.name} on {made.server}.")
         click.echo("Find somebody: pbem play new GAME OPPONENT, or pbem play ask list open")
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pbem.cli import home
-from pbem.cli.play.display import show, title_of
-from pbem.cli.play.foundation import at_table, confirm, yes_option
+from pbem.cli.play.display import show
+from pbem.cli.play.foundation import SIX_WORDS, at_table, confirm, yes_option
 from pbem.cli.play.trial import see_the_move
 from pbem.games import Refused
 from pbem.player.correspondence.judge import meant
@@ -18,20 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pbem.cli.play.foundation import PlayTable
-    from pbem.player.browser import Handed
     from pbem.player.correspondence.judge import Judged
     from pbem.player.standing import MatchStanding
-
-
-_AN_HOUR = 3600.0  # that a player may take over clicking
-
-_SIX_WORDS = """\
-Your six words, to be kept somewhere other than on this machine:
-
-    {words}
-
-Setup and orders of sealed matches stay here, and the server keeps a copy that only these words open. If this
-machine is lost, another goes on with them: pbem play words WORD WORD ..."""
 
 
 @click.command(hidden=True)
@@ -42,7 +29,7 @@ machine is lost, another goes on with them: pbem play words WORD WORD ..."""
 @click.option(
     "--from", "file", type=click.File("r"), help="Read the orders, or the setup, from a file; - is the keyboard."
 )
-@click.option("--open", "browser", is_flag=True, help="Compose the orders, or the setup, by clicking in the browser.")
+@click.option("--open", "browser", is_flag=True, help="Play it on the page in the browser.")
 @yes_option
 @at_table
 def match(  # noqa: PLR0913, PLR0917 - options of a command
@@ -60,9 +47,10 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
     standing = table.letters.matches.standing(match)
     texts = [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
     if browser:
-        clicked = _clicked(table, standing)
-        texts, final = [clicked.text], final or clicked.final
-    if not texts:
+        from pbem.cli.play.browser import run  # the pages are needed here alone
+
+        run(table, match)
+    elif not texts:
         show(table, standing)
     elif standing.phase == "setup":
         _set_up(table, match, "\n".join(orders) or texts[0], yes=yes)
@@ -89,11 +77,9 @@ def read_back(table: PlayTable, standing: MatchStanding, texts: Sequence[str], *
     """
     from pbem.games import part_of
 
-    letters, name = table.letters, standing.match
-    sealed = bool(standing.sealed)
-    judge = table.agent.judge_orders if sealed else letters.judge.orders
+    name, judge = standing.match, table.judge_of(standing)
     text, judged = _judged(standing.rules, lambda text: judge(name, text), texts, asking=asking)
-    click.echo(f"{name}, turn {table.agent.shown(name).turn if sealed else standing.turn}: you order")
+    click.echo(f"{name}, turn {table.agent.shown(name).turn if standing.sealed else standing.turn}: you order")
     for phrase in part_of(standing.rules, "words").said(judged.text) or ["nothing"]:
         click.echo(f"  {phrase}")
     if judged.unused:
@@ -159,7 +145,7 @@ def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
     new = table.agent.vault.code() is None
     sent = table.agent.set_up(match, text, table.now())
     if new:
-        click.echo(_SIX_WORDS.format(words=table.agent.words))
+        click.echo(SIX_WORDS.format(words=table.agent.words))
     table.settle(sent)
 
 
@@ -171,36 +157,3 @@ def words(table: PlayTable, words: tuple[str, ...]) -> None:
     if words:
         table.agent.use_words(" ".join(words))
     click.echo(table.agent.words)
-
-
-def _clicked(table: PlayTable, standing: MatchStanding) -> Handed:
-    """The orders composed in the browser, from the files that the letters brought."""
-    from pbem.pages import Home, composer, fragment
-    from pbem.pages.handover import handover
-    from pbem.player.browser import Port
-
-    matches, name = table.letters.matches, standing.match
-    if standing.phase == "setup":
-        asked = matches.setup_asked(name)
-    elif standing.sealed:
-        shown = table.agent.shown(name)
-        asked = (matches.sealed_position(name) or {}) | {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
-    else:
-        asked = matches.position_asked(name)
-    # Of a sealed match the page is asked for the setup or the orders alone: what is done with them is the agent's.
-    asked = {key: value for key, value in asked.items() if key != "sealed"}
-    home = Home(table.account.server, table.account.server_address)
-    port = Port(os.urandom)
-    try:
-        title = title_of(table.letters, standing)
-        port.serve(handover(title, f"composer#{fragment(asked)}"), composer(standing.rules, home))
-        click.echo(f"{name}: put it together by clicking at\n\n    {port.url}\n")
-        click.launch(port.url)
-        handed = port.wait(_AN_HOUR)
-    except KeyboardInterrupt:
-        handed = None
-    finally:
-        port.stop()
-    if handed is None:
-        raise click.ClickException("Nothing was handed over.")
-    return handed

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from pbem.player.standing import MatchStanding
 
 _NAME, _ADDRESS = "guest", "guest@home.localhost"
+ACCOUNT = f"{_NAME}@{home.SERVER}"
+"""The account of whoever only tries."""
 _HOUSE = "house"
 _LEVEL = 1
 """Of the fleet that is placed for a newcomer."""
-_PATIENCE = 60.0
+PATIENCE = 60.0
 """The first start of a server and its house takes longer than an answer."""
 
 
@@ -38,11 +40,21 @@ def trial(table: PlayTable, game: str) -> None:
     A server of your own runs as long as a command of `pbem play` does. The first time, this registers you there,
     proposes a game to the house, and places a fleet for you; afterwards it shows that game again.
     """
-    table.name, table.patience = f"{_NAME}@{home.SERVER}", max(table.patience, _PATIENCE)
+    table.name, table.patience = ACCOUNT, max(table.patience, PATIENCE)
+    standing = begin_to_play(table, game)
+    if standing.phase == "playing" and standing.asked:
+        show(table, standing)
+    else:
+        standing = see_the_move(table, standing)
+    if standing.asked:
+        click.echo(f"\nYour move: pbem play{_which(table)} {standing.match} ORDERS, such as those of the example")
+
+
+def begin_to_play(table: PlayTable, game: str) -> MatchStanding:
+    """The newest match of a game against the house that is not over, or a new one; a fleet is placed for it."""
     if table.name not in table.folders.accounts:
         _save_account(table)
-    account = table.account
-    mail_in.begin(account)
+    mail_in.begin(table.account)
     if table.letters.memory.fact("account") is None:
         introduce(table, table.key)
     table.fetch()
@@ -51,12 +63,7 @@ def trial(table: PlayTable, game: str) -> None:
         raise click.ClickException("The house has not answered yet; the same command goes on when it has.")
     if standing.phase == "setup" and standing.asked:
         _place(table, standing)
-    if standing.phase == "playing" and standing.asked:
-        show(table, standing)
-    else:
-        standing = see_the_move(table, standing)
-    if standing.asked:
-        click.echo(f"\nYour move: pbem play{_which(table)} {standing.match} ORDERS, such as those of the example")
+    return standing
 
 
 def see_the_move(table: PlayTable, before: MatchStanding) -> MatchStanding:

@@ -13,7 +13,7 @@ from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
 from pbem.games.setup_example import is_the_example
 from pbem.match import submissions
-from pbem.match.state import not_played
+from pbem.match.state import not_played, standing
 from pbem.phrase import Phrase
 from pbem.requests import DEFAULT
 
@@ -50,10 +50,12 @@ def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) 
         return Reply("untouched", asked | seated.facts(), at=seated, outcome="asked")
     if command.form.turn == DEFAULT or (command.form.turn or 0) > turn:
         return orders_in_advance.store(seated, command, caller)
+    before = standing(seated.match.orders, seated.seat)
     step, submission = seated.say(caller, command, submissions.order)
     receipt, attachments = seated.receipt(submission, f"turn-{turn}")
     unused = _unused(seated, submission) if submission.standing else ()
     facts = {"orders": submission.text, "turn": turn, "final": submission.final, "unused": unused}
+    facts["replaced"] = before if before and before.text != submission.text else None
     seated.submit(step, submission)
     return Reply("orders", facts | receipt | seated.facts(), attachments, seated)
 

@@ -8,17 +8,20 @@ protocol.md, "Commands" and "Identity" (the signed forms).
 from pbem.mail.commands.arguments import FIELDS, NAME_THE_MATCH, OF_ANY_PLACE, SETTINGS, masked
 from pbem.mail.commands.cursor import clean
 from pbem.mail.commands.reader import (
+    ARMOR,
     AnyCommand,
     Command,
     Reading,
     asked_by_nothing,
     asked_by_subject,
     parse,
+    unattributed,
     without_effect,
 )
 from pbem.mail.commands.table import COMMANDS, CommandSpec, row_of
 
 __all__ = [
+    "ARMOR",
     "COMMANDS",
     "FIELDS",
     "NAME_THE_MATCH",
@@ -34,5 +37,6 @@ __all__ = [
     "masked",
     "parse",
     "row_of",
+    "unattributed",
     "without_effect",
 ]

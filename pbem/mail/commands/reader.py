@@ -182,7 +182,7 @@ def _first_paragraph(kept: list[tuple[int, str]]) -> str:
         quoted = number != before + 1
         # The quote itself is gone; a colon above it ends the line that introduced it.
         if quoted and lines and lines[-1].endswith(":"):
-            lines = _unattributed(lines)
+            lines = unattributed(lines)
             ended = False
         if lines and (quoted or (ended and line.strip())):
             break
@@ -192,7 +192,7 @@ def _first_paragraph(kept: list[tuple[int, str]]) -> str:
     return masked("\n".join(lines))
 
 
-def _unattributed(lines: list[str]) -> list[str]:
+def unattributed(lines: list[str]) -> list[str]:
     """The lines above a quote, without its introduction, which a mail program may have broken into three lines."""
     begins = (count for count, line in enumerate(reversed(lines[-3:]), start=1) if _CLOCK.search(line))
     return lines[: -next(begins, 1)]

@@ -14,6 +14,7 @@ from pbem.match.documents import Evidence, Opening, level_in_words
 from pbem.match.entry_forms import anything, by_seat, hash_, mapping, number
 from pbem.match.entry_type import EntryType
 from pbem.match.events.turn import play_on
+from pbem.match.replies import file_replies, named_replies
 from pbem.match.set_aside import file_trace
 from pbem.match.step import Document
 from pbem.match.submissions import setup
@@ -42,6 +43,7 @@ def begin(step: Step) -> None:
         "commitments",
         {
             **trace,
+            **file_replies(step),
             "game": match.game,
             "options": dict(match.options.changed),
             "commitments": {
@@ -81,6 +83,7 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
     for seat, value in entry.body["commitments"].items():
         yield f"openings/game-{entry.body['game']}-seat-{seat}.txt", value
     yield f"traces/game-{entry.body['game']}-setup.txt", entry.body["trace"]
+    yield from named_replies(entry)
 
 
 def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
@@ -99,7 +102,7 @@ def _mailboxes(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[str]:
 
 ENTRY = EntryType(
     "commitments",
-    mapping({"trace": hash_, "game": number, "options": anything, "commitments": by_seat(hash_)}),
+    mapping({"trace": hash_, "game": number, "options": anything, "commitments": by_seat(hash_)}, {"replies": hash_}),
     remake=remake,
     says=_says,
     papers=_named,

@@ -16,6 +16,7 @@ from pbem.match.documents import SALT, Receipt, level_in_words, salt_in
 from pbem.match.entry_forms import by_seat, either, hash_, mapping, number, seats
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import end_game
+from pbem.match.replies import file_replies, named_replies
 from pbem.match.set_aside import file_trace
 from pbem.match.state import standing
 from pbem.match.step import Document, Notice
@@ -70,6 +71,7 @@ def resolve(step: Step) -> None:
         "turn",
         {
             **trace,
+            **file_replies(step),
             "game": match.game,
             "turn": match.turn,
             "orders": {str(seat): sha256_hex(submission.paper.encode()) for seat, submission in given.items()},
@@ -242,6 +244,7 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
     name = f"game-{body['game']}-turn-{body['turn']}"
     yield _report_path(body["game"], body["turn"], None), body["reports"]
     yield f"traces/{name}.txt", body["trace"]
+    yield from named_replies(entry)
     for seat, value in body["orders"].items():
         yield f"receipts/{name}-seat-{seat}.txt", value
     for seat, value in body["shown"].items():
@@ -271,7 +274,8 @@ ENTRY = EntryType(
                 "shown": by_seat(hash_),
                 "reports": hash_,
                 "default": seats,
-            }
+            },
+            {"replies": hash_},
         ),
         mapping({"game": number, "turn": number, "shown": by_seat(hash_), "reports": hash_}),
     ),

@@ -6,8 +6,10 @@ The bundle's side of each comparison; nothing of a letter is known here.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
+from pbem.match.documents import Evidence, NotADocument
 from pbem.match.transcript import canonical
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ class BundleIndex:
         hashes = (re.findall(r'"([0-9a-f]{64})"', canonical(entry.body).decode()) for entry in entries)
         self.named = frozenset(value for values in hashes for value in values)
         """All hashes in the entries."""
+        self.addresses = dict(_addresses(found))
+        """The reply addresses by which letters counted, by the hash of their token."""
         restored = ", ".join(str(entry.seq) for entry in entries if entry.type == "restored")
         self.restored = ""
         """The backups that may explain two stories, if the bundle has any."""
@@ -63,6 +67,21 @@ class BundleIndex:
                 yield dict(names)
             names[entry.body["seat"]] = str(entry.body["player"]["name"])
         yield names
+
+
+class UsedAddress(NamedTuple):
+    """The place for which a bundle says that a reply address was, and the paper in which it does."""
+
+    place: str
+    path: str
+
+
+def _addresses(found: Bundle) -> Iterator[tuple[str, UsedAddress]]:
+    for path, paper in found.papers.items():
+        if paper.startswith(b"pbem evidence "):
+            with suppress(NotADocument, UnicodeDecodeError):
+                evidence = Evidence.read(paper.decode())
+                yield evidence.token, UsedAddress(evidence.place, path)
 
 
 def first_entries(entries: Sequence[Entry]) -> dict[tuple[str, int, int | None], Entry]:

@@ -4,6 +4,7 @@ const GAME = (() => {
   const { ROWS, TITLES } = RULES, { asteroids: ASTEROIDS } = FACTS;
   const COLUMNS = Array.from({ length: 10 }, (_, column) => String(column + 1));
   const said = (piece) => TITLES[piece[0]];
+  const shape = (name, moving = false) => `${{ "*": "boulder", H: "planet" }[name[0]] || "disc"}${moving ? " transit" : ""}`;
   let write, piece;
 
   /** The squares that a move passes on its way, where it has one. */
@@ -36,8 +37,8 @@ const GAME = (() => {
     for (const [name, square] of placed) if (square) at.set(square, [...(at.get(square) || []), name]);
     redraw(boards, make("div", { class: "boards" }, board(say("Your half and the other"), state.seat, (square) => {
       const names = at.get(square);
-      if (asteroids.includes(square)) return { symbol: "*", tint: "rock", said: said("*") };
-      if (names) return { symbol: names[0] + (names.length > 1 ? "+" : ""), tint: "own", said: names.map((name) => `${name} ${said(name)}`).join(", ") };
+      if (asteroids.includes(square)) return { symbol: "*", tint: "rock", shape: shape("*"), said: said("*") };
+      if (names) return { symbol: names[0] + (names.length > 1 ? "+" : ""), tint: "own", shape: shape(names[0]), said: names.map((name) => `${name} ${said(name)}`).join(", ") };
       return RULES.own(state.seat, RULES.SQUARES.get(square)) ? { marks: "may", said: say("your half") } : {};
     }, (square) => {
       const here = at.get(square) || [], mine = piece !== "*" && here.includes(piece) ? piece : null;
@@ -74,8 +75,8 @@ const GAME = (() => {
       const marks = judged.faults.length === 0 && aim === square && ordered === piece ? "aimed" : way.has(square) ? "way" : goal ? "may" : "";
       const told = marks === "aimed" ? say("destination ordered") : marks === "way" ? say("passed on the way") : goal ? say("{piece} may go there", { piece }) : "";
       const plan = told && ", " + told;
-      if (own.length) return { symbol: (own[0].from ? own[0].piece.toLowerCase() : own[0].piece) + (own.length > 1 ? "+" : ""), tint: own[0].from ? "fired" : "own", said: own.map((each) => (each.from ? say("{piece} in transit from {square}", { piece: each.piece, square: each.from }) : say("{piece} resting", { piece: each.piece }))).join(", ") + plan, marks };
-      if (view.own.asteroids.includes(square)) return { symbol: "*", tint: "rock", said: said("*") + plan, marks };
+      if (own.length) return { symbol: (own[0].from ? own[0].piece.toLowerCase() : own[0].piece) + (own.length > 1 ? "+" : ""), tint: own[0].from ? "fired" : "own", shape: shape(own[0].piece, Boolean(own[0].from)), said: own.map((each) => (each.from ? say("{piece} in transit from {square}", { piece: each.piece, square: each.from }) : say("{piece} resting", { piece: each.piece }))).join(", ") + plan, marks };
+      if (view.own.asteroids.includes(square)) return { symbol: "*", tint: "rock", shape: shape("*"), said: said("*") + plan, marks };
       return { symbol: marks === "aimed" ? "+" : marks === "way" ? "•" : "", said: plan.slice(2), marks };
     }, chosen ? (square) => {
       if (chosen.to.includes(square) || chosen.rams.includes(square)) return write(aim === square && ordered === piece ? "" : `${piece} ${chosen.square}-${square}`);
@@ -84,7 +85,7 @@ const GAME = (() => {
       return undefined;
     } : null)), make("div", {}, make("h3", {}, say("The other pieces, as you know them")), board(say("The other pieces"), view.seat, (square) => {
       const known = view.known[other], there = known.pieces.filter((each) => each.square === square && each.state !== "destroyed");
-      if (there.length) return { symbol: there[0].state === "resting" ? there[0].piece : there[0].piece.toLowerCase(), tint: there[0].state === "resting" ? "seen" : "rock", said: there.map((each) => (each.state === "resting" ? say("{piece} rests there since turn {turn}", each) : say("{piece} left there in turn {turn}", each))).join(", ") };
+      if (there.length) return { symbol: there[0].state === "resting" ? there[0].piece : there[0].piece.toLowerCase(), tint: there[0].state === "resting" ? "seen" : "rock", shape: shape(there[0].piece, there[0].state !== "resting"), said: there.map((each) => (each.state === "resting" ? say("{piece} rests there since turn {turn}", each) : say("{piece} left there in turn {turn}", each))).join(", ") };
       if (square in known.asteroids_destroyed) return { symbol: "x", tint: "sunk", said: say("asteroid destroyed") };
       if (square in known.empty) return { symbol: "o", tint: "empty", said: say("found empty in turn {turn}", { turn: known.empty[square] }) };
       return {};

@@ -42,7 +42,7 @@ const GAME = (() => {
     const [columns, rows] = RULES.sizeOf(state.options);
     redraw(boards, board(columns, rows, (square) => {
       const ship = ships.find((each) => each.square === square);
-      if (ship) return { symbol: ship.ship + (ARROWS[ship.facing] || ""), tint: `seat${state.seat}`, said: say("{ship} facing {facing}", { ship: ship.ship, facing: FACINGS[ship.facing] || "?" }) };
+      if (ship) return { symbol: ship.ship + (ARROWS[ship.facing] || ""), glyph: ship.ship, shape: `heads-${ship.facing}`, tint: `seat${state.seat}`, said: say("{ship} facing {facing}", { ship: ship.ship, facing: FACINGS[ship.facing] || "?" }) };
       return home.includes(square) ? { marks: "may", said: say("home zone") } : {};
     }, (square) => {
       if (!home.includes(square)) return;
@@ -82,9 +82,9 @@ const GAME = (() => {
       const plan = steps.map((step) => say("{ship} after action {number}, facing {facing}", { ship: step.ship, number: step.at + 1, facing: FACINGS[step.facing] }));
       if (ship) {
         const facing = FACINGS[ship.facing], mine = seatOf(ship.ship) === view.seat;
-        return { symbol: ship.ship + ARROWS[ship.facing], tint: `seat${seatOf(ship.ship)}`, marks: steps.length ? "way" : "", said: [mine ? say("your {ship} facing {facing}", { ship: ship.ship, facing }) : say("seat {seat}: {ship} facing {facing}", { seat: seatOf(ship.ship), ship: ship.ship, facing }), ...plan].join("; ") };
+        return { symbol: ship.ship + ARROWS[ship.facing], glyph: ship.ship, shape: `heads-${ship.facing}`, tint: `seat${seatOf(ship.ship)}`, marks: steps.length ? "way" : "", said: [mine ? say("your {ship} facing {facing}", { ship: ship.ship, facing }) : say("seat {seat}: {ship} facing {facing}", { seat: seatOf(ship.ship), ship: ship.ship, facing }), ...plan].join("; ") };
       }
-      return last ? { symbol: `${last.at + 1}${ARROWS[last.facing]}`, marks: "way", said: plan.join("; ") } : {};
+      return last ? { symbol: `${last.at + 1}${ARROWS[last.facing]}`, glyph: String(last.at + 1), shape: `heads-${last.facing}`, tint: "ahead", marks: "way", said: plan.join("; ") } : {};
     }));
   }
 

@@ -4,14 +4,12 @@ const GAME = (() => {
   const { COLOURS, LETTERS, NUMBERS, NAMES, TYPES, CODES } = RULES;
   const symbol = (ship) => TYPES[ship.slice(0, 2)].symbol + ship.slice(2);
   const title = (ship) => `${TYPES[ship.slice(0, 2)].title}${ship.slice(2) ? " " + ship.slice(2) : ""}`;
-  let write, current, kind, launch, end, freehand, fleetOpen, hint, over, ways;
+  let write, current, kind, launch, end, freehand, fleetOpen, hint, over, ways, held;
 
-  function space(caption, square, click) {
-    return make("div", { class: "boards" }, [...COLOURS].map((colour) => grid({
-      caption: say("{board}, layer {layer}", { board: caption, layer: colour }), corner: colour, columns: NUMBERS, rows: LETTERS,
-      called: (row, column) => colour + row + column, square, click,
-    })));
-  }
+  const planes = (caption, square, click) => space([...COLOURS].map((colour) => ({
+    caption: say("{board}, layer {layer}", { board: caption, layer: colour }), corner: colour, columns: NUMBERS, rows: LETTERS,
+    called: (row, column) => colour + row + column, square, click,
+  })));
 
   // Setups
 
@@ -29,27 +27,56 @@ const GAME = (() => {
 
   /** A shape: its layers side by side, as the boards show them. */
   function shape([layers, rows, columns]) {
-    const element = (tag, values) => {
-      const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-      for (const [key, value] of Object.entries(values)) made.setAttribute(key, String(value));
-      return made;
-    };
-    const wide = layers * (columns * 7 + 4), svg = element("svg", { class: "shape", width: wide, height: rows * 7 + 1, "aria-hidden": "true" });
+    const wide = layers * (columns * 7 + 4), found = [];
     for (let c = 0; c < layers; c++) for (let l = 0; l < rows; l++) for (let n = 0; n < columns; n++) {
-      svg.append(element("rect", { x: c * (columns * 7 + 4) + n * 7 + 0.5, y: l * 7 + 0.5, width: 6, height: 6 }));
+      found.push(svg("rect", { x: c * (columns * 7 + 4) + n * 7 + 0.5, y: l * 7 + 0.5, width: 6, height: 6, rx: 1.5 }));
     }
-    return svg;
+    return svg("svg", { class: "shape", width: wide, height: rows * 7 + 1, "aria-hidden": "true" }, found);
   }
 
   const lying = (code) => SHAPES.WAYS[code][(ways[code] || 0) % SHAPES.WAYS[code].length];
   const next = (ships) => { const open = ships.findIndex((ship) => ship.cells.length < sizeOf(ship)); if (open >= 0) current = open; };
 
-  /** Where a click on a cell would lay the current ship, and whether there is room. */
-  function ghost(ships, cell) {
-    const ship = ships[current];
-    if (!ship || freehand || ship.cells.length) return { cells: [], free: false };
+  /** Where a ship would lie with its first cell there, and whether there is room. */
+  function fitting(ships, ship, cell) {
     const cells = SHAPES.footprint(lying(ship.code), cell);
-    return { cells, free: cells.every((each) => !ships.some((other) => other.cells.includes(each))) };
+    return { cells, free: cells.every((each) => !ships.some((other) => other !== ship && other.cells.includes(each))) };
+  }
+
+  /** Where a click on a cell would lay the current ship, or where the ship that is dragged would be let go. */
+  function ghost(ships, cell) {
+    if (held) return fitting(ships, ships[held.at], SHAPES.moved(cell, held.grip));
+    const ship = ships[current];
+    return !ship || freehand || ship.cells.length ? { cells: [], free: false } : fitting(ships, ship, cell);
+  }
+
+  /** A ship is dragged, from the palette or by one of its cells, until it is let go over a cell; a mere click is none. */
+  function drag(ships, at, from, shown) {
+    const ship = ships[at], way = ship.cells.length ? SHAPES.WAYS[ship.code].findIndex((sides) => SHAPES.footprint(sides, ship.cells[0]).join() === ship.cells.join()) : ways[ship.code] || 0;
+    if (way < 0) return; // drawn cell by cell
+    const under = (event) => { const found = document.elementFromPoint(event.clientX, event.clientY); return found && found.closest("#boards [data-name]"); };
+    const move = (event) => {
+      const cell = under(event), name = cell && cell.dataset.name;
+      if (!held && (!name || name === from)) return;
+      if (!held) { ways[ship.code] = way; held = { at, grip: from ? SHAPES.offset(ship.cells[0], from) : [0, 0, 0] }; }
+      event.preventDefault();
+      shown(name);
+    };
+    const turned = (event) => { if (held && (event.key === "r" || event.key === "R")) { ways[ship.code] = ((ways[ship.code] || 0) + 1) % SHAPES.WAYS[ship.code].length; held.grip = [0, 0, 0]; shown(over); event.stopPropagation(); } };
+    const stop = (event) => {
+      for (const [kind, listen] of [["pointermove", move], ["pointerup", stop], ["pointercancel", stop]]) document.removeEventListener(kind, listen);
+      document.removeEventListener("keydown", turned, true);
+      const cell = event.type === "pointerup" && held && under(event), found = cell && ghost(ships, cell.dataset.name);
+      const dragged = Boolean(held);
+      held = null;
+      if (!dragged) return;
+      current = at;
+      hint = found && !found.free ? say("There is no room for it there: turn it, or choose another cell.") : "";
+      if (found && found.free) { ship.cells = found.cells; next(ships); }
+      rewrite(ships);
+    };
+    for (const [kind, listen] of [["pointermove", move], ["pointerup", stop], ["pointercancel", stop]]) document.addEventListener(kind, listen);
+    document.addEventListener("keydown", turned, true);
   }
 
   function clickCell(ships, cell) {
@@ -75,23 +102,32 @@ const GAME = (() => {
 
   const chance = (below) => crypto.getRandomValues(new Uint32Array(1))[0] % below;
 
-  function drawSetup(state, judged, controls, boards) {
+  function drawSetup(state, judged, controls, boards, given) {
     const ships = named(judged.ships.filter((ship) => ship.code).map((ship) => ({ code: ship.code, cells: ship.cells })));
     current = Math.max(0, Math.min(current, ships.length - 1));
     const ship = ships[current], base = RULES.baseCost(state.options), extra = (state.options.additional || [0, 0])[state.seat - 1];
     const cost = ships.reduce((sum, each) => sum + TYPES[each.code].cost, 0), goal = (base ?? FACTS.cost) + extra;
+    const shown = (cell) => {
+      const { cells, free } = cell ? ghost(ships, cell) : { cells: [], free: false };
+      over = cell || over;
+      for (const button of boards.querySelectorAll("button[data-name]")) {
+        const inside = cells.includes(button.dataset.name);
+        button.classList.toggle("ghost", inside && free);
+        button.classList.toggle("blocked", inside && !free);
+      }
+    };
     const palette = ships.map((each, at) => make("button", {
       type: "button", class: "ship", id: `place-${at}`, "aria-pressed": String(at === current),
       "aria-label": [each.name, TYPES[each.code].title, each.cells.length < sizeOf(each) ? say("{count} of {size} cells", { count: each.cells.length, size: sizeOf(each) }) : say("placed")].join(", "),
-      onclick: () => { current = at; freehand = false; hint = ""; rewrite(ships); },
+      onclick: () => { current = at; freehand = false; hint = ""; rewrite(ships); }, onpointerdown: () => drag(ships, at, "", shown),
     }, make("b", {}, each.name), shape(lying(each.code)), make("small", {}, each.cells.length < sizeOf(each) ? `${each.cells.length}/${sizeOf(each)}` : "✓")));
     const standard = base === null && !extra;
     const fleets = FACTS.standard.map((codes) => [codes.join(" "), codes.join(" ")]);
     const change = (codes) => { current = 0; freehand = false; rewrite(inOrder(codes.map((code) => ({ code, cells: (ships.find((each) => each.code === code) || { cells: [] }).cells })))); };
     const several = ship && SHAPES.WAYS[ship.code].length > 1 && !freehand;
     redraw(controls,
-      make("p", {}, say("Choose a ship, turn it, then click where its first cell goes. Click a ship on the board to pick it up again.")),
-      make("div", { class: "row", role: "group", "aria-label": say("Your ships") }, palette),
+      make("p", {}, say("Drag your ships into your space, or choose one and click where its first cell goes. R turns it. Click a ship in the space to pick it up again.")),
+      make("div", { class: "row placing", role: "group", "aria-label": say("Your ships") }, palette),
       make("div", { class: "row" },
         several ? make("button", { type: "button", id: "turn-ship", "aria-keyshortcuts": "r", onclick: () => turn(ships) }, say("Turn {ship} (R)", { ship: ship.name })) : null,
         ship && ship.code === "DS" ? make("label", {}, make("input", { type: "checkbox", id: "freehand", checked: freehand, onchange: (event) => { freehand = event.target.checked; rewrite(ships); } }), " ", say("draw it cell by cell")) : null,
@@ -111,22 +147,20 @@ const GAME = (() => {
           rewrite(list);
         } }, say("add {ship}", { ship: code }), shape(SHAPES.WAYS[code][0]))))));
     const owner = new Map(ships.flatMap((each, at) => each.cells.map((cell) => [cell, [each, at]])));
-    redraw(boards, space(say("Your space"), (cell) => {
+    const laid = planes(say("Your space"), (cell) => {
       const [each, at] = owner.get(cell) || [];
-      return each ? { symbol: symbol(each.name), tint: at === current ? "own" : "fired", said: title(each.name) } : {};
-    }, (cell) => clickCell(ships, cell)));
-    const shown = (event) => {
-      const cell = event && event.target.dataset && event.target.dataset.name, { cells, free } = cell ? ghost(ships, cell) : { cells: [], free: false };
-      over = cell || over;
-      for (const button of boards.querySelectorAll("button[data-name]")) {
-        const inside = cells.includes(button.dataset.name);
-        button.classList.toggle("ghost", inside && free);
-        button.classList.toggle("blocked", inside && !free);
-      }
-    };
-    boards.onmouseover = boards.onfocusin = shown;
+      return each ? { symbol: symbol(each.name), tint: at === current ? "own" : "placed", ship: each.name, said: title(each.name) } : {};
+    }, (cell) => clickCell(ships, cell));
+    laid.classList.add("placing"); // a finger on a ship drags it, and does not scroll the page
+    redraw(boards, laid);
+    boards.onmouseover = boards.onfocusin = (event) => { if (!held) shown(event.target.closest("[data-name]") && event.target.closest("[data-name]").dataset.name); };
     boards.onmouseleave = () => shown(null);
-    boards.onkeydown = (event) => { if (event.key === "r" || event.key === "R") { turn(ships); shown({ target: { dataset: { name: over } } }); } };
+    boards.onkeydown = (event) => { if (event.key === "r" || event.key === "R") { turn(ships); shown(over); } };
+    boards.onpointerdown = (event) => {
+      const cell = event.target.closest("[data-name]"), [, at] = (cell && owner.get(cell.dataset.name)) || [];
+      if (at !== undefined && !freehand) drag(ships, at, cell.dataset.name, shown);
+    };
+    redraw(given);
   }
 
   function turn(ships) {
@@ -197,7 +231,7 @@ const GAME = (() => {
     }
   }
 
-  function drawOrders(state, judged, controls, boards) {
+  function drawOrders(state, judged, controls, boards, given) {
     const count = counted(judged), view = state.view, due = Object.keys(KINDS).filter((name) => count[name].due);
     const open = due.filter((name) => count[name].due > count[name].used);
     if (!due.includes(kind) || (!open.includes(kind) && open.length)) { kind = open[0] || due[0] || kind; launch = null; end = null; }
@@ -205,20 +239,21 @@ const GAME = (() => {
       make("div", { class: "row", role: "group", "aria-label": say("What you may order") }, due.map((name) => make("button", {
         type: "button", class: "kind", id: `kind-${name}`, "aria-pressed": String(name === kind), onclick: () => { kind = name; end = null; launch = null; write(judged.list.join(" ")); },
       }, make("b", {}, KINDS[name]), make("small", {}, say("{used} of {due} used", count[name]))))),
-      make("div", { class: "row" },
+      make("div", { class: "row aiming" },
         (kind === "missile" || kind === "kamikaze") && count[kind].cells.length
           ? chooser("launch", say("launched from"), count[kind].cells.map((cell) => [cell, `${cell}, ${judged.due.owner.get(cell).ship}`]), launch || count[kind].cells[0], (value) => { launch = value; }) : null,
         make("span", { id: "hint", role: "status" }, !due.length ? say("You have nothing to order this turn.")
-          : kind === "beam" ? (end ? say("from {cell}: now the other end of the line of three", { cell: end }) : say("click one end of a line of three, then the other")) : say("click its target; click it again to take it back"))),
-      make("ul", { class: "orders", "aria-label": say("Orders so far") }, judged.list.map((order, at) => make("li", {}, `${order} `,
-        make("button", { type: "button", id: `undo-${at}`, "aria-label": say("remove {order}", { order }), onclick: () => write(judged.list.filter((_, other) => other !== at).join(" ")) }, "×")))));
+          : kind === "beam" ? (end ? say("from {cell}: now the other end of the line of three", { cell: end }) : say("click one end of a line of three, then the other")) : say("click its target; click it again to take it back"))));
+    redraw(given, make("h3", {}, say("Orders so far")), make("ul", { class: "orders", "aria-label": say("Orders so far") }, judged.list.map((order, at) => make("li", { class: kindOf(order) },
+      make("code", {}, order), make("small", {}, KINDS[kindOf(order)]),
+      make("button", { type: "button", id: `undo-${at}`, "aria-label": say("remove {order}", { order }), onclick: () => write(judged.list.filter((_, other) => other !== at).join(" ")) }, "×")))));
     const aimed = new Map(judged.list.flatMap((order) => targets(order).map((cell) => [cell, order])));
     const [other] = Object.keys(view.known);
     redraw(boards,
-      make("h3", {}, say("The other space, as you know it")),
-      space(say("The other space"), (cell) => known(view.known[other], cell, aimed, end), (cell) => aim(judged, count, cell)),
-      make("h3", {}, say("Your space")), space(say("Your space"), (cell) => own(view.own, cell)));
-    boards.onmouseover = boards.onfocusin = boards.onmouseleave = boards.onkeydown = null;
+      make("section", {}, make("h3", {}, say("The other space, as you know it")),
+        planes(say("The other space"), (cell) => known(view.known[other], cell, aimed, end), (cell) => aim(judged, count, cell))),
+      make("section", {}, make("h3", {}, say("Your space")), planes(say("Your space"), (cell) => own(view.own, cell))));
+    boards.onmouseover = boards.onfocusin = boards.onmouseleave = boards.onkeydown = boards.onpointerdown = null;
   }
 
   function known(space, cell, aimed, from) {
@@ -226,29 +261,29 @@ const GAME = (() => {
     const marks = [space.fresh.includes(cell) ? "fresh" : "", aimed.has(cell) || from === cell ? "aimed" : ""].join(" ");
     const told = aimed.has(cell) ? say("ordered: {order}", { order: aimed.get(cell) }) : from === cell ? say("one end of the beam") : "";
     const plan = told && ", " + told;
-    if (space.destroyed.includes(cell)) return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", said: `${ship ? title(ship) : say("ship")}, ${say("destroyed")}${plan}`, marks };
-    if (space.ship.includes(cell)) return { symbol: ship ? symbol(ship) : "#", tint: "seen", said: `${ship ? title(ship) : say("ship")}, ${say("undamaged")}${plan}`, marks };
+    if (space.destroyed.includes(cell)) return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", ship, said: `${ship ? title(ship) : say("ship")}, ${say("destroyed")}${plan}`, marks };
+    if (space.ship.includes(cell)) return { symbol: ship ? symbol(ship) : "#", tint: "seen", ship, said: `${ship ? title(ship) : say("ship")}, ${say("undamaged")}${plan}`, marks };
     if (space.empty.includes(cell)) return { symbol: "o", tint: "empty", said: `${say("no ship")}${plan}`, marks };
-    return { symbol: aimed.has(cell) ? "+" : "", said: `${say("not searched")}${plan}`, marks };
+    return { said: `${say("not searched")}${plan}`, marks };
   }
 
   function own(space, cell) {
     const ship = space.ships.find((each) => each.cells.includes(cell));
     const marks = space.fresh.includes(cell) ? "fresh" : "";
     if (!ship) return space.misses.includes(cell) ? { symbol: "o", tint: "empty", said: say("searched, empty"), marks } : {};
-    if (ship.destroyed.includes(cell)) return { symbol: symbol(ship.ship).toLowerCase(), tint: "lost", said: `${title(ship.ship)}, ${say("destroyed")}`, marks };
-    if (ship.fired.includes(cell)) return { symbol: symbol(ship.ship) + "-", tint: "fired", said: `${title(ship.ship)}, ${say("fired")}`, marks };
-    return { symbol: symbol(ship.ship), tint: "own", said: title(ship.ship), marks };
+    if (ship.destroyed.includes(cell)) return { symbol: symbol(ship.ship).toLowerCase(), tint: "lost", ship: ship.ship, said: `${title(ship.ship)}, ${say("destroyed")}`, marks };
+    if (ship.fired.includes(cell)) return { symbol: symbol(ship.ship) + "-", tint: "fired", ship: ship.ship, said: `${title(ship.ship)}, ${say("fired")}`, marks };
+    return { symbol: symbol(ship.ship), tint: "own", ship: ship.ship, said: title(ship.ship), marks };
   }
 
   return {
     oneLine: true,
     begin(state, writer) {
       write = writer;
-      current = 0; kind = "conventional"; launch = null; end = null; freehand = false; fleetOpen = false; hint = ""; over = ""; ways = {};
+      current = 0; kind = "conventional"; launch = null; end = null; freehand = false; fleetOpen = false; hint = ""; over = ""; ways = {}; held = null;
       if (state.pbem !== "setup 1") return "";
       return RULES.baseCost(state.options) === null ? FACTS.standard[1].join("\n") : "";
     },
-    draw: (state, text, judged, controls, boards) => (state.pbem === "setup 1" ? drawSetup : drawOrders)(state, judged, controls, boards),
+    draw: (state, text, judged, controls, boards, given) => (state.pbem === "setup 1" ? drawSetup : drawOrders)(state, judged, controls, boards, given),
   };
 })();

@@ -18,12 +18,14 @@ const GAME = (() => {
 
   const begin = ({ seats, sealed }) => ({ sides: seats.map(({ setup }) => side(setup)), played: 0, sealed, heard: KNOWLEDGE.begin() });
 
+  const shape = (piece, moving) => `${piece[0] === "H" ? "planet" : "disc"}${moving ? " transit" : ""}`;
+
   /** The other's pieces as far as reports told of them. */
   function known({ pieces, asteroids, empty }, name, last) {
     const there = [...pieces.values()].filter((each) => each.square === name && each.state !== "destroyed").sort((one, other) => RANK.indexOf(one.piece[0]) - RANK.indexOf(other.piece[0]) || (one.piece < other.piece ? -1 : 1));
     if (there.length) {
       const [{ piece, state }] = there, moving = state === "in transit";
-      return { symbol: (moving ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: moving ? "rock" : "seen", fresh: there.some((each) => each.turn === last), said: there.map((each) => (each.state === "resting" ? say("{piece} rests there since turn {turn}", each) : say("{piece} left there in turn {turn}", each))).join("; ") };
+      return { symbol: (moving ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: moving ? "rock" : "seen", shape: shape(piece, moving), fresh: there.some((each) => each.turn === last), said: there.map((each) => (each.state === "resting" ? say("{piece} rests there since turn {turn}", each) : say("{piece} left there in turn {turn}", each))).join("; ") };
     }
     if (asteroids.has(name)) return { symbol: "x", tint: "sunk", fresh: asteroids.get(name) === last, said: say("an asteroid was destroyed here") };
     return empty.has(name) ? { symbol: "o", tint: "empty", fresh: empty.get(name) === last, said: say("found empty in turn {turn}", { turn: empty.get(name) }) } : null;
@@ -55,10 +57,22 @@ const GAME = (() => {
     return { sides, played, sealed: before.sealed, heard: KNOWLEDGE.follow(before.heard, reports, played, before.sealed) };
   }
 
+  /** What is drawn of a turn; where a transit ends is its owner's secret, unless the match is sealed. */
+  function acts(before, given, reports, reader = 0) {
+    const all = (seat) => !reader || reader === seat || before.sealed;
+    return reports.flatMap((report, step) => {
+      const { kind, seat, piece, from, to, square } = report;
+      if (kind === "check") return all(seat) ? [{ kind: "move", on: seat, from, squares: piece[0] === "W" ? [to] : path(from, to), step }] : [];
+      if (kind === "departure") return all(seat) ? [{ kind: "move", on: seat, from: square, squares: [given[seat].split("-")[1]], step }] : [];
+      if (kind !== "collision") return [];
+      return [1, 2].map((on) => ({ kind: "strike", on, squares: [square], struck: [square], wrecked: report.destroyed[on] ? [square] : [], step }));
+    });
+  }
+
   function boards({ sides, played, heard: told }, reader = 0) {
     return sides.map((own, seat) => {
       const found = (name) => (reader && reader !== seat + 1 ? known(told[seat + 1], name, played) : square(own, name));
-      return { seat: seat + 1, panels: [{ name: "", columns: COLUMNS, rows: seat ? ROWS : [...ROWS].reverse(), square: (row, column) => found(row + column) }] };
+      return { seat: seat + 1, panels: [{ name: "", columns: COLUMNS, rows: seat ? ROWS : [...ROWS].reverse(), called: (row, column) => row + column, square: found }] };
     });
   }
 
@@ -68,9 +82,9 @@ const GAME = (() => {
     if (there.length) {
       const [[piece, { from }]] = there;
       const said = there.map(([each, { from: start }]) => (start ? say("{piece}, in transit from {square}", { piece: each, square: start }) : each)).join("; ");
-      return { symbol: (from ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: from ? "fired" : "own", fresh, said };
+      return { symbol: (from ? piece.toLowerCase() : piece) + (there.length > 1 ? "+" : ""), tint: from ? "fired" : "own", shape: shape(piece, Boolean(from)), fresh, said };
     }
-    if (own.asteroids.has(name)) return { symbol: "*", tint: "rock", fresh, said: say("asteroid") };
+    if (own.asteroids.has(name)) return { symbol: "*", tint: "rock", shape: "boulder", fresh, said: say("asteroid") };
     if (own.lost.has(name)) return { symbol: "x", tint: "lost", fresh, said: say("an asteroid was destroyed here") };
     if (own.looked.has(name)) return { symbol: "o", tint: "empty", fresh: true, said: say("a transit passed here and met nothing") };
     return fresh ? { symbol: "o", tint: "empty", fresh, said: say("something happened here") } : null;
@@ -89,7 +103,7 @@ const GAME = (() => {
   }
 
   return {
-    begin, turn, boards, told,
+    begin, turn, acts, boards, told,
     materiel: ({ sides }) => sides.map((own) => own.pieces.size),
     counted: say("pieces left, asteroids not counted"),
     secret: true,

@@ -21,14 +21,36 @@ const GAME = (() => {
     };
   }
 
+  /** What is drawn of a turn: in each of its actions the moves and the shots, then what they hit. */
+  function acts(before, given, reports) {
+    const ordered = Object.fromEntries(Object.values(given).flatMap((text) => text.split("\n").map((line) => [line[0], line.slice(-3)])));
+    let at = before.ships;
+    return reports.filter(({ kind }) => kind === "state").flatMap(({ action, ships }) => {
+      const step = 2 * (action - 1), was = at, hits = reports.filter((report) => report.kind === "hit" && report.action === action);
+      at = ships;
+      const own = Object.entries(was).flatMap(([ship, where]) => {
+        const [square, facing] = where.split(" "), to = (ships[ship] || "").split(" ")[0], ahead = next(square, facing);
+        if ((ordered[ship] || "")[action - 1] === "F") return [{ kind: "strike", on: 0, from: square, squares: [ahead], step }];
+        return to && to !== square ? [{ kind: "move", on: 0, from: square, squares: [to], step }] : [];
+      });
+      return [...own, ...hits.map(({ where, destroyed }) => ({ kind: "strike", on: 0, squares: [where], struck: [where], wrecked: destroyed ? [where] : [], step: step + 1 }))];
+    });
+  }
+
+  /** The square ahead. */
+  function next(square, facing) {
+    const [across, along] = FACTS.steps[FACTS.facings.indexOf(facing)];
+    return (COLUMNS[COLUMNS.indexOf(square[0]) + across] || "") + (Number(square.slice(1)) + along);
+  }
+
   function boards({ columns, rows, ships, struck, burnt }) {
     const at = new Map(Object.entries(ships).map(([ship, where]) => [where.split(" ")[0], [ship, where.split(" ")[1]]]));
-    const square = (row, column) => {
-      const name = column + row, [ship, facing] = at.get(name) || [];
-      if (ship) return { symbol: ship + ARROWS[facing], tint: `seat${owner(ship) + 1}`, fresh: struck.has(ship), said: say("{ship} facing {facing}", { ship, facing: FACINGS[facing] }) };
+    const square = (name) => {
+      const [ship, facing] = at.get(name) || [];
+      if (ship) return { symbol: ship + ARROWS[facing], glyph: ship, shape: `heads-${facing}`, tint: `seat${owner(ship) + 1}`, fresh: struck.has(ship), said: say("{ship} facing {facing}", { ship, facing: FACINGS[facing] }) };
       return burnt.has(name) ? { symbol: "*", tint: "hit", fresh: true, said: say("a ship was destroyed here") } : null;
     };
-    return [{ seat: 0, panels: [{ name: "", columns: [...COLUMNS.slice(0, columns)], rows: Array.from({ length: rows }, (_, row) => String(rows - row)), square }] }];
+    return [{ seat: 0, panels: [{ name: "", columns: [...COLUMNS.slice(0, columns)], rows: Array.from({ length: rows }, (_, row) => String(rows - row)), called: (row, column) => column + row, square }] }];
   }
 
   const left = (shields) => shields === 1 ? say("1 shield left") : say("{shields} shields left", { shields });
@@ -44,11 +66,11 @@ const GAME = (() => {
   }
 
   return {
-    begin, turn, boards, told,
+    begin, turn, acts, boards, told,
     materiel: ({ count, ships }) => Array.from({ length: count }, (_, seat) => Object.keys(ships).filter((ship) => owner(ship) === seat).length),
     counted: say("ships left"),
     secret: false,
-    legend: say("^ > v <: the way a ship faces. *: a ship was destroyed here."),
+    legend: say("The point of a ship: the way a ship faces. *: a ship was destroyed here."),
     shots: () => [],
     orders: (text) => text.split("\n").join("; ") || say("nothing"),
   };

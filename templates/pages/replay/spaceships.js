@@ -19,15 +19,16 @@ const GAME = (() => {
     return [...own.missiles].find((cell) => !own.fired.has(cell) && !own.destroyed.has(cell) && fits(cell));
   }
 
-  /** The kinds of a seat's strikes in the order in which they were written, and its launches. */
-  function orders(own, source) {
-    const strikes = [], launches = [];
+  /** A seat's strikes in the order in which they were written: the weapon of each, and the cell that it was launched from. */
+  function strikes(own, source) {
+    const found = [];
     for (const word of source.match(new RegExp(`b\\S+(?:\\s*\\([A-Z0-9]+\\))?|[mk]\\S+(?:\\s+\\S+)?|s\\S+|[${COLOURS}]\\S+`, "g")) || []) {
-      if (word[0] === "m") { strikes.push("missile"); launches.push(launched(own, word.slice(1).split(/\s/)[0])); }
-      else if (word[0] === "k") strikes.push("kamikaze");
-      else if (word[0] !== "b" && word[0] !== "s") strikes.push("conventional");
+      const [from] = word.slice(1).split(/\s/);
+      if (word[0] === "m") found.push({ weapon: "missile", from: launched(own, from) });
+      else if (word[0] === "k") found.push({ weapon: "kamikaze", from });
+      else if (word[0] !== "b" && word[0] !== "s") found.push({ weapon: "conventional", from: "" });
     }
-    return { strikes, launches };
+    return found;
   }
 
   function begin({ seats }) {
@@ -37,16 +38,16 @@ const GAME = (() => {
   function turn(before, given, reports) {
     const sides = before.sides.map((one) => ({ ...one, destroyed: new Set(one.destroyed), fired: new Set(one.fired), misses: new Set(one.misses), fresh: new Set() }));
     const shots = before.shots.map((one) => ({ ...one }));
-    const strikes = sides.map((_, seat) => {
-      const found = orders(before.sides[seat], given[seat + 1] || "");
-      for (const cell of found.launches) sides[seat].fired.add(cell);
-      return found.strikes;
+    const ordered = sides.map((_, seat) => {
+      const found = strikes(before.sides[seat], given[seat + 1] || "");
+      for (const { weapon, from } of found) if (weapon === "missile") sides[seat].fired.add(from);
+      return found.map(({ weapon }) => weapon);
     });
     for (const report of reports) {
       const own = sides[report.seat - 1], other = sides[2 - report.seat], { cell, kind } = report;
       if (kind === "kamikaze death") { own.destroyed.add(cell); own.fresh.add(cell); continue; }
       if (kind === "scan") { if (report.result === "none") other.misses.add(cell); continue; }
-      const weapon = kind === "beam" ? "beam" : strikes[report.seat - 1].shift() || "conventional";
+      const weapon = kind === "beam" ? "beam" : ordered[report.seat - 1].shift() || "conventional";
       const [tried, hit] = shots[report.seat - 1][weapon] || [0, 0];
       shots[report.seat - 1][weapon] = [tried + 1, hit + (report.result === "hit")];
       if (report.result === "miss") other.misses.add(cell); else other.destroyed.add(cell);
@@ -56,27 +57,47 @@ const GAME = (() => {
     return { sides, shots, heard: KNOWLEDGE.follow(before.heard, reports) };
   }
 
+  /** What is drawn of a turn; whoever was shot at did not know from which cell. */
+  function acts(before, given, reports, reader = 0) {
+    const ordered = before.sides.map((own, seat) => strikes(own, given[seat + 1] || "")), found = [], gone = before.sides.map((own) => new Set(own.destroyed));
+    let beam = null;
+    for (const { kind, seat, cell, result, explosions, destroyed, flashcube } of reports) {
+      if (kind === "kamikaze death") continue;
+      const goes = kind === "beam" && beam && beam.by === seat && beam.squares.length < 3 ? beam : null;
+      const { from } = kind === "strike" ? ordered[seat - 1].shift() || {} : {};
+      const act = goes || { kind, by: seat, ...(from && (!reader || reader === seat) ? { from } : {}), on: 3 - seat, squares: [], struck: [], wrecked: [], broken: [] };
+      if (!goes) found.push(act);
+      beam = kind === "beam" ? act : null;
+      act.squares.push(cell);
+      if (kind !== "scan" && result !== "miss") act.struck.push(cell);
+      act.wrecked.push(...(explosions || []), ...(destroyed ? destroyed.cells : []));
+      for (const one of result === "hit" ? [cell, ...(explosions || [])] : explosions || []) if (!gone[2 - seat].has(one)) { gone[2 - seat].add(one); act.broken.push(one); }
+      if (flashcube) found.push({ kind: "flash", on: seat, squares: flashcube.map((one) => one.cell) });
+    }
+    return found;
+  }
+
   function boards({ sides, heard: told }, reader = 0) {
     return sides.map((own, seat) => {
       const found = (cell) => (reader && reader !== seat + 1 ? known(told[seat + 1], cell) : square(own, cell));
-      return { seat: seat + 1, panels: [...COLOURS].map((colour) => ({ name: colour, columns: [...COLUMNS], rows: [...ROWS], square: (row, column) => found(colour + row + column) })) };
+      return { seat: seat + 1, panels: [...COLOURS].map((colour) => ({ name: colour, columns: [...COLUMNS], rows: [...ROWS], called: (row, column) => colour + row + column, square: found })) };
     });
   }
 
   /** A cell of the other space, as far as reports told of it. */
   function known({ cells, named, learned }, cell) {
     const what = cells.get(cell), ship = named.get(cell), fresh = learned.has(cell);
-    if (what === "destroyed") return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", fresh, said: say("{ship}, destroyed", { ship: ship || say("ship") }) };
-    if (what === "ship") return { symbol: ship ? symbol(ship) : "#", tint: "seen", fresh, said: say("{ship}, undamaged", { ship: ship || say("ship") }) };
+    if (what === "destroyed") return { symbol: ship ? symbol(ship).toLowerCase() : "X", tint: "sunk", ship, fresh, said: say("{ship}, destroyed", { ship: ship || say("ship") }) };
+    if (what === "ship") return { symbol: ship ? symbol(ship) : "#", tint: "seen", ship, fresh, said: say("{ship}, undamaged", { ship: ship || say("ship") }) };
     return what === "empty" ? { symbol: "o", tint: "empty", fresh, said: say("no ship") } : null;
   }
 
   function square(own, cell) {
     const ship = own.ships.get(cell), fresh = own.fresh.has(cell);
     if (!ship) return own.misses.has(cell) ? { symbol: "o", tint: "empty", fresh, said: say("searched, empty") } : null;
-    if (own.destroyed.has(cell)) return { symbol: symbol(ship).toLowerCase(), tint: "lost", fresh, said: say("{ship}, destroyed", { ship }) };
-    if (own.fired.has(cell)) return { symbol: `${symbol(ship)}-`, tint: "fired", fresh, said: say("{ship}, fired", { ship }) };
-    return { symbol: symbol(ship), tint: "own", fresh, said: ship };
+    if (own.destroyed.has(cell)) return { symbol: symbol(ship).toLowerCase(), tint: "lost", ship, fresh, said: say("{ship}, destroyed", { ship }) };
+    if (own.fired.has(cell)) return { symbol: `${symbol(ship)}-`, tint: "fired", ship, fresh, said: say("{ship}, fired", { ship }) };
+    return { symbol: symbol(ship), tint: "own", ship, fresh, said: ship };
   }
 
   const answer = ({ cell, ship, destroyed }) => (!ship ? say("{cell} empty", { cell }) : destroyed ? say("{cell} {ship} destroyed", { cell, ship }) : `${cell} ${ship}`);
@@ -97,7 +118,7 @@ const GAME = (() => {
   }
 
   return {
-    begin, turn, boards, told,
+    begin, turn, acts, boards, told,
     materiel: ({ sides }) => sides.map((own) => own.ships.size - own.destroyed.size),
     counted: say("undamaged cells"),
     secret: true,

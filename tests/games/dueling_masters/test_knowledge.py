@@ -35,31 +35,6 @@ def case_view(name: str, seat: int | None, last: int | None = None) -> Any:
     return JUDGE.view(replay.state, seat, shown(replay.turns[:last], seat))
 
 
-@pytest.mark.parametrize("seat", [1, 2, None])
-@pytest.mark.parametrize("owner", [1, 2])
-def test_only_the_owner_sees_where_a_checked_piece_went(seat: int | None, owner: int) -> None:
-    report = {"seat": owner, "kind": "check", "piece": "Z1", "from": "A1", "to": "A4"}
-    public = {"seat": owner, "kind": "check", "piece": "Z1", "from": "A1"}
-    assert JUDGE.show(report, seat) == (report if seat == owner else public)
-
-
-@pytest.mark.parametrize("seat", [1, 2, None])
-def test_all_else_is_known_to_both_and_nothing_unknown_is_shown(seat: int | None) -> None:
-    collision = {
-        "kind": "collision",
-        "square": "B1",
-        "pieces": {"1": "Z1", "2": "*"},
-        "destroyed": {"1": True, "2": True},
-    }
-    departure = {"seat": 1, "kind": "departure", "piece": "Z1", "square": "A1"}
-    for report in (collision, departure, {"seat": 2, "kind": "pass"}):
-        assert JUDGE.show(report, seat) == report
-        assert JUDGE.show(report | {"to": "J10", "secret": 1}, seat) == report
-    assert JUDGE.show({"seat": 1, "kind": "ram", "piece": "Z1"}, seat) is None
-    assert JUDGE.show({}, seat) is None
-    assert JUDGE.show(departure, 3) is None
-
-
 @pytest.mark.parametrize(("case", "seed"), MANY)
 def test_what_a_picture_says_of_the_other_side_is_true(case: int, seed: int) -> None:
     game = played(case, seed)

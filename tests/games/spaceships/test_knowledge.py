@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from playing import random_players
@@ -123,27 +122,3 @@ def test_a_view_owes_nothing_to_the_other_side_of_the_state(seed: int, which: in
         assert mask_of(known["destroyed"]) == other.destroyed
         assert not mask_of(known["empty"]) & other.setup.cells
         assert not mask_of(known["ship"]) & ~other.setup.cells
-
-
-@pytest.mark.parametrize("seat", [None, 1, 2])
-def test_reports_are_known_to_all(seat: int | None) -> None:
-    _, reports = played(("Rv1 Gx3 Bv3 sYv1 bYw1Yw3", "Bv5 Bw5 Rv5 sRz1 m5 Rz1"))
-    assert [RULES.show(report, seat) for report in reports[0]] == reports[0]
-
-
-def test_what_is_not_listed_is_not_shown() -> None:
-    strike = {"seat": 1, "kind": "strike", "cell": "Rv1", "result": "hit", "ship": "DS", "launch": "Rv2"}
-    assert RULES.show(strike, 2) == {"seat": 1, "kind": "strike", "cell": "Rv1", "result": "hit"}
-    scan = {"seat": 1, "kind": "scan", "cell": "Rv1", "result": "ship", "destroyed": {"ship": "DS", "cells": []}}
-    assert "destroyed" not in (RULES.show(scan, 2) or scan)
-    nested = strike | {
-        "destroyed": {"ship": "LS", "cells": ["Rv1"], "by": "DS"},
-        "flashcube": [{"cell": "Rv1", "ship": "KC", "destroyed": False, "fired": True}],
-    }
-    shown = RULES.show(nested, None)
-    assert shown is not None
-    assert shown["destroyed"] == {"ship": "LS", "cells": ["Rv1"]}
-    assert shown["flashcube"] == [{"cell": "Rv1", "ship": "KC", "destroyed": False}]
-    assert RULES.show({"seat": 1, "kind": "setup", "cell": "Rv1"}, 1) is None
-    assert RULES.show({"seat": 1, "cell": "Rv1"}, 1) is None
-    assert RULES.show(strike, 3) is None

@@ -16,7 +16,7 @@ from pbem.games import Fault, Refused
 from pbem.games.player_text import Text
 from pbem.games.spaceships import RULES, Options, State
 from pbem.games.spaceships.notation import Entitled, Orders, unused
-from pbem.games.spaceships.space import CELLS, NAMES
+from pbem.games.spaceships.space import NAMES
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -270,48 +270,6 @@ def test_canonical_setups_are_a_fixed_point(seed: int, which: int) -> None:
     assert RULES.setup(options, 1, grids(setup.text)) == setup
 
 
-CELL = st.sampled_from(NAMES)
-BLANK = st.sampled_from(["", " ", "\n", "\t ", "\N{NO-BREAK SPACE}", " # so\n"])
-BOBS_PART = st.sampled_from(["3", "x4", "G5", "Gx3"])
-
-
-@st.composite
-def legal_orders(draw: st.DrawFn) -> tuple[str, str]:
-    """Orders that Bob may write in turn 1, and the words they mean."""
-    written, meant = [], []
-    for _ in range(draw(st.integers(0, 7))):
-        cell = draw(CELL)
-        written.append(cell)
-        meant.append(cell)
-    if draw(st.booleans()):
-        cell = draw(CELL)
-        written.append("s" + draw(BLANK) + cell)
-        meant.append("s" + cell)
-    if draw(st.booleans()):
-        part, cell = draw(BOBS_PART), draw(CELL)
-        written.append("m" + draw(BLANK) + part + draw(BLANK) + cell)
-        meant.append(f"m{part} {cell}")
-    if draw(st.booleans()):
-        row, name = draw(st.sampled_from("vwxyz")), draw(st.sampled_from(["", "(DS)", "(DS1)"]))
-        hyphen = draw(st.sampled_from(["", "-"]))
-        written.append(
-            "b" + draw(BLANK) + f"O{row}1" + draw(BLANK) + hyphen + draw(BLANK) + f"O{row}3" + draw(BLANK) + name
-        )
-        meant.append(f"bO{row}1O{row}3")
-    order = draw(st.permutations(range(len(written))))
-    separator = st.sampled_from([" ", ",", ";", "\n", " , ", "\r\n", "; # no\n"])
-    text = "".join(written[place] + draw(separator) for place in order)
-    return text, " ".join(meant[place] for place in order)
-
-
-@given(legal_orders())
-def test_canonical_orders_are_a_fixed_point(orders: tuple[str, str]) -> None:
-    text, meant = orders
-    judged = RULES.order(state(), 2, text)
-    assert judged.text == meant
-    assert RULES.order(state(), 2, judged.text) == judged
-
-
 @given(st.text(alphabet="RGBvxz135bmsk DS()-,;#\n.", max_size=40) | st.text(max_size=20))
 def test_any_text_is_judged_with_faults_in_the_order_written(text: str) -> None:
     for judge, arguments in ((RULES.order, (state(), 1)), (RULES.setup, (STANDARD, 1))):
@@ -348,11 +306,6 @@ def test_hostile_texts_cost_their_length(text: str) -> None:
     refusal(RULES.order, state(), 1, text)
     refusal(RULES.setup, STANDARD, 1, text)
     assert time.process_time() - start < 5  # a square of the length would take minutes
-
-
-def test_every_cell_is_a_strike() -> None:
-    for cell in CELLS:
-        assert RULES.order(state(), 1, cell).strikes == (CELLS[cell],)
 
 
 def test_faults_stand_in_the_order_written() -> None:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import UTC, datetime
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pbem.games import Refused, Result
 from pbem.games.spaceships import RULES
-from pbem.games.spaceships.fleet import STANDARD_FLEETS, Options, is_agreed
-from pbem.games.spaceships.ships import TYPES
+from pbem.games.spaceships.fleet import Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -127,57 +122,3 @@ def test_survivors_for_whom_there_are_no_ships_do_not_return(
 ) -> None:
     carried = RULES.carry(RULES.options(agreed, 2), Result(1, scores))
     assert list(carried.additional) == additional
-
-
-def every_split(ships: Counter[str], options: Options, seat: int) -> bool:
-    """The ruling read aloud: try all splits."""
-    codes = list(ships)
-    for numbers in product(*(range(ships[code] + 1) for code in codes)):
-        base = Counter(dict(zip(codes, numbers, strict=True)))
-        if legal_base(+base, options) and legal_extra(ships - base, options, seat):
-            return True
-    return False
-
-
-def legal_base(base: Counter[str], options: Options) -> bool:
-    if options.fleet == "standard":
-        return base in STANDARD_FLEETS
-    allowed = base if options.allowed is None else dict(options.allowed)
-    right_cost = f"cost:{sum(TYPES[code].cost * number for code, number in base.items())}" == options.fleet
-    return right_cost and all(number <= allowed.get(code, 0) for code, number in base.items())
-
-
-def legal_extra(extra: Counter[str], options: Options, seat: int) -> bool:
-    allowed = extra if options.additional_allowed is None else dict(options.additional_allowed)
-    right_cost = sum(TYPES[code].cost * number for code, number in extra.items()) == options.additional[seat - 1]
-    return right_cost and all(number <= allowed.get(code, 0) for code, number in extra.items())
-
-
-SMALL = st.dictionaries(st.sampled_from(list(TYPES)), st.integers(0, 3), max_size=5)
-
-
-@given(
-    ships=SMALL,
-    rest=st.integers(0, 9),
-    allowed=st.none() | SMALL,
-    more=st.none() | SMALL,
-    seat=st.sampled_from((1, 2)),
-)
-def test_a_fleet_is_agreed_when_a_split_exists(ships: Any, rest: Any, allowed: Any, more: Any, seat: int) -> None:
-    fleet = +Counter(ships)
-    cost = sum(TYPES[code].cost * number for code, number in fleet.items())
-    extra = min(rest, max(0, cost - 1))
-    raw = {"fleet": f"cost:{max(1, cost - extra)}", "additional": [extra, extra]}
-    raw |= {} if allowed is None else {"allowed": allowed}
-    raw |= {} if more is None else {"additional_allowed": more}
-    options = RULES.options(raw, 2)
-    assert is_agreed(options, seat, fleet.elements()) == every_split(fleet, options, seat)
-
-
-@given(base=st.sampled_from(STANDARD_FLEETS), ships=SMALL, more=st.none() | SMALL, wrong=st.integers(0, 1))
-def test_a_standard_fleet_and_additional_ships(base: Any, ships: Any, more: Any, wrong: Any) -> None:
-    fleet = base + Counter(ships)
-    extra = sum(TYPES[code].cost * number for code, number in ships.items()) + wrong
-    raw = {"additional": [extra, 0]} | ({} if more is None else {"additional_allowed": more})
-    options = RULES.options(raw, 2)
-    assert is_agreed(options, 1, fleet.elements()) == every_split(fleet, options, 1)

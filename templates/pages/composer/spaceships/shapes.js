@@ -25,6 +25,10 @@ const SHAPES = (() => {
     return found;
   }
 
+  /** How far a cell is from another, and the cell that far before one, pushed back into the space. */
+  const offset = (from, to) => { const start = place(from); return place(to).map((at, axis) => at - start[axis]); };
+  const moved = (cell, far) => name(/** @type {Sides} */ (place(cell).map((at, axis) => Math.max(0, at - far[axis]))));
+
   /** Types that make up an agreed fleet; null if chance finds none. `chance(n)`: a whole number below n. */
   function fleet(options, seat, chance) {
     for (let tried = 0; tried < 4000; tried++) {
@@ -57,5 +61,5 @@ const SHAPES = (() => {
     return null;
   }
 
-  return { WAYS, footprint, fleet, scattered };
+  return { WAYS, footprint, offset, moved, fleet, scattered };
 })();

@@ -1,0 +1,434 @@
+"""The room of the page at home: what it shows, and what its buttons do, with the same calls as the commands' own.
+
+One thread, that of the command, uses mailboxes and memories; `pbem.player.page_port` serves what comes of it. What a
+command would print is printed in the terminal, and told on the page, too. Implements docs/playing.md, "In the
+browser".
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sqlite3
+import time
+from collections import deque
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from pbem import durable
+from pbem.cli.play import trial
+from pbem.cli.play.display import names_of, terms_of
+from pbem.cli.play.event_text import clean
+from pbem.cli.play.foundation import SIX_WORDS, PlayTable, demand_unchanged, state, troubles
+from pbem.cli.play.proved import proved
+from pbem.cli.play.register import open_account
+from pbem.games import GAMES, Refused, part_of, rules
+from pbem.letters.render import Templates
+from pbem.pages import Home, composer, fragment
+from pbem.pages.home_page import home_page
+from pbem.pages.match_page import replay
+from pbem.player.account_file import Account, BadAccount, split
+from pbem.player.correspondence.standings import Impossible
+from pbem.player.page_port import PageAnswer, as_json
+from pbem.player.page_work import LatestNews, WorkQueue
+from pbem.player.play_facts import account_facts, composed, match_facts, seen
+from pbem.player.sealed_view import Contradiction
+from pbem.player.signing import CannotSign
+from pbem.proof.bundle import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pbem.json_object import JsonObject
+    from pbem.player.account_file import Places
+    from pbem.player.memory import SentForm
+    from pbem.player.standing import MatchStanding
+
+
+_SOON, _LOOK, _AGAIN = 0.1, 1.0, 30.0  # seconds between two looks: after something came, at most, after trouble
+_NEWS = 20.0  # seconds that a page waits for news
+_WORK = 25.0  # and for what it asked for
+_LATER = "It takes longer than usual."
+_LINES = 60  # of what was told
+_DRAWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-same-origin; "
+"""The policy of boards, which are drawn as in letters."""
+
+
+class _OfMatch(msgspec.Struct):
+    """What is asked about a match of an account."""
+
+    account: str
+    match: str = ""
+
+
+class _Composed(_OfMatch):
+    """Orders or a setup, for the moment of a match that was shown."""
+
+    text: str = ""
+    final: bool = False
+    shown: tuple[str, int, int, str] = ("", 0, 0, "")
+
+
+class _Sentence(_OfMatch):
+    """A command beside orders, and what follows it."""
+
+    what: str = ""
+    word: str = ""
+    shown: tuple[str, int, int, str] | None = None
+
+
+class _Practising(msgspec.Struct):
+    game: str
+
+
+class _Registering(msgspec.Struct):
+    """An account to be opened, as `pbem play register` has it; a password goes into its file at once."""
+
+    account: str
+    address: str
+    server_address: str = ""
+    key: str = ""
+    new_key: bool = False
+    mail_in: str = ""
+    mail_out: str = ""
+    password: str = ""
+    password_file: str = ""
+    password_command: str = ""
+    token_command: str = ""
+
+
+class PlayRoom:
+    """What the page shows and does for some accounts. Its methods run in the command's thread, or ask it."""
+
+    def __init__(self, folders: Places, first: str, language: str) -> None:
+        self.work = WorkQueue()
+        self.news = LatestNews({"accounts": []})
+        self.afterwards = ExitStack()
+        self._folders = folders
+        self._first = first
+        self._language = language
+        self._templates = Templates().of(language)
+        self._tables: dict[str, PlayTable] = {}
+        self._told: deque[str] = deque(maxlen=_LINES)
+        self._next: dict[str, float] = {}
+        """When to look again for the letters of an account, after trouble."""
+        self._asked: tuple[PlayTable, SentForm] | None = None
+        self._answered = ""
+        self._pause = _SOON
+        self._shown: Mapping[str, Callable[[_OfMatch], JsonObject | PageAnswer]] = {
+            "match": self._match,
+            "composer": self._composer,
+            "board": self._board,
+            "replay": self._replay,
+        }
+        self._acts: Mapping[str, tuple[type[msgspec.Struct], Callable[[Any], JsonObject]]] = {
+            "judge": (_Composed, self._judge),
+            "send": (_Composed, self._send),
+            "say": (_Sentence, self._say),
+            "ask": (_Sentence, self._ask_server),
+            "new": (_Sentence, self._propose),
+            "practise": (_Practising, self._practise),
+            "register": (_Registering, self._register),
+            "verify": (_OfMatch, self._verify),
+        }
+
+    # The thread of the command.
+
+    def seat(self, table: PlayTable) -> str:
+        """Play at a table, too: its key asks for a passphrase now, or never. Returns the account's name."""
+        name = table.account.id
+        if table.account.key:
+            table.key.unlock()
+        self._tables[name] = table
+        return name
+
+    def _table(self, name: str) -> PlayTable:
+        """A new table for an account, while the page is open."""
+        table = PlayTable(self._folders, name, 0.0)
+        table.passphrase = _no_passphrase
+        self.afterwards.callback(table.afterwards.close)
+        return table
+
+    def look(self) -> float:
+        """Look for letters, and tell what there is; returns the seconds until the next look."""
+        self._pause = min(2 * self._pause, _LOOK)
+        with self._overheard():
+            for name, table in self._tables.items():
+                if time.monotonic() < self._next.get(name, 0.0):
+                    continue
+                wrong = tried(partial(self._look, table))
+                if wrong or table.letters.memory.in_state("ready"):
+                    self._next[name] = time.monotonic() + _AGAIN
+                if wrong and wrong not in self._told:
+                    click.echo(wrong)
+            if wrong := tried(lambda: self.news.tell(self._overview())):
+                click.echo(wrong)
+                self._pause = _LOOK
+        return self._pause
+
+    def _look(self, table: PlayTable) -> None:
+        if table.fetch():
+            self._pause = _SOON
+        table.send()
+        if self._asked and self._asked[0] is table and state(table.letters, self._asked[1]) == "done":
+            self._asked, self._answered = None, clean(table.letters.memory.last_text())
+
+    def _overview(self) -> JsonObject:
+        accounts = [account_facts(table.letters, table.agent) for table in self._tables.values()]
+        return {"accounts": accounts, "told": list(self._told), "answer": self._answered}
+
+    @contextmanager
+    def _overheard(self) -> Iterator[None]:
+        """Tell the page, too, what is printed."""
+        heard = io.StringIO()
+        try:
+            with redirect_stdout(heard), redirect_stderr(heard):
+                yield
+        finally:
+            lines = heard.getvalue().rstrip().splitlines()
+            self._told.extend(lines)
+            for line in lines:
+                click.echo(line)
+
+    # What is shown.
+
+    def show(self, name: str, asked: Mapping[str, str]) -> PageAnswer | None:
+        """The page or the facts of a name."""
+        if name == "":
+            return PageAnswer(home_page(self._first, self._language).encode())
+        if name == "news":
+            after = asked.get("after", "")
+            number, latest = self.news.after(int(after) if re.fullmatch("[0-9]{1,9}", after) else 0, _NEWS)
+            return as_json({"number": number, "latest": latest})
+        work = self._shown.get(name)
+        if work is None or not {"account", "match"} <= asked.keys():
+            return None
+        found = self._ask(lambda: work(_OfMatch(asked["account"], asked["match"])))
+        if isinstance(found, PageAnswer) or name == "match":
+            return found if isinstance(found, PageAnswer) else as_json(found)
+        return PageAnswer(str(found.get("error", _LATER)).encode(), "text/plain; charset=utf-8", framed=True)
+
+    def _of(self, asked: _OfMatch) -> PlayTable:
+        if asked.account not in self._tables:
+            raise BadAccount(f"There is no account {asked.account} here.")
+        return self._tables[asked.account]
+
+    def _match(self, asked: _OfMatch) -> JsonObject:
+        table = self._of(asked)
+        letters, standing = table.letters, table.letters.matches.standing(asked.match)
+        composing = composed(letters, table.agent, standing)
+        return match_facts(letters, table.agent, standing) | {
+            "seat": standing.seat,
+            "composer": f"#{fragment(composing)}" if composing else "",
+            "seen": standing.phase in {"playing", "closed"} and standing.rules in GAMES,
+            "terms": self._terms(table, standing) if standing.phase in {"proposed", "open"} else "",
+            "letters": letters.memory.texts(asked.match),
+        }
+
+    def _terms(self, table: PlayTable, standing: MatchStanding) -> str:
+        facts = terms_of(table.letters, standing, names_of(standing))
+        return clean(self._templates.render("letters/terms.txt", m=facts))
+
+    def _composer(self, asked: _OfMatch) -> PageAnswer:
+        table = self._of(asked)
+        home = Home(table.account.server, table.account.server_address)
+        game = table.letters.matches.standing(asked.match).rules
+        return PageAnswer(composer(game, home, self._language).encode(), framed=True)
+
+    def _board(self, asked: _OfMatch) -> PageAnswer:
+        table = self._of(asked)
+        standing = table.letters.matches.standing(asked.match)
+        try:
+            found = seen(table.letters, table.agent, standing)
+            if found is None:
+                raise Impossible(f"Nothing is to be seen of {asked.match} yet.")
+            text = self._drawn(standing, found)
+        except (Contradiction, Impossible, sqlite3.Error):
+            raise
+        except Exception as error:  # the server may have sent anything
+            raise Impossible(f"The letters about {asked.match} cannot be shown.") from error
+        return PageAnswer(text.encode(), policy=_DRAWN, framed=True)
+
+    def _drawn(self, standing: MatchStanding, found: JsonObject) -> str:
+        boards, reports = part_of(standing.rules, "boards"), found["reports"]
+        return self._templates.render(
+            "player/stands.html",
+            rules=standing.rules,
+            title=rules(standing.rules).title,
+            seat=standing.seat,
+            names=names_of(standing),
+            reports=reports,
+            happened=boards.happened(reports) if reports else None,
+            view=found["view"],
+            boards=boards.boards(found["view"]),
+        )
+
+    def _replay(self, asked: _OfMatch) -> PageAnswer:
+        content = self._of(asked).letters.memory.bundle(asked.match)
+        if content is None:
+            raise Impossible(f"No bundle of {asked.match} has come: it comes when a game has ended.")
+        return PageAnswer(replay(read(content), language=self._language).encode())
+
+    # What is done.
+
+    def act(self, name: str, asked: JsonObject) -> PageAnswer | None:
+        """Do what a press of a button asks for."""
+        if name == "stop":
+            self.work.stop()
+            return as_json({})
+        if name not in self._acts:
+            return None
+        kind, work = self._acts[name]
+        try:
+            wanted = msgspec.convert(asked, kind)
+        except msgspec.ValidationError:
+            return None
+        return as_json(self._ask(lambda: work(wanted)))
+
+    def _ask(self, work: Callable[[], object]) -> Any:
+        """Have something done by the one thread; what is wrong comes back in words."""
+        found: list[object] = []
+
+        def do() -> object:
+            with self._overheard():
+                wrong = tried(lambda: found.append(work()))
+            self._pause = _SOON
+            self._next.clear()
+            return {"error": wrong} if wrong else found[0]
+
+        try:
+            return self.work.ask(do, _WORK)
+        except TimeoutError:
+            return {"later": True}
+
+    def _judge(self, asked: _Composed) -> JsonObject:
+        table = self._of(asked)
+        standing = table.letters.matches.standing(asked.match)
+        say = self._templates.say
+        setup = standing.phase == "setup"
+        judge = table.letters.judge.setup if setup else table.judge_of(standing)
+        try:
+            judged = judge(asked.match, asked.text)
+        except Refused as refused:
+            return {"faults": [say(fault.message) for fault in refused.faults]}
+        words = judged.text.splitlines() if setup else part_of(standing.rules, "words").said(judged.text)
+        unused = [say(one) for one in judged.unused]
+        return {"words": [say(one) for one in words], "unused": unused, "example": judged.example}
+
+    def _send(self, asked: _Composed) -> JsonObject:
+        table, match, now = self._of(asked), asked.match, self._of(asked).now()
+        demand_unchanged(table, match, asked.shown)
+        standing = table.letters.matches.standing(match)
+        setup, words = standing.phase == "setup", ""
+        if standing.sealed and setup:
+            new = table.agent.vault.code() is None
+            table.agent.set_up(match, asked.text, now)
+            words = SIX_WORDS.format(words=table.agent.words) if new else ""
+        elif standing.sealed:
+            table.agent.order(match, asked.text, now)
+        elif setup:
+            table.letters.set_up(match, asked.text, now)
+        else:
+            table.letters.order(match, asked.text, now, final=asked.final)
+        return {"sent": table.send(), "words": words}
+
+    def _say(self, asked: _Sentence) -> JsonObject:
+        table, match = self._of(asked), asked.match
+        if asked.what != "press":  # words go at any time; everything else is for the moment that was shown
+            if asked.shown is None:
+                raise Impossible(f"{asked.what}: nobody was shown {match}; nothing was signed. Look again.")
+            demand_unchanged(table, match, asked.shown)
+        if asked.what == "take-back":
+            table.take_back(match)
+        else:
+            _prepared(table, match, asked.what, " ".join(asked.word.split()))
+        return {"sent": table.send()}
+
+    def _ask_server(self, asked: _Sentence) -> JsonObject:
+        table = self._of(asked)
+        self._answered, self._asked = "", (table, table.letters.ask(" ".join(asked.word.split()), table.now()))
+        return {"sent": table.send()}
+
+    def _propose(self, asked: _Sentence) -> JsonObject:
+        table = self._of(asked)
+        head, _, options = asked.word.partition("\n")
+        table.letters.tell(" ".join(f"new {head}".split()), table.now(), text=options)
+        return {"sent": table.send()}
+
+    def _practise(self, asked: _Practising) -> JsonObject:
+        if asked.game not in GAMES:
+            raise Impossible(f"{asked.game} is no game.")
+        table = self._tables.get(trial.ACCOUNT) or self._table(trial.ACCOUNT)
+        table.patience = trial.PATIENCE
+        standing = trial.begin_to_play(table, asked.game)
+        return {"account": self.seat(table), "match": standing.match}
+
+    def _register(self, asked: _Registering) -> JsonObject:
+        name, server = split(asked.account)
+        given = msgspec.structs.asdict(asked) | {"server_address": asked.server_address or f"pbem@{server}"}
+        del given["account"], given["password"], given["new_key"]
+        made = Account(name=name, server=server, **given)
+        if asked.password:
+            _keep_password(asked.password_file, asked.password)
+        table = self._table(made.id)
+        open_account(table, made, new_key=asked.new_key)
+        return {"account": self.seat(table)}
+
+    def _verify(self, asked: _OfMatch) -> JsonObject:
+        said = io.StringIO()
+        with redirect_stdout(said), redirect_stderr(said):
+            holds = proved(self._of(asked).letters, asked.match)
+        return {"holds": holds, "said": said.getvalue()}
+
+
+def tried(work: Callable[[], object]) -> str:
+    """Do something; returns what is wrong, in words, or ""."""
+    try:
+        with troubles():
+            work()
+    except click.ClickException as error:
+        return error.message
+    except (click.Abort, SystemExit):
+        return "Nothing was signed or sent."
+    return ""
+
+
+def _prepared(table: PlayTable, match: str, what: str, word: str) -> SentForm:
+    """The letter of a command beside orders; raises `Impossible`."""
+    letters, now, words = table.letters, table.now(), f"{what} {match} {word}".strip()
+    match what:
+        case "accept":
+            return letters.accept(match, now)
+        case "reveal":
+            return table.agent.reveal(match, now)
+        case "press":
+            return letters.tell(f"press {match}", now, match=match, text=word)
+        case "resign":
+            game = letters.matches.standing(match).game
+            return letters.say(match, f"resign {match} {word if word == 'match' else f'game {game}'}", now)
+        case "join" | "decline" | "withdraw":
+            return letters.tell(words, now, match=match)
+        case "draw" | "annul" | "extend" | "claim" | "clear":
+            return letters.say(match, words, now)
+    raise Impossible(f"{what}: the page has no such command.")
+
+
+def _keep_password(name: str, password: str) -> None:
+    """Write a password into the file that its owner named, which must not be there yet."""
+    if not name:
+        raise BadAccount("Name the file into which the password goes.")
+    path = Path(name).expanduser()
+    try:
+        durable.make_folder(path.parent)
+        durable.write(path, f"{password}\n".encode(), new=True)
+    except OSError as error:
+        raise BadAccount(f"{path}: {error.strerror}. The password was not kept.") from error
+
+
+def _no_passphrase(prompt: str) -> str:
+    raise CannotSign(f"{prompt} is asked for in the terminal when `pbem play --browser` starts; start it again.")

@@ -1,0 +1,104 @@
+"""The state of matches as JSON, for `pbem play` and for its page, which put it into words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.games import GAMES, rules
+from pbem.player.correspondence.standings import Impossible
+
+if TYPE_CHECKING:
+    from pbem.json_object import JsonObject
+    from pbem.player.correspondence import Correspondence
+    from pbem.player.sealed_agent import Agent
+    from pbem.player.standing import MatchStanding
+
+
+def account_facts(letters: Correspondence, agent: Agent) -> JsonObject:
+    """An account with all its matches, and its alarms."""
+    memory = letters.memory
+    return {
+        "account": letters.account.id,
+        "registered": memory.fact("account") is not None,
+        "key": bool(letters.account.key),
+        "matches": [match_facts(letters, agent, standing) for standing in reversed(letters.matches.standings)],
+        "alarms": [{"match": alarm.match, "said": alarm.said} for alarm in memory.alarms()],
+    }
+
+
+def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding) -> JsonObject:
+    """A match in a line: what it is, whose move, until when, and how it ended."""
+    match, outcome = standing.match, standing.outcome
+    programs = letters.matches.programs
+    sent = letters.matches.pending(match)
+    others = [name for seat, name in enumerate(standing.players, start=1) if seat != standing.seat]
+    unread = agent.held.unread(match) if standing.sealed else None
+    return {
+        "match": match,
+        "title": str(rules(standing.rules).title) if standing.rules in GAMES else standing.rules,
+        "others": [{"name": name or "", "program": name in programs} for name in others],
+        "phase": standing.phase,
+        "game": standing.game,
+        "turn": standing.turn,
+        "hash": standing.hash,
+        "accepted": standing.accepted,
+        "asked": agent.asks(match) if standing.sealed else standing.asked and sent is None,
+        "sealed": bool(standing.sealed),
+        "sent": sent.state if sent else "",
+        "yours": sent.form if sent else "",
+        "deadline": standing.deadline,
+        "offers": standing.offers,
+        "paused": standing.paused,
+        "claim": standing.claim,
+        "reveal": "reveal" in standing.owes and agent.asks(match),
+        "accused": (agent.held.accused(match) or "") if standing.sealed else "",
+        "unread": list(unread or []),
+        "winner": _winner(standing) if outcome else None,
+        "scores": [sum(column) for column in zip(*(ended.scores for ended in standing.ended), strict=False)],
+        "bundle": letters.memory.bundle(match) is not None,
+    }
+
+
+def _winner(standing: MatchStanding) -> str:
+    """The name of who won a match, "" for a draw."""
+    assert standing.outcome is not None
+    winner = standing.outcome.winner
+    return (standing.players[winner - 1] or "") if winner else ""
+
+
+def composed(letters: Correspondence, agent: Agent, standing: MatchStanding) -> JsonObject | None:
+    """What the composer is handed for a setup or orders that are due, or may be replaced; None if none are."""
+    matches, match = letters.matches, standing.match
+    try:
+        if standing.phase == "setup":
+            asked = matches.setup_asked(match) if standing.asked or matches.pending(match) else {}
+        elif standing.phase == "playing" and standing.sealed:
+            shown = agent.shown(match)
+            now = {"turn": shown.turn, "view": shown.view, "asked": shown.asked}
+            asked = (matches.sealed_position(match) or {}) | now if agent.asks(match) else {}
+        elif standing.phase == "playing":
+            asked = matches.position_asked(match)
+        else:
+            asked = {}
+    except Impossible:
+        return None
+    # Of a sealed match the page is asked for the setup or the orders alone: what is done with them is the agent's.
+    return {key: value for key, value in asked.items() if key != "sealed"} or None
+
+
+def seen(letters: Correspondence, agent: Agent, standing: MatchStanding) -> JsonObject | None:
+    """The latest position that the player knows, with the reports of the turn before; None if there is none."""
+    match = standing.match
+    if standing.phase not in {"playing", "closed"}:
+        return None
+    if standing.sealed:
+        shown = agent.shown(match)
+        view = dict(shown.view) | ({} if shown.asked else {"entitled": None})
+        return {"view": view, "reports": shown.reports[-1] if shown.reports else None}
+    position = letters.matches.position(match)
+    if position is None:
+        return None
+    latest = letters.memory.latest(match, "reports")
+    reports = latest["reports"] if latest and latest["game"] == position["game"] else None
+    over = standing.phase == "closed"  # after a resignation the last position still has something to order
+    return {"view": position["view"] | ({"entitled": None} if over else {}), "reports": reports}

@@ -1,0 +1,329 @@
+// The page at home: what `pbem play` finds is drawn here, and what is pressed here it does. Everything that is signed is
+// read back first, in the words of the referee's own rules.
+
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const first = JSON.parse(byId("data").textContent).first;
+  const SOON = 200, AGAIN = 3000, IN_VAIN = 3, OFFERED = { draw: say("a draw"), annul: say("to annul the match") };
+  const quitting = new AbortController();
+  let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false;
+
+  // Asking `pbem play`
+
+  async function asked(path, options) {
+    const answer = await fetch(path, options);
+    if (!answer.ok) throw new Error(`${answer.status}`);
+    return answer.json();
+  }
+
+  const of = (name, place = here) => `${name}?account=${encodeURIComponent(place.account)}&match=${place.match}`;
+
+  /** Have something done; what is wrong is said, and null returned. */
+  async function act(name, wanted) {
+    document.body.setAttribute("aria-busy", "true");
+    tell(say("One moment ..."));
+    try {
+      const found = await asked(name, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(wanted) });
+      tell(found.error || (found.later ? say("It takes longer than usual; it appears here when it is done.") : ""));
+      return found.error || found.later ? null : found;
+    } catch (error) {
+      tell(say("pbem play does not answer: {reason}.", { reason: error.message }));
+      return null;
+    } finally {
+      document.body.removeAttribute("aria-busy");
+    }
+  }
+
+  const tell = (text) => { byId("state").textContent = text; };
+  const show = (id, shown) => { byId(id).hidden = !shown; };
+  const button = (words, press, chief = false) => make("button", { type: "button", class: chief ? "chief" : "", onclick: press }, words);
+
+  /** What arrives appears by itself: one question waits at a time, while somebody looks. */
+  async function listen() {
+    for (let failed = 0; ;) {
+      if (stopped) return;
+      if (document.hidden) {
+        await new Promise((seen) => { document.addEventListener("visibilitychange", seen, { once: true }); });
+      }
+      try {  // not by way of the cache, where the same question of two tabs waits in a row
+        const news = await asked(`news?after=${number}`, { signal: quitting.signal, cache: "no-store" });
+        failed = 0;
+        if (news.latest.stopped) { end(); return; }
+        if (news.number !== number) { ({ number, latest } = news); draw(); }
+      } catch {
+        failed += 1;
+        if (failed === IN_VAIN) stopped = true;  // another program may have the port by now: it is told nothing more
+        if (!quitting.signal.aborted) tell(say("pbem play does not answer: was it stopped in its terminal?"));
+        await new Promise((rested) => { setTimeout(rested, AGAIN); });
+      }
+    }
+  }
+
+  // In words
+
+  const named = (other) => (other.program ? say("{name} (a program)", other) : other.name || say("(free)"));
+  const titled = (found) => say("{match}: {title} with {others}", { ...found, others: found.others.map(named).join(", ") });
+
+  function until(deadline) {
+    if (!deadline) return "";
+    const time = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" }).format(new Date(deadline));
+    return new Date(deadline) < new Date() ? say(", until {time}, which is over", { time }) : say(", until {time}", { time });
+  }
+
+  /** How a match stands, in a sentence: as `pbem play` says it. */
+  function whose(found) {
+    if (found.phase === "proposed") return found.accepted ? say("proposed; others have not agreed yet") : say("proposed: do you agree?");
+    if (found.phase === "open") return say("on the open list");
+    if (found.phase === "declined") return say("declined");
+    if (found.phase === "withdrawn") return say("withdrawn");
+    if (found.phase === "closed") {
+      const who = found.winner === null ? say("over") : found.winner === "" ? say("over: a draw") : found.others.some(({ name }) => name === found.winner) ? say("over: {winner} won", found) : say("over: you won");
+      return found.scores.length ? `${who}, ${found.scores.join(" : ")}` : who;
+    }
+    const what = found.phase === "playing" ? say("turn {turn}", found) : say("setup of game {game}", found);
+    const move = found.accused ? say("your agent has stopped") : found.unread.length ? say("your agent waits for your decision") : found.reveal ? say("the server asks for your secrets")
+      : found.asked ? say("your move") : { ready: say("yours is not sent yet"), sent: say("yours is on its way"), bounced: say("yours came back: send it again"), done: say("yours stands; waiting for the others") }[found.sent] || say("waiting for the others");
+    const offers = found.offers.map((offer) => say("; {offer} offered", { offer: OFFERED[offer] || offer }));
+    return [`${what}: ${move}`, until(found.deadline), found.paused ? say("; paused") : "", ...offers].join("");
+  }
+
+  // Drawing
+
+  /** Draw anew where something changed; the place of the keyboard stays. */
+  function fill(id, key, ...children) {
+    if (byId(id).dataset.key === key) return;
+    byId(id).dataset.key = key;
+    redraw(byId(id), ...children);
+  }
+
+  function draw() {
+    const told = latest.told.join("\n");
+    if (byId("told").textContent !== told) { byId("told").textContent = told; byId("told").scrollTop = byId("told").scrollHeight; }
+    fill("accounts", JSON.stringify(latest.accounts), latest.accounts.map(account));
+    show("of-account", latest.accounts.length);
+    fill("whose", latest.accounts.map(({ account }) => account).join(" "), latest.accounts.map(({ account }) => make("option", {}, account)));
+    show("answer", latest.answer);
+    byId("answer").textContent = latest.answer;
+    if (here) open();
+  }
+
+  function account(found) {
+    const rows = found.matches.map((one) => make("tr", {}, make("th", { scope: "row" }, make("a", { href: `#${found.account}/${one.match}`, "data-name": `${found.account} ${one.match}` }, titled(one))),
+      make("td", { class: one.asked || (one.phase === "proposed" && !one.accepted) ? "mine" : "" }, whose(one))));
+    return make("section", {}, make("h2", {}, found.registered ? found.account : say("{account} (not registered yet)", found)),
+      found.alarms.map((alarm) => make("p", { class: "bad", role: "alert" }, say("ALARM {match}: {said}", alarm))),
+      rows.length ? make("div", { class: "scroll" }, make("table", { class: "due wide" }, make("tbody", {}, rows))) : make("p", {}, say("No matches yet.")));
+  }
+
+  const line = (place) => latest.accounts.filter(({ account }) => account === place.account).flatMap(({ matches }) => matches).find(({ match }) => match === place.match);
+
+  /** A match: asked for again whenever its line has changed. */
+  async function open() {
+    const known = line(here), key = JSON.stringify([here, known]);
+    if (!known || key === drawn) return;
+    drawn = key;
+    const place = here;
+    const found = await asked(of("match", place)).catch((error) => ({ error: error.message }));
+    if (place !== here) return;
+    if (!found.match) { tell(found.error || say("It takes longer than usual; it appears here when it is done.")); drawn = ""; return; }
+    const running = found.phase === "setup" || found.phase === "playing";
+    const moment = [found.phase, found.game, found.turn, found.hash];
+    if (shown && String(shown) !== String(moment)) tell("");
+    const anew = !shown;
+    shown = moment;
+    byId("title").textContent = titled(found);
+    byId("whose-move").textContent = whose(found);
+    redraw(byId("warned"), found.accused ? make("p", { class: "bad" }, found.accused) : "", ...(found.unread.length ? [make("p", { class: "open" }, found.unread[0]), make("pre", { class: "told" }, found.unread[1])] : []));
+    redraw(byId("decide"), decisions(found));
+    byId("terms").textContent = found.terms;
+    show("terms", found.terms);
+    compose(found.composer);
+    byId("form").textContent = found.yours;
+    show("yours", found.yours);
+    show("standing", found.seen);
+    if (!found.composer && byId("standing").dataset.of !== place.match) byId("standing").open = true;
+    byId("standing").dataset.of = place.match;
+    if (found.seen) frame("board", of("board"));
+    show("talking", running);
+    redraw(byId("sentences"), running ? sentences(found) : "");
+    show("proof", found.bundle);
+    byId("replay").href = of("replay");
+    show("one", true);
+    if (anew) byId("title").focus();
+    fill("letters", key, [...found.letters].reverse().map(([subject, text]) => make("details", {}, make("summary", {}, subject), make("pre", { class: "told", tabindex: "0" }, text))));
+  }
+
+  function decisions(found) {
+    const words = (what, label, chief) => button(label, () => sentence(what, "", label), chief);
+    if (found.phase === "proposed" && !found.accepted) return [words("accept", say("Accept"), true), words("decline", say("Decline"))];
+    if (found.phase === "proposed") return [words("withdraw", say("Withdraw it"))];
+    if (found.phase === "open") return [words("withdraw", say("Withdraw it"))];
+    return [found.reveal ? words("reveal", say("Reveal your secrets"), true) : null, found.accused || found.unread.length ? words("take-back", say("Go on anyway")) : null,
+      found.claim ? words("claim", say("Claim the game")) : null,
+      ...found.offers.flatMap((offer) => ["accept", "decline"].map((word) => {
+        const what = { offer: OFFERED[offer] || offer }, label = word === "accept" ? say("Accept: {offer}", what) : say("Refuse: {offer}", what);
+        return button(label, () => sentence(offer, word, label));
+      }))];
+  }
+
+  const sentences = (found) => [["draw", "offer", say("Offer a draw")], ["annul", "offer", say("Offer to annul the match")], ["extend", "3d", say("Give three days more")],
+    found.sealed ? null : ["clear", "", say("Take back what you sent")], ["resign", "", say("Resign the game")], ["resign", "match", say("Resign the match")]]
+    .filter(Boolean).map(([what, word, label]) => button(label, () => sentence(what, word, label)));
+
+  // The composer, and other pages in frames as high as what is in them
+
+  function frame(id, address) {
+    const element = byId(id);
+    if (element.dataset.of !== address) { element.dataset.of = address; element.src = address; } else if (id === "board") element.contentWindow.location.reload();
+  }
+
+  setInterval(() => {
+    for (const id of ["composer", "board"]) {
+      const inside = byId(id).contentDocument, high = inside && inside.body ? inside.body.scrollHeight + 24 : 0;
+      if (id === "composer" && inside && inside.body) hold(inside);
+      if (high > 24 && Math.abs(byId(id).offsetHeight - high) > 8) byId(id).style.height = `${high}px`;
+    }
+    const legal = inComposer("form") && inComposer("form").value;
+    byId("hand-over").disabled = !legal;
+    const brief = inComposer("brief") ? inComposer("brief").textContent : "";
+    if (byId("brief").textContent !== brief) byId("brief").textContent = brief;
+  }, SOON);
+
+  /** The composer without what sends letters, and with what happened last opened at first. */
+  function hold(inside) {
+    inside.body.classList.add("held");
+    const last = inside.querySelector("#last details");
+    if (last && !last.dataset.seen) { last.open = true; last.dataset.seen = "yes"; }
+  }
+
+  const inComposer = (id) => (byId("composer").contentDocument ? byId("composer").contentDocument.getElementById(id) : null);
+
+  function compose(link) {
+    show("composing", link);
+    if (link) frame("composer", `${of("composer")}${link}`);
+  }
+
+  // Signing: read back, asked once
+
+  /** One thing at a time is put to the player: else a question took the place of another, and its answer counted for both. */
+  async function alone(work) {
+    if (busy) return;
+    busy = true;
+    try { await work(); } finally { busy = false; }
+  }
+
+  /** Ask once; whether the player says yes. */
+  function sure(title, lines, careful = "") {
+    byId("sure-title").textContent = title;
+    byId("read-back").replaceChildren(...lines.map((words) => make("li", {}, words)));
+    byId("careful").textContent = careful;
+    show("careful", careful);
+    byId("sure").returnValue = "";
+    byId("sure").showModal();
+    byId("yes").focus();
+    return new Promise((answered) => { byId("sure").addEventListener("close", () => answered(byId("sure").returnValue === "yes"), { once: true }); });
+  }
+
+  byId("yes").addEventListener("click", () => byId("sure").close("yes"));
+  byId("no").addEventListener("click", () => byId("sure").close(""));
+  byId("sure").addEventListener("keydown", (event) => { if (event.repeat) event.preventDefault(); });  // a key that was held answers nothing
+
+  const sent = (found) => { if (found) tell(found.sent ? say("Sent. The server's answer appears here.") : say("Not sent yet: it is kept, and tried again.")); };
+
+  const sentence = (what, word, label) => alone(async () => {
+    const moment = shown, place = here;
+    if (moment && await sure(label, [`${what} ${place.match} ${word}`.trim()])) sent(await act("say", { ...place, what, word, shown: moment }));
+  });
+
+  byId("hand-over").addEventListener("click", () => alone(async () => {
+    const moment = shown, place = here, text = inComposer("notation").value, final = Boolean(inComposer("final") && inComposer("final").checked);
+    if (!moment) return;
+    const found = await act("judge", { ...place, text });
+    if (!found || place !== here) return;
+    if (found.faults) { tell(found.faults.join(" ")); return; }
+    const careful = [found.unused.length ? say("Unused: {unused}.", { unused: found.unused.join(", ") }) : "", found.example ? say("Careful: this is the example in the letters, and your opponent has read it, too.") : ""].filter(Boolean).join(" ");
+    const [phase, game, turn] = moment, setup = phase === "setup";
+    const title = `${place.match}, ${setup ? say("setup of game {game}", { game }) : say("turn {turn}", { turn })}: ${setup ? say("Your setup") : say("You order")}`;
+    const words = found.words.length ? found.words : [say("nothing")];
+    if (!await sure(title, final && !setup ? [...words, say("final: I will not change it")] : words, careful)) return;
+    const done = await act("send", { ...place, text, final, shown: moment });
+    sent(done);
+    if (done && done.words) await sure(say("Keep these words"), done.words.split("\n"));
+  }));
+
+  const press = () => alone(async () => {
+    const place = here, word = byId("said").value;
+    if (!await sure(`${place.match}: ${say("To the other players")}`, [word])) return;
+    const found = await act("say", { ...place, what: "press", word });
+    sent(found);
+    if (found) byId("said").value = "";
+  });
+  byId("press").addEventListener("submit", (event) => { event.preventDefault(); press(); });
+
+  byId("verify").addEventListener("click", async () => {
+    const place = here, found = await act("verify", place);
+    if (found && place === here) { byId("proved").className = `told ${found.holds ? "good" : "bad"}`; byId("proved").textContent = found.said; }
+  });
+
+  // The list, and what begins there
+
+  byId("games").addEventListener("click", async ({ target }) => {
+    if (!target.dataset.game) return;
+    const waiting = act("practise", { game: target.dataset.game });
+    tell(say("A server of your own begins, and its house answers: this may take a few seconds."));
+    const found = await waiting;
+    if (found) location.hash = `${found.account}/${found.match}`;
+  });
+
+  const propose = (form) => alone(async () => {
+    const given = new FormData(form), head = given.get("opponents").trim() ? `${given.get("game")} with ${given.get("opponents")}` : given.get("game");
+    if (await sure(say("Propose a match"), [head, ...given.get("options").split("\n").filter(Boolean)])) sent(await act("new", { account: given.get("account"), what: "new", word: `${head}\n${given.get("options")}` }));
+  });
+  byId("propose").addEventListener("submit", (event) => { event.preventDefault(); propose(event.target); });
+
+  byId("who").addEventListener("click", async () => sent(await act("ask", { account: byId("whose").value, what: "ask", word: "list open" })));
+
+  byId("register").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const { holder, ...given } = Object.fromEntries(new FormData(event.target));
+    byId("password").value = "";
+    if (await act("register", { ...given, new_key: holder === "new", key: holder === "none" ? "" : given.key })) tell(say("The letter is on its way; the answer appears here."));
+  });
+
+  byId("stop").addEventListener("click", async () => {
+    stopped = true;
+    quitting.abort();
+    await asked("stop", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" }).catch(() => null);
+    end();
+  });
+
+  function end() {
+    stopped = true;
+    byId("sure").close("");
+    localStorage.clear();  // drafts hold secrets, and whoever listens at this port later could read them
+    show("at-home", false);
+    byId("stop").disabled = true;
+    tell(say("Stopped. This page can be closed."));
+  }
+
+  // Where one is: the part of the address behind the #
+
+  function go() {
+    const [, account, match] = /^#(.+)\/(m[0-9]+)$/.exec(decodeURIComponent(location.hash)) || [];
+    here = match ? { account, match } : null;
+    drawn = "";
+    shown = null;
+    show("all", !here);
+    show("one", false);  // until it is drawn: what another match left there must not be pressed for this one
+    byId("sure").close("");
+    byId("proved").textContent = "";
+    tell("");
+    if (here && latest) open();
+    if (!here) byId("all-title").focus();
+  }
+
+  addEventListener("hashchange", go);
+  if (first && !location.hash) history.replaceState(null, "", `#${first}`);
+  go();
+  listen();
+})();

@@ -1,0 +1,337 @@
+"""`pbem play --browser`: from nothing to the first report by clicks, with a house on this machine, and live."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from cli.test_try import PBEM, port_of, user
+from playwright.sync_api import expect
+
+from pbem.player.account_file import places
+from pbem.player.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, BrowserContext, Page, Route
+
+__all__ = ["user"]
+
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S+")
+_LONG = 30_000  # milliseconds: the first start of a server and its house
+
+
+class HomePage(NamedTuple):
+    """A page that is open, the process that serves it, and the address that opened it."""
+
+    page: Page
+    process: subprocess.Popen[str]
+    address: str
+
+
+def environment(user: Path) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": str(user), "LC_ALL": "C.UTF-8", "BROWSER": "true"}
+
+
+@pytest.fixture
+def start(user: Path, chromium: Browser) -> Iterator[Callable[..., HomePage]]:
+    """Start the command with these words, and open its page; in the end nothing was wrong in any tab."""
+    wrong: list[str] = []
+    processes: list[subprocess.Popen[str]] = []
+    contexts: list[BrowserContext] = []
+
+    def start(*words: str, width: int = 1100) -> HomePage:
+        process = subprocess.Popen(
+            [PBEM, "play", *words],
+            env=environment(user),
+            cwd=user,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        processes.append(process)
+        assert process.stdout is not None
+        while not (found := _ADDRESS.search(line := process.stdout.readline())):
+            assert line, "it ended without an address"
+        contexts.append(chromium.new_context(viewport={"width": width, "height": 900}))
+        page = contexts[-1].new_page()
+        watch(page, wrong)
+        page.goto(found[0])
+        page.wait_for_selector("#told", state="attached")
+        return HomePage(page, process, found[0])
+
+    yield start
+    for context in contexts:
+        context.close()
+    for process in processes:
+        process.terminate()
+        said, _ = process.communicate(timeout=60)
+        assert "Traceback" not in said
+    assert wrong == []
+
+
+def run(user: Path, *words: str) -> None:
+    subprocess.run([PBEM, "play", *words], env=environment(user), cwd=user, timeout=60, check=True)
+
+
+def watch(page: Page, wrong: list[str]) -> None:
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type in {"error", "warning"} else None)
+    page.on("request", lambda asked: None if "//127.0.0.1:" in asked.url else wrong.append(asked.url))
+
+
+def practise(page: Page, game: str = "spaceships") -> None:
+    page.locator(f'#games [data-game="{game}"]').click()
+    expect(page.locator("#whose-move")).to_have_text("turn 1: your move", timeout=_LONG)
+
+
+def order(page: Page, text: str = "Gx3") -> None:
+    page.frame_locator("#composer").locator("#notation").fill(text)
+    expect(page.locator("#brief")).to_have_text("legal orders")
+    page.locator("#hand-over").click()
+    page.locator("#yes").click()
+
+
+def demand_accessible(page: Page) -> None:
+    violations = Axe().run(page).response["violations"]
+    assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in violations] == []
+
+
+def test_from_nothing_to_the_first_report_by_clicks(
+    start: Callable[..., HomePage], user: Path, chromium: Browser
+) -> None:
+    page, process, address = start("--browser")
+    demand_accessible(page)
+    practise(page)
+    frame = page.frame_locator("#composer")
+    expect(page.locator("#hand-over")).to_be_enabled()
+    expect(frame.locator("#mail")).to_be_hidden()  # what sends letters is the page's own
+    expect(frame.locator("#signing")).to_be_hidden()
+    frame.locator('table[aria-label^="The other space"] button[data-name="Gx3"]').click()
+    expect(frame.locator("#notation")).to_have_value("Gx3")
+    demand_accessible(page)
+    page.locator("#hand-over").click()
+    expect(page.locator("#read-back")).to_have_text("conventional strikes at Gx3")
+    expect(page.locator("#careful")).to_contain_text(re.compile(r"Unused: \d conventional strikes"))
+    page.locator("#no").click()
+    assert "orders" not in str(page.locator("#told").text_content())
+    page.locator("#hand-over").click()
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_have_text("turn 2: your move", timeout=_LONG)
+    expect(page.locator("#letters summary").filter(has_text=re.compile(", turn 1$"))).to_have_count(1)
+    page.locator("#standing > summary").click()
+    board = page.frame_locator("#board")
+    expect(board.locator("h2").first).to_have_text("What happened")
+    expect(board.locator("body")).to_contain_text("Gx3")
+    page.locator("header a").click()
+    expect(page.locator("#accounts a")).to_have_text("m1: Spaceships with house (a program)")
+    # The address opened the page once.
+    other = chromium.new_context()
+    answer = other.new_page().goto(address)
+    assert answer is not None
+    assert answer.status == 403
+    other.close()
+    page.locator("#stop").click()
+    expect(page.locator("#state")).to_have_text("Stopped. This page can be closed.")
+    assert process.wait(30) == 0
+    with closing(Memory(places(environment(user)).memory("guest@pbem.localhost"))) as memory:
+        assert [sent.form.split("\n")[5] for sent in memory.prepared("orders", "m1")] == ["Gx3"]
+
+
+def test_a_second_tab_shows_the_same_and_what_comes_appears_there(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser")
+    practise(page)
+    second = page.context.new_page()
+    second.goto(page.url)
+    expect(second.locator("#whose-move")).to_have_text("turn 1: your move")
+    order(page)
+    for one in (page, second):
+        expect(one.locator("#whose-move")).to_have_text("turn 2: your move", timeout=_LONG)
+        expect(one.frame_locator("#composer").locator("#task")).to_have_text("Your orders for turn 2")
+
+
+def test_a_report_that_another_command_fetches_appears_by_itself(start: Callable[..., HomePage], user: Path) -> None:
+    page, _, _ = start("--browser")
+    practise(page)
+    done = subprocess.run(
+        [PBEM, "play", "m1", "Gx3", "--yes"], env=environment(user), cwd=user, timeout=60, check=False
+    )
+    assert done.returncode == 0
+    expect(page.locator("#whose-move")).to_have_text("turn 2: your move", timeout=_LONG)
+
+
+def test_a_question_takes_no_other_ones_place(start: Callable[..., HomePage], user: Path) -> None:
+    page, _, _ = start("--browser")
+    practise(page)
+
+    def slowly(route: Route) -> None:
+        page.locator("#sentences button", has_text="Resign the match").click()
+        route.continue_()
+
+    page.route("**/judge", slowly)
+    page.frame_locator("#composer").locator("#notation").fill("Gx3")
+    page.locator("#hand-over").click()
+    expect(page.locator("#sure-title")).to_have_text("m1, turn 1: You order")
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_have_text("turn 2: your move", timeout=_LONG)
+    with closing(Memory(places(environment(user)).memory("guest@pbem.localhost"))) as memory:
+        assert not memory.prepared("resign", "m1")
+
+
+def test_what_was_confirmed_for_a_match_goes_to_no_other(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser")
+    practise(page)
+    page.locator("#said").fill("I have no mines left")
+    page.locator("#press button").click()
+    expect(page.locator("#sure")).to_be_visible()
+    page.evaluate("location.hash = 'guest@pbem.localhost/m999'")
+    expect(page.locator("#sure")).to_be_hidden()
+    expect(page.locator("#one")).to_be_hidden()  # until the other match is there
+    page.go_back()
+    expect(page.locator("#one")).to_be_visible()
+
+
+@pytest.mark.parametrize("by_signal", [False, True])
+def test_when_it_ends_no_tab_asks_the_port_any_more(start: Callable[..., HomePage], by_signal: bool) -> None:
+    page, process, _ = start("--browser")
+    practise(page)
+    second = page.context.new_page()
+    second.goto(page.url)
+    expect(second.locator("#whose-move")).to_have_text("turn 1: your move")
+    second.evaluate("localStorage.setItem('pbem match x m1', 'secret')")
+    if by_signal:
+        process.terminate()
+    else:
+        page.locator("#stop").click()
+    expect(second.locator("#state")).to_have_text("Stopped. This page can be closed.", timeout=_LONG)
+    assert second.evaluate("localStorage.length") == 0
+
+
+def test_the_keyboard_alone_is_enough_on_a_telephone(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser", width=390)
+
+    def tab_to(selector: str) -> None:
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            if page.locator(selector).evaluate("(element) => element === document.activeElement"):
+                return
+        raise AssertionError(selector)
+
+    assert page.locator("#all-title").evaluate("(element) => element === document.activeElement")
+    tab_to('#games [data-game="spaceships"]')
+    page.keyboard.press("Enter")
+    expect(page.locator("#whose-move")).to_have_text("turn 1: your move", timeout=_LONG)
+    page.frame_locator("#composer").locator("#notation").focus()
+    page.keyboard.type("Gx3")
+    tab_to("#hand-over")
+    page.keyboard.press("Enter")
+    expect(page.locator("#yes")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#sure")).to_be_hidden()
+    page.locator("#hand-over").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#yes")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#whose-move")).to_have_text("turn 2: your move", timeout=_LONG)
+    for width in (390, 320):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    demand_accessible(page)
+
+
+def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser")
+    practise(page)
+    page.locator("#sentences button", has_text="Resign the match").click()
+    expect(page.locator("#read-back")).to_have_text("resign m1 match")
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_contain_text("over: house won", timeout=_LONG)
+    page.locator("#verify").click()
+    expect(page.locator("#proved")).to_contain_text("m1: verified: ")
+    demand_accessible(page)
+    with page.context.expect_page() as opened:
+        page.locator("#replay").click()
+    expect(opened.value.locator("#badge")).to_have_class(re.compile("good"), timeout=_LONG)
+
+
+def test_a_match_is_opened_by_its_name(start: Callable[..., HomePage], user: Path) -> None:
+    done = subprocess.run(
+        [PBEM, "play", "try", "shoot-em-up"],
+        env=environment(user),
+        cwd=user,
+        timeout=60,
+        capture_output=True,
+        check=True,
+    )
+    assert b"your move" in done.stdout
+    page, _, _ = start("m1", "--open")
+    expect(page.locator("#title")).to_have_text("m1: Shoot 'em up Spaceships with house (a program)")
+    order(page, "A: FMS\nB: LRF\nC: MMS")
+    expect(page.locator("#whose-move")).to_have_text("turn 2: your move", timeout=_LONG)
+    page.locator("#said").fill("Good luck!")
+    page.locator("#press button").click()
+    expect(page.locator("#read-back")).to_have_text("Good luck!")
+    page.locator("#yes").click()
+    expect(page.locator("#told")).to_contain_text("Answered: press m1: done.", timeout=_LONG)
+
+
+def test_an_account_with_a_mailbox_is_registered_by_a_form(start: Callable[..., HomePage], user: Path) -> None:
+    page, _, _ = start("--browser")
+    practise(page)  # so that there is a server to register on
+    page.locator("header a").click()
+    page.locator("#joining > summary").click()
+    demand_accessible(page)
+    given = {
+        "account": "anna@pbem.localhost",
+        "address": "anna@home.localhost",
+        "key": "~/anna_ed25519",
+        "mail_in": f"maildir:{user}/.local/share/pbem/mail/anna@home.localhost",
+        "mail_out": f"smtp://127.0.0.1:{port_of(user)}",
+        "password_file": "~/secret/password",
+        "password": "xyzzy",
+    }
+    for name, value in given.items():
+        page.locator(f'#register [name="{name}"]').fill(value)
+    page.locator("#register button").click()
+    expect(page.locator("#accounts h2").filter(has_text="anna@pbem.localhost")).to_have_text(
+        "anna@pbem.localhost", timeout=_LONG
+    )
+    expect(page.locator("#told")).to_contain_text("Your recovery code")
+    kept = user / "secret/password"
+    assert kept.read_text() == "xyzzy\n"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert (user / "anna_ed25519").stat().st_mode & 0o777 == 0o600
+    assert page.locator("#password").input_value() == ""
+    # A file that is there is not overwritten, and the key is not made again.
+    page.locator("#password").fill("other")
+    page.locator("#register button").click()
+    expect(page.locator("#state")).to_contain_text("The password was not kept")
+    assert kept.read_text() == "xyzzy\n"
+    # Its owner proposes a sealed match to the guest, who agrees.
+    page.locator("#whose").select_option("anna@pbem.localhost")
+    page.locator("#opponents").fill("guest")
+    page.locator("#options").fill("sealed: yes\npace: none")
+    page.locator("#propose [type=submit]").click()
+    page.locator("#yes").click()
+    expect(page.locator("#accounts tr").filter(has_text="proposed: do you agree?")).to_have_count(1, timeout=_LONG)
+    page.locator("#accounts tr").filter(has_text="proposed: do you agree?").locator("a").click()
+    page.locator("#decide button", has_text="Accept").click()
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_have_text("setup of game 1: your move", timeout=_LONG)
+    page.frame_locator("#composer").locator("#notation").fill(
+        "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
+    )
+    page.locator("#hand-over").click()
+    page.locator("#yes").click()
+    expect(page.locator("#sure-title")).to_have_text("Keep these words")
+    page.locator("#yes").click()
+    expect(page.locator("#told")).to_contain_text(re.compile("Answered: seal m2.*: done"), timeout=_LONG)
+    with closing(Memory(places(environment(user)).memory("guest@pbem.localhost"))) as memory:
+        assert [sent.command for sent in memory.in_state("done") if sent.match == "m2"] == ["accept", "seal"]

@@ -1,0 +1,251 @@
+"""`pbem play --browser` as a command: when it serves its page, how it ends, and what it takes from whom."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+from cli.test_try import PBEM
+from click.testing import CliRunner
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    PublicFormat,
+)
+
+from pbem.cli.play import browser
+from pbem.cli.play.foundation import PlayTable
+from pbem.cli.play.overview import play
+from pbem.cli.play.page_room import PlayRoom
+from pbem.player.account_file import Account, places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pbem.json_object import JsonObject
+    from pbem.player.page_port import PageAnswer
+
+SECRET = "opensesame"
+
+
+@contextmanager
+def started(user: Path, *words: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    known = {"PATH": os.environ["PATH"], "HOME": str(user), "LC_ALL": "C.UTF-8", "BROWSER": "true", **environment}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [PBEM, "play", *words], env=known, stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def address_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    while not (found := re.search(r"http://\S+", line := process.stdout.readline())):
+        assert line
+    return found[0]
+
+
+def entered(address: str) -> tuple[http.client.HTTPConnection, str, dict[str, str]]:
+    """A connection of the browser that opens the address, the page's path, and what it sends along."""
+    url = urlsplit(address)
+    connection = http.client.HTTPConnection(url.netloc, timeout=20)
+    connection.request("GET", url.path)
+    answer = connection.getresponse()
+    cookie = answer.headers["Set-Cookie"]
+    answer.read()
+    path = cookie.partition("Path=")[2].partition(";")[0]
+    headers = {"Cookie": cookie, "Origin": f"http://{url.netloc}", "Content-Type": "application/json"}
+    return connection, path, headers
+
+
+def test_with_a_desktop_and_no_terminal_there_is_a_page_until_stop(tmp_path: Path) -> None:
+    with started(tmp_path, DISPLAY=":9") as process:
+        connection, path, headers = entered(address_of(process))
+        connection.request("GET", path, headers=headers)
+        assert "Practise against a program" in connection.getresponse().read().decode()
+        connection.request("POST", f"{path}stop", "{}", headers)
+        assert connection.getresponse().status == 200
+        assert process.wait(20) == 0
+
+
+def test_without_a_desktop_there_is_none(tmp_path: Path) -> None:
+    with started(tmp_path) as process:
+        said, _ = process.communicate(timeout=20)
+        assert "You have no account yet" in said
+
+
+def test_it_speaks_its_users_language_and_ends_by_a_signal(tmp_path: Path) -> None:
+    with started(tmp_path, "--browser", LC_ALL="de_DE.UTF-8") as process:
+        connection, path, headers = entered(address_of(process))
+        connection.request("GET", path, headers=headers)
+        assert "Gegen ein Programm üben" in connection.getresponse().read().decode()
+        process.send_signal(signal.SIGTERM)
+        said, _ = process.communicate(timeout=20)
+        assert said.endswith("Stopped.\n")
+        assert process.returncode == 0
+
+
+def test_it_goes_without_a_command() -> None:
+    done = CliRunner().invoke(play, ["--browser", "words"])
+    assert done.exit_code == 2
+    assert "pbem play m17 --open" in done.output
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[PlayTable]:
+    """The table of an account whose key has a passphrase, and whose letters go nowhere."""
+    folders = places({"HOME": str(tmp_path)})
+    key, private = tmp_path / "key", Ed25519PrivateKey.generate()
+    locked = private.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, BestAvailableEncryption(SECRET.encode()))
+    key.write_bytes(locked)
+    public = private.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    key.with_name("key.pub").write_bytes(public)
+    for part in ("cur", "new", "tmp"):
+        (tmp_path / "mail" / part).mkdir(parents=True)
+    folders.save(
+        Account(
+            name="anna",
+            server="play.example",
+            server_address="pbem@play.example",
+            address="anna@home.example",
+            key=str(key),
+            mail_in=f"maildir:{tmp_path}/mail",
+            mail_out=f"drafts:{tmp_path}/drafts",
+        )
+    )
+    table = PlayTable(folders, "", 0.0)
+    with table.afterwards:
+        yield table
+
+
+def test_a_passphrase_is_asked_for_at_the_start_alone(table: PlayTable) -> None:
+    asked: list[str] = []
+
+    def passphrase(prompt: str) -> str:
+        asked.append(prompt)
+        return SECRET
+
+    table.passphrase = passphrase
+    room = PlayRoom(table.folders, "", "en")
+    room.seat(table)
+    assert len(asked) == 1
+    assert "SSH SIGNATURE" in table.key.sign(b"text", "pbem@play.example")
+    assert len(asked) == 1
+
+
+def acted(room: PlayRoom, *acts: tuple[str, JsonObject]) -> list[JsonObject | None]:
+    """What comes of presses of buttons, in their order."""
+    found: list[PageAnswer | None] = []
+
+    def press() -> None:
+        found.extend(room.act(name, asked) for name, asked in acts)
+        room.work.stop()
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    room.work.run(room.look)
+    thread.join()
+    return [one and json.loads(one.content) for one in found]
+
+
+def test_what_cannot_be_done_is_said_and_nothing_is_signed(table: PlayTable) -> None:
+    table.passphrase = lambda _: SECRET
+    room = PlayRoom(table.folders, "", "en")
+    anna = {"account": room.seat(table)}
+    shown = ["playing", 1, 1, ""]
+    found = acted(
+        room,
+        ("nonsense", anna),
+        ("send", {"account": 3}),
+        ("send", {**anna, "match": "m1", "text": "Gx3", "shown": shown}),
+        ("judge", {"account": "bob@play.example", "match": "m1"}),
+        ("say", {**anna, "match": "m1", "what": "set", "word": "language de"}),
+        ("practise", {"game": "chess"}),
+        ("register", {"account": "anna", "address": "anna@home.example"}),
+        (
+            "register",
+            {
+                **anna,
+                "address": "anna@home.example",
+                "mail_in": "imaps://anna:xyzzy@home.example",
+                "password": "xyzzy",
+            },
+        ),
+    )
+    assert found[:2] == [None, None]
+    assert [str((one or {}).get("error")).partition(":")[0][:40] for one in found[2:]] == [
+        "No letter about m1 has come. `pbem play`",
+        "There is no account bob@play.example her",
+        "set",
+        "chess is no game.",
+        "anna",
+        "A password does not belong in a URL",
+    ]
+    assert table.letters.memory.count() == 0
+
+
+@pytest.mark.parametrize("what", ["resign", "accept", "take-back"])
+def test_nothing_but_words_goes_without_a_moment_that_was_shown(table: PlayTable, what: str) -> None:
+    table.passphrase = lambda _: SECRET
+    room = PlayRoom(table.folders, "", "en")
+    (found,) = acted(room, ("say", {"account": room.seat(table), "match": "m1", "what": what}))
+    assert found is not None
+    assert "nobody was shown m1" in found["error"]
+
+
+def test_a_memory_that_cannot_be_read_now_does_not_end_the_page(
+    table: PlayTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.passphrase = lambda _: SECRET
+    room = PlayRoom(table.folders, "", "en")
+    room.seat(table)
+
+    def locked(*_: object) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    monkeypatch.setattr("pbem.cli.play.page_room.account_facts", locked)
+    room.look()
+    assert "database is locked" in room._told[-1]
+
+
+def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:
+    table.passphrase = lambda _: SECRET
+    room = PlayRoom(table.folders, "", "en")
+    anna = {"account": room.seat(table)}
+    options = "spaceships with bob\nsealed: yes"
+    assert acted(room, ("new", {**anna, "what": "new", "word": options})) == [{"sent": True}]
+    (sent,) = table.letters.memory.in_state("sent")
+    assert sent.form.startswith("new spaceships with bob\n")
+    assert "sealed: yes\n" in sent.form
+    told = room.news.after(0, 1)[1]
+    assert isinstance(told, dict)
+    assert "new: a draft" in " ".join(told["told"])
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({}, "en"),
+        ({"LANG": "de_AT.UTF-8"}, "de"),
+        ({"LANG": "de_DE", "LC_ALL": "C.UTF-8"}, "en"),
+        ({"LANG": "xx_YY"}, "en"),
+    ],
+)
+def test_the_language_is_that_of_the_user(environment: dict[str, str], language: str) -> None:
+    assert browser._language(environment) == language

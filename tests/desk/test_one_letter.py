@@ -1,0 +1,306 @@
+"""One letter a turn without a key: orders alone, `clear`, and `yes`, in answer to an address that proves their place.
+
+What such a letter looks like on its way, and what makes it no orders: other words, other addresses, other headers.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
+from judges import sentences
+from judges.honest import accused
+from signing.domains import Domain, rsa_key
+
+from pbem.desk import bulletin
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verification import verify
+from verifier import verified
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from email.message import EmailMessage
+    from pathlib import Path
+
+HOME = Domain("mail.example", key=rsa_key(1024))
+OTHERS = ("from", "subject", "message-id", "content-type")
+OPENINGS = Openings()
+
+
+@dataclass
+class Table:
+    """Ann with a key and Bob without, in the first turn of m1."""
+
+    referee: Referee
+    ann: Mailbox
+    bob: Mailbox
+
+    def reply(
+        self,
+        text: str,
+        letter: EmailMessage | None = None,
+        *,
+        to: str | None = None,
+        envelope: str | None = None,
+        headers: str = "",
+        shown: str | None = None,
+        over: tuple[str, ...] = ("to", *OTHERS),
+        times: int = 1,
+    ) -> str:
+        """Bob's answer above the quote of a letter, signed by his domain; what comes back, in one line."""
+        letter = letter or self.bob.last
+        quoted = "".join(f"> {line}\n" for line in (body(letter) if shown is None else shown).split("\n"))
+        to = address(letter) if to is None else to
+        for _ in range(times):
+            foot = f"Sent from my iPhone\n\nOn 1 March, 12:00 <{to}>\nwrote:\n\n{quoted}".replace("\0", "\n")
+            raw = self.referee.raw(self.bob, f"{text}\n\n{foot}")
+            raw = raw.replace(b"To: pbem@play.example", f"{headers}To: {to}".encode())
+            self.referee.deliver(HOME.craft(raw, headers=over), self.bob.address, envelope or address(letter))
+        return " ".join(self.bob.text.split())
+
+    @property
+    def begins(self) -> EmailMessage:
+        return self.bob.find("begins")
+
+    def orders(self) -> str | None:
+        orders = self.referee.match().orders.get(2)
+        return orders.text if orders and orders.standing else None
+
+    def proof(self) -> bytes:
+        """The bundle after Bob has resigned; it holds, and the second verifier agrees."""
+        self.reply("resign m1 match")
+        content = attachment(self.ann.find(", the end"), ".pbem.zip")
+        found = [f"{check.what}: {check.found}" for check in verify(content, Letters) if not check.holds]
+        assert not found
+        verified(content)
+        assert accused(self.referee) == []
+        return content
+
+
+def address(letter: EmailMessage) -> str:
+    return str(letter["Reply-To"]).rpartition("<")[2].rstrip(">")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[Table]:
+    referee = Referee(tmp_path, openings=OPENINGS)
+    referee.records[HOME.where] = HOME.record
+
+    def begin() -> list[Mailbox]:
+        ann, bob = referee.registered("ann"), referee.person("bob")
+        made = Table(referee, ann, bob)
+        referee.send(bob, "register bob\n", sign=False)
+        made.reply("register bob")
+        referee.send(ann, "new spaceships with bob\nsettle: 0\nend\n")
+        made.reply(form_in(bob.text, "accept", lines=1))
+        referee.send(ann, ann.filled("setup", ANN))
+        made.reply(bob.filled("setup", BOB), bob.find("send your setup"))
+        return [ann, bob]
+
+    yield Table(referee, *referee.opened("one letter a turn", begin))
+    referee.close()
+
+
+def test_orders_alone_are_changed_and_withdrawn_alone(table: Table) -> None:
+    """Each in one letter, and the answer reads back what they change."""
+    assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in table.reply("Gx3 Gy3", table.begins)
+    assert table.orders() == "Gx3 Gy3"
+    told = table.reply("Gx3 Gy4")
+    assert "They replace revision 1: Gx3 Gy3" in told
+    assert table.orders() == "Gx3 Gy4"
+    assert "Withdrawn: Gx3 Gy4" in table.reply("Clear")
+    assert table.orders() is None
+    table.reply("Gx5")
+    assert table.orders() == "Gx5"
+    table.referee.turn((table.ann, ""))
+    assert table.referee.match().turn == 2
+    table.reply("Gz1", table.bob.find("game 1, turn 1"))
+    assert table.orders() == "Gz1"
+    table.proof()
+
+
+def test_the_same_in_german(table: Table) -> None:
+    table.reply("set language de", table.begins)
+    table.reply("Gx3")
+    assert re.search(r"Sie ersetzen Revision \d: Gx3", table.reply("Gx4"))
+    table.reply("gx5")
+    assert "mit `yes`, über dem zitierten Text" in table.bob.text
+    table.reply("Ja!")
+    assert table.orders() == "Gx5"
+
+
+def test_the_very_same_letter_again_changes_nothing(table: Table) -> None:
+    told = table.reply("Gx3", table.begins, times=2)
+    assert sentences.IS_NOT_OBEYED_TWICE in told
+    assert table.orders() == "Gx3"
+
+
+def test_a_used_address_reads_back_what_would_change(table: Table) -> None:
+    table.reply("Gx3", table.begins)
+    assert sentences.NOTHING_HAS_CHANGED_YET in table.reply("Gx4", table.begins)
+    assert table.orders() == "Gx3"
+    table.reply("yes")
+    assert table.orders() == "Gx4"
+    table.proof()
+
+
+def test_an_older_address_that_was_never_used_is_older_all_the_same(table: Table) -> None:
+    table.reply("status m1", table.begins)
+    older = table.bob.last
+    table.reply("status m1")
+    table.reply("Gx3")
+    assert sentences.NOTHING_HAS_CHANGED_YET in table.reply("Gx4", older)
+    assert table.orders() == "Gx3"
+
+
+def test_an_address_of_a_past_turn_orders_nothing(table: Table) -> None:
+    table.reply("Gx3", table.begins)
+    older = table.bob.last
+    table.referee.turn((table.ann, ""))
+    for letter in (table.begins, older):
+        assert sentences.YOU_ANSWERED_AN_OLDER_LETTER_TURN.format(2) in table.reply("Gx4", letter)
+    assert table.orders() is None
+    table.reply("yes")
+    assert table.orders() == "Gx4"
+    table.proof()
+
+
+LONG = "Gx3\n\n" + "Many words. " * 500
+
+
+@pytest.mark.parametrize(
+    "words", ["Gx3\n\nNo wait, Gx4", "Gx3\nGx4 too", "Gx3 Gy9", "gx3", "Gx3.", "final", "resign", LONG, "Gx3 " * 2000]
+)
+def test_what_is_in_doubt_does_not_count_yet(table: Table, words: str) -> None:
+    table.reply(words, table.begins)
+    assert table.orders() is None
+
+
+@pytest.mark.parametrize("words", ["Gx3\n\nGood luck, Ann!", "Gx3\n\n-- \nBob", "Gx3\n\nBob Miller\nAm Markt 5"])
+def test_other_words_do_no_harm(table: Table, words: str) -> None:
+    table.reply(words, table.begins)
+    assert table.orders() == "Gx3"
+
+
+@pytest.mark.parametrize(
+    "words", ["yes, but Gx4", "Yes. But Gx4 instead.", "yes\n\nNo, wait!", "No!", "yes please?!", "5"]
+)
+def test_yes_is_nothing_but_yes(table: Table, words: str) -> None:
+    table.reply("gx3", table.begins)
+    table.reply(words)
+    assert (table.orders() is not None) is (words == "yes please?!")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda form: "".join(f"> {line}\n" for line in form.split("\n")),  # a quote within the quote
+        lambda form: "".join(f": {line}\n" for line in form.split("\n")),  # a message of the opponent's
+        lambda form: form.replace("\nend\n", "\n"),
+        lambda form: f"{form}\n{form}",
+        lambda form: form.replace("prev ", "prev 0"),
+        lambda form: form.replace("turn 1", "turn 2"),
+        lambda form: form.replace("player bob", "player ann"),
+        lambda form: form.replace("server play", "server other"),
+        lambda form: form.replace("Gx3", ""),
+        lambda form: form.replace("Gx3", "Gx9"),
+    ],
+)
+def test_yes_is_to_the_whole_form_of_the_letter_that_it_answers(table: Table, change: Callable[[str], str]) -> None:
+    table.reply("gx3", table.begins)
+    table.reply("yes", shown=change(body(table.bob.last)))
+    assert table.orders() is None
+
+
+def test_a_form_of_which_a_program_broke_a_line_is_not_whole(table: Table) -> None:
+    """Some break the lines of a quote, and leave the rest of each without a mark."""
+    table.reply("gx3 gy3", table.begins)
+    table.reply("yes", shown=body(table.bob.last).replace("Gx3 Gy3", "Gx3\0Gy3"))
+    assert table.orders() is None
+
+
+@pytest.mark.parametrize("where", ["Cc", "References", "quote", "envelope"])
+def test_an_address_elsewhere_than_in_to_opens_nothing(table: Table, where: str) -> None:
+    told = address(table.begins)
+    headers = {"Cc": f"Cc: {told}\n", "References": f"References: <{told}>\n"}.get(where, "")
+    text = f"Gx3\n\nOn Sunday <{told}> wrote:\n" if where == "quote" else "Gx3"
+    table.reply(text, table.begins, to="pbem@play.example", headers=headers)
+    assert table.orders() is None
+
+
+def test_to_must_be_signed_and_name_one_such_address(table: Table) -> None:
+    used = address(table.begins)
+    table.reply("status m1", table.begins)
+    assert sentences.NOTHING_HAS_CHANGED_YET in table.reply("Gx3", table.begins, over=OTHERS)
+    table.reply("Gx3", table.begins, headers=f"To: {used}\n", over=("to", *OTHERS))
+    table.reply("Gx3", table.begins, to=f"{used}, {address(table.bob.last)}")
+    table.reply("Gx3", table.begins, to=f'"{used}" <ann@mail.example>')
+    assert table.orders() is None
+    form = form_in(table.bob.text, "orders")
+    table.reply(form, over=OTHERS)
+    assert table.orders() == "Gx3"
+    table.proof()
+
+
+@pytest.mark.parametrize("dress", ["PBEM+M1.{}@PLAY.example", "The referee <pbem+m1.{}@play.example>"])
+def test_an_address_in_other_dress_is_the_same(table: Table, dress: str) -> None:
+    token = address(table.begins).partition(".")[2].partition("@")[0]
+    table.reply("Gx3", table.begins, to=dress.format(token.upper() if "PBEM" in dress else token))
+    assert table.orders() == "Gx3"
+    table.proof()
+
+
+def test_others_may_be_written_to_as_well(table: Table) -> None:
+    table.reply("Gx3", table.begins, to=f"ann@mail.example, {address(table.begins)}")
+    assert table.orders() == "Gx3"
+    table.proof()
+
+
+def test_nobody_else_may_use_it(table: Table) -> None:
+    """Not even the opponent, whose domain vouches, and who saw it."""
+    raw = table.referee.raw(table.ann, "Gx3\n").replace(
+        b"To: pbem@play.example", f"To: {address(table.begins)}".encode()
+    )
+    table.referee.deliver(HOME.craft(raw, headers=("to", *OTHERS)), table.ann.address, address(table.begins))
+    assert table.orders() is None
+
+
+def test_after_the_highest_revision_there_is_none(table: Table) -> None:
+    """Papers have nine digits for it: what is withdrawn or replaced then was a fault of the server."""
+    table.reply(table.bob.filled("orders", "Gx3").replace("\nrev 1\n", "\nrev 999999999\n"), table.begins)
+    for words in ("clear m1", "orders m1 turn 1\nGx4\nend"):
+        assert "there is no higher revision than 999999999" in table.reply(words), words
+    table.reply("Gx4")
+    assert table.orders() == "Gx3"
+    table.proof()
+
+
+def test_an_address_that_the_reveal_showed_proves_nothing_any_more(table: Table) -> None:
+    """Who has the bundle can make all addresses of its turns, and add one to a letter that Bob once signed."""
+    table.reply("status m1", table.begins)
+    never = table.bob.last
+    table.reply("Gx3", table.begins)
+    table.referee.turn((table.ann, ""))
+    table.proof()
+    told = table.reply("set timezone Asia/Tokyo", never, to="pbem@play.example", headers=f"Cc: {address(never)}\n")
+    assert "Refused" in told
+    assert table.referee.desk.players.setting("bob", "timezone", "as it was") == "as it was"
+
+
+def test_a_server_that_uses_an_address_elsewhere_is_convicted_by_the_letter_that_brought_it(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It tells Bob that the address is for turn 1, and plays what comes in turn 2."""
+    table.reply("Gx3", table.begins)
+    of_reply = bulletin.of_reply
+    monkeypatch.setattr(bulletin, "of_reply", lambda address, number, _place: of_reply(address, number, (1, 1, 1)))
+    table.referee.turn((table.ann, ""))
+    table.reply("Gx4", table.bob.find("game 1, turn 1"))
+    table.referee.turn((table.ann, ""))
+    table.reply("resign m1 match")
+    said = accused(table.referee)
+    assert said
+    assert all("reply address" in one and "it was for game 1 turn 1" in one for one in said), said

@@ -1,0 +1,228 @@
+"""Letters without a form: both verifiers read the same in them, and what a server makes of them is found out."""
+
+from __future__ import annotations
+
+import re
+from email import message_from_bytes
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from attackers.forgers import fails, holds
+from attackers.mutations import rewritten
+from vectors.make import VECTORS, home
+
+from pbem.mail.commands import parse
+from pbem.mail.message import decoded as in_first
+from pbem.mail.message import read
+from pbem.match.transcript import sha256_hex
+from pbem.proof import bundle, one_letter
+from pbem.proof.mailbox_evidence import token_in_to
+from verifier import Wrong, verified
+from verifier.commands import read_commands
+from verifier.one_letter import Place, given, token_in
+from verifier.text import decoded as in_second
+from verifier.text import plain
+
+if TYPE_CHECKING:
+    from pbem.proof.bundle import Bundle
+
+LETTER = "letters/game-1-turn-1-seat-2.eml"
+PIECES = (
+    *(
+        "Gx3",
+        "gy4,",
+        "final",
+        "orders",
+        "orders:",
+        "Setup",
+        "yes",
+        "Yes!",
+        "ja",
+        "NATÜRLICH",
+        "please",
+        "ok \U0001f44d",
+    ),
+    *(
+        "clear",
+        "Clear.",
+        "5",
+        "end",
+        "stop",
+        "help",
+        "key",
+        "accept",
+        "draw",
+        "# note",
+        "x:",
+        "On 1 March, 12:00 pbem",
+    ),
+    *(
+        "wrote:",
+        "> quoted",
+        "> orders m1 turn 1",
+        "> server play.example",
+        "> Gx3",
+        "> end",
+        ">> orders m1 turn 1",
+        "",
+    ),
+    *("--", "-- ", "Sent from my iPhone", "12:30", "\u00a0", "\u200b", "\x0b", "\x85", "\t", "\u017fure", "\u0130"),
+)
+HERE = Place("m1", 1, "0" * 64, 2, 1, "0" * 64)
+
+
+def test_both_verifiers_read_the_same_in_a_text_without_a_command() -> None:
+    random, read = Random(5), 0
+    for _ in range(4000):
+        count = random.randrange(1, 9)
+        text = "".join(random.choice(PIECES) + random.choice((" ", "\n", "\n\n", "\r\n")) for _ in range(count))
+        short, commands = parse(text).short, read_commands(text)
+        if not all(command.fault and "*match" not in command.said for command in commands):
+            continue
+        what, block, final = given(HERE, plain(text))
+        if not short:
+            # A word that asks for something by itself: no orders of any game.
+            assert what == "" or parse(text).commands, repr(text)
+            continue
+        read += 1
+        assert (what == "clear") is (short.strip(" .!").lower() == "clear"), repr(text)
+        if what == "orders" or not (what or one_letter.consents(short)):
+            assert block == one_letter.FINAL.sub("", one_letter.NAMED.sub("", short)).strip(), repr(text)
+            assert final is (one_letter.FINAL.search(short) is not None), repr(text)
+        else:
+            assert what == "clear" or one_letter.consents(short), repr(text)
+    assert read > 2000
+
+
+@pytest.fixture
+def found() -> Bundle:
+    return bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes())
+
+
+def signed(found: Bundle, *changes: tuple[str, str], headers: str = "", over: tuple[str, ...] = ("to",)) -> Bundle:
+    """The letter of turn 1 with other words, signed by its domain once more, wherever it is named."""
+    raw = found.papers[LETTER]
+    raw = raw[raw.index(b"From:") :]
+    for old, new in changes:
+        assert old.encode() in raw
+        raw = raw.replace(old.encode(), new.encode())
+    letter = headers.encode() + home().craft(raw, headers=("from", "subject", "message-id", "content-type", *over))
+    return rewritten(found, LETTER, letter)
+
+
+def address(found: Bundle) -> str:
+    told = re.search(rb"(?m)^To: (\S+)", found.papers[LETTER])
+    assert told is not None
+    return told[1].decode()
+
+
+def turn_1(found: Bundle) -> str:
+    """What is wrong with the letter of turn 1, as both verifiers say; empty if that is something later."""
+    try:
+        verified(bundle.write(found))
+    except Wrong as wrong:
+        second = str(wrong)
+    said = fails(found)
+    assert ("entry 3" in said) is ("entry 3" in second)
+    return said if "entry 3" in said else ""
+
+
+def test_it_holds_and_what_is_signed_once_more_counts(found: Bundle) -> None:
+    holds(found)
+    verified(bundle.write(found))
+    assert turn_1(signed(found)) == ""
+    assert turn_1(signed(found, ("Gx2", "Gx3"))) != ""  # other reports follow
+
+
+def test_an_address_counts_where_a_signed_to_sends_the_letter(found: Bundle) -> None:
+    to = address(found)
+    other = to.replace(to.partition(".")[2][:3], "aaa")
+    assert turn_1(signed(found, (f"To: {to}", f"To: The referee <{to.upper()}>, ann@mail.example"))) == ""
+    for change in (
+        (f"To: {to}", f"To: {to}, {other}"),
+        (f"To: {to}", f'To: "{to}" <eve@mail.example>'),
+        (f"To: {to}", f"To: pbem@play.example\r\nCc: {to}"),
+        (f"To: {to}", f"To: pbem@play.example\r\nReferences: <{to}>"),
+        (f"To: {to}", f"To: {other}\r\nCc: {to}"),
+    ):
+        assert "holds no `orders` for this place" in turn_1(signed(found, change)), change
+    assert "holds no" in turn_1(signed(found, over=("date",)))
+    assert "holds no" in turn_1(signed(found, (f"To: {to}", f"To: {to}\r\nTo: {to}")))
+    assert turn_1(signed(found, (f"To: {to}", f"To: {to}\r\nTo: {to}"), over=("to", "to"))) == ""
+
+
+def test_an_address_that_its_turn_did_not_commit_to_counts_for_nothing(found: Bundle) -> None:
+    """Whatever the evidence says of it; and one that it committed to, for the place alone that the evidence names."""
+    to, path = address(found), "evidence/game-1-turn-1-seat-2.txt"
+    token = to.partition(".")[2].partition("@")[0]
+    other = token[::-1]
+    invented = signed(found, (f"To: {to}", f"To: {to.replace(token, other)}"))
+    paper = invented.papers[path].replace(sha256_hex(token.encode()).encode(), sha256_hex(other.encode()).encode())
+    assert paper != invented.papers[path]
+    assert "holds no `orders` for this place" in turn_1(rewritten(invented, path, paper))
+    paper = found.papers[path].replace(b"game 1 turn 1", b"game 1 turn 0")
+    assert "holds no `orders` for this place" in turn_1(rewritten(found, path, paper))
+
+
+@pytest.mark.parametrize("words", ["yes", "Gx2\r\nclear m1", "stop\r\nGx2", "final", "-- \r\nGx2", "> Gx2"])
+def test_other_words_are_no_orders(found: Bundle, words: str) -> None:
+    assert turn_1(signed(found, ("Gx2 final", words))) != ""
+
+
+FORM = (
+    "yes",
+    "",
+    "> orders m1 turn 1",
+    "> server play.example",
+    "> player bob",
+    "> prev PREV",
+    "> rev 1",
+    "> Gx2",
+    "> end",
+)
+
+
+def quoting(found: Bundle, *lines: str) -> str:
+    """What is wrong with turn 1 if its letter has these lines."""
+    prev = next(entry.head for entry in found.entries if entry.type == "commitments")
+    return turn_1(signed(found, ("Gx2 final", "\r\n".join(lines).replace("PREV", prev))))
+
+
+@pytest.mark.parametrize("at", [3, 7, 8])
+@pytest.mark.parametrize("line", ["> > from elsewhere", "-----BEGIN SSH SIGNATURE-----", ""])
+def test_both_verifiers_see_where_a_quoted_form_is_cut_off(found: Bundle, at: int, line: str) -> None:
+    """A quote within the quote may have a blank between its marks; a signature ends the text."""
+    assert quoting(found, *FORM) == ""
+    assert "holds no" in quoting(found, *FORM[:at], line, *FORM[at:])
+
+
+def test_a_quoted_form_names_its_revision_and_stands_in_the_text(found: Bundle) -> None:
+    assert "holds no" in quoting(found, *(line for line in FORM if line != "> rev 1"))
+    assert "holds no" in quoting(found, *FORM[:2], "-----BEGIN SSH SIGNATURE-----", *FORM[2:])
+
+
+def test_both_verifiers_read_what_a_charset_does_not_have() -> None:
+    """A wrong octet below the text changes nothing above."""
+    octets = "natürlich\nGx3\u00a0Gy3\n".encode() + b"\xe9"
+    for charset in ("utf-8", "iso-8859-1", "gbk", "x-unknown", ""):
+        assert in_second(octets, charset) == in_first(octets, charset)
+
+
+HEADER = (
+    *("<", ">", ",", ";", ":", '"', "(", ")", "\\", " ", "Bob", "ann@x.y", "=?utf-8?q?", "?=", "'", "\r\n ", "\t"),
+    *("[", "]", ".", "@", "\u212a", "\u2028", "\xe9"),
+)
+
+
+def test_both_verifiers_find_the_same_address_in_any_to() -> None:
+    random, some = Random(7), 0
+    ours = (f"pbem+m1.{'a' * 20}@play.example", f"PBEM+M1.{'B' * 20}@PLAY.example")
+    for _ in range(5000):
+        to = "".join(random.choice((*HEADER, *ours, *ours)) for _ in range(random.randrange(1, 9)))
+        raw = f"From: bob@mail.example\r\nTo: {to}\r\n\r\nGx2\r\n".encode()
+        first = token_in_to(read(raw))
+        second = token_in([str(one) for one in message_from_bytes(raw).get_all("To") or []])
+        assert first == (second or ""), to
+        some += bool(first)
+    assert some > 100
