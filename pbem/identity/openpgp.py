@@ -89,7 +89,7 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
     except (ValueError, binascii.Error) as error:
         raise damaged from error
     tags = [tag for tag, _ in found]
-    # Checked before all else, because its owner must know.
+    # Before other faults, because its owner must know.
     if _SECRET & {*tags}:
         raise BadKey(
             Phrase("This is a private key: keep it to yourself, and send what `gpg --export --armor` prints.")

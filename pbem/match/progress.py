@@ -54,7 +54,7 @@ def advance(step: Step) -> None:
         elif all(standing(match.setups, seat) or match.silent_by_now(seat) for seat in match.seats):
             forfeit(step, [seat for seat in lost(match) if not standing(match.setups, seat)])
     elif match.phase == "playing" and match.sealed_game is not None:
-        # Sealed: players tell the turns themselves; a verdict, and a seat's silence, are left to the server.
+        # Sealed: players report the turns themselves; the server only judges at the end, and forfeits for silence.
         if sealed_verdict.due(match):
             sealed_verdict.judge(step)
         elif gone := [seat for seat in lost(match) if match.asked(seat)]:

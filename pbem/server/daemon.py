@@ -327,7 +327,7 @@ class Daemon:
             self.ready(places)
             systemd.notify(self.environment, "READY=1")
             log.info("ready", **{place.protocol: _described(place) for place in places})
-            # No task ends by itself: the first that does has failed, and the server stops with it.
+            # Tasks end by a failure or by the stop; the first that ends stops the server.
             stopped = asyncio.create_task(self._stop.wait(), name="stop")
             tasks.append(asyncio.create_task(self._watch(), name="watch"))
             await asyncio.wait([*tasks, stopped], return_when=asyncio.FIRST_COMPLETED)
@@ -337,7 +337,7 @@ class Daemon:
                 systemd.notify(self.environment, "STOPPING=1")
         finally:
             self.stop()
-            # First what brings letters, then the intake, last what works on them: nothing taken in is left behind.
+            # First what brings letters, then the intake, then the workers: the letters taken in are finished.
             for bringer in bringers.values():
                 bringer.stop()
             await intake.close()

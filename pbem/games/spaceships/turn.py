@@ -82,16 +82,8 @@ class _Field:
     """One side while a turn is resolved."""
 
     __slots__ = (
-        "burnt_out",
-        "exploding",
-        "fired",
-        "owner",
-        "seat",
-        "setup",
-        "ships",
-        "told",
-        "undamaged",
-        "undamaged_before",
+        *("burnt_out", "exploding", "fired", "owner", "seat", "setup", "ships", "told"),
+        *("undamaged", "undamaged_before"),
     )
 
     def __init__(self, seat: int, side: Side, orders: Orders) -> None:
