@@ -1,4 +1,4 @@
-"""What must hold after a simulated week, whatever happened to the server: all promises of reliability.md.
+"""The checks after a simulated week, whatever happened to the server: all promises of reliability.md.
 
 Those that hold of any server are in `simulation.promises`; here are those that a week's people can tell of.
 

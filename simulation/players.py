@@ -153,7 +153,7 @@ class Correspondent:
         self._post()
 
     def _before_it_acts(self) -> None:
-        """What else there is to do when letters were read."""
+        """Do what else is due when letters were read."""
 
     def act(self) -> None:
         """Do what is due without a new letter."""

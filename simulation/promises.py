@@ -35,7 +35,7 @@ BULLETIN = re.compile(rb"(?m)^X-Pbem-Bulletin:((?:(?:\r\n)?[ \t]+\S+)+)")
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of a server: its store at the end, and its mail."""
+    """Observations of a server: its store at the end, and its mail."""
 
     database: Database
     vault: Vault

@@ -11,7 +11,6 @@ import fcntl
 import os
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import tomllib
@@ -34,14 +33,9 @@ SERVER = "pbem.localhost"
 ADDRESS = f"pbem@{SERVER}"
 
 _FILES = {"house.toml": "house.toml", "pbem.toml": "home.toml"}
-"""What is written, and from which example; what makes it a server comes last."""
+"""The files of a trial server, each with its example; pbem.toml comes last, since it makes it a server."""
 _PATIENCE = 60.0  # seconds until the server listens
 _ENDING = 20.0  # seconds in which it ends
-_RUN = (
-    "from pbem.server.house_program import end_with_the_server; end_with_the_server();"
-    " from pbem.cli import main; main()"
-)
-"""Let the server end with whoever started it, however that ends."""
 
 
 def begin() -> None:
@@ -96,10 +90,16 @@ def running() -> Iterator[None]:
         _wait_until_open(place)
         yield
         return
+    try:
+        from pbem.server.house_program import bound  # whoever has no trial server needs none of its libraries
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"A trial server needs the libraries of the server ({error.name} is not here): install pbem with them,"
+            " as pbem[server]"
+        ) from error
     with tempfile.TemporaryDirectory() as folder, config_file.with_name("server.log").open("ab") as log:
         ready = Path(folder, "ready")
-        options = ["--config", str(config_file), "--ready-file", str(ready)]
-        command = [sys.executable, "-P", "-c", _RUN, "serve", *options]
+        command = bound("serve", "--config", str(config_file), "--ready-file", str(ready))
         with subprocess.Popen(  # noqa: S603 - this very program
             command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
         ) as process:

@@ -30,7 +30,7 @@ _STEP_BACK = timedelta(minutes=5)
 
 @dataclass(eq=False, repr=False)
 class OutagesAndZones:
-    """What moves deadlines besides players; `_outage` is how long the server must be down before they move."""
+    """Outages and zones, which move deadlines; `_outage` is how long the server must be down before they move."""
 
     _outages: Outages
     _players: Players

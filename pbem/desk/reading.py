@@ -101,7 +101,7 @@ class Findings(msgspec.Struct, frozen=True, tag=True):
     understood: Understood | None = None
     """Its text and commands; None where keys were not named, or it is beyond the limits."""
     delivery_report: DeliveryReport | None = None
-    """What it reports of a delivery, if it may be a bounce: `bounces.judge` decides whether it is."""
+    """Its report of a delivery, if it may be a bounce: `bounces.judge` decides whether it is."""
 
 
 class Reader(Protocol):

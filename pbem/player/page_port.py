@@ -60,7 +60,7 @@ def as_json(found: object) -> PageAnswer:
 
 
 class PageRoom(Protocol):
-    """What the port serves."""
+    """The views and actions that the port serves."""
 
     def show(self, name: str, asked: Mapping[str, str]) -> PageAnswer | None:
         """The page or the facts of a name; None if there is none."""

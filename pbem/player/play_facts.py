@@ -67,7 +67,7 @@ def _winner(standing: MatchStanding) -> str:
 
 
 def composed(letters: Correspondence, agent: Agent, standing: MatchStanding) -> JsonObject | None:
-    """What the composer is handed for a setup or orders that are due, or may be replaced; None if none are."""
+    """The composer's facts for a setup or orders that are due, or may be replaced; None if none are."""
     matches, match = letters.matches, standing.match
     try:
         if standing.phase == "setup":

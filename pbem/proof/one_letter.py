@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
 
 NAMED = re.compile(r"\A(orders|setup)[:,]?\s+", re.I)
-"""What may stand before orders."""
+"""The word that may stand before orders."""
 
 FINAL = re.compile(r"(?<![^\s,;])final(?![^\s,;.])[,;.]?", re.I)
 

@@ -40,11 +40,16 @@ log = structlog.get_logger()
 
 
 def command(config_file: str) -> Sequence[str]:
-    """The command that starts `pbem opponent` with the interpreter and the code of this process.
+    """The command that starts `pbem opponent`.
 
     If several servers share a store and this file, one house plays at a time, and the others stand by.
     """
-    return (sys.executable, "-P", "-c", _RUN, "opponent", "--standby", "--config", config_file)
+    return bound("opponent", "--standby", "--config", config_file)
+
+
+def bound(*words: str) -> Sequence[str]:
+    """A command of `pbem`, by this interpreter and this code, that ends when its standard input does."""
+    return (sys.executable, "-P", "-c", _RUN, *words)
 
 
 def end_with_the_server() -> None:

@@ -86,7 +86,8 @@ const VERIFY = (() => {
     const replies = async (body, seq, open) => {
       if (!body.replies) return;
       const { server, match } = entries[0].body, paper = await check(`evidence/replies-${seq}.txt`, body.replies, seq, cut || open);
-      must(!paper || text(paper) === `pbem replies 1\nserver ${server}\nmatch ${match}\nsalt ${field(paper, "salt")}\n`, say("entry {seq}: {path} is not what the transcript names", { seq, path: `evidence/replies-${seq}.txt` }));
+      const salt = paper && field(paper, "salt");
+      must(!paper || /^[0-9a-f]{64}$/.test(salt) && text(paper) === `pbem replies 1\nserver ${server}\nmatch ${match}\nsalt ${salt}\n`, say("entry {seq}: {path} is not what the transcript names", { seq, path: `evidence/replies-${seq}.txt` }));
     };
     // What was set aside: a list of papers by their hashes, each of which names its letter.
     const trace = async (name, hash, seq, optional) => {

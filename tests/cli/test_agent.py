@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import random
 import re
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -147,16 +147,22 @@ def test_what_is_not_legal_is_not_signed(referee: Referee, terminal: Terminal, b
     assert "Not legal; nothing was signed or sent" in terminal("m1", "Rv9", "--yes", status=1)
 
 
-def test_a_match_typed_alone_is_shown_and_nothing_is_ordered(
-    referee: Referee, terminal: Terminal, bob: Owner, capsys: pytest.CaptureFixture[str]
-) -> None:
+@contextmanager
+def asked(referee: Referee, terminal: Terminal, bob: Owner) -> Iterator[tuple[PlayTable, SecretVault]]:
+    """Ann's table and her secrets, where her orders for turn 1 are asked for."""
     begun(referee, terminal, bob)
     while "turn 1: your orders? pbem play m1 ORDERS" not in terminal.run("agent", "--once"):
         assert bob.look()
     folders = places({"HOME": str(terminal.home)})
     table = PlayTable(folders, "", 1.0)
     with table.afterwards:
-        vault = SecretVault(folders.secrets(table.account.id))
+        yield table, SecretVault(folders.secrets(table.account.id))
+
+
+def test_a_match_typed_alone_is_shown_and_nothing_is_ordered(
+    referee: Referee, terminal: Terminal, bob: Owner, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with asked(referee, terminal, bob) as (table, vault):
         for typed, orders in (("m1\n", {}), (" M1   --nothing\n", {1: ""})):
             capsys.readouterr()
             _typed(table, typed, yes=True)
@@ -173,13 +179,7 @@ def test_orders_are_asked_about_before_they_bind(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    begun(referee, terminal, bob)
-    while "turn 1: your orders? pbem play m1 ORDERS" not in terminal.run("agent", "--once"):
-        assert bob.look()
-    folders = places({"HOME": str(terminal.home)})
-    table = PlayTable(folders, "", 1.0)
-    with table.afterwards:
-        vault = SecretVault(folders.secrets(table.account.id))
+    with asked(referee, terminal, bob) as (table, vault):
         for answer, orders in (("n", {}), ("y", {1: ""})):
             monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n"))
             _typed(table, "m1 --nothing\n", yes=False)

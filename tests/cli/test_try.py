@@ -10,9 +10,10 @@ import sys
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 
-from pbem.cli.home import SERVER
+from pbem.cli.home import SERVER, running
 from pbem.examples import example_folder
 from pbem.games import GAMES
 
@@ -108,6 +109,15 @@ def test_another_server_of_this_user_is_left_alone(user: Path) -> None:
     assert done.returncode == 1
     assert "is not the configuration of a trial server" in done.stderr
     assert not (user / ".config/pbem/guest@pbem.localhost.toml").exists()
+
+
+def test_without_the_libraries_of_the_server_it_says_so(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(user))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.delitem(sys.modules, "pbem.server.house_program", raising=False)
+    monkeypatch.setitem(sys.modules, "structlog", None)
+    with pytest.raises(click.ClickException, match=r"structlog is not here.*pbem\[server\]"), running():
+        pytest.fail("it runs")
 
 
 def test_a_server_that_does_not_start_says_why(user: Path) -> None:

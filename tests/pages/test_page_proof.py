@@ -141,8 +141,7 @@ def test_the_secret_of_reply_addresses_is_checked(verifier: Scripts) -> None:
         changed = replace(found, papers={**found.papers, path: other})
         assert (fails(verifier, changed) or "").endswith(f"{path} is not what the transcript names")
         anew = rewritten(found, path, other)
-        said = fails(verifier, anew) or ""
-        assert (f"entry 2: {path}" in said) is (b"salt 0" not in other)
+        assert f"entry 2: {path}" in (fails(verifier, anew) or "")
         assert not all(check.holds for check in checked(anew))
 
 

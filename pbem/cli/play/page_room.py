@@ -60,7 +60,7 @@ _DRAWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-same-orig
 
 
 class _OfMatch(msgspec.Struct):
-    """What is asked about a match of an account."""
+    """A request about a match of an account."""
 
     account: str
     match: str = ""
@@ -103,7 +103,7 @@ class _Registering(msgspec.Struct):
 
 
 class PlayRoom:
-    """What the page shows and does for some accounts. Its methods run in the command's thread, or ask it."""
+    """The views and actions of the page for some accounts. Its methods run in the command's thread, or ask it."""
 
     def __init__(self, folders: Places, first: str, language: str) -> None:
         self.work = WorkQueue()

@@ -26,7 +26,7 @@ ACCOUNT = f"{_NAME}@{home.SERVER}"
 """The account of whoever only tries."""
 _HOUSE = "house"
 _LEVEL = 1
-"""Of the fleet that is placed for a newcomer."""
+"""The level of the fleet that is placed for a newcomer."""
 PATIENCE = 60.0
 """The first start of a server and its house takes longer than an answer."""
 
