@@ -121,3 +121,9 @@ def test_each_threat_names_what_covers_it_and_what_shows_it() -> None:
 
 def test_the_threats_are_linked() -> None:
     assert "(docs/threats.md)" in (ROOT / "README.md").read_text()
+
+
+def test_no_document_holds_both_sides_of_a_merge() -> None:
+    """A line that git wrote into README.md went unseen once: Markdown shows it as text."""
+    files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "templates").rglob("*.txt")]
+    assert not [path for path in files if re.search(r"(?m)^(<{7}|>{7}) ", path.read_text("utf-8"))]

@@ -1,11 +1,12 @@
 """Bounces: letters of ours that came back, the players whom they cut off, and the notices about that.
 
 `judge` decides whether a letter is a bounce, and `_cut_off` whether it is believed. Reading only finds candidates,
-and `pbem/mail/delivery_status.py` only reads how bad they are. The player of a lost letter is out of reach until
-something comes that only the player can have sent, or until a later letter arrives. A bounce is the receiver's bare
-word, and unsigned: whoever is silent could write one of any letter that did arrive. So it is believed only while no
-later letter to that address was accepted without one. The operator and the opponents are told when that changes, not
-letter by letter. The opponents are never told why: an address and the reply of its server concern only the operator.
+and `pbem/mail/delivery_status.py` only reads which letter came back, and why. The player of a lost letter is out of
+reach until something comes that only the player can have sent, or until a later letter arrives. A bounce is the
+receiver's bare word, and unsigned: whoever is silent could write one of any letter that did arrive. So it is believed
+only while no later letter to that address was accepted without one. The operator and the opponents are told when that
+changes, not letter by letter. The opponents are never told why: an address and the reply of its server concern only
+the operator.
 Every call is part of the desk's transaction. Implements reliability.md, cases 28 and 29.
 """
 

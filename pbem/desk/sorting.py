@@ -1,7 +1,7 @@
 """Sorting: letters that no person wrote, or that nobody can read, are handled before their writer is identified.
 
-A letter to a role address is for the operator, see `role_addresses`; a letter to a return path is a bounce, see
-`bounces`; automatic mail is stored and never answered. Implements reliability.md, case 35, and RFC 3834.
+A letter to a role address is for the operator, see `role_addresses`; `bounces.judge` decides which are bounces;
+automatic mail is stored and never answered. Implements reliability.md, case 35, and RFC 3834.
 """
 
 from __future__ import annotations

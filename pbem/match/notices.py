@@ -100,7 +100,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("press", can_wait=True),
         NoticeSpec("joined", can_wait=True),
         NoticeSpec("resigned", can_wait=True),
-        NoticeSpec("declined", can_wait=True),
+        NoticeSpec("declined", can_wait=True),  # of a proposed match; of a draw, it is an `offer`
         NoticeSpec("proposal", can_wait=True),
         NoticeSpec("seat_declined", can_wait=True),
     )

@@ -206,10 +206,10 @@ class Remaking(msgspec.Struct):
         """The letter that an entry names; it arrived no later than the entry.
 
         The other rules about the time of arrival, which entries and papers call `received`:
-        - A time is written as UTC to the second: `_VALUES` and `_Paper` in `documents`, `entry_forms` for entries.
+        - A time is written as UTC to the second: `_Paper` in `documents`, `entry_forms` for entries.
         - The letter's own date lies near it: `misdated` in `pbem/proof/signed_letters.py`.
         - Evidence names the same time (`Letters._judge_once` there), at which its DKIM signature must hold
-          (`pbem/proof/mailbox_evidence.py`).
+          (`pbem/proof/mailbox_evidence.py`). A letter that counts twice by one address has one time (there, too).
         - An entry is no earlier than any letter that waits: `Step.append_entry`.
         - Orders that came before a miss would have prevented it: `_came_after_a_miss` in `events/turn.py`; default
           orders withdrawn by then are not played: `was_not_played`.

@@ -1,7 +1,7 @@
 """A seat missed its deadline: pace and grace are over.
 
 Only `progress.tick` calls `miss`, for the desk's clock (`_advance` in `pbem/desk/due_tasks.py`): once the grace is
-over, and every letter that came before its end is handled. Commands never do, and `remake` checks it again.
+over, and every letter that came before its end is handled. Commands never do; `remake` calls it to check the past.
 Implements protocol.md, "A match", the clock.
 """
 

@@ -2,7 +2,7 @@
 
 Even the server's own word must have the form of it, be for this player, and fit what it told before: its signed heads
 must never tell two stories, and a sealed match stays one. What contradicts that is an alarm, and is not believed.
-Whether a letter is the server's at all is `inbox`'s to say. Implements docs/attachments.md, from the reader's side.
+`incoming` decides whether a letter is the server's at all. Implements docs/attachments.md, from the reader's side.
 """
 
 from __future__ import annotations
