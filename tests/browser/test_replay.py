@@ -423,6 +423,10 @@ def test_public_pages_are_linked_and_can_be_read_by_all(site: dict[str, str], tm
         assert [one["id"] for one in Axe().run(tab).response["violations"]] == []
     tab.set_viewport_size({"width": 390, "height": 800})
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    # Invitations are read without scrolling sideways: cards, whose cells say what they are.
+    assert tab.locator('[aria-label="open invitations"]').evaluate("(one) => one.scrollWidth <= one.clientWidth")
+    free = tab.locator(".cards td", has_text="2 of 3")
+    assert free.evaluate("(cell) => getComputedStyle(cell, '::before').content") == '"free seats: "'
     tab.get_by_role("link", name="m1").click()
     assert "m1 at play.example" in tab.locator("h1").inner_text()
     tab.get_by_role("link", name="play.example").click()
