@@ -51,9 +51,10 @@ def publish(
     letters prove of the server's log, and with --witness whose cosignatures to look for there.
 
     DIR holds, in each language, an index with the standings, the open invitations and the public matches; a page
-    for each finished public match (without the players' letters); and the pages on which players compose orders. It
-    holds nothing of a private match, and of a running match only how it stands. Only files that changed are
-    written, and they are renamed into place; run it as often as you like, while the server runs.
+    for each invitation, to be passed on; a page for each finished public match (without the players' letters); and
+    the pages on which players compose orders. It holds nothing of a private match, and of a running match only how it
+    stands. Only files that changed are written, and they are renamed into place; run it as often as you like, while
+    the server runs.
 
     Pages load nothing and send nothing. Exit status 1: the file is not a bundle, or the store cannot be read; 2:
     the file is larger than the limits.
@@ -87,7 +88,7 @@ def _fill(folder: Path, config_file: Path) -> None:
         public = Public(store.config.server, store.database, store.vault)
         config = store.config
         home = {"server": config.server, "address": config.mail_address, "delimiter": config.delimiter}
-        facts = {**home, "house": config.house_name, **public.site()}
+        facts = {**home, "pages": config.pages, "house": config.house_name, **public.site()}
         try:
             witnesses = [str(witness.key) for witness in config.witness.cosigners]
             done = site.publish(folder, site.pages(facts, public.finished(), witnesses))

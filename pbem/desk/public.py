@@ -12,11 +12,13 @@ import re
 from typing import TYPE_CHECKING
 
 from pbem.desk.match_archive import MatchRepository
+from pbem.desk.match_facts import duration
 from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
 from pbem.match.state import BUNDLES, RUNNING
+from pbem.match.terms import KEYS
 from pbem.match.transcript import Entry
 from pbem.pages.site import Finished
 from pbem.proof.bundle import Bundle
@@ -66,8 +68,15 @@ class Public:
         for number in self._people.open_matches(_LISTED):
             if match := self._public(number, ("open",)):
                 free = [seat for seat, kept in self._people.free(number).items() if kept is None]
-                by = self._people.standing(match.terms.game, match.name(1))
-                yield self._summary(match) | {"by": by, "free": len(free)}
+                terms, by = match.terms, self._people.standing(match.terms.game, match.name(1))
+                yield self._summary(match) | {
+                    "by": by,
+                    "free": len(free),
+                    "rules": terms.game,
+                    "pace": duration(terms.pace),
+                    "lines": terms.lines(),
+                    "keys": terms.keys == KEYS[1],
+                }
 
     def running(self) -> Iterator[dict[str, object]]:
         """The public matches that are being played, newest first: only how each stands."""

@@ -1,4 +1,4 @@
-"""The pages of a server as a folder of plain files: an index, each game's composer, each finished public match.
+"""The pages of a server as a folder of plain files: an index, each composer, each invitation, each finished match.
 
 This module knows which file holds which page, and brings a folder up to date: files that are right are not
 touched, changed ones are renamed into place, and outdated ones are removed if this module wrote them.
@@ -12,13 +12,14 @@ import hashlib
 import json
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+from markupsafe import Markup
 
 from pbem.games import GAMES, rules
 from pbem.i18n import ENGLISH, LANGUAGES
-from pbem.pages import Home, composer, page, page_file
+from pbem.pages import Home, composer, page, page_file, served
 from pbem.pages.match_page import Witnessed, replay
 
 if TYPE_CHECKING:
@@ -54,12 +55,39 @@ class Finished(msgspec.Struct, frozen=True):
     """An entry with the proof that witnesses saw it in the server's log, where there is one."""
 
 
-def index(site: Mapping[str, object], language: str = ENGLISH) -> str:
+def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
     """The first page of a server.
 
     It shows `server`, `address`, the `house` if there is one, and what `desk.public` says, with all `finished`.
     """
-    return page("index", str(site["server"]), (), shown={"house": "", **site, **_begun()}, language=language)
+    invited = [{**match, "file": page_file(match["id"], language)} for match in site["invitations"]]
+    shown = {"house": "", **site, **_begun(), "invitations": invited}
+    return page("index", str(site["server"]), (), shown=shown, language=language)
+
+
+def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str = ENGLISH) -> str:
+    """The page of an invitation, to be passed on by its address if pages are served: `site["pages"]`."""
+    place = served(site["pages"], match["id"]).get(language, "")
+    shown = {
+        "server": site["server"],
+        "address": site["address"],
+        "index": page_file("index", language),
+        "board": page_file(match["rules"], language),
+        "game": match["rules"],
+        "match": match,
+        "files": _files(match["id"]),
+        "place": place,
+        "code": _code(place) if place else "",
+    }
+    return page("invitation", f"{match['title']}, {match['id']}", (), shown=shown, language=language)
+
+
+def _code(address: str) -> Markup:
+    """An address as a QR code, dark on light in any scheme, as phones want it: an SVG of no fixed size."""
+    import segno
+
+    drawn = segno.make_qr(address).svg_inline(light="#fff", omitsize=True, svgclass="code", lineclass=None)
+    return Markup(drawn)  # noqa: S704 - modules alone: the address is in no text of it
 
 
 def _begun() -> dict[str, object]:
@@ -76,7 +104,7 @@ def _files(name: str) -> list[tuple[str, str, str | None]]:
 
 
 def pages(
-    site: Mapping[str, object], finished: Iterable[Finished], witnesses: Sequence[str] = ()
+    site: Mapping[str, Any], finished: Iterable[Finished], witnesses: Sequence[str] = ()
 ) -> Iterator[tuple[str, str]]:
     """All files of the folder by name; the index lists the summaries of finished matches.
 
@@ -85,6 +113,9 @@ def pages(
     summaries = []
     home = Home(str(site["server"]), str(site["address"]), str(site["delimiter"]))
     yield from composers(home)
+    for invited in site["invitations"]:
+        for tag in LANGUAGES:
+            yield page_file(invited["id"], tag), invitation(site, invited, tag)
     for match in finished:
         files = _files(str(match.summary["id"])) if match.bundle is not None else []
         summaries.append((match.summary, {tag: file for tag, file, _ in files}))

@@ -359,7 +359,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     referee.send(ann, "new shoot-em-up\nseats: 3\nend\n")
     public = Public("play.example", referee.database, referee.vault)
     home = {"server": "play.example", "address": "pbem@play.example", "delimiter": "+", "house": "house"}
-    facts = {**home, **public.site()}
+    facts = {**home, "pages": "https://play.example/pbem/", **public.site()}
     made = dict(pages_of(facts, public.finished()))
     referee.close()
     return made
@@ -423,6 +423,10 @@ def test_public_pages_are_linked_and_can_be_read_by_all(site: dict[str, str], tm
         assert [one["id"] for one in Axe().run(tab).response["violations"]] == []
     tab.set_viewport_size({"width": 390, "height": 800})
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    # Invitations are read without scrolling sideways: cards, whose cells say what they are.
+    assert tab.locator('[aria-label="open invitations"]').evaluate("(one) => one.scrollWidth <= one.clientWidth")
+    free = tab.locator(".cards td", has_text="2 of 3")
+    assert free.evaluate("(cell) => getComputedStyle(cell, '::before').content") == '"free seats: "'
     tab.get_by_role("link", name="m1").click()
     assert "m1 at play.example" in tab.locator("h1").inner_text()
     tab.get_by_role("link", name="play.example").click()
@@ -438,6 +442,30 @@ def test_public_pages_are_linked_and_can_be_read_by_all(site: dict[str, str], tm
     assert house.endswith("&body=new%20spaceships%20with%20house%0D%0Aend%0D%0A")
     tab.locator(".card", has_text="Dueling Masters").get_by_role("link", name="Try the board").click()
     assert "Dueling Masters" in tab.locator("h1").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_an_invitation_is_opened_by_its_code_and_answered(
+    scheme: str, width: int, site: dict[str, str], tmp_path: Path, tab: Page
+) -> None:
+    for name, text in site.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    tab.emulate_media(color_scheme=scheme)
+    tab.set_viewport_size({"width": width, "height": 844})
+    tab.goto(f"file://{tmp_path}/index.html")
+    tab.get_by_role("link", name="m2", exact=True).click()
+    assert tab.locator("h1").inner_text() == "ann invites you to play Shoot 'em up Spaceships"
+    assert [one["id"] for one in Axe().run(tab).response["violations"]] == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    code = tab.get_by_role("img", name="QR code of the address of this page").locator("svg")
+    box = code.bounding_box()
+    assert box
+    assert min(box["width"], box["height"]) >= 180
+    assert code.evaluate("(one) => getComputedStyle(one).backgroundColor") == "rgb(255, 255, 255)", "in the dark, too"
+    assert "body=join%20m2" in str(tab.get_by_role("link", name="Join m2").get_attribute("href"))
+    tab.get_by_role("link", name="Try the board").click()
+    assert tab.locator("h1").inner_text() == "Shoot 'em up Spaceships"
 
 
 @pytest.mark.parametrize("game", SETUPS)

@@ -33,10 +33,14 @@ SMALL = "fleet: cost:3\nsettle: 0"
 SMALL_ANN, SMALL_BOB = "MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"
 
 
-def files(referee: Referee) -> dict[str, str]:
-    """All pages of a server, by file name."""
+PAGES = f"https://{SERVER}/pbem/"
+
+
+def files(referee: Referee, pages: str = PAGES) -> dict[str, str]:
+    """All pages of a server that serves them at an address, by file name."""
     public = Public(SERVER, referee.database, referee.vault)
-    facts = {"server": SERVER, "address": f"pbem@{SERVER}", "delimiter": "+", **public.site()}
+    home = {"server": SERVER, "address": f"pbem@{SERVER}", "delimiter": "+", "pages": pages}
+    facts = {**home, **public.site()}
     return dict(site.pages(facts, public.finished()))
 
 
@@ -243,12 +247,64 @@ def test_invitations_stand_on_the_first_page(referee: Referee) -> None:
     ann = referee.registered("ann")
     referee.send(ann, "new shoot-em-up\nseats: 3\nboard: 7x7\nend\n")
     assert re.search(
-        r"id=.m1.>.*Join m1<.*<td>Shoot &#39;em up Spaceships, single</td><td>ann \(0 played\)</td><td>2 of 3</td>"
-        r"<td>board: 7x7</td>",
+        r'<a href="m1.html">m1</a>.*Join m1<.*<td>Shoot &#39;em up Spaceships, single</td>'
+        r"<td[^>]*>ann \(0 played\)</td><td[^>]*>2 of 3</td><td[^>]*>board: 7x7</td>",
         files(referee)["index.html"],
     )
     referee.send(ann, "withdraw m1\n")
     assert "m1<" not in files(referee)["index.html"]
+
+
+def test_an_invitation_has_a_page_to_be_passed_on(referee: Referee) -> None:
+    ann, bob = referee.registered("ann"), referee.registered("bob")
+    referee.send(ann, "new spaceships\npace: 3d\nfleet: cost:30\nend\n")
+    pages = files(referee)
+    assert set(pages) == {"index.html", "index.de.html", "m1.html", "m1.de.html", *COMPOSERS}
+    english, german = pages["m1.html"], pages["m1.de.html"]
+    assert "<h1>ann invites you to play Spaceships</h1>" in english
+    assert "<h1>ann lädt dich zu einer Partie Spaceships ein</h1>" in german
+    for row in ("<td>1 of 2</td>", "<td>3 days</td>", '<th scope="row">fleet</th><td>cost:30</td>'):
+        assert row in english
+    letters = f"mailto:pbem@{SERVER}?subject="
+    for html in (english, german):
+        for text in ("register%20NAME", "join%20m1"):
+            assert f'{letters}{text}&amp;body={text}%0D%0A"' in html
+        assert html.count("<script") == 0
+        assert re.findall(r"src=|url\(|<link", html) == []
+    # Each leads to itself in the other language, home, and to the board in its own; its code, to itself.
+    assert {"m1.de.html", "index.html", "spaceships.html"} <= set(re.findall(r'href="([a-z0-9.-]+)"', english))
+    assert {"m1.html", "index.de.html", "spaceships.de.html"} <= set(re.findall(r'href="([a-z0-9.-]+)"', german))
+    drawn = [re.search(r'<svg[^>]*class="code".*?</svg>', html, re.DOTALL) for html in (english, german)]
+    assert [found and found[0] for found in drawn] == [str(site._code(f"{PAGES}m1{end}.html")) for end in ("", ".de")]
+    # Without an address at which pages are served, there is nothing to pass on.
+    assert 'class="code"' not in files(referee, "")["m1.html"]
+    referee.send(bob, "join m1\n")
+    assert "m1.html" not in files(referee)
+
+
+def test_only_what_is_open_to_all_has_a_page_that_invites(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    referee.registered("bob")
+    before = set(files(referee))
+    referee.send(ann, "new spaceships with friend@mail.example\nend\n")
+    referee.send(ann, "new spaceships with friend@mail.example\nprivacy: private\nend\n")
+    referee.send(ann, "new spaceships with bob\nprivacy: private\nend\n")
+    assert set(files(referee)) == before
+    # Beside a seat that is kept for an address, one for anybody: the page does not name the address.
+    referee.send(ann, "new shoot-em-up with friend@mail.example\nseats: 3\nend\n")
+    after = files(referee)
+    assert set(after) - before == {"m4.html", "m4.de.html"}
+    assert "<td>1 of 3</td>" in after["m4.html"]
+    assert "mail.example" not in "".join(after.values())
+
+
+def test_who_must_sign_is_told_so_before_registering(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    referee.send(ann, "new spaceships\nkeys: demanded\nend\n")
+    referee.send(ann, "new spaceships\nend\n")
+    pages = files(referee)
+    assert ["must be signed with a key" in pages[f"m{match}.html"] for match in (1, 2)] == [True, False]
+    assert ["nothing but your mailbox" in pages[f"m{match}.html"] for match in (1, 2)] == [False, True]
 
 
 def test_a_server_is_told_of_in_german(referee: Referee) -> None:
@@ -288,7 +344,7 @@ def test_a_program_is_called_one_and_has_tables_of_its_own(referee: Referee) -> 
     referee.send(ann, f"new spaceships with bob\n{SMALL}\nend\n")
     referee.send(bob, form_in(bob.text, "accept", lines=1))
     index = files(referee)["index.html"]
-    assert "<td>bob (a program, 1 played)</td>" in index
+    assert ">bob (a program, 1 played)</td>" in index
     assert index.count("<td>ann, bob (a program)</td>") == 2, "one that is played, and one that is finished"
     assert "<caption>Spaceships, matches with programs</caption>" in index
     assert '<th scope="row">bob (a program)</th>' in index

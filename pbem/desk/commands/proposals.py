@@ -24,6 +24,7 @@ from pbem.match.events import agreed
 from pbem.match.state import PHASES, RUNNING
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE, written
+from pbem.pages import served
 from pbem.phrase import Phrase, either
 from pbem.store.database import from_db, to_db
 
@@ -62,8 +63,11 @@ def welcome(offers: Offers, player: str, address: str, now: datetime) -> None:
 # Proposing.
 
 
-def new(offers: Offers, settle: timedelta, caller: Caller, command: Command[Propose]) -> Reply:
-    """`new`: a match is proposed, to players, to addresses that are invited, or to all in the open list."""
+def new(offers: Offers, settle: timedelta, pages: str, caller: Caller, command: Command[Propose]) -> Reply:
+    """`new`: a match is proposed, to players, to addresses that are invited, or to all in the open list.
+
+    `settle` is the server's default; `pages` is the address at which it serves pages, or "".
+    """
     demand_leisure(offers.seats, caller.known_player.name)
     game, lines = command.request.rules, dict(command.request.options)
     names, free, faults = _wanted(offers, caller.known_player.name, command.request.players)
@@ -98,7 +102,8 @@ def new(offers: Offers, settle: timedelta, caller: Caller, command: Command[Prop
     seated = seat_at(offers.seats, number, caller.known_player.name)
     if not free:
         _propose(offers, seated, caller.now)
-    return Reply("new", {"invited": told, "free": free} | seated.facts(), at=seated)
+    facts = {"invited": told, "free": free, "page": served(pages, seated.match.id)}
+    return Reply("new", facts | seated.facts(), at=seated)
 
 
 def _wanted(
@@ -184,10 +189,10 @@ def standings_of_others(people: People, match: Match, seat: int) -> list[object]
 # The open list.
 
 
-def list_matches(seats: Seats, people: People, caller: Caller, command: Command[ListMatches]) -> Reply:
-    """`list`: the open proposals, or the caller's own matches."""
+def list_matches(seats: Seats, people: People, pages: str, caller: Caller, command: Command[ListMatches]) -> Reply:
+    """`list`: the open proposals with their pages, if these are served at `pages`, or the caller's own matches."""
     if command.request.which == "open" or caller.player is None:
-        matches, items = _open(seats, people, caller.player.name if caller.player else None)
+        matches, items = _open(seats, people, pages, caller.player.name if caller.player else None)
         return Reply("list_open", {"matches": matches}, items=items)
     name = caller.player.name
     of_player = seats.archive.matches.of_player
@@ -212,7 +217,9 @@ def _named(seats: Seats, people: People, number: int) -> dict[str, object]:
     return _line(people, f"m{number}", terms.game, names, row.phase)
 
 
-def _open(seats: Seats, people: People, reader: str | None) -> tuple[list[dict[str, object]], list[JsonObject]]:
+def _open(
+    seats: Seats, people: People, pages: str, reader: str | None
+) -> tuple[list[dict[str, object]], list[JsonObject]]:
     """The open list in words, and for programs."""
     found, items = list[dict[str, object]](), list[JsonObject]()
     for number in people.open_matches(_LISTED):
@@ -221,7 +228,8 @@ def _open(seats: Seats, people: People, reader: str | None) -> tuple[list[dict[s
             continue
         free = [seat for seat, kept in people.free(number).items() if kept is None]
         proposer = people.standing(match.terms.game, match.name(1))
-        found.append(_summary(people, match, 0) | {"free": len(free), "terms": match.terms, "by": proposer})
+        offer = {"free": len(free), "terms": match.terms, "by": proposer, "page": served(pages, match.id)}
+        found.append(_summary(people, match, 0) | offer)
         since = written(from_db(seats.archive.matches.created(number)))
         items.append(bulletin.of_open(match, free, seats.match_letters.programs(match), since))
     return found, items
