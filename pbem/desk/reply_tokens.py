@@ -182,11 +182,10 @@ class ReplyTokens:
         self, letter: Letter, row: InboxRow, voucher: Voucher, found: Sequence[Token], player: PlayerRow | None
     ) -> MailboxProof:
         """The proof that a letter brings, by its voucher and the tokens found in it; raises `NeedsDns`."""
-        sender = (letter.sender or "").lower()
         name = player.name if player else None
         # The evidence must show which token it was: one that only the envelope knew proves nothing later.
         shown = mailbox_evidence.shown_tokens(letter)
-        given = [token for token in found if token.address.lower() == sender and name in {None, token.name}]
+        given = [token for token in found if token.is_of(letter.sender or "", name)]
         own = [token for token in given if token.hash in shown]
         text = _text_of(letter)
         if not own:

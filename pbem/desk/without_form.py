@@ -38,7 +38,9 @@ def read(
     reading, used = understood.reading, token_in_to(letter)
     if player is None or player.level != "mailbox" or not reading.short or reading.meant is not None:
         return reading
-    found = next((one for one in tokens if one.place and one.hash == sha256_hex(used.encode())), None)
+    # His own: that of somebody who had the seat before proves nothing, and the evidence would name another one.
+    mailed = (one for one in tokens if one.is_of(letter.sender or "", player.name))
+    found = next((one for one in mailed if one.place and one.hash == sha256_hex(used.encode())), None)
     at = find_seat(desk.seats, found.place[0], player.name) if found and found.place else None
     rev = desk.mailboxes.revision(at.match, at.seat, found, letter) if at and found else 0
     if at is None or not rev:

@@ -268,6 +268,30 @@ def test_nobody_else_may_use_it(table: Table) -> None:
     assert table.orders() is None
 
 
+def test_not_even_who_has_the_seat_now_and_was_forwarded_it(table: Table) -> None:
+    """The evidence would name an address of Carl's own, and the proof find no orders at that."""
+    table.reply("status m1", table.begins)
+    carl = table.referee.person("carl")
+    table.referee.send(carl, "register carl\n", sign=False)
+    writes(table, carl, "register carl\n")
+    table.reply("substitute m1 carl for bob")
+    table.referee.send(table.ann, form_in(table.ann.text, "substitute"))
+    writes(table, carl, form_in(carl.text, "substitute"))
+    writes(table, carl, "Gx3", to=address(table.begins), headers=f"Cc: {address(carl.last)}\n")
+    assert table.orders() is None
+    writes(table, carl, "Gx3")
+    table.referee.turn((table.ann, ""))
+    table.bob = carl
+    table.proof()
+
+
+def writes(table: Table, person: Mailbox, text: str, *, to: str = "", headers: str = "") -> None:
+    """An answer of somebody without a key to the last letter, or to this address."""
+    to = to or address(person.last)
+    raw = table.referee.raw(person, text).replace(b"To: pbem@play.example", f"{headers}To: {to}".encode())
+    table.referee.deliver(HOME.craft(raw, headers=("to", *OTHERS)), person.address, to)
+
+
 def test_after_the_highest_revision_there_is_none(table: Table) -> None:
     """Papers have nine digits for it: what is withdrawn or replaced then was a fault of the server."""
     table.reply(table.bob.filled("orders", "Gx3").replace("\nrev 1\n", "\nrev 999999999\n"), table.begins)
