@@ -14,7 +14,7 @@ from verifier.mailbox import dkim_holds, evidence
 from verifier.one_letter import Place, given, token_in
 from verifier.papers import read_evidence
 from verifier.signature import Key, signed_text
-from verifier.text import plain, text_of
+from verifier.text import entity, plain, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ class Letter:
 
     @property
     def message(self) -> Message:
-        return email.message_from_bytes(self.raw)
+        return entity(self.raw)
 
 
 def letter_named(match: Match, entry: Entry, path: str, digest: str, received: str | None) -> Letter:

@@ -73,15 +73,15 @@ def sent_to(value: str) -> list[str]:
             bare += one
     if depth or quoted:
         return []
-    last = (one.rpartition(":")[2].rpartition("<")[2].partition(">")[0].strip() for one in re.split("[,;]", bare))
-    return [one for one in last if ADDRESS.fullmatch(one)]
+    last = (one.rpartition(":")[2].rpartition("<")[2].partition(">")[0] for one in re.split("[,;]", bare))
+    return [address for one in last if ADDRESS.fullmatch(address := one.strip(" \t\r\n"))]
 
 
 def first_paragraph(lines: Sequence[str]) -> list[str]:
     """The first lines that belong together, without those that say whose quote follows."""
     found: list[str] = []
     gap = empty = False
-    for line in [*lines, ">"]:
+    for line in [*lines, ""]:
         if line.lstrip().startswith(">"):
             gap = True
             continue

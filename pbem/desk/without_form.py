@@ -13,6 +13,7 @@ from pbem.desk.answer_letter import own_lines
 from pbem.desk.completion import MOST, faults_of, nearly
 from pbem.desk.reply_tokens import demand_dns
 from pbem.desk.seats import find_seat
+from pbem.mail.commands import masked
 from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
 from pbem.proof import one_letter
@@ -46,7 +47,7 @@ def read(
     if at is None or not rev:
         return reading
     command = one_letter.given(at.match, at.seat, rev, used, reading.short, letter.text or "")
-    said = reading.short.split("\n")
+    said = masked(reading.short).split("\n")
     ignored = [run for run in reading.ignored if run.strip() not in said]
     if command is None or _is_in_doubt(at.match, at.seat, reading.short, command, own_lines(ignored)):
         return reading

@@ -11,7 +11,7 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from pbem.mail.commands import ARMOR, Command, clean, parse, row_of
+from pbem.mail.commands import ARMOR, Command, clean, masked, parse, row_of
 from pbem.match.replies import token
 from pbem.match.signed import here
 from pbem.requests import Clear, SubmitOrders
@@ -57,7 +57,8 @@ def given(match: Match, seat: int, rev: int, used: str, short: str, text: str) -
     if request is None:
         return None
     block = request.text if isinstance(request, SubmitOrders) else None
-    return Command(row_of(request).name, short, short, 1, here(match, seat, rev, request), block=block)
+    shown = masked(short)
+    return Command(row_of(request).name, shown, shown, 1, here(match, seat, rev, request), block=block)
 
 
 def consents(text: str) -> bool:

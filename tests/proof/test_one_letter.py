@@ -202,6 +202,32 @@ def test_a_quoted_form_names_its_revision_and_stands_in_the_text(found: Bundle) 
     assert "holds no" in quoting(found, *FORM[:2], "-----BEGIN SSH SIGNATURE-----", *FORM[2:])
 
 
+def test_who_says_more_than_yes_in_digits_says_something_else(found: Bundle) -> None:
+    """Also in those of a recovery code, which answers mask."""
+    assert "not legal" in quoting(found, "yes 0123-4567-89ab-cdef-0123-4567-89ab-cdef", *FORM[1:])
+
+
+def test_who_ends_with_a_quote_introduces_it_all_the_same(found: Bundle) -> None:
+    for end in ("", "\r\n", "\r\n-- \r\nBob", "\r\n-----BEGIN SSH SIGNATURE-----"):
+        text = f"Gx2\r\nOn 1 March, 12:00, pbem\r\nwrote:\r\n> Gx3{end}"
+        assert turn_1(signed(found, ("Gx2 final\r\n", text))) == "", repr(end)
+
+
+@pytest.mark.parametrize(
+    ("counts", "old", "new"),
+    [
+        (True, "Content-Type: text/plain", "Content-Type: multipart/digest; boundary=b\r\n\r\n--b\r\nX: y"),
+        (True, "\r\n\r\nGx2 final", "\r\nContent-Transfer-Encoding: base64 (folded)\r\n\r\nR3gyIGZpbmFs"),
+        (False, "Content-Type: text/plain", "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n bare"),
+        (False, "Content-Type:", ":x\r\nContent-Type:"),
+        (False, "Content-Type:", "no header\r\nContent-Type:"),
+        (False, "To: pbem", "To: \x1fpbem"),
+    ],
+)
+def test_both_verifiers_cut_an_odd_letter_alike(found: Bundle, old: str, new: str, *, counts: bool) -> None:
+    assert (turn_1(signed(found, (old, new), headers="From mbox\r\n")) == "") is counts
+
+
 def test_both_verifiers_read_what_a_charset_does_not_have() -> None:
     """A wrong octet below the text changes nothing above."""
     octets = "natürlich\nGx3\u00a0Gy3\n".encode() + b"\xe9"
