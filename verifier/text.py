@@ -87,6 +87,10 @@ def parts_of(message: Message) -> Iterator[Part]:
             part["Content-Transfer-Encoding"] = encoding
         if encoding == "quoted-printable":
             part.set_payload(re.sub(r"=[ \t]+(?=\r?\n|\Z)", "=", str(part.get_payload())))
+        if encoding == "base64":  # its padding is foreign, too
+            digits = re.sub(r"[^A-Za-z0-9+/]", "", str(part.get_payload()))
+            digits = digits[: len(digits) - (len(digits) % 4 == 1)]
+            part.set_payload(digits + "=" * (-len(digits) % 4))
         content = part.get_payload(decode=True)
         content = content if isinstance(content, bytes) else b""
         name = part.get_filename() or ""

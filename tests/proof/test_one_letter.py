@@ -218,6 +218,7 @@ def test_who_ends_with_a_quote_introduces_it_all_the_same(found: Bundle) -> None
     [
         (True, "Content-Type: text/plain", "Content-Type: multipart/digest; boundary=b\r\n\r\n--b\r\nX: y"),
         (True, "\r\n\r\nGx2 final", "\r\nContent-Transfer-Encoding: base64 (folded)\r\n\r\nR3gyIGZpbmFs"),
+        (False, "\r\n\r\nGx2 final", "\r\nContent-Transfer-Encoding: base64\r\n\r\nR3gyIGZpbmFsDQo=\r\nfooter"),
         (False, "Content-Type: text/plain", "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n bare"),
         (False, "Content-Type:", ":x\r\nContent-Type:"),
         (False, "Content-Type:", "no header\r\nContent-Type:"),
@@ -226,6 +227,12 @@ def test_who_ends_with_a_quote_introduces_it_all_the_same(found: Bundle) -> None
 )
 def test_both_verifiers_cut_an_odd_letter_alike(found: Bundle, old: str, new: str, *, counts: bool) -> None:
     assert (turn_1(signed(found, (old, new), headers="From mbox\r\n")) == "") is counts
+
+
+def test_a_letter_without_a_last_line_end_is_the_same(found: Bundle) -> None:
+    """What was signed ends with one, and has no blanks before it."""
+    cut = signed(found, ("Gx2 final\r\n", "Gx2 final\r\n-- \r\n"))
+    assert turn_1(rewritten(cut, LETTER, cut.papers[LETTER].rstrip(b"\r\n"))) == ""
 
 
 def test_both_verifiers_read_what_a_charset_does_not_have() -> None:
