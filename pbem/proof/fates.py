@@ -239,9 +239,7 @@ class Fates:
         turn = paper.turn if isinstance(paper, Receipt) else 0
         by_default = isinstance(paper, Receipt) and paper.by_default
         return [
-            one
-            for one in self._aside.get((paper.game, paper.seat, turn, by_default), ())
-            if _is_later(one, paper)
+            one for one in self._aside.get((paper.game, paper.seat, turn, by_default), ()) if _is_later(one, paper)
         ]
 
     def _resolved(self, paper: Sent) -> Entry | None:
