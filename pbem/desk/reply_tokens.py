@@ -239,7 +239,7 @@ class ReplyTokens:
     def use_all_shown(self, token: Token, letter: Letter, now: datetime) -> None:
         """Use up all of the player's tokens in a letter that opponents will get, and could send again with them."""
         self.use(token, letter, now)
-        beside = mailbox_evidence.shown_tokens(letter) - {token.hash}
+        beside = mailbox_evidence.tokens_anywhere(letter) - {token.hash}
         self._tokens.use_with_it(beside, token.name, _text_of(letter), to_db(now))
 
 

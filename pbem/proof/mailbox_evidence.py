@@ -33,7 +33,15 @@ def place(game: int, turn: int) -> str:
 def shown_tokens(letter: Letter) -> set[str]:
     """SHA-256 of each reply token that a letter shows: in its addresses, in a quote, or in the letter it answers."""
     answers = (message_id.lower() for message_id in (*letter.in_reply_to, *letter.references))
-    seen = " ".join([*letter.recipients, *answers, (letter.text or "")[:_SEARCHED].lower()])
+    return _hashes(" ".join([*letter.recipients, *answers, (letter.text or "")[:_SEARCHED].lower()]))
+
+
+def tokens_anywhere(letter: Letter) -> set[str]:
+    """The same of all that anybody finds in a letter: in any header, and in files, pages and letters that it encloses."""
+    return _hashes(" ".join([letter.raw.decode("latin-1"), *(part.text for part in letter.parts)]).lower())
+
+
+def _hashes(seen: str) -> set[str]:
     return {sha256_hex(token.encode()) for token in TOKEN.findall(seen)}
 
 

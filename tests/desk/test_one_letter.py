@@ -5,11 +5,13 @@ What such a letter looks like on its way, and what makes it no orders: other wor
 
 from __future__ import annotations
 
+import base64
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from in_a_box.inquiries import types
 from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
 from judges import sentences
 from judges.honest import accused
@@ -290,6 +292,24 @@ def writes(table: Table, person: Mailbox, text: str, *, to: str = "", headers: s
     to = to or address(person.last)
     raw = table.referee.raw(person, text).replace(b"To: pbem@play.example", f"{headers}To: {to}".encode())
     table.referee.deliver(HOME.craft(raw, headers=("to", *OTHERS)), person.address, to)
+
+
+@pytest.mark.parametrize("encoding", ["7bit", "base64"])
+def test_an_address_in_a_file_of_a_shown_letter_is_used_up_with_it(table: Table, encoding: str) -> None:
+    """Ann gets what Bob sends beside a gift of time, and his domain does not sign To."""
+    table.reply("status m1", table.begins)
+    unused = address(table.bob.last)
+    table.reply("status m1")
+    used = address(table.bob.last)
+    file = f"Reply-To: {unused}\n\nTurn 1\n"
+    content = base64.encodebytes(file.encode()).decode() if encoding == "base64" else file
+    kind = f"Content-Type: message/rfc822\nContent-Transfer-Encoding: {encoding}\n\n"
+    text = f"--b\n\nextend m1 3d\n--b\n{kind}{content}--b--\n"
+    raw = table.referee.raw(table.bob, text).replace(b"text/plain", b"multipart/mixed; boundary=b")
+    shown = HOME.craft(raw, headers=OTHERS)
+    for to in (used, unused):
+        table.referee.deliver(shown.replace(b"To: pbem@play.example", f"To: {to}".encode()), table.bob.address, to)
+    assert types(table.referee).count("extended") == 1
 
 
 def test_after_the_highest_revision_there_is_none(table: Table) -> None:
