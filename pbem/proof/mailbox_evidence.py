@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pbem.mail.message import mailboxes
+from pbem.mail.message import ADDRESSED, mailboxes
 from pbem.match.transcript import is_time, sha256_hex, utc
 
 if TYPE_CHECKING:
@@ -33,11 +33,13 @@ def place(game: int, turn: int) -> str:
 def shown_tokens(letter: Letter) -> set[str]:
     """SHA-256 of each reply token that a letter shows: in its addresses, in a quote, or in the letter it answers."""
     answers = (message_id.lower() for message_id in (*letter.in_reply_to, *letter.references))
-    return _hashes(" ".join([*letter.recipients, *answers, (letter.text or "")[:_SEARCHED].lower()]))
+    addressed = (value for name in ADDRESSED for value in letter.values(name))
+    headers = " ".join([*addressed, *answers]).encode("ascii", "replace").decode()  # no other letter becomes `k`
+    return _hashes(f"{headers} {(letter.text or '')[:_SEARCHED]}".lower())
 
 
 def tokens_anywhere(letter: Letter) -> set[str]:
-    """The same of all that anybody finds in a letter: in any header, and in files, pages and letters that it encloses."""
+    """The same of all that anybody finds in a letter: in any header, and in files, pages and letters within it."""
     return _hashes(" ".join([letter.raw.decode("latin-1"), *(part.text for part in letter.parts)]).lower())
 
 

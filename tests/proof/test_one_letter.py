@@ -152,6 +152,18 @@ def test_an_address_counts_where_a_signed_to_sends_the_letter(found: Bundle) -> 
     assert turn_1(signed(found, (f"To: {to}", f"To: {to}\r\nTo: {to}"), over=("to", "to"))) == ""
 
 
+@pytest.mark.parametrize(
+    ("shown", "counts"), [("a@b.{}@c", True), (".{}@ <eve@x>", True), ("{}@c", False), ("a.{}\u212a@c", False)]
+)
+def test_both_verifiers_find_the_words_that_the_evidence_names(found: Bundle, shown: str, *, counts: bool) -> None:
+    """For a form they may stand anywhere (docs/bundle.md, 6.6), as an address or not."""
+    to = address(found)
+    token = to.partition(".")[2].partition("@")[0]
+    cc = f"To: pbem@play.example\r\nCc: {shown.format(token)}"
+    form = ("Gx2 final", "orders m1 turn 1\r\nGx2\r\nend")
+    assert (turn_1(signed(found, (f"To: {to}", cc), form)) == "") is counts
+
+
 def test_an_address_that_its_turn_did_not_commit_to_counts_for_nothing(found: Bundle) -> None:
     """Whatever the evidence says of it; and one that it committed to, for the place alone that the evidence names."""
     to, path = address(found), "evidence/game-1-turn-1-seat-2.txt"
