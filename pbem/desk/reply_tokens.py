@@ -191,7 +191,7 @@ class ReplyTokens:
         if not own:
             return MailboxProof(_UNSEEN if given else _FOREIGN if found else _NO_REPLY)
         # The one in To before others: for orders without a form, no other counts.
-        to = sha256_hex(mailbox_evidence.token_in_to(letter).encode())
+        to = mailbox_evidence.token_hash(mailbox_evidence.detail_in_to(letter))
         token = min(own, key=lambda one: (bool(one.used) and one.letter != text, one.hash != to, bool(one.used)))
         if token.used is not None and token.letter != text:
             return MailboxProof(

@@ -1,7 +1,7 @@
 """The orders, or the `clear`, that a letter without a form gives at a reply address of its turn.
 
 The desk and verification both call this, so that nobody understands such a letter in a way of their own. Place, head
-and revision follow from the address in To. A DKIM signature must cover that (`mailbox_evidence.signed_token`).
+and revision follow from the address in To. A DKIM signature must cover that (`mailbox_evidence.signed_detail`).
 Implements protocol.md, "Identity", level `mailbox`; docs/bundle.md, "Letters without a form".
 """
 
@@ -42,9 +42,10 @@ _DIGIT = re.compile(r"\d")
 def given(match: Match, seat: int, rev: int, used: str, short: str, text: str) -> AnyCommand | None:
     """The command that a letter gives at the reply address of this seat and revision; None if it gives none.
 
-    `used` is the token in the signed To, `short` the first paragraph of a text without a command (`Reading.short`).
+    `used` is the detail of the address in the signed To, `short` the first paragraph of a text without a command
+    (`Reading.short`).
     """
-    if not short or not used or used != token(match, seat, rev):
+    if not short or used != f"{match.id}.{token(match, seat, rev)}":
         return None
     request: Clear | SubmitOrders | None
     if short.strip(" .!").lower() == "clear":

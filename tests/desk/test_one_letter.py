@@ -334,6 +334,28 @@ def test_an_address_that_the_reveal_showed_proves_nothing_any_more(table: Table)
     assert table.referee.desk.players.setting("bob", "timezone", "as it was") == "as it was"
 
 
+def test_an_address_that_names_another_match_orders_nothing_in_this_one(table: Table) -> None:
+    """So a server that gives Bob one of m1 as if it were of m2 has no letter of his to m1."""
+    told = address(table.begins)
+    assert "+m1." in told
+    table.reply("Gx3", table.begins, to=told.replace("+m1.", "+m2."))
+    assert table.orders() is None
+
+
+def test_a_server_that_gives_an_address_out_as_one_of_another_match_is_convicted(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_reply = bulletin.of_reply
+    monkeypatch.setattr(bulletin, "of_reply", lambda address, number, _place: of_reply(address, number, (2, 1, 1)))
+    table.reply("status m1", table.begins)
+    table.reply("Gx3")
+    table.referee.turn((table.ann, ""))
+    table.reply("resign m1 match")
+    said = accused(table.referee)
+    assert said
+    assert all("reply address" in one and "it was for m2 game 1 turn 1" in one for one in said), said
+
+
 def test_a_server_that_uses_an_address_elsewhere_is_convicted_by_the_letter_that_brought_it(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,4 +369,4 @@ def test_a_server_that_uses_an_address_elsewhere_is_convicted_by_the_letter_that
     table.reply("resign m1 match")
     said = accused(table.referee)
     assert said
-    assert all("reply address" in one and "it was for game 1 turn 1" in one for one in said), said
+    assert all("reply address" in one and "it was for m1 game 1 turn 1" in one for one in said), said

@@ -17,10 +17,10 @@ from pbem.mail.message import decoded as in_first
 from pbem.mail.message import read
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle, one_letter
-from pbem.proof.mailbox_evidence import token_in_to
+from pbem.proof.mailbox_evidence import detail_in_to
 from verifier import Wrong, verified
 from verifier.commands import read_commands
-from verifier.one_letter import Place, given, token_in
+from verifier.one_letter import Place, detail_in, given
 from verifier.text import decoded as in_second
 from verifier.text import plain
 
@@ -145,6 +145,9 @@ def test_an_address_counts_where_a_signed_to_sends_the_letter(found: Bundle) -> 
         (f"To: {to}", f"To: pbem@play.example\r\nCc: {to}"),
         (f"To: {to}", f"To: pbem@play.example\r\nReferences: <{to}>"),
         (f"To: {to}", f"To: {other}\r\nCc: {to}"),
+        (f"To: {to}", f"To: {to.replace('+m1.', '+m2.')}"),
+        (f"To: {to}", f"To: {to.replace('+m1.', '+xm1.')}"),
+        (f"To: {to}", f"To: {to}, {to.replace('+m1.', '+m2.')}"),
     ):
         assert "holds no `orders` for this place" in turn_1(signed(found, change)), change
     assert "holds no" in turn_1(signed(found, over=("date",)))
@@ -266,8 +269,8 @@ def test_both_verifiers_find_the_same_address_in_any_to() -> None:
     for _ in range(5000):
         to = "".join(random.choice((*HEADER, *ours, *ours)) for _ in range(random.randrange(1, 9)))
         raw = f"From: bob@mail.example\r\nTo: {to}\r\n\r\nGx2\r\n".encode()
-        first = token_in_to(read(raw))
-        second = token_in([str(one) for one in message_from_bytes(raw).get_all("To") or []])
+        first = detail_in_to(read(raw))
+        second = detail_in([str(one) for one in message_from_bytes(raw).get_all("To") or []])
         assert first == (second or ""), to
         some += bool(first)
     assert some > 100
