@@ -33,7 +33,7 @@ from pbem.phrase import Phrase
 from pbem.proof import key_changes, one_letter
 from pbem.proof.bundle import LIMITS
 from pbem.proof.mailbox_evidence import place as place_of
-from pbem.proof.mailbox_evidence import signed_token, vouched
+from pbem.proof.mailbox_evidence import signed_detail, vouched
 from pbem.requests import (
     DEFAULT,
     Accept,
@@ -249,7 +249,7 @@ def _in_one_letter(match: Match, seat: int, signed: Signed, rev: int, short: str
     letter, evidence = _opened(signed.raw), Evidence.read(signed.evidence.decode())
     if evidence.place != place_of(match.game, match.turn):
         return None
-    return one_letter.given(match, seat, rev, signed_token(letter, evidence), short, letter.text or "")
+    return one_letter.given(match, seat, rev, signed_detail(letter, evidence), short, letter.text or "")
 
 
 _IN_ITS_WORDS = (SubmitSetup, SubmitOrders, Sections)
