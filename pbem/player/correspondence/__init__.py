@@ -24,7 +24,7 @@ from pbem.player.correspondence.outgoing import FormOutbox
 from pbem.player.correspondence.registration import Registration
 from pbem.player.correspondence.standings import Impossible, OwnMatches, due, named, place_of
 from pbem.player.memory import may_repeat
-from pbem.requests import Section
+from pbem.requests import DEFAULT, Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -156,9 +156,11 @@ class Correspondence:
         form = forms.sentence(words, {**where, "prev": standing.prev, "rev": rev})
         return self.outbox.prepare(command, match, place, rev, form, now)
 
-    def withdraw(self, match: str, turn: int, now: datetime) -> SentForm:
-        """Prepare the withdrawal of orders for a later turn, or of default orders (`DEFAULT`)."""
+    def withdraw(self, match: str, turn: int | None, now: datetime) -> SentForm:
+        """Prepare the withdrawal of what is due (None), of orders for a later turn, or of default orders."""
         standing = self.matches.standing(match)
+        if turn is None or turn == standing.turn != DEFAULT:
+            return self.say(match, f"clear {match}", now)
         place = place_of(standing, turn)
         rev = self._next_rev("orders", standing, place)
         before = self.memory.sent("clear", match, place)
