@@ -181,7 +181,7 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
         state = "stored" if sent.state == "done" else _STATES[sent.state]
         click.echo(f"\nYours, {when(turn)} ({state}):\n\n{indented(sent.form)}")
     if (unused := letters.matches.unused(name)) is not None:
-        click.echo(f"\nYours, but it does not count (pbem play letter {name}):\n\n{indented(unused.form)}")
+        click.echo(f"\nYours, but it does not count, as the letter about the turn says:\n\n{indented(unused.form)}")
 
 
 def names_of(standing: MatchStanding) -> dict[int, str]:
