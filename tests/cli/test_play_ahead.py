@@ -11,6 +11,8 @@ from in_a_box.referee import body, new
 from in_a_box.table import ANN, BOB, SMALL
 from signing.domains import Domain, rsa_key
 
+from pbem.games.dueling_masters.words import example
+
 if TYPE_CHECKING:
     from in_a_box.referee import Mailbox
     from in_a_box.terminal import Terminal
@@ -25,7 +27,7 @@ def bob(terminal: Terminal) -> Mailbox:
     return begun(terminal)
 
 
-def begun(terminal: Terminal, options: str = "\nmiss: default") -> Mailbox:
+def begun(terminal: Terminal, options: str = f"{SMALL}\nmiss: default") -> Mailbox:
     bob = agreed(terminal, options)
     terminal.referee.send(bob, bob.filled("setup", BOB))
     terminal("setup", "m1", ANN, "--yes")
@@ -33,9 +35,9 @@ def begun(terminal: Terminal, options: str = "\nmiss: default") -> Mailbox:
     return bob
 
 
-def agreed(terminal: Terminal, options: str) -> Mailbox:
+def agreed(terminal: Terminal, options: str, game: str = "spaceships") -> Mailbox:
     bob = terminal.referee.registered("bob")
-    terminal.referee.send(bob, new(bob, "spaceships", "ann", options=SMALL + options))
+    terminal.referee.send(bob, new(bob, game, "ann", options=options))
     terminal("accept", "m1", "--yes")
     terminal()
     return bob
@@ -134,7 +136,7 @@ def test_what_no_turn_could_make_legal_is_said_and_nothing_is_signed(terminal: T
 
 def test_default_orders_that_were_not_agreed_on_are_not_signed(terminal: Terminal) -> None:
     terminal.register()
-    begun(terminal, "\nmiss: wait")
+    begun(terminal, f"{SMALL}\nmiss: wait")
     sent = len(terminal.sent)
     shown = terminal("m1", "--default", "Rv1", "--yes", status=1)
     assert "you agreed on `miss: wait`; default orders are only played with `miss: default`" in shown
@@ -143,7 +145,7 @@ def test_default_orders_that_were_not_agreed_on_are_not_signed(terminal: Termina
 
 def test_nothing_is_ordered_in_advance_where_a_match_is_sealed_or_has_not_begun(terminal: Terminal) -> None:
     terminal.register()
-    agreed(terminal, "\nsealed: yes")
+    agreed(terminal, f"{SMALL}\nsealed: yes")
     sent = len(terminal.sent)
     for place in (("--turn", "2"), ("--default",)):
         said = "this match is sealed: keep your secrets, and send what is due; `help sealed` says how"
@@ -155,6 +157,19 @@ def test_nothing_is_ordered_in_advance_where_a_match_is_sealed_or_has_not_begun(
     terminal()
     assert "m2 asks for no orders now: it is proposed." in terminal("m2", "--default", ANN, "--yes", status=1)
     assert len(terminal.sent) == sent
+
+
+def test_while_the_others_move_the_next_turn_is_ordered(terminal: Terminal) -> None:
+    terminal.register()
+    bob = agreed(terminal, "settle: 0", "dueling-masters")
+    terminal.referee.send(bob, bob.filled("setup", example({}, 1)))
+    terminal("setup", "m1", example({}, 2), "--yes")
+    assert "turn 1: waiting for the others" in terminal()
+    shown = terminal("m1", "--turn", "3", "Z1 G2-F1", "--yes", status=1)
+    assert "players move in turn, and that turn is your opponent's" in shown
+    shown = terminal("m1", "--turn", "2", "z1 g2-f1", "--yes")
+    assert "m1, turn 2: you order\n" in shown
+    assert "turn 1: waiting for the others; stored: turn 2" in terminal()
 
 
 def test_without_a_key_one_letter_is_enough(terminal: Terminal) -> None:
