@@ -105,7 +105,7 @@ const COMPOSER = (() => {
     byId("about").textContent = state.practice ? say("You would play seat 1, by the default options. There is nothing to send: try what you like.") : about(later);
     byId("last").replaceChildren(...happened());
     byId("send").hidden = byId("mail").hidden = Boolean(state.practice);
-    byId("final").parentElement.hidden = isSetup() || Boolean(sealed);
+    byId("final").parentElement.hidden = byId("ahead").hidden = isSetup() || Boolean(sealed);
     byId("rev").parentElement.hidden = Boolean(sealed);
     byId("composing").hidden = Boolean(sealed) && !sealed.asks;
     byId("telling").replaceChildren(...telling());
