@@ -6,13 +6,19 @@ in can end it, or begin another command. Implements protocol.md, "Identity" (the
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import parse
 from pbem.player import PlayerTrouble
+from pbem.proof.signed_letters import UNCLEAR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+_ODD = re.compile(UNCLEAR.pattern + "|[\ud800-\udfff]")
+"""What the server refuses in what is signed; and octets that are no UTF-8, which no letter can hold."""
 
 
 class Unfit(PlayerTrouble):
@@ -44,6 +50,11 @@ def checked(form: str) -> str:
     A letter has one kind of line end: a text that has others would not be signed as it leaves.
     """
     form = "".join(f"{line}\n" for line in form.splitlines())
+    odd = _ODD.search(form)
+    if odd is not None:
+        raise Unfit(
+            f"it contains a character that programs read in different ways, U+{ord(odd[0]):04X}: leave it out"
+        )
     reading = parse(form)
     faults: Sequence[str] = [fault.message for command in reading.commands for fault in command.faults]
     if faults:
