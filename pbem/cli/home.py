@@ -61,14 +61,15 @@ def letters(address: str) -> Path:
 def listens_at() -> tuple[str, int]:
     """The host and port of this user's trial server; raises ClickException if another server is configured there."""
     config_file = home(os.environ)
-    config = tomllib.loads(config_file.read_text("utf-8"))
-    if config.get("server") != SERVER or "house" not in config:
-        raise click.ClickException(
-            f"{config_file} is not the configuration of a trial server with a house: play there with `pbem play"
-            " register`, or move the file away"
-        )
-    host, _, port = str(config["smtp"]["listen"]).rpartition(":")
-    return host, int(port)
+    with suppress(OSError, ValueError, KeyError, TypeError):  # somebody may have written anything into it
+        config = tomllib.loads(config_file.read_text("utf-8"))
+        host, _, port = str(config["smtp"]["listen"]).rpartition(":")
+        if config["server"] == SERVER and "house" in config:
+            return host, int(port)
+    raise click.ClickException(
+        f"{config_file} is not the configuration of a trial server with a house: play there with `pbem play"
+        " register`, or move the file away"
+    )
 
 
 def house_is_there() -> bool:

@@ -66,7 +66,7 @@ VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
 _SHOWN: Final = Limits(message_bytes=64 << 20, message_lines=1_000_000)
 """Wider than a server's limits: in UTF-8, an accepted text may have three times as many octets."""
 
-_UNCLEAR = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
+UNCLEAR: Final = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that some programs read as the end of a line or of the text, and others as a blank, or not at all."""
 
 
@@ -462,7 +462,7 @@ def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
         text = None
     if text is None:
         return Phrase("The signed text is not in the character set that its letter declares: send it as UTF-8.")
-    odd = _UNCLEAR.search(text) or re.search(r"\r(?!\n)|\0", around)
+    odd = UNCLEAR.search(text) or re.search(r"\r(?!\n)|\0", around)
     if odd is None:
         return None
     return Phrase(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browser.waiting import until
 from cli.test_try import PBEM, port_of, user
 from playwright.sync_api import expect
 
@@ -205,13 +206,27 @@ def test_when_it_ends_no_tab_asks_the_port_any_more(start: Callable[..., HomePag
     second = page.context.new_page()
     second.goto(page.url)
     expect(second.locator("#whose-move")).to_have_text("turn 1: your move")
-    second.evaluate("localStorage.setItem('pbem match x m1', 'secret')")
+    until(second, "sessionStorage.length === 1")  # the draft of the composer
     if by_signal:
         process.terminate()
     else:
         page.locator("#stop").click()
     expect(second.locator("#state")).to_have_text("Stopped. This page can be closed.", timeout=_LONG)
+    assert second.evaluate("sessionStorage.length") == 0
+
+
+def test_nothing_secret_is_left_in_the_browser_whose_tab_was_closed_or_whose_program_was_killed(
+    start: Callable[..., HomePage],
+) -> None:
+    page, process, _ = start("--browser")
+    practise(page)
+    second = page.context.new_page()
+    second.goto(page.url)
+    until(second, "sessionStorage.length === 1")
+    page.close()
     assert second.evaluate("localStorage.length") == 0
+    process.kill()
+    until(second, "sessionStorage.length === 0")
 
 
 def test_the_keyboard_alone_is_enough_on_a_telephone(start: Callable[..., HomePage]) -> None:

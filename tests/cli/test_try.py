@@ -102,9 +102,19 @@ def test_a_port_that_somebody_else_has_gets_none_of_the_letters(tmp_path: Path) 
     assert port_of(tmp_path) != 2525
 
 
-def test_another_server_of_this_user_is_left_alone(user: Path) -> None:
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        (SERVER, "play.example"),
+        ('"127', "127"),
+        ("pbem", "\xff"),
+        ("listen = ", "port = "),
+        ("127.0.0.1:", "127.0.0.1:x"),
+    ],
+)
+def test_another_server_of_this_user_is_left_alone(user: Path, written: str, instead: str) -> None:
     config = user / ".local/share/pbem/pbem.toml"
-    config.write_text(config.read_text("utf-8").replace(SERVER, "play.example"))
+    config.write_text(config.read_text("utf-8").replace(written, instead), "latin-1")
     done = pbem(user, "play", "try")
     assert done.returncode == 1
     assert "is not the configuration of a trial server" in done.stderr

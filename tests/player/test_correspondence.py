@@ -127,6 +127,17 @@ class TestAMatch:
         playing.receive()
         assert playing.letters.matches.standing("m1").offers == []
 
+    @pytest.mark.parametrize("odd", ["\x1b[31m", "a\0b", "\x7f", "caf\udce9"])
+    def test_characters_that_the_server_refuses_are_not_signed(
+        self, playing: Side, referee: Referee, odd: str
+    ) -> None:
+        before = playing.memory.count()
+        with pytest.raises(Unfit, match="a character that programs read in different ways, U"):
+            playing.letters.tell("press m1", referee.now, match="m1", text=odd)
+        with pytest.raises(Unfit, match="a character that programs read in different ways, U"):
+            playing.letters.ask(f"list {odd}", referee.now)
+        assert playing.memory.count() == before
+
     def test_press_that_would_be_a_command_is_not_signed(self, playing: Side, referee: Referee) -> None:
         before = playing.memory.count()
         with pytest.raises(Unfit, match="command"):

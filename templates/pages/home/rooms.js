@@ -52,7 +52,7 @@
         if (news.number !== number) { ({ number, latest } = news); draw(); }
       } catch {
         failed += 1;
-        if (failed === IN_VAIN) stopped = true;  // another program may have the port by now: it is told nothing more
+        if (failed === IN_VAIN) quit();  // another program may have the port by now: it is told nothing more
         if (!quitting.signal.aborted) tell(say("pbem play does not answer: was it stopped in its terminal?"));
         await new Promise((rested) => { setTimeout(rested, AGAIN); });
       }
@@ -335,10 +335,14 @@
     end();
   });
 
-  function end() {
+  function quit() {
     stopped = true;
+    sessionStorage.clear();  // drafts hold secrets, and whoever listens at this port later could read them
+  }
+
+  function end() {
+    quit();
     byId("sure").close("");
-    localStorage.clear();  // drafts hold secrets, and whoever listens at this port later could read them
     show("at-home", false);
     byId("stop").disabled = true;
     tell(say("Stopped. This page can be closed."));
