@@ -87,8 +87,7 @@ def running() -> Iterator[None]:
     begin()
     config_file = home(os.environ)
     place = listens_at()
-    if _is_at_work(config_file):
-        _wait_until_open(place)
+    if _is_open(config_file, place):
         yield
         return
     try:
@@ -134,15 +133,19 @@ def _is_at_work(config_file: Path) -> bool:
     return False
 
 
-def _wait_until_open(place: tuple[str, int]) -> None:
-    """Wait for a server that has just been started; raises ClickException if it does not listen."""
+def _is_open(config_file: Path, place: tuple[str, int]) -> bool:
+    """Wait for a server that has just been started; False if none runs, or it ends after a command that was killed.
+
+    Raises ClickException if it runs, and does not listen.
+    """
     until = time.monotonic() + _PATIENCE
-    while True:
+    while _is_at_work(config_file):
         with suppress(OSError), socket.create_connection(place, timeout=1.0):
-            return
+            return True
         if time.monotonic() > until:
             raise click.ClickException(f"The trial server does not listen at {place[0]}:{place[1]}.")
         time.sleep(0.1)
+    return False
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], ready: Path, log: Path) -> None:

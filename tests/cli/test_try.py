@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import socket
 import subprocess
 import sys
+import threading
 import tomllib
 from pathlib import Path
 
@@ -119,6 +121,18 @@ def test_another_server_of_this_user_is_left_alone(user: Path, written: str, ins
     assert done.returncode == 1
     assert "is not the configuration of a trial server" in done.stderr
     assert not (user / ".config/pbem/guest@pbem.localhost.toml").exists()
+
+
+def test_a_server_that_ends_with_a_command_that_was_killed_is_not_waited_for(
+    user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(user))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    with (user / ".local/share/pbem/pbem.sqlite.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        threading.Timer(0.5, lambda: fcntl.flock(lock, fcntl.LOCK_UN)).start()
+        with running(), socket.create_connection(("127.0.0.1", port_of(user)), timeout=10):
+            pass
 
 
 def test_without_the_libraries_of_the_server_it_says_so(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
