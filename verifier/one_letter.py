@@ -52,7 +52,7 @@ class Place:
 def detail_in(to: Sequence[str]) -> str | None:
     """The match and the token of the only reply address in To."""
     addresses = [address.lower() for value in to for address in sent_to(value)]
-    found = {one[1] for address in addresses if (one := re.search(r"([a-z0-9]*\.[a-z2-7]{20})@", address))}
+    found = {one[1] for address in addresses if (one := re.search(r"([a-z0-9]{0,20}\.[a-z2-7]{20})@", address))}
     return found.pop() if len(found) == 1 else None
 
 

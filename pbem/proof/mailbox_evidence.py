@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
 
 TOKEN = re.compile(r"\.([a-z2-7]{20})@")
-_DETAIL = re.compile(r"([a-z0-9]*\.[a-z2-7]{20})@")
+_DETAIL = re.compile(r"([a-z0-9]{0,20}\.[a-z2-7]{20})@")
 
 _SEARCHED = 20_000
 """The number of characters of a text that are searched for a quoted address."""
