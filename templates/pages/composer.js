@@ -242,7 +242,13 @@ const COMPOSER = (() => {
       form();
     }
     if (key && !signed) {
-      signed = await SSHSIG.signed(sealed ? written : unsigned(true), state.server, key.raw, (told) => KEYRING.sign(key, told));
+      const text = sealed ? written : unsigned(true);
+      byId("sent").textContent = key.passkey ? say("Touch what holds your passkey.") : "";
+      let made;
+      try { made = await KEYRING.signed(key, text, state.server); }
+      catch (error) { byId("sent").textContent = say("Nothing was signed: {reason}.", { reason: error.message }); return; }
+      if (text !== (sealed ? written : unsigned(true))) return; // something else was decided before the touch
+      signed = made;
       form();
     }
     const whole = byId("mail").href.includes("&body=");
