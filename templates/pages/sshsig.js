@@ -5,10 +5,12 @@ const SSHSIG = (() => {
   const ED25519_KEY = "ssh-ed25519", TOUCHED_ED25519 = "sk-ssh-ed25519@openssh.com", TOUCHED_P256 = "sk-ecdsa-sha2-nistp256@openssh.com", WEBAUTHN = `webauthn-${TOUCHED_P256}`;
   /** The kinds of keys whose signatures are checked here, each with their algorithms. */
   const ALGORITHMS = { [ED25519_KEY]: [ED25519_KEY], [TOUCHED_ED25519]: [TOUCHED_ED25519], [TOUCHED_P256]: [TOUCHED_P256, WEBAUTHN] };
-  const P256 = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" }, PRESENT = 1, EXTENDED = 128;
+  const P256 = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" }, PRESENT = 1, ATTESTED = 64, EXTENDED = 128;
+  /** What a key that is touched belongs to: a name of ssh-keygen, or, for a passkey, the host of its pages. */
+  const APPLICATION = /^(?:ssh:[!-~]{0,100}|(?=.{1,253}$)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$/;
   const HASH = "sha512", DIGESTS = { sha512: "SHA-512", sha256: "SHA-256" };
   const ARMOR = /-----BEGIN SSH SIGNATURE-----([A-Za-z0-9+/=\s]*)-----END SSH SIGNATURE-----/;
-  const utf8 = (text) => new TextEncoder().encode(text), textOf = (bytes) => new TextDecoder().decode(bytes);
+  const utf8 = (text) => new TextEncoder().encode(text), ascii = (bytes) => String.fromCharCode(...bytes);
   const digest = async (name, bytes) => new Uint8Array(await crypto.subtle.digest(name, bytes));
 
   function joined(...parts) {
@@ -18,7 +20,7 @@ const SSHSIG = (() => {
   }
 
   const string = (bytes) => joined(new Uint8Array([bytes.length >>> 24, bytes.length >>> 16, bytes.length >>> 8, bytes.length].map((byte) => byte & 255)), bytes);
-  const base64 = (bytes) => btoa(String.fromCharCode(...bytes)), base64url = (bytes) => base64(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+  const base64 = (bytes) => btoa(ascii(bytes)), base64url = (bytes) => base64(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 
   /** Strings of RFC 4251 (5.), of texts and of octets. */
   const strings = (...fields) => joined(...fields.map((field) => string(typeof field === "string" ? utf8(field) : field)));
@@ -60,7 +62,7 @@ const SSHSIG = (() => {
   /**
    * @typedef {Object} Read what a signature says of itself
    * @property {string} key in base64, as `authorized_keys` has it @property {string} kind @property {Uint8Array} raw of Ed25519, or the point
-   * @property {?Uint8Array} application to which a key that is touched belongs
+   * @property {string} application to which a key that is touched belongs
    * @property {string} namespace @property {string} hash @property {string} algorithm @property {Uint8Array} value
    * @property {Uint8Array} tail what follows the value
    */
@@ -71,9 +73,9 @@ const SSHSIG = (() => {
       const whole = Uint8Array.from(atob(armor.replace(/\s/g, "")), (char) => char.charCodeAt(0));
       const [key, namespace, reserved, hash, signature, ...more] = taken(whole.subarray(10));
       const [kind, ...fields] = taken(key), [algorithm, made] = split(signature), [value, tail] = split(made);
-      const [raw, application = null] = textOf(kind) === TOUCHED_P256 ? fields.slice(1) : fields;
-      if (textOf(whole.subarray(0, 10)) !== "SSHSIG\0\0\0\u0001" || reserved.length || more.length) return null;
-      return { key: base64(key), kind: textOf(kind), raw, application, namespace: textOf(namespace), hash: textOf(hash), algorithm: textOf(algorithm), value, tail };
+      const [raw, application = new Uint8Array()] = ascii(kind) === TOUCHED_P256 ? fields.slice(1) : fields;
+      if (ascii(whole.subarray(0, 10)) !== "SSHSIG\0\0\0\u0001" || reserved.length || more.length) return null;
+      return { key: base64(key), kind: ascii(kind), raw, application: ascii(application), namespace: ascii(namespace), hash: ascii(hash), algorithm: ascii(algorithm), value, tail };
     } catch { return null; }
   }
 
@@ -86,7 +88,8 @@ const SSHSIG = (() => {
   const isPoint = (raw) => raw.length === 65 && crypto.subtle.importKey("raw", raw, P256, false, ["verify"]).then(() => true, () => false);
 
   /** Whether a key can prove anything. @param {Read} found of a kind that is known */
-  const isSound = async ({ kind, raw }) => (kind === TOUCHED_P256 ? isPoint(raw) : ED25519.isPoint(raw));
+  const isSound = async ({ kind, raw, application }) => (kind === TOUCHED_P256 ? isPoint(raw) : ED25519.isPoint(raw))
+    && (kind === ED25519_KEY || (APPLICATION.test(application) && (kind === TOUCHED_P256 || application.startsWith("ssh:"))));
 
   /** A number of an ECDSA signature in 32 octets, out of its shortest form; raises an Error. */
   function number(mpint) {
@@ -110,23 +113,29 @@ const SSHSIG = (() => {
       const key = await ED25519.key(raw);
       return (said) => ED25519.holds(key, value, said);
     }
-    const key = await crypto.subtle.importKey("raw", raw, P256, false, ["verify"]), [one, other, ...more] = taken(value).map(number);
-    if (more.length) throw new RangeError("more than two numbers");
-    return (said) => crypto.subtle.verify(P256, key, joined(one, other), said);
+    const key = await crypto.subtle.importKey("raw", raw, P256, false, ["verify"]), numbers = taken(value).map(number);
+    if (numbers.length !== 2) throw new RangeError("not two numbers");
+    return (said) => crypto.subtle.verify(P256, key, joined(...numbers), said);
   }
 
-  /** The same of one that wants a touch (PROTOCOL.u2f); a passkey's browser wrote what it was asked for into its client data. */
+  /** Whether a passkey may sign on a page: one of its very host. Other keys sign on none. */
+  function isOf(application, origin) {
+    const page = origin.replace(/:[1-9][0-9]{0,4}$/, "");
+    return application.startsWith("ssh:") ? !origin : page === `https://${application}` || (application === "localhost" && page === "http://localhost");
+  }
+
+  /** The same of one that wants a touch; a passkey's browser quotes the octets in its client data. Rules and reasons: pbem/identity/security_keys.py. */
   async function touched({ application, algorithm, tail }, holds) {
-    const [flags] = tail, head = joined(await digest("SHA-256", application), tail.subarray(0, 5));
-    if (!(flags & PRESENT) || tail.length < 5) throw new RangeError("nobody was there");
-    if (algorithm !== WEBAUTHN) {
-      if (tail.length > 5) throw new RangeError("more than a signature");
-      return async (said) => holds(joined(head, await digest("SHA-256", said)));
-    }
-    const [origin, client, extensions, ...more] = taken(tail.subarray(5)), hashed = joined(head, extensions, await digest("SHA-256", client));
-    if (more.length || origin.includes(34) || Boolean(flags & EXTENDED) !== Boolean(extensions.length)) throw new RangeError("no such client data");
-    const begins = (said) => joined(utf8(`{"type":"webauthn.get","challenge":"${base64url(said)}","origin":"`), origin, utf8('"'));
-    return async (said) => begins(said).every((byte, at) => byte === client[at]) && holds(hashed);
+    const [flags] = tail, rest = taken(tail.subarray(5)), none = new Uint8Array(), isPasskey = algorithm === WEBAUTHN;
+    const [origin, client, extensions] = isPasskey ? rest : [none, none, none], page = ascii(origin), written = ascii(client);
+    if (tail.length < 5 || rest.length !== (isPasskey ? 3 : 0) || !(flags & PRESENT) || flags & ATTESTED || Boolean(flags & EXTENDED) !== Boolean(extensions.length)) throw new RangeError("no such signature");
+    if (isPasskey !== Boolean(page) || !isOf(application, page)) throw new RangeError("another page");
+    const head = joined(await digest("SHA-256", utf8(application)), tail.subarray(0, 5), extensions);
+    return async (said) => {
+      const quoted = `{"type":"webauthn.get","challenge":"${base64url(said)}","origin":"${page}"`;
+      if (isPasskey && (!written.startsWith(quoted) || written.startsWith(',"crossOrigin":true', quoted.length))) return false;
+      return holds(joined(head, await digest("SHA-256", isPasskey ? client : said)));
+    };
   }
 
   /** What says of octets whether a signature holds over them; null where it holds over none. */
