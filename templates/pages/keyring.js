@@ -57,8 +57,8 @@ const KEYRING = (() => {
   }
 
   /** A passkey to be kept here, with the copy for other browsers that have it. */
-  async function settledPasskey({ passkey, point, host }) {
-    const key = { passkey, point, host, copy: { pbem: "passkey 1", host, passkey: hex(passkey), point: hex(point) } };
+  async function settledPasskey({ passkey, raw, host }) {
+    const key = { passkey, raw, host, copy: { pbem: "passkey 1", host, passkey: hex(passkey), public: hex(raw) } };
     await keep((store) => store.put(key, "player"));
     return { key };
   }
@@ -69,7 +69,7 @@ const KEYRING = (() => {
   async function open(text, passphrase) {
     let copy = null;
     try { copy = JSON.parse(text); } catch { copy = null; }
-    if (copy && copy.pbem === "passkey 1") return settledPasskey({ passkey: bytes(copy.passkey), point: bytes(copy.point), host: copy.host });
+    if (copy && copy.pbem === "passkey 1") return settledPasskey({ passkey: bytes(copy.passkey), raw: bytes(copy.public), host: copy.host });
     if (!copy || copy.pbem !== "key 1" || !(copy.iterations > 0 && copy.iterations < 1e8)) throw new Error(say("this is not a copy of a key"));
     const lock = await sealing(passphrase, bytes(copy.salt), copy.iterations, "decrypt");
     let secret;
@@ -81,7 +81,7 @@ const KEYRING = (() => {
   /** @returns {Promise<?(Key|Passkey)>} the key that is kept here */
   async function kept() {
     const found = await keep((store) => store.get("player")).catch(() => null);
-    if (!found || found.raw || found.passkey) return found || null;
+    if (!found || found.raw) return found || null;
     return { ...found, copy: null, raw: new Uint8Array(await crypto.subtle.exportKey("raw", found.publicKey)) };
   }
 

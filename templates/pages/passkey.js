@@ -2,7 +2,7 @@
 // level 2). It is asked for what an SSH key would sign, and its answer is written as OpenSSH writes it: PROTOCOL.u2f.
 
 /**
- * @typedef {{passkey: Uint8Array, point: Uint8Array, host: string, copy: Object<string, string>}} Passkey its own name, and its public half
+ * @typedef {{passkey: Uint8Array, raw: Uint8Array, host: string, copy: Object<string, string>}} Passkey its name for its device, and its point
  */
 const PASSKEY = (() => {
   const ES256 = -7, POINT = 65, SIGNED = "webauthn-sk-ecdsa-sha2-nistp256@openssh.com";
@@ -29,7 +29,7 @@ const PASSKEY = (() => {
     const { rawId, response } = await asked(() => navigator.credentials.create({ publicKey: wanted }));
     const spki = response.getPublicKeyAlgorithm() === ES256 && response.getPublicKey();
     if (!spki) throw new Error(say("it is of another kind"));
-    return { passkey: new Uint8Array(rawId), point: new Uint8Array(spki).slice(-POINT), host: id };
+    return { passkey: new Uint8Array(rawId), raw: new Uint8Array(spki).slice(-POINT), host: id };
   }
 
   /** The two numbers of a signature in DER (RFC 3279, 2.2.3): an INTEGER is an mpint there. */

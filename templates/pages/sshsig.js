@@ -25,11 +25,13 @@ const SSHSIG = (() => {
   /** Strings of RFC 4251 (5.), of texts and of octets. */
   const strings = (...fields) => joined(...fields.map((field) => string(typeof field === "string" ? utf8(field) : field)));
 
-  /** A public key: one of Ed25519, or a passkey's point and host. */
-  const blob = ({ raw, point, host }) => (raw ? strings(ED25519_KEY, raw) : strings(TOUCHED_P256, "nistp256", point, host));
+  /** A public key as SSH writes it. */
+  const written = (kind, raw, application) => strings(kind, ...(kind === TOUCHED_P256 ? ["nistp256"] : []), raw, ...(kind === ED25519_KEY ? [] : [application]));
+
+  const kindOf = (key) => (key.passkey ? TOUCHED_P256 : ED25519_KEY), blob = (key) => written(kindOf(key), key.raw, key.host);
 
   /** A public key as a line of `authorized_keys`. */
-  const line = (key) => `${key.raw ? ED25519_KEY : TOUCHED_P256} ${base64(blob(key))} pbem@browser`;
+  const line = (key) => `${kindOf(key)} ${base64(blob(key))} pbem@browser`;
 
   /** What a key signs. */
   const told = async (text, namespace, hash) => joined(utf8("SSHSIG"), strings(namespace, "", hash, await digest(DIGESTS[hash], utf8(text))));
@@ -73,7 +75,7 @@ const SSHSIG = (() => {
       const whole = Uint8Array.from(atob(armor.replace(/\s/g, "")), (char) => char.charCodeAt(0));
       const [key, namespace, reserved, hash, signature, ...more] = taken(whole.subarray(10));
       const [kind, ...fields] = taken(key), [algorithm, made] = split(signature), [value, tail] = split(made);
-      const [raw, application = new Uint8Array()] = ascii(kind) === TOUCHED_P256 ? fields.slice(1) : fields;
+      const none = new Uint8Array(), [raw = none, application = none] = ascii(kind) === TOUCHED_P256 ? fields.slice(1) : fields;
       if (ascii(whole.subarray(0, 10)) !== "SSHSIG\0\0\0\u0001" || reserved.length || more.length) return null;
       return { key: base64(key), kind: ascii(kind), raw, application: ascii(application), namespace: ascii(namespace), hash: ascii(hash), algorithm: ascii(algorithm), value, tail };
     } catch { return null; }
@@ -88,7 +90,7 @@ const SSHSIG = (() => {
   const isPoint = (raw) => raw.length === 65 && crypto.subtle.importKey("raw", raw, P256, false, ["verify"]).then(() => true, () => false);
 
   /** Whether a key can prove anything. @param {Read} found of a kind that is known */
-  const isSound = async ({ kind, raw, application }) => (kind === TOUCHED_P256 ? isPoint(raw) : ED25519.isPoint(raw))
+  const isSound = async ({ key, kind, raw, application }) => key === base64(written(kind, raw, application)) && (kind === TOUCHED_P256 ? isPoint(raw) : ED25519.isPoint(raw))
     && (kind === ED25519_KEY || (APPLICATION.test(application) && (kind === TOUCHED_P256 || application.startsWith("ssh:"))));
 
   /** A number of an ECDSA signature in 32 octets, out of its shortest form; raises an Error. */

@@ -97,6 +97,17 @@ def test_ecdsa_of_every_curve_comes_round(curve: ec.EllipticCurve, hash_algorith
     assert not ssh.verify(ssh.read(armor), ssh.parse(ssh.public(key)), b"text")
 
 
+def compressed(line: str) -> str:
+    """A key whose point is written in half its length."""
+    kind, text = line.split()[:2]
+    field, marks = string(b"nistp256"), base64.b64decode(text)
+    before, _, after = marks.partition(field)
+    size = int.from_bytes(after[:4], "big")
+    point = bytes([2 + after[3 + size] % 2]) + after[5 : 5 + size // 2]
+    whole = before + field + string(point) + after[4 + size :]
+    return f"{kind} {base64.b64encode(whole).decode()}"
+
+
 def test_the_reason_for_a_refused_key_is_named() -> None:
     weak = rsa.generate_private_key(65537, 1024)
     blob = base64.b64decode(key_line("ed25519").split()[1])
@@ -115,6 +126,8 @@ def test_the_reason_for_a_refused_key_is_named() -> None:
         (key_line("rsa").replace("ssh-rsa ", "ssh-ed25519 "), "damaged"),
         ("ssh-ed25519 not*base64", "damaged"),
         ("ssh-ed25519 AAAA", "damaged"),
+        (compressed(key_line("ecdsa")), "damaged"),
+        (compressed(key_line("passkey")), "damaged"),
     ]:
         with pytest.raises(BadKey, match=reason):
             ssh.parse(line)
