@@ -16,7 +16,7 @@ import re
 import msgspec
 
 from pbem.identity.ssh_wire import string, take
-from pbem.identity.verdict import BadKey, BadSignature
+from pbem.identity.verdict import BadKey, BadSignature, Key
 from pbem.phrase import Phrase
 
 PLAIN = {"sk-ssh-ed25519@openssh.com": "ssh-ed25519", "sk-ecdsa-sha2-nistp256@openssh.com": "ecdsa-sha2-nistp256"}
@@ -80,6 +80,28 @@ def taken_apart(blob: bytes) -> tuple[str, bytes, str]:
         )
         raise BadKey(unfit)
     return plain, b"".join(map(string, (plain.encode(), *middle))), application
+
+
+def application(key: Key) -> str:
+    """The application of a key; empty if no device or browser holds it."""
+    kind, _, text = key.public.partition(" ")
+    return taken_apart(base64.b64decode(text))[2] if kind in PLAIN else ""
+
+
+def check_host(key: Key, host: str) -> None:
+    """Refuse a passkey of another host: a page there could have its owner sign; raises `BadKey`.
+
+    One of localhost is of the owner's own programs, such as `pbem play --browser`.
+    """
+    named = application(key)
+    hosts = [*filter(None, [host]), "localhost"]
+    if named and not named.startswith("ssh:") and named not in hosts:
+        foreign = Phrase(
+            "This passkey is for {application}: here count those that were made on a page of {hosts}.",
+            application=named,
+            hosts=", ".join(hosts),
+        )
+        raise BadKey(foreign)
 
 
 def read(application: str, algorithm: str, data: bytes) -> Device:

@@ -35,7 +35,7 @@ FINGERPRINTS = {
     "rsa": "SHA256:fo4+ZCLVB170vHiYZefSuRD8tdvS7CpkWgrxSoV9XGk",
     "ed25519-sk": "SHA256:DNYsd4AKMokf198mCONqUkBTrkAg+/+8xh9d7anE4TI",
     "ecdsa-sk": "SHA256:DoF+qOuDVM5AuT7/GM+BpKIBGmqeP4sFMRdyZHFttLY",
-    "passkey": "SHA256:R7JTGMawtZoq9ebva1QCvelKNwy7Y42ewsnT3YkB/Lw",
+    "passkey": "SHA256:18g1dJbBWA/7kjo5erpmqYhfjkHSJuuPCpqt0s27bww",
 }
 
 
