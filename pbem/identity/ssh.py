@@ -56,6 +56,8 @@ _ALGORITHMS = {
     "ssh-rsa": frozenset({"rsa-sha2-256", "rsa-sha2-512"}),
     **security_keys.ALGORITHMS,
 }
+ON_PAGES = ("ssh-ed25519", *security_keys.PLAIN)
+"""The types of keys whose signatures pages can check, too."""
 _DIGESTS: dict[str, hashes.HashAlgorithm] = {
     "ecdsa-sha2-nistp256": hashes.SHA256(),
     "ecdsa-sha2-nistp384": hashes.SHA384(),

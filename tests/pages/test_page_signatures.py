@@ -53,6 +53,12 @@ def alike(scripts: Scripts, cases: list[tuple[str, str, bytes]]) -> list[bool]:
     return said
 
 
+def test_the_desk_knows_which_keys_pages_can_check(scripts: Scripts) -> None:
+    kinds = list(ssh._ALGORITHMS)
+    known = scripts.evaluate("(kinds) => kinds.map(SSHSIG.isKind)", kinds)
+    assert [kind in ssh.ON_PAGES for kind in kinds] == known
+
+
 def test_what_ssh_keygen_and_browsers_sign_holds(scripts: Scripts) -> None:
     assert alike(scripts, [sample(name) for name in TRUE]) == [True] * len(TRUE)
     assert alike(scripts, [(sample(name)[0], sample(name)[1], b"something else") for name in TRUE]) == [False] * 4
