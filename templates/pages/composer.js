@@ -243,11 +243,8 @@ const COMPOSER = (() => {
     }
     if (key && !signed) {
       const text = sealed ? written : unsigned(true);
-      byId("sent").textContent = key.passkey ? say("Touch what holds your passkey.") : "";
-      let made;
-      try { made = await KEYRING.signed(key, text, state.server); }
-      catch (error) { byId("sent").textContent = say("Nothing was signed: {reason}.", { reason: error.message }); return; }
-      if (text !== (sealed ? written : unsigned(true))) return; // something else was decided before the touch
+      const made = await KEYRING.signed(key, text, state.server, (words) => { byId("sent").textContent = words; });
+      if (!made || text !== (sealed ? written : unsigned(true))) return; // something else may have been decided before the touch
       signed = made;
       form();
     }

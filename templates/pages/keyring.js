@@ -69,7 +69,9 @@ const KEYRING = (() => {
   async function open(text, passphrase) {
     let copy = null;
     try { copy = JSON.parse(text); } catch { copy = null; }
-    if (copy && copy.pbem === "passkey 1") return settledPasskey({ passkey: bytes(copy.passkey), raw: bytes(copy.public), host: copy.host });
+    const passkey = copy && copy.pbem === "passkey 1";
+    if (passkey && copy.host !== location.hostname) throw new Error(say("this passkey belongs to {host}, and signs only on pages of that host", copy));
+    if (passkey) return settledPasskey({ passkey: bytes(copy.passkey), raw: bytes(copy.public), host: copy.host });
     if (!copy || copy.pbem !== "key 1" || !(copy.iterations > 0 && copy.iterations < 1e8)) throw new Error(say("this is not a copy of a key"));
     const lock = await sealing(passphrase, bytes(copy.salt), copy.iterations, "decrypt");
     let secret;
@@ -88,11 +90,17 @@ const KEYRING = (() => {
   /** The strings of a signature; raises an Error in words. */
   const sign = async (key, told) => (key.passkey ? PASSKEY.sign(key, told) : SSHSIG.strings("ssh-ed25519", new Uint8Array(await crypto.subtle.sign("Ed25519", key.privateKey, told))));
 
-  /** A text with the signature beneath it; raises an Error in words. */
-  async function signed(key, text, server) {
-    const made = await SSHSIG.signed(text, server, key, (told) => sign(key, told)), [, armor] = made.slice(text.length).match(SSHSIG.ARMOR);
-    if (await SSHSIG.under(SSHSIG.read(armor), [text]) === null) throw new Error(say("this signature proves nothing"));
-    return made;
+  /** A text with the signature beneath it; "" where there is none. `tell` is given what its reader must do, and what went wrong. */
+  async function signed(key, text, server, tell) {
+    tell(key.passkey ? say("Touch your phone, computer or security key.") : "");
+    try {
+      const made = await SSHSIG.signed(text, server, key, (told) => sign(key, told)), [, armor] = made.slice(text.length).match(SSHSIG.ARMOR);
+      if (await SSHSIG.under(SSHSIG.read(armor), [text]) !== null) return made;
+      throw new Error(say("its signature proves nothing"));
+    } catch (error) {
+      tell(say("Nothing was signed: {reason}.", { reason: error.message }));
+      return "";
+    }
   }
 
   return { keep, make, makePasskey, open, kept, signed };

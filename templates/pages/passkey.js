@@ -18,7 +18,7 @@ const PASSKEY = (() => {
   async function asked(question) {
     try { return await question(); }
     catch (error) {
-      throw new Error(error.name === "NotAllowedError" ? say("nobody touched it in time, it was cancelled, or the passkey is not at hand") : error.message, { cause: error });
+      throw new Error(error.name === "NotAllowedError" ? say("nobody touched it in time, it was cancelled, or the passkey is not at hand") : error.message.replace(/\.$/, ""), { cause: error });
     }
   }
 
@@ -37,7 +37,6 @@ const PASSKEY = (() => {
 
   /** The strings of a signature; raises an Error in words. */
   async function sign({ passkey, host }, told) {
-    if (host !== location.hostname) throw new Error(say("your passkey belongs to {host}, and signs only on its pages", { host }));
     const wanted = { rpId: host, challenge: told, allowCredentials: [{ type: "public-key", id: passkey }] };
     const { response } = await asked(() => navigator.credentials.get({ publicKey: wanted }));
     const [data, client, der] = [response.authenticatorData, response.clientDataJSON, response.signature].map((part) => new Uint8Array(part));

@@ -68,8 +68,9 @@
     if (pasted.includes("-----BEGIN SSH SIGNATURE")) { said.textContent = say("It is signed already."); return; }
     if (!server) { said.textContent = say("The form names no server: enter the one that it is for, such as play.example."); return; }
     if (HOME.server && server !== HOME.server.server) { said.textContent = say("This page is only for {server}.", { server: HOME.server.server }); return; }
-    try { byId("other").value = await KEYRING.signed(key, text, server); }
-    catch (error) { said.textContent = say("Nothing was signed: {reason}.", { reason: error.message }); return; }
+    const made = await KEYRING.signed(key, text, server, (words) => { said.textContent = words; });
+    if (!made || byId("other").value !== pasted) return;
+    byId("other").value = made;
     if (HOME.server) {
       byId("mail-other").href = COMPOSER.link(HOME.server.address, `[pbem] ${text.split("\n")[0].slice(0, 40)}`, byId("other").value);
       byId("mail-other").hidden = false;
