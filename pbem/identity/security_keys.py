@@ -82,20 +82,20 @@ def taken_apart(blob: bytes) -> tuple[str, bytes, str]:
     return plain, b"".join(map(string, (plain.encode(), *middle))), application
 
 
-def application(key: Key) -> str:
-    """The application of a key; empty if no device or browser holds it."""
-    kind, _, text = key.public.partition(" ")
-    return taken_apart(base64.b64decode(text))[2] if kind in PLAIN else ""
+def passkey_host(public: str) -> str:
+    """The host whose pages alone can have a key sign, if it is a passkey; empty for a key of any other format."""
+    kind, _, text = public.partition(" ")
+    named = taken_apart(base64.b64decode(text))[2] if kind in PLAIN else "ssh:"
+    return "" if named.startswith("ssh:") else named
 
 
 def check_host(key: Key, host: str) -> None:
     """Refuse a passkey of another host: a page there could have its owner sign; raises `BadKey`.
 
-    One of localhost is of the owner's own programs, such as `pbem play --browser`.
+    One of localhost is of a page on its owner's own machine, such as that of `pbem play --browser`.
     """
-    named = application(key)
-    hosts = [*filter(None, [host]), "localhost"]
-    if named and not named.startswith("ssh:") and named not in hosts:
+    named, hosts = passkey_host(key.public), [*filter(None, [host]), "localhost"]
+    if named and named not in hosts:
         foreign = Phrase(
             "This passkey is for {application}: here count those that were made on a page of {hosts}.",
             application=named,

@@ -198,12 +198,13 @@ def test_letters_say_how_to_sign_with_ones_own_key(referee: Referee, way: str) -
         "minisign": "minisign -Sm",
         "ed25519": "openssl pkeyutl",
         "ssh": "ssh-keygen -Y sign",
+        "passkey": "with your passkey",
     }
     for letter, name in (("proposes", "accept.txt"), ("your setup", "setup.txt")):
         if letter == "your setup":
             referee.deliver(sign(ann, form_in(body(ann.find("proposes")), "accept", lines=1)), ann.address)
         text = body(ann.find(letter))
-        assert name in text
-        assert [other for other, command in words.items() if command in text] == [kind]
+        assert (name in text) == (way != "passkey")
+        assert [other for other, command in words.items() if command in text] == [way if way in words else kind]
         assert max(map(len, text.split("\n"))) <= 80
     assert sentences.SSH_KEYGEN_Y_SIGN in body(bob.find("your setup"))
