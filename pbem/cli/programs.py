@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pbem.cli.harmless import harmless
+from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+TOUCH = Phrase("Touch your security key now: then it signs.")
 
 
 def settings_option(program: str) -> Callable[[Any], Any]:
@@ -32,6 +36,11 @@ def settings_option(program: str) -> Callable[[Any], Any]:
 def passphrase(prompt: str) -> str:
     """Ask for the passphrase of a key."""
     return str(click.prompt(prompt, hide_input=True, err=True))
+
+
+def touch() -> None:
+    """Ask for a touch of the security key."""
+    click.echo(TOUCH, err=True)
 
 
 def stopping() -> threading.Event:

@@ -149,6 +149,19 @@ def test_a_passphrase_is_asked_for_at_the_start_alone(table: PlayTable) -> None:
     assert len(asked) == 1
 
 
+def test_a_touch_is_asked_for_on_the_page_at_once(table: PlayTable, capfd: pytest.CaptureFixture[str]) -> None:
+    """Not when the device has signed, or has not: the terminal may be out of sight."""
+    table.passphrase = lambda _: SECRET
+    room = PlayRoom(table.folders, "", "de")
+    room.seat(table)
+    with room._overheard():
+        table.touch()
+        _, latest = room.news.after(0, 1.0)
+        assert isinstance(latest, dict)
+        assert latest["told"] == ["Berühre jetzt deinen Sicherheitsschlüssel: Dann signiert er."]
+    assert "Touch your security key" in capfd.readouterr().err
+
+
 def acted(room: PlayRoom, *acts: tuple[str, JsonObject]) -> list[JsonObject | None]:
     """What comes of presses of buttons, in their order."""
     found: list[PageAnswer | None] = []

@@ -66,6 +66,7 @@ class PlayTable:
         self.secrets = secrets
         """The folder of the secrets of sealed matches, if they are not beside the memory."""
         self.passphrase: Callable[[str], str] = programs.passphrase
+        self.touch: Callable[[], None] = programs.touch
         self.afterwards = ExitStack()
         self.unproved: set[str] = set()
         """Subjects of letters that cannot be judged before the server's key is known."""
@@ -81,7 +82,7 @@ class PlayTable:
     @cached_property
     def key(self) -> signing.SigningKey:
         """The player's key; its private half is opened when something is signed."""
-        return signing.read(Path(self.account.key).expanduser(), self.passphrase)
+        return signing.read(Path(self.account.key).expanduser(), self.passphrase, self.touch)
 
     @cached_property
     def letters(self) -> Correspondence:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import re
 import sqlite3
+import sys
 import time
 from collections import deque
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
@@ -27,6 +28,7 @@ from pbem.cli.play.event_text import clean
 from pbem.cli.play.foundation import SIX_WORDS, PlayTable, demand_unchanged, state, troubles
 from pbem.cli.play.proved import proved
 from pbem.cli.play.register import open_account
+from pbem.cli.programs import TOUCH
 from pbem.games import GAMES, Refused, part_of, rules
 from pbem.letters.render import Templates
 from pbem.pages import Home, composer, fragment
@@ -145,7 +147,14 @@ class PlayRoom:
         if table.account.key:
             table.key.unlock()
         self._tables[name] = table
+        table.touch = self._touch
         return name
+
+    def _touch(self) -> None:
+        """Ask for a touch, at once: the page hears of everything else when the work is done."""
+        self._told.append(self._templates.say(TOUCH))
+        self.news.tell(self._overview())
+        click.echo(TOUCH, sys.__stderr__)
 
     def _table(self, name: str) -> PlayTable:
         """A new table for an account, while the page is open."""
