@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["user"]
 
-_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S+")
+_ADDRESS = re.compile(r"http://localhost:\d+/\S+")
 _LONG = 30_000  # milliseconds: the first start of a server and its house
 
 
@@ -84,7 +84,7 @@ def run(user: Path, *words: str) -> None:
 def watch(page: Page, wrong: list[str]) -> None:
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: wrong.append(said.text) if said.type in {"error", "warning"} else None)
-    page.on("request", lambda asked: None if "//127.0.0.1:" in asked.url else wrong.append(asked.url))
+    page.on("request", lambda asked: None if "//localhost:" in asked.url else wrong.append(asked.url))
 
 
 def practise(page: Page, game: str = "spaceships") -> None:
