@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from pbem.durable import make_folder, replace, write
 from pbem.identity import BadKey, ssh
+from pbem.identity.security_keys import passkey_host
 from pbem.identity.verdict import BadSignature
 from pbem.player import PlayerTrouble
 
@@ -46,6 +47,11 @@ class SigningKey(msgspec.Struct):
     def fingerprint(self) -> str:
         """The key's fingerprint, as `ssh-keygen -l` prints it."""
         return ssh.parse(self.public).fingerprint
+
+    @property
+    def is_passkey(self) -> bool:
+        """True if a browser must be asked to sign."""
+        return bool(passkey_host(ssh.parse(self.public).public))
 
     def unlock(self) -> None:
         """Open the private half, if it is in the file: whoever signs later asks for no passphrase."""

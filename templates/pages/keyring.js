@@ -56,22 +56,17 @@ const KEYRING = (() => {
     return settled(secret, pair.publicKey, passphrase ? await sealed(secret, raw, passphrase) : null);
   }
 
-  /** A passkey to be kept here, with the copy for other browsers that have it. */
-  async function settledPasskey({ passkey, raw, host }) {
-    const key = { passkey, raw, host, copy: { pbem: "passkey 1", host, passkey: hex(passkey), public: hex(raw) } };
+  /** Have a passkey known here. */
+  async function adopt(key) {
     await keep((store) => store.put(key, "player"));
     return { key };
   }
-
-  const makePasskey = async (name) => settledPasskey(await PASSKEY.make(name));
 
   /** The key in a copy; raises an Error in words. */
   async function open(text, passphrase) {
     let copy = null;
     try { copy = JSON.parse(text); } catch { copy = null; }
-    const passkey = copy && copy.pbem === "passkey 1";
-    if (passkey && copy.host !== location.hostname) throw new Error(say("this passkey belongs to {host}, and signs only on pages of that host", copy));
-    if (passkey) return settledPasskey({ passkey: bytes(copy.passkey), raw: bytes(copy.public), host: copy.host });
+    if (typeof copy === "string") return adopt(PASSKEY.read(copy));
     if (!copy || copy.pbem !== "key 1" || !(copy.iterations > 0 && copy.iterations < 1e8)) throw new Error(say("this is not a copy of a key"));
     const lock = await sealing(passphrase, bytes(copy.salt), copy.iterations, "decrypt");
     let secret;
@@ -103,5 +98,5 @@ const KEYRING = (() => {
     }
   }
 
-  return { keep, make, makePasskey, open, kept, signed };
+  return { keep, make, adopt, open, kept, signed };
 })();

@@ -2,7 +2,7 @@
 // level 2). It is asked for what an SSH key would sign, and its answer is written as OpenSSH writes it: PROTOCOL.u2f.
 
 /**
- * @typedef {{passkey: Uint8Array, raw: Uint8Array, host: string, copy: Object<string, string>}} Passkey its name for its device, and its point
+ * @typedef {{passkey: Uint8Array, raw: Uint8Array, host: string, copy: string}} Passkey its name for its device, and its point; the copy, its line with that name behind it, holds no secret
  */
 const PASSKEY = (() => {
   const ES256 = -7, POINT = 65, SIGNED = "webauthn-sk-ecdsa-sha2-nistp256@openssh.com";
@@ -29,7 +29,16 @@ const PASSKEY = (() => {
     const { rawId, response } = await asked(() => navigator.credentials.create({ publicKey: wanted }));
     const spki = response.getPublicKeyAlgorithm() === ES256 && response.getPublicKey();
     if (!spki) throw new Error(say("it is of another kind"));
-    return { passkey: new Uint8Array(rawId), raw: new Uint8Array(spki).slice(-POINT), host: id };
+    const key = { passkey: new Uint8Array(rawId), raw: new Uint8Array(spki).slice(-POINT), host: id };
+    return { ...key, copy: `${SSHSIG.line(key)} ${btoa(String.fromCharCode(...key.passkey))}` };
+  }
+
+  /** The passkey of a copy; raises an Error in words. @returns {Passkey} */
+  function read(copy) {
+    const [, blob, , name] = copy.split(" "), octets = (base64) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+    const [, , raw, application] = SSHSIG.taken(octets(blob)), host = String.fromCharCode(...application);
+    if (host !== location.hostname) throw new Error(say("this passkey belongs to {host}, and signs only on pages of that host", { host }));
+    return { passkey: octets(name), raw, host, copy };
   }
 
   /** The two numbers of a signature in DER (RFC 3279, 2.2.3): an INTEGER is an mpint there. */
@@ -43,5 +52,5 @@ const PASSKEY = (() => {
     return SSHSIG.joined(SSHSIG.strings(SIGNED, SSHSIG.strings(...numbers(der))), data.subarray(32, 37), SSHSIG.strings(location.origin, client, data.subarray(37)));
   }
 
-  return { hindrance, make, sign };
+  return { hindrance, make, read, sign };
 })();

@@ -32,7 +32,7 @@
   }
 
   byId("make").addEventListener("click", () => settle(() => KEYRING.make(byId("passphrase").value), say("The key is made. Now register with it.")));
-  byId("make-passkey").addEventListener("click", () => settle(() => KEYRING.makePasskey(byId("name").value.trim() || "pbem"), say("The passkey is made. Now register with it.")));
+  byId("make-passkey").addEventListener("click", () => settle(async () => KEYRING.adopt(await PASSKEY.make(byId("name").value.trim() || "pbem")), say("The passkey is made. Now register with it.")));
   byId("open-key").addEventListener("change", async (event) => {
     const text = await event.target.files[0].text();
     event.target.value = "";

@@ -159,5 +159,5 @@ const SSHSIG = (() => {
     return null;
   }
 
-  return { ARMOR, joined, strings, line, signed, read, isKind, isKnown, isSound, under };
+  return { ARMOR, joined, strings, taken, line, signed, read, isKind, isKnown, isSound, under };
 })();

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browser.test_passkey import AUTHENTICATOR, is_wrong
 from cli.test_try import PBEM, port_of, user
 from playwright.sync_api import expect
 
+from pbem.identity import parse_key
 from pbem.player.account_file import places
 from pbem.player.memory import Memory
 
@@ -83,7 +85,7 @@ def run(user: Path, *words: str) -> None:
 
 def watch(page: Page, wrong: list[str]) -> None:
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda said: wrong.append(said.text) if said.type in {"error", "warning"} else None)
+    page.on("console", lambda said: wrong.append(said.text) if is_wrong(said) else None)
     page.on("request", lambda asked: None if "//localhost:" in asked.url else wrong.append(asked.url))
 
 
@@ -335,3 +337,62 @@ def test_an_account_with_a_mailbox_is_registered_by_a_form(start: Callable[..., 
     expect(page.locator("#told")).to_contain_text(re.compile("Answered: seal m2.*: done"), timeout=_LONG)
     with closing(Memory(places(environment(user)).memory("guest@pbem.localhost"))) as memory:
         assert [sent.command for sent in memory.in_state("done") if sent.match == "m2"] == ["accept", "seal"]
+
+
+def test_a_passkey_signs_for_an_account_at_home(start: Callable[..., HomePage], user: Path) -> None:
+    """It is asked for a touch at once after a press, or when its owner agreed; who cancels has sent nothing."""
+    page, _, _ = start("--browser")
+    device = page.context.new_cdp_session(page)
+    device.send("WebAuthn.enable")
+    found = device.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
+    practise(page)  # so that there is a server to register on
+    page.locator("header a").click()
+    page.locator("#joining > summary").click()
+    given = {
+        "account": "anna@pbem.localhost",
+        "address": "anna@home.localhost",
+        "mail_in": f"maildir:{user}/.local/share/pbem/mail/anna@home.localhost",
+        "mail_out": f"smtp://127.0.0.1:{port_of(user)}",
+    }
+    for name, value in given.items():
+        page.locator(f'#register [name="{name}"]').fill(value)
+    page.locator("#holder").select_option("passkey")
+    page.locator("#register button").click()
+    heading = page.locator("#accounts h2").filter(has_text=re.compile("^anna@pbem.localhost$"))
+    signs = page.get_by_role("heading", name="Sign this with your passkey")
+    expect(heading.or_(signs)).to_be_visible(timeout=_LONG)
+    if signs.is_visible():  # the server took longer over its answer than a press counts
+        demand_accessible(page)
+        page.locator("#yes").click()
+    expect(heading).to_be_visible(timeout=_LONG)
+    line = (user / ".config/pbem/anna@pbem.localhost.pub").read_text()
+    assert parse_key(line).public.startswith("sk-ecdsa-sha2-nistp256@openssh.com ")
+    page.locator("#whose").select_option("anna@pbem.localhost")
+    page.locator("#opponents").fill("house")
+    page.locator("#options").fill("pace: none")
+    page.locator("#propose [type=submit]").click()
+    page.locator("#yes").click()
+    match = page.locator("#accounts tr").filter(has_text="setup of game 1: your move")
+    expect(match).to_have_count(1, timeout=_LONG)
+    match.locator("a").click()
+    page.frame_locator("#composer").locator("#notation").fill(
+        "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
+    )
+    ours = {"authenticatorId": found["authenticatorId"]}
+    device.send("WebAuthn.setUserVerified", {**ours, "isUserVerified": False})
+    page.locator("#hand-over").click()
+    page.locator("#yes").click()
+    expect(page.locator("#state")).to_contain_text("Nothing was signed: nobody touched it in time, it was cancelled")
+    device.send("WebAuthn.setUserVerified", {**ours, "isUserVerified": True})
+    page.locator("#hand-over").click()
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_have_text("turn 1: your move", timeout=_LONG)
+    with closing(Memory(places(environment(user)).memory("anna@pbem.localhost"))) as memory:
+        assert [sent.command for sent in memory.in_state("done") if sent.match] == ["setup"]
+    # Where no browser is, nothing is signed.
+    done = subprocess.run(
+        [PBEM, "play", "--account", "anna@pbem.localhost", "m2", "Gx3", "--yes"],
+        env=environment(user), cwd=user, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "pbem play --browser signs with it" in done.stderr

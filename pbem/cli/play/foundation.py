@@ -67,6 +67,8 @@ class PlayTable:
         """The folder of the secrets of sealed matches, if they are not beside the memory."""
         self.passphrase: Callable[[str], str] = programs.passphrase
         self.touch: Callable[[], None] = programs.touch
+        self.browser: Callable[[signing.SigningKey, bytes, str], str] = programs.no_browser
+        """What signs with a passkey."""
         self.afterwards = ExitStack()
         self.unproved: set[str] = set()
         """Subjects of letters that cannot be judged before the server's key is known."""
@@ -107,7 +109,7 @@ class PlayTable:
         return source
 
     def _sign(self, text: bytes, namespace: str) -> str:
-        return self.key.sign(text, namespace)
+        return self.browser(self.key, text, namespace) if self.key.is_passkey else self.key.sign(text, namespace)
 
     def judge_of(self, standing: MatchStanding) -> Callable[[str, str], Judged]:
         """The judge of a match's orders."""
