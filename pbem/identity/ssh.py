@@ -145,7 +145,7 @@ def _public(blob: bytes, kind: str) -> PublicKey:
     try:
         key = load_ssh_public_key(line)
         again = key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
-    except (ValueError, UnsupportedAlgorithm) as error:
+    except (ValueError, NotImplementedError, UnsupportedAlgorithm) as error:  # the second: of compressed points
         raise BadKey(_DAMAGED) from error
     if again != line or not isinstance(key, PublicKey):
         raise BadKey(_DAMAGED)
