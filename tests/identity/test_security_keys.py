@@ -6,6 +6,7 @@ The samples by `ssh-keygen` are in test_ssh.py and test_formats.py.
 from __future__ import annotations
 
 import base64
+import hashlib
 import itertools
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from data.material import KEYS, SIGNED
 from signing import passkeys
 from signing.passkeys import Wish
@@ -20,6 +22,9 @@ from signing.passkeys import Wish
 from pbem.identity import ssh
 from pbem.identity.ssh_wire import string, take
 from pbem.identity.verdict import BadKey, BadSignature
+from verifier import signature as second
+from verifier.conventions import No
+from verifier.entries import UNREADABLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -149,6 +154,60 @@ def test_a_key_has_one_encoding(name: str, change: bytes) -> None:
     for octets in (base64.b64decode(blob) + change, base64.b64decode(blob)[:-1]):
         with pytest.raises(BadKey):
             ssh.parse(f"{kind} {base64.b64encode(octets).decode()}")
+
+
+def by_the_other(armor: str, key: str, text: bytes, server: str) -> bool:
+    """The word of the second verifier."""
+    try:
+        return second.by_ssh(second.Key("ssh", "", key), armor, text, server)
+    except (No, *UNREADABLE):
+        return False
+
+
+@pytest.mark.parametrize("name", [*HONEST, *FALSE])
+def test_the_second_verifier_agrees(name: str) -> None:
+    wish = HONEST.get(name) or FALSE[name][0]
+    application = application_of(wish)
+    armor = passkeys.sign(KEY, TEXT, NAMESPACE, wish, application)
+    assert by_the_other(armor, passkeys.public(KEY, application), TEXT, "play.example") == (name in HONEST)
+
+
+def by_a_device(flags: int = 1) -> tuple[str, str]:
+    """The line of a security key of Ed25519, and its signature of the text."""
+    private = Ed25519PrivateKey.from_private_bytes(b"a" * 32)
+    kind = b"sk-ssh-ed25519@openssh.com"
+    public = b"".join(map(string, (kind, private.public_key().public_bytes_raw(), b"ssh:")))
+    fields = b"".join(map(string, (NAMESPACE.encode(), b"", b"sha256")))
+    state = bytes([flags]) + b"\0\0\0\x07"
+    asked = hashlib.sha256(b"SSHSIG" + fields + string(hashlib.sha256(TEXT).digest())).digest()
+    made = private.sign(hashlib.sha256(b"ssh:").digest() + state + asked)
+    blob = b"SSHSIG\0\0\0\1" + string(public) + fields + string(string(kind) + string(made) + state)
+    return f"{kind.decode()} {base64.b64encode(public).decode()}", passkeys.armored(blob)
+
+
+def held(armor: str, line: str) -> bool:
+    try:
+        return ssh.verify(ssh.read(armor), ssh.parse(line), TEXT)
+    except BadSignature:
+        return False
+
+
+@pytest.mark.parametrize(("flags", "good"), [(0x01, True), (0x05, True), (0x00, False), (0x41, False), (0x81, False)])
+def test_a_security_key_is_touched(flags: int, *, good: bool) -> None:
+    line, armor = by_a_device(flags)
+    assert held(armor, line) == by_the_other(armor, line, TEXT, "play.example") == good
+
+
+@pytest.mark.parametrize("name", ["security key", "passkey"])
+def test_no_octet_can_be_changed_and_both_verifiers_say_so(name: str) -> None:
+    line, armor = by_a_device() if name == "security key" else (passkeys.public(KEY), passkeys.sign(KEY, TEXT))
+    blob = base64.b64decode("".join(armor.split("\n")[1:-2]))
+    assert held(armor, line)
+    assert by_the_other(armor, line, TEXT, "play.example")
+    for at in range(len(blob)):
+        changed = passkeys.armored(blob[:at] + bytes([blob[at] ^ 1]) + blob[at + 1 :])
+        assert not held(changed, line), at
+        assert not by_the_other(changed, line, TEXT, "play.example"), at
 
 
 def test_stock_ssh_keygen_agrees(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def sign(
     client = f'{wish.start}{asked}","origin":"{wish.origin}"{wish.rest}'.encode()
     state = bytes([wish.flags]) + wish.counter.to_bytes(4, "big")
     signed = hashlib.sha256(wish.host.encode()).digest() + state + wish.extensions + hashlib.sha256(client).digest()
-    r, s = decode_dss_signature(key.sign(signed, ec.ECDSA(hashes.SHA256())))
+    r, s = decode_dss_signature(key.sign(signed, ec.ECDSA(hashes.SHA256(), deterministic_signing=True)))
     shown = (wish.shown or wish.origin).encode()
     inner = (
         _strings((WEBAUTHN, mpint(r) + mpint(s))) + state + _strings((shown, client, wish.extensions)) + wish.behind
