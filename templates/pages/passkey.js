@@ -28,7 +28,7 @@ const PASSKEY = (() => {
     const wanted = { rp: { id, name: id }, user, challenge: crypto.getRandomValues(new Uint8Array(32)), pubKeyCredParams: [{ type: "public-key", alg: ES256 }], authenticatorSelection: { residentKey: "preferred" } };
     const { rawId, response } = await asked(() => navigator.credentials.create({ publicKey: wanted }));
     const spki = response.getPublicKeyAlgorithm() === ES256 && response.getPublicKey();
-    if (!spki) throw new Error(say("it is of another kind"));
+    if (!spki) throw new Error(say("your device makes no key of this kind"));
     const key = { passkey: new Uint8Array(rawId), raw: new Uint8Array(spki).slice(-POINT), host: id };
     return { ...key, copy: `${SSHSIG.line(key)} ${btoa(String.fromCharCode(...key.passkey))}` };
   }
