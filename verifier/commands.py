@@ -6,7 +6,9 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
-from verifier.text import plain
+from verifier.conventions import No
+from verifier.security_keys import strings
+from verifier.text import plain, unbase64
 
 M = r"(m?[0-9]\S*|turn|game)( |$)"
 B = (
@@ -83,7 +85,8 @@ ARMOR = re.compile(
     r"-----BEGIN (PGP PUBLIC KEY BLOCK|CERTIFICATE|PUBLIC KEY)-----(?:[^-]|-(?!----))*-----END \1-----"
     r"|(?:untrusted comment:[^\n]*\s+)?RW[A-Za-z0-9+/]{54}(?!\S)"
 )
-SSH_KEY = re.compile(r"((?:ssh|ecdsa|sk)-[a-z0-9@.-]+)\s+([A-Za-z0-9+/=]{20,})[^\n]*")
+SSH_KEY = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+")
+STRINGS = {"ssh-ed25519": 2, "sk-ecdsa-sha2-nistp256@openssh.com": 4}
 
 
 @dataclass
@@ -231,9 +234,9 @@ def others(reading: Reading, command: Command) -> bool:
 
 
 def argument_of_key(reading: Reading, command: Command, one: str) -> bool:
-    found = reading.match(ARMOR) or reading.match(SSH_KEY) if one == "key" else None
-    if found:
-        command.said["*key"] = found[0]
+    found = reading.match(ARMOR) if one == "key" else None
+    if found or (one == "key" and SSH_KEY.fullmatch(reading.peek())):
+        command.said["*key"] = found[0] if found else ssh_key(reading)
         return True
     word = bare(reading.peek())
     if one == "key" or word.lower() in FIELDS or not re.fullmatch(r"[A-Za-z0-9+/:=]{4,200}", word):
@@ -244,6 +247,22 @@ def argument_of_key(reading: Reading, command: Command, one: str) -> bool:
             break
         command.said["*fingerprint"] += reading.take()
     return True
+
+
+def ssh_key(reading: Reading) -> str:
+    """A key, of however many words a mail program made it."""
+    kind, blob = reading.take(), ""
+    while re.fullmatch(r"[A-Za-z0-9+/=]+", reading.peek()) and not is_whole(blob, STRINGS.get(kind, 3)):
+        blob += reading.take()
+    reading.skip_line()
+    return f"{kind} {blob}"
+
+
+def is_whole(blob: str, count: int) -> bool:
+    try:
+        return len(strings(unbase64(blob))) == count
+    except No:
+        return False
 
 
 def fields(reading: Reading, command: Command, *, more: bool) -> None:

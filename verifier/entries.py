@@ -95,7 +95,10 @@ def step(match: Match, entry: Entry, before: Entry | None) -> None:
         AT_ONCE[kind](match, entry, said)
 
 
-UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, AssertionError, Refused, UnsupportedAlgorithm)
+UNREADABLE = (
+    *(ValueError, TypeError, LookupError, AttributeError, AssertionError, NotImplementedError),
+    *(Refused, UnsupportedAlgorithm),
+)
 
 
 def check_entries(match: Match, entries: Sequence[Entry]) -> None:

@@ -20,14 +20,15 @@ import msgspec
 from pbem.cli.harmless import harmless
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex, written
-from pbem.proof.bundle import BeyondLimits, load
+from pbem.proof.bundle import LIMITS, BeyondLimits, load
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved
 from pbem.proof.verification import verify as checks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from pbem.identity import Key
     from pbem.proof.compare.finding import Finding, NamedLetter, Standing
     from pbem.proof.verification import Check
     from pbem.verifier_key import VerifierKey
@@ -75,6 +76,13 @@ def _server_key(_: click.Context, __: click.Parameter, value: str | None) -> str
     help="The seed of a program that played, or a file with the letter that opened it: did it see only its letters?",
 )
 @click.option(
+    "--keys",
+    "known",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="A player's public keys as you know them: .keys of a forge, authorized_keys, allowed_signers; - is a pipe.",
+)
+@click.option(
     "--witness",
     "witnesses",
     multiple=True,
@@ -88,11 +96,12 @@ def _server_key(_: click.Context, __: click.Parameter, value: str | None) -> str
     help="The server's Ed25519 key as you know it, 64 hex digits.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: docs/verification.md.")
-def verify(
+def verify(  # noqa: PLR0913 - options of a command
     bundle: Path,
     more: tuple[Path, ...],
     against: tuple[Path, ...],
     opened: tuple[str, ...],
+    known: tuple[str, ...],
     witnesses: tuple[str, ...],
     server_key: str | None,
     *,
@@ -110,6 +119,8 @@ def verify(
     With --opponent, it plays again the seat of the program that committed to this seed, from the reports that were
     mailed to it. This convicts a program that saw more.
 
+    With --keys, it says of each key by which a player's letters counted whether it is one of those in your file.
+
     With --witness, the letters also show what others saw of the server's log: up to which entry, and when at the
     latest.
 
@@ -122,7 +133,8 @@ def verify(
          or the command was written wrongly
       3  the bundle holds; but a letter is damaged or leaves something open,
          or none of the letters has anything to compare,
-         or it cannot be said whether a program saw only its letters
+         or it cannot be said whether a program saw only its letters,
+         or a key of a player is none of those that you know
     """  # noqa: D301 - click wants the very character
     if more and not against:
         raise click.UsageError("letters come after --against")
@@ -130,20 +142,24 @@ def verify(
         raise click.UsageError("what witnesses saw stands in letters: name some with --against")
     believed = _witness_keys(witnesses) if witnesses else []
     seeds = _seeds(opened) if opened else []
+    keys = _known_keys(known) if known else {}
     content = _loaded(bundle)
     proved = Proved(telling=bool(against or seeds))
     made = list(_checked(content, server_key, proved, as_json=as_json))
     holds = made[-1].holds
     judged, seen = _compared(proved, [*against, *more], believed) if holds and against else ([], {})
     played = list(_played_again(proved, seeds, as_json=as_json)) if holds and seeds else []
-    status = _status(made[-1], judged, played, bool(against), len(seen) < len(believed))
+    owned = list(_owned(proved, keys, as_json=as_json)) if holds and keys else []
+    status = _status(made[-1], judged, [*played, *owned], bool(against), len(seen) < len(believed))
     if as_json:
         about = {"bundle": str(bundle), "sha256": sha256_hex(content), "server_key_known": server_key is not None}
-        document = {**about, "status": status, **_document(made, proved, judged, played, seen)}
+        document = {**about, "status": status, **_document(made, proved, judged, played, owned, seen)}
         click.echo(json.dumps(document, indent=1, sort_keys=True))
     elif holds:
         _print_witnesses(believed, seen, proved)
-        _print_letters(judged, bool(against), not status and all(finding.standing == "agrees" for finding in played))
+        _print_letters(
+            judged, bool(against), not status and all(finding.standing == "agrees" for finding in [*played, *owned])
+        )
     if status:
         sys.exit(status)
 
@@ -209,11 +225,47 @@ def _played_again(proved: Proved, seeds: Sequence[bytes], *, as_json: bool) -> I
     """Play the programs' seats again from their seeds, and print each finding at once."""
     from pbem.player.blind import replayed
 
-    for finding in replayed(proved, seeds):
+    yield from _printed("opponent", replayed(proved, seeds), as_json=as_json)
+
+
+def _printed(about: str, findings: Iterable[Finding], *, as_json: bool) -> Iterator[Finding]:
+    """Print each finding at once."""
+    for finding in findings:
         if not as_json:
             result = {"agrees": "ok  ", "open": "OPEN"}.get(finding.standing, "FAIL")
-            click.echo(harmless(f"{result}  {'opponent':<10} {finding.what}: {finding.found}"))
+            click.echo(harmless(f"{result}  {about:<10} {finding.what}: {finding.found}"))
         yield finding
+
+
+def _known_keys(options: Sequence[str]) -> dict[str, list[Key]]:
+    """The keys of players, by name; a name may come with several files."""
+    from pbem.proof.known_keys import keys_in
+
+    known: dict[str, list[Key]] = {}
+    for option in options:
+        name, given, file = option.partition("=")
+        if not given:
+            raise click.UsageError(f"{option}: write NAME=FILE, with the name of a player")
+        try:
+            with click.open_file(file, "rb") as source:
+                text = source.read(LIMITS.paper_octets).decode("utf-8", "replace")
+            known.setdefault(name, []).extend(keys_in(text))
+        except OSError as error:
+            raise click.UsageError(f"{file} cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise click.UsageError(f"{file} is no file of public keys: {error}") from error
+    return known
+
+
+def _owned(proved: Proved, known: Mapping[str, Sequence[Key]], *, as_json: bool) -> Iterator[Finding]:
+    """Compare the keys of players with known ones."""
+    from pbem.proof.known_keys import compared
+
+    assert proved.bundle is not None
+    try:
+        yield from _printed("keys", compared(proved.bundle.entries, known), as_json=as_json)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _status(last: Check, judged: Sequence[NamedLetter], played: Sequence[Finding], asked: bool, unseen: bool) -> int:
@@ -287,6 +339,7 @@ def _document(
     proved: Proved,
     judged: Sequence[NamedLetter],
     played: Sequence[Finding],
+    owned: Sequence[Finding],
     seen: Mapping[str, tuple[int, int]],
 ) -> dict[str, object]:
     match = proved.match
@@ -301,6 +354,7 @@ def _document(
         "result": dict(match.outcome) if match and match.outcome else None,
         "scores": list(match.totals) if match else None,
         "opponents": msgspec.to_builtins(played),
+        "keys": msgspec.to_builtins(owned),
         "letters": [
             {
                 "source": letter.kept.source,

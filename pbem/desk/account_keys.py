@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.match_facts import duration
 from pbem.desk.seats import running
 from pbem.identity import Key
+from pbem.identity.security_keys import passkey_host
 from pbem.letters.draft import OutgoingLetter
 from pbem.match import seat_clock
 from pbem.match.changed import replace
@@ -26,6 +27,8 @@ from pbem.requests import Recover
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pbem.config.server import Config
     from pbem.desk.caller import Caller
     from pbem.desk.daily_limits import DailyCounts
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
     from pbem.store.keychanges import KeyChanges, WaitingKey
-    from pbem.store.players import PlayerRow, Players
+    from pbem.store.players import KeyRow, PlayerRow, Players
 
 PATIENCE = timedelta(days=7)
 """The lifetime of a challenge."""
@@ -53,6 +56,13 @@ class Keyring:
     seats: Seats
     time: OutagesAndZones
     config: Config
+
+
+def way(keys: Sequence[Key | KeyRow]) -> str:
+    """How a player signs, by the latest key, in the words of the templates: a format, or `passkey`."""
+    if not keys:
+        return "ssh"
+    return "passkey" if passkey_host(keys[-1].public) else keys[-1].format
 
 
 # The signer.
@@ -123,7 +133,10 @@ def account(keys: Keyring, player: PlayerRow) -> dict[str, object]:
     return {
         "player": player,
         "waiting": [(one, seat_clock.written(from_db(one.due), zone) if one.due else None) for one in waiting],
-        "keys": [(key, _day(key.added), _day(key.revoked)) for key in (*player.keys, *player.former)],
+        "keys": [
+            (key, _day(key.added), _day(key.revoked), passkey_host(key.public))
+            for key in (*player.keys, *player.former)
+        ],
         "waiting_addresses": keys.players.waiting_addresses(player=player.name),
         "has_code": keys.players.recovery_hash(player.name) is not None,
     }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk import bulletin, mailing_lists
+from pbem.desk import account_keys, bulletin, mailing_lists
 from pbem.desk.match_facts import (
     asked_for,
     commitments_of,
@@ -324,7 +324,7 @@ class MatchLetters:
             "prev": match.prev,
             "next": {what: rev + 1 for (said_by, what), rev in match.said.items() if said_by == seat},
             "address": self._composer.sub_address(match.id),
-            "format": keys[-1].format if keys else "ssh",
+            "format": account_keys.way(keys),
         }
 
     def _appointment(self, match: Match, seat: int, now: datetime) -> list[Attachment]:

@@ -39,8 +39,6 @@ _PAPERS = re.compile(r"(openings|receipts|withdrawals|steps|traces|reports|recor
 """The papers of a bundle that are the server's own and hold no address."""
 _BARE_KEYS = frozenset({"ssh", "minisign", "ed25519"})
 """The formats whose public keys are keys and nothing else; certificates name their owners' addresses."""
-_PROVED = "ssh-ed25519 "
-"""How the keys begin whose signatures the page of a match can check: of no others is a form any use there."""
 _REMARKS = frozenset("#@")
 """A comment in orders, or an address, is no part of the game."""
 
@@ -166,8 +164,12 @@ def _forms(match: Match, entries: Sequence[Entry], papers: Mapping[str, bytes]) 
 
 
 def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -> str | None:
-    """The text that one of these Ed25519 keys of SSH signed, with its signature; None unless it is a single form."""
-    pinned = [Key("ssh", key["fingerprint"], key["public"]) for key in keys if key["public"].startswith(_PROVED)]
+    """The text that one of these keys signed, with its signature; None unless it is a single form.
+
+    A form whose signature no page can check is of no use there.
+    """
+    known = [key for key in keys if key["public"].split()[0] in ssh.ON_PAGES]
+    pinned = [Key("ssh", key["fingerprint"], key["public"]) for key in known]
     try:
         opened = read(letter)
         verdict = judge(opened, pinned, server, words=VOCABULARY)

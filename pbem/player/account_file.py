@@ -118,6 +118,10 @@ class Places(NamedTuple):
         """The folder of an account's secrets of sealed matches."""
         return self.state / f"{account}.secrets"
 
+    def passkey(self, account: str) -> Path:
+        """The file with the line of an account's passkey, if it has one."""
+        return self.config / f"{account}.pub"
+
     def load(self, account: str = "") -> Account:
         """The account of this name, or the only one; raises `BadAccount`."""
         known = self.accounts

@@ -244,7 +244,10 @@ const COMPOSER = (() => {
       form();
     }
     if (key && !signed) {
-      signed = await SSHSIG.signed(sealed ? written : unsigned(true), state.server, key.raw, (told) => KEYRING.sign(key, told));
+      const text = sealed ? written : unsigned(true);
+      const made = await KEYRING.signed(key, text, state.server, (words) => { byId("sent").textContent = words; });
+      if (!made || text !== (sealed ? written : unsigned(true))) return; // something else may have been decided before the touch
+      signed = made;
       form();
     }
     const whole = byId("mail").href.includes("&body=");

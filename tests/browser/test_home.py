@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
+from browser.test_passkey import AUTHENTICATOR, is_wrong
 from cli.test_try import PBEM, port_of, user
 from playwright.sync_api import expect
 
+from pbem.identity import parse_key
 from pbem.player.account_file import places
 from pbem.player.memory import Memory
 
@@ -21,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, BrowserContext, Page, Route
+    from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route
 
 __all__ = ["user"]
 
-_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S+")
+_ADDRESS = re.compile(r"http://localhost:\d+/\S+")
 _LONG = 30_000  # milliseconds: the first start of a server and its house
 
 
@@ -48,7 +50,7 @@ def start(user: Path, chromium: Browser) -> Iterator[Callable[..., HomePage]]:
     processes: list[subprocess.Popen[str]] = []
     contexts: list[BrowserContext] = []
 
-    def start(*words: str, width: int = 1100) -> HomePage:
+    def start(*words: str, width: int = 1100, script: str = "") -> HomePage:
         process = subprocess.Popen(
             [PBEM, "play", *words],
             env=environment(user),
@@ -62,6 +64,7 @@ def start(user: Path, chromium: Browser) -> Iterator[Callable[..., HomePage]]:
         while not (found := _ADDRESS.search(line := process.stdout.readline())):
             assert line, "it ended without an address"
         contexts.append(chromium.new_context(viewport={"width": width, "height": 900}))
+        contexts[-1].add_init_script(script)
         page = contexts[-1].new_page()
         watch(page, wrong)
         page.goto(found[0])
@@ -84,8 +87,8 @@ def run(user: Path, *words: str) -> None:
 
 def watch(page: Page, wrong: list[str]) -> None:
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda said: wrong.append(said.text) if said.type in {"error", "warning"} else None)
-    page.on("request", lambda asked: None if "//127.0.0.1:" in asked.url else wrong.append(asked.url))
+    page.on("console", lambda said: wrong.append(said.text) if is_wrong(said) else None)
+    page.on("request", lambda asked: None if "//localhost:" in asked.url else wrong.append(asked.url))
 
 
 def practise(page: Page, game: str = "spaceships") -> None:
@@ -420,3 +423,83 @@ def test_an_account_with_a_mailbox_is_registered_by_a_form(start: Callable[..., 
     expect(page.locator("#told")).to_contain_text(re.compile("Answered: seal m2.*: done"), timeout=_LONG)
     with closing(Memory(places(environment(user)).memory("guest@pbem.localhost"))) as memory:
         assert [sent.command for sent in memory.in_state("done") if sent.match == "m2"] == ["accept", "seal"]
+
+
+def signed(page: Page, wanted: Locator) -> int:
+    """Agree to all that is to be signed, until something is there; how often that was asked."""
+    signs, agreed = page.get_by_role("heading", name="Sign this with your passkey"), 0
+    while True:
+        expect(wanted.or_(signs).first).to_be_visible(timeout=_LONG)
+        if not signs.is_visible():
+            return agreed
+        if not agreed:
+            demand_accessible(page)
+        page.locator("#yes").click()
+        expect(signs).to_be_hidden()
+        agreed += 1
+
+
+ALONE = "Object.defineProperty(navigator, 'userActivation', { value: { isActive: false } })"
+"""A page on which nobody has pressed anything for some time."""
+
+
+@pytest.mark.parametrize("script", ["", ALONE])
+def test_a_passkey_signs_for_an_account_at_home(start: Callable[..., HomePage], user: Path, script: str) -> None:
+    """It is asked for a touch at once after a press, or when its owner agreed; who cancels has sent nothing."""
+    page, _, _ = start("--browser", script=script)
+    device = page.context.new_cdp_session(page)
+    device.send("WebAuthn.enable")
+    found = device.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
+    practise(page)  # so that there is a server to register on
+    page.locator("header a").click()
+    page.locator("#joining > summary").click()
+    given = {
+        "account": "anna@pbem.localhost",
+        "address": "anna@home.localhost",
+        "mail_in": f"maildir:{user}/.local/share/pbem/mail/anna@home.localhost",
+        "mail_out": f"smtp://127.0.0.1:{port_of(user)}",
+    }
+    for name, value in given.items():
+        page.locator(f'#register [name="{name}"]').fill(value)
+    page.locator("#holder").select_option("passkey")
+    page.locator("#register button").click()
+    heading = page.locator("#accounts h2").filter(has_text=re.compile("^anna@pbem.localhost$"))
+    agreed = signed(page, heading)
+    line = (user / ".config/pbem/anna@pbem.localhost.pub").read_text()
+    assert parse_key(line).public.startswith("sk-ecdsa-sha2-nistp256@openssh.com ")
+    page.locator("#whose").select_option("anna@pbem.localhost")
+    page.locator("#opponents").fill("house")
+    page.locator("#options").fill("pace: none")
+    page.locator("#propose [type=submit]").click()
+    page.locator("#yes").click()
+    match = page.locator("#accounts tr").filter(has_text="setup of game 1: your move")
+    agreed += signed(page, match)
+    match.locator("a").click()
+    page.frame_locator("#composer").locator("#notation").fill(
+        "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
+    )
+    ours = {"authenticatorId": found["authenticatorId"]}
+    device.send("WebAuthn.setUserVerified", {**ours, "isUserVerified": False})
+    page.locator("#hand-over").click()
+    page.locator("#yes").click()
+    agreed += signed(page, page.get_by_text("Nothing was signed: nobody touched it in time, it was cancelled").first)
+    device.send("WebAuthn.setUserVerified", {**ours, "isUserVerified": True})
+    page.locator("#hand-over").click()
+    page.locator("#yes").click()
+    if script:
+        page.get_by_role("heading", name="Sign this with your passkey").wait_for()
+        page.locator("#no").click()
+        expect(page.locator("#state")).to_contain_text("Nothing was signed: you did not want to.")
+        page.locator("#hand-over").click()
+        page.locator("#yes").click()
+    agreed += signed(page, page.locator("#whose-move").filter(has_text="turn 1: your move"))
+    assert agreed >= (3 if script else 0)
+    with closing(Memory(places(environment(user)).memory("anna@pbem.localhost"))) as memory:
+        assert [sent.command for sent in memory.in_state("done") if sent.match] == ["setup"]
+    # Where no browser is, nothing is signed.
+    done = subprocess.run(
+        [PBEM, "play", "--account", "anna@pbem.localhost", "m2", "Gx3", "--yes"],
+        env=environment(user), cwd=user, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "pbem play --browser signs with it" in done.stderr

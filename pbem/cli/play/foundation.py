@@ -67,6 +67,9 @@ class PlayTable:
         self.secrets = secrets
         """The folder of the secrets of sealed matches, if they are not beside the memory."""
         self.passphrase: Callable[[str], str] = programs.passphrase
+        self.touch: Callable[[], None] = programs.touch
+        self.browser: Callable[[signing.SigningKey, bytes, str], str] = programs.no_browser
+        """What signs with a passkey."""
         self.afterwards = ExitStack()
         self.unproved: set[str] = set()
         """Subjects of letters that cannot be judged before the server's key is known."""
@@ -82,7 +85,7 @@ class PlayTable:
     @cached_property
     def key(self) -> signing.SigningKey:
         """The player's key; its private half is opened when something is signed."""
-        return signing.read(Path(self.account.key).expanduser(), self.passphrase)
+        return signing.read(Path(self.account.key).expanduser(), self.passphrase, self.touch)
 
     @cached_property
     def letters(self) -> Correspondence:
@@ -107,7 +110,7 @@ class PlayTable:
         return source
 
     def _sign(self, text: bytes, namespace: str) -> str:
-        return self.key.sign(text, namespace)
+        return self.browser(self.key, text, namespace) if self.key.is_passkey else self.key.sign(text, namespace)
 
     def judged(self, standing: MatchStanding, text: str, turn: int | None = None) -> Judged:
         """Judge orders for the turn that is due, or for another one; raises `Refused`, `Impossible`."""

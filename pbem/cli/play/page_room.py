@@ -8,8 +8,10 @@ browser".
 from __future__ import annotations
 
 import io
+import queue
 import re
 import sqlite3
+import sys
 import time
 from collections import deque
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
@@ -27,7 +29,10 @@ from pbem.cli.play.event_text import clean
 from pbem.cli.play.foundation import SIX_WORDS, PlayTable, demand_unchanged, state, troubles
 from pbem.cli.play.proved import proved
 from pbem.cli.play.register import open_account
+from pbem.cli.programs import TOUCH
 from pbem.games import GAMES, Refused, part_of, rules
+from pbem.identity import ssh
+from pbem.identity.verdict import BadSignature
 from pbem.letters.render import Templates
 from pbem.pages import Home, composer, fragment
 from pbem.pages.home_page import home_page
@@ -49,12 +54,14 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.player.account_file import Places
     from pbem.player.memory import SentForm
+    from pbem.player.signing import SigningKey
     from pbem.player.standing import MatchStanding
 
 
 _SOON, _LOOK, _AGAIN = 0.1, 1.0, 30.0  # seconds between two looks: after something came, at most, after trouble
 _NEWS = 20.0  # seconds that a page waits for news
 _WORK = 25.0  # and for what it asked for
+_TOUCH = 60.0  # and for the touch of a passkey
 _LATER = "It takes longer than usual."
 _LINES = 60  # of what was told
 _DRAWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-same-origin; "
@@ -98,12 +105,22 @@ class _Registering(msgspec.Struct):
     server_address: str = ""
     key: str = ""
     new_key: bool = False
+    passkey: str = ""
+    """The line of a passkey that the page made, with its name for its device."""
     mail_in: str = ""
     mail_out: str = ""
     password: str = ""
     password_file: str = ""
     password_command: str = ""
     token_command: str = ""
+
+
+class _Touched(msgspec.Struct):
+    """What a page answers that was asked for a signature, or why there is none."""
+
+    number: int
+    armor: str = ""
+    error: str = ""
 
 
 class PlayRoom:
@@ -124,6 +141,9 @@ class PlayRoom:
         self._asked: tuple[PlayTable, SentForm] | None = None
         self._answered = ""
         self._pause = _SOON
+        self._wanted: JsonObject = {}
+        """The text that a passkey is to sign, if there is one."""
+        self._touches: queue.SimpleQueue[_Touched] = queue.SimpleQueue()
         self._shown: Mapping[str, Callable[[_OfMatch], JsonObject | PageAnswer]] = {
             "match": self._match,
             "composer": self._composer,
@@ -149,14 +169,43 @@ class PlayRoom:
         if table.account.key:
             table.key.unlock()
         self._tables[name] = table
+        table.touch, table.browser = self._touch, self._signed_there
         return name
+
+    def _touch(self) -> None:
+        """Ask for a touch, at once: the page hears of everything else when the work is done."""
+        self._told.append(self._templates.say(TOUCH))
+        self.news.tell(self._overview())
+        click.echo(TOUCH, sys.__stderr__)
 
     def _table(self, name: str) -> PlayTable:
         """A new table for an account, while the page is open."""
         table = PlayTable(self._folders, name, 0.0)
-        table.passphrase = _no_passphrase
+        table.passphrase, table.browser = _no_passphrase, self._signed_there
         self.afterwards.callback(table.afterwards.close)
         return table
+
+    def _signed_there(self, key: SigningKey, text: bytes, namespace: str) -> str:
+        """Have the page sign with a passkey; raises `CannotSign`."""
+        number = int(self._wanted.get("number", 0)) + 1
+        server = namespace.removeprefix("pbem@")
+        self._wanted = {"number": number, "key": key.public, "text": text.decode(), "server": server}
+        self.news.tell(self._overview())
+        try:
+            while (answer := self._touches.get(timeout=_TOUCH)).number != number:
+                pass  # of a page that was asked before
+        except queue.Empty:
+            raise CannotSign("Nobody touched the passkey; nothing was signed.") from None
+        finally:
+            self._wanted = {"number": number}
+            self.news.tell(self._overview())
+        try:
+            holds = ssh.verify(ssh.read(answer.armor), ssh.parse(key.public), text)
+        except BadSignature:
+            holds = False
+        if not holds:
+            raise CannotSign(f"Nothing was signed: {answer.error or 'the signature does not hold'}.")
+        return answer.armor
 
     def look(self) -> float:
         """Look for letters, and tell what there is; returns the seconds until the next look."""
@@ -184,7 +233,8 @@ class PlayRoom:
 
     def _overview(self) -> JsonObject:
         accounts = [account_facts(table.letters, table.agent) for table in self._tables.values()]
-        return {"accounts": accounts, "told": list(self._told), "answer": self._answered}
+        wanted = self._wanted if "text" in self._wanted else None
+        return {"accounts": accounts, "told": list(self._told), "answer": self._answered, "wanted": wanted}
 
     @contextmanager
     def _overheard(self) -> Iterator[None]:
@@ -283,7 +333,14 @@ class PlayRoom:
     def act(self, name: str, asked: JsonObject) -> PageAnswer | None:
         """Do what a press of a button asks for."""
         if name == "stop":
+            self._touches.put(_Touched(int(self._wanted.get("number", 0)), error="stopped"))
             self.work.stop()
+            return as_json({})
+        if name == "touched":
+            try:
+                self._touches.put(msgspec.convert(asked, _Touched))
+            except msgspec.ValidationError:
+                return None
             return as_json({})
         if name not in self._acts:
             return None
@@ -382,7 +439,11 @@ class PlayRoom:
     def _register(self, asked: _Registering) -> JsonObject:
         name, server = split(asked.account)
         given = msgspec.structs.asdict(asked) | {"server_address": asked.server_address or f"pbem@{server}"}
-        del given["account"], given["password"], given["new_key"]
+        del given["account"], given["password"], given["new_key"], given["passkey"]
+        if asked.passkey:
+            path = self._folders.passkey(asked.account)
+            durable.replace(path, f"{asked.passkey}\n".encode())
+            given["key"] = str(path)
         made = Account(name=name, server=server, **given)
         if asked.password:
             _keep_password(asked.password_file, asked.password)

@@ -81,7 +81,7 @@ def register(keys: Keyring, offers: Offers, caller: Caller, command: Command[Reg
     challenge = same.challenge if same else keys.seats.world(caller.now).salt()
     waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge)
     keys.players.await_answer(waiting, to_db(caller.now), to_db(keys.time.ago(caller.now, _PATIENCE)))
-    facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
+    facts = {"name": name, "format": account_keys.way([key]), "fingerprint": key.fingerprint, "challenge": challenge}
     items = [bulletin.of_challenge(command, key.fingerprint, challenge)]
     return Reply("register", facts, outcome="asked", items=items)
 

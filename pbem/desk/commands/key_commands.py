@@ -289,7 +289,8 @@ def _challenge(
     # Asked again, the same form stands: whoever asks in the player's name must not make the form at hand void.
     challenge = same.challenge if same else keys.seats.world(now).salt()
     keys.changes.ask(WaitingKey(player.name, proof, row, challenge, to_db(now), asked_by, letter))
-    return Reply("challenge", {"name": player.name, "key": row, "challenge": challenge, "proof": proof})
+    facts = {"name": player.name, "format": account_keys.way([row]), "fingerprint": row.fingerprint}
+    return Reply("challenge", facts | {"challenge": challenge, "proof": proof})
 
 
 def _demand_left(keys: Keyring, limit: DailyLimit, player: PlayerRow, now: datetime, name: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk import unasked
+from pbem.desk import account_keys, unasked
 from pbem.desk.commands.proposals import listening, standings_of_others
 from pbem.desk.places import placed
 from pbem.desk.refused import refused
@@ -108,11 +108,10 @@ def _ask(offers: Offers, seated: SeatContext, seat: int, name: str, now: datetim
 
 def _stranger(offers: Offers, seated: SeatContext, name: str) -> dict[str, object]:
     """The facts that the newcomer may know before taking the seat: the `m` of the templates."""
-    keys = offers.players.keys(name)
     return offers.seats.match_letters.public_facts(seated.match, seated.row) | {
         "prev": seated.match.prev,
         "level": offers.players.level(name),
-        "format": keys[-1].format if keys else "ssh",
+        "format": account_keys.way(offers.players.keys(name)),
     }
 
 

@@ -68,6 +68,8 @@ _KEY_BLOCK = re.compile(
 )
 _MINISIGN_LINE = r"RW[A-Za-z0-9+/]{54}(?!\S)"
 _MINISIGN_KEY = re.compile(rf"(?:untrusted comment:(?:[^\S\n]*+(?!{_MINISIGN_LINE})\S++)*+\s++)?{_MINISIGN_LINE}")
+_STRINGS = {"ssh-ed25519": 2, "sk-ecdsa-sha2-nistp256@openssh.com": 4}
+"""The strings of RFC 4251 that a key consists of; those of other types of three."""
 _KEY_START = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+$|-----BEGIN|untrusted$|RW[A-Za-z0-9+/]{54}$", re.I)
 _FINGERPRINT = re.compile(r"[A-Za-z0-9+/:=]{4,200}")
 _WHOLE_FINGERPRINT = re.compile(
@@ -276,7 +278,7 @@ def _joined_key(words: Words, kind: str) -> str:
         if not _BASE64.fullmatch(words.word(ahead)):
             break
         blob += words.word(ahead)
-        if _is_whole(blob, strings=2 if kind.lower() == "ssh-ed25519" else 3):
+        if _is_whole(blob, strings=_STRINGS.get(kind.lower(), 3)):
             words.at += ahead + 1
             return blob
     return words.take() if words.same_line() else ""

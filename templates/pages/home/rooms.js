@@ -6,7 +6,7 @@
   const first = JSON.parse(byId("data").textContent).first;
   const SOON = 200, AGAIN = 3000, IN_VAIN = 3, OFFERED = { draw: say("a draw"), annul: say("to annul the match") };
   const quitting = new AbortController();
-  let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false;
+  let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false, touched = 0, asking = false;
 
   // Asking `pbem play`
 
@@ -49,7 +49,7 @@
         const news = await asked(`news?after=${number}`, { signal: quitting.signal, cache: "no-store" });
         failed = 0;
         if (news.latest.stopped) { end(); return; }
-        if (news.number !== number) { ({ number, latest } = news); draw(); }
+        if (news.number !== number) { ({ number, latest } = news); draw(); touch(latest.wanted); }
       } catch {
         failed += 1;
         if (failed === IN_VAIN) quit();  // another program may have the port by now: it is told nothing more
@@ -258,6 +258,23 @@
   byId("no").addEventListener("click", () => byId("sure").close(""));
   byId("sure").addEventListener("keydown", (event) => { if (event.repeat) event.preventDefault(); });  // a key that was held answers nothing
 
+  /** Have a passkey sign what pbem play wants signed: at once after a press of its owner's, or else when its owner agrees. */
+  async function touch(wanted) {
+    if (!wanted && asking) byId("sure").close("");
+    if (!wanted || wanted.number === touched || (!navigator.userActivation.isActive && byId("sure").open)) return;
+    const { number, key, text, server } = wanted, answer = { number };
+    touched = number;
+    try {
+      asking = !navigator.userActivation.isActive;
+      if (asking && !await sure(say("Sign this with your passkey"), text.split("\n").filter(Boolean))) throw new Error(say("you did not want to"));
+      tell(say("Touch your phone, computer or security key."));
+      const passkey = PASSKEY.read(key), made = await SSHSIG.signed(text, server, passkey, (told) => PASSKEY.sign(passkey, told));
+      answer.armor = made.slice(text.length);
+    } catch (error) { answer.error = error.message; }
+    asking = false;
+    await act("touched", answer);
+  }
+
   const sent = (found) => { if (found) tell(found.sent ? say("Sent. The server's answer appears here.") : say("Not sent yet: it is kept, and tried again.")); };
 
   const sentence = (what, word, label) => alone(async () => {
@@ -325,6 +342,10 @@
     event.preventDefault();
     const { holder, ...given } = Object.fromEntries(new FormData(event.target));
     byId("password").value = "";
+    if (holder === "passkey") {
+      try { given.passkey = (await PASSKEY.make(given.account)).copy; }
+      catch (error) { tell(say("Nothing was made or opened: {reason}.", { reason: error.message })); return; }
+    }
     if (await act("register", { ...given, new_key: holder === "new", key: holder === "none" ? "" : given.key })) tell(say("The letter is on its way; the answer appears here."));
   });
 
