@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from verifier.commands import Command, read_commands
 from verifier.conventions import Body, No, moment, must, sha256
 from verifier.mailbox import dkim_holds, evidence
-from verifier.one_letter import Place, given, token_in
+from verifier.one_letter import Place, detail_in, given
 from verifier.papers import read_evidence
 from verifier.signature import Key, signed_text
-from verifier.text import plain, text_of
+from verifier.text import entity, plain, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ class Letter:
 
     @property
     def message(self) -> Message:
-        return email.message_from_bytes(self.raw)
+        return entity(self.raw)
 
 
 def letter_named(match: Match, entry: Entry, path: str, digest: str, received: str | None) -> Letter:
@@ -126,10 +126,10 @@ def in_one_letter(letter: Letter, paper: Mapping[str, str], commands: list[Comma
     if "evidence" not in paper or not bare_letter or match.phase != "playing" or not match.replies:
         return commands
     found = read_evidence(match.papers[letter.path.replace("letters/", "evidence/").replace(".eml", ".txt")])
-    token = token_in([str(to) for to in letter.message.get_all("To") or []])
+    detail = detail_in([str(to) for to in letter.message.get_all("To") or []])
     place = Place(match.id, match.turn_due, match.prev, int(paper["seat"]), int(paper["rev"]), match.replies)
     here = f"game {match.game} turn {match.turn_due}"
-    if found["by"] != "dkim" or found["place"] != here or token != place.token:
+    if found["by"] != "dkim" or found["place"] != here or detail != f"{match.id}.{place.token}":
         return commands
     if sha256(place.token.encode()) != found["token"]:
         return commands

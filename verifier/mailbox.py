@@ -84,6 +84,9 @@ def server_vouched(letter: Letter, found: Mapping[str, str]) -> None:
     raise No("no such header")
 
 
+HEAD = re.compile(rb"(?:From [^\r\n]*\r\n)?(?:[!-9;-~]+:[^\r\n]*\r\n(?:[ \t][^\r\n]*\r\n)*)*")
+
+
 def tags(text: str) -> dict[str, str]:
     found = (one.partition("=") for one in text.split(";") if one.strip())
     return {
@@ -94,6 +97,7 @@ def tags(text: str) -> dict[str, str]:
 
 def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime, over: str = "from") -> None:
     head, _, body = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n").partition(b"\r\n\r\n")
+    must(HEAD.fullmatch(head + b"\r\n"), "a line that is no header")
     headers = [one.partition(b":")[::2] for one in re.findall(rb"[^\r\n]+(?:\r\n[ \t][^\r\n]*)*", head)]
     sender = str(email.message_from_bytes(raw)["From"])
     domain_from = email.utils.parseaddr(sender)[1].lower().rpartition("@")[2]

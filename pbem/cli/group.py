@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import io
+import sys
 from importlib import import_module
 
 import click
@@ -55,3 +57,5 @@ class _Commands(click.Group):
 @click.version_option(package_name="pbem")
 def group() -> None:
     """`pbem`."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a narrow terminal encoding is no reason to fail
+        sys.stdout.reconfigure(errors="backslashreplace")

@@ -13,6 +13,7 @@ import click
 from pbem.cli.programs import passphrase, touch, troubles
 from pbem.identity import ssh
 from pbem.mail.commands import clean, parse
+from pbem.player.forms import read_alike
 from pbem.player.signing import SigningKey
 
 
@@ -36,8 +37,9 @@ def sign(file: str, key: Path, server: str | None) -> None:
         text = _form(source.read())
     name = _server(text, server)
     with troubles():
-        signature = SigningKey(key.expanduser(), "", passphrase, touch).sign(text.encode(), f"pbem@{name}")
-    click.echo(text + signature, nl=False)
+        signer = SigningKey(key.expanduser(), "", passphrase, touch)
+        signature = signer.sign(read_alike(text).encode(), f"pbem@{name}")
+    click.echo((text + signature).encode(), nl=False)
 
 
 def _form(data: bytes) -> str:

@@ -52,6 +52,7 @@ def of_match(
         "programs": list(programs),
         "asked": match.asked(seat),
         "claim": bool(claimed.silent(match, seat)),
+        "miss": match.terms.miss,
         "deadline": written(clock.deadline) if clock and clock.deadline else None,
         "accepted": row.of(seat).accepted,
         "agreement": match.terms.document() if match.phase in ("open", "proposed") else None,

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pbem.store.vault import Vault
 
 _RANKED = 100
-_LISTED = 50
 _PAPERS = re.compile(r"(openings|receipts|withdrawals|steps|traces|reports|records)/game-[0-9]++[a-z0-9.-]*+")
 """The papers of a bundle that are the server's own and hold no address."""
 _BARE_KEYS = frozenset({"ssh", "minisign", "ed25519"})
@@ -65,7 +64,7 @@ class Public:
 
     def invitations(self) -> Iterator[dict[str, object]]:
         """The open list: proposals with a seat for anybody, newest first."""
-        for number in self._people.open_matches(_LISTED):
+        for number in self._people.open_matches():
             if match := self._public(number, ("open",)):
                 free = [seat for seat, kept in self._people.free(number).items() if kept is None]
                 terms, by = match.terms, self._people.standing(match.terms.game, match.name(1))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import json
 import os
+import select
 import socket
 import sys
 import threading
@@ -84,7 +85,7 @@ class _PageHandler(QuietHandler):
             self._refuse(403)
         elif url.path == "/favicon.ico":
             self._refuse(204)  # every browser asks, and would call anything else an error
-        elif port.is_token(url.path) and _is_of_another_user(self.client_address, port.server_address[1]):
+        elif port.is_token(url.path) and not self._is_of_this_user():
             self._refuse(403)  # who read the address in the list of processes
         elif port.is_token(url.path):
             self._enter(port.enter())
@@ -111,6 +112,13 @@ class _PageHandler(QuietHandler):
     def _is_of_this_machine(self) -> bool:
         """True if the browser addressed this machine by number: another name may be anybody's."""
         return self.headers.get("Host") == self.server.origin.removeprefix("http://")
+
+    def _is_of_this_user(self) -> bool:
+        """True if this user's browser waits for the answer: whose a connection was that is closed, nobody says."""
+        if _is_of_another_user(self.client_address, self.server.server_address[1]):
+            return False
+        gone, _, _ = select.select([self.connection], [], [], 0)  # or says something more, as no browser does
+        return not gone
 
     def _comes_from_us(self, *others: str) -> bool:
         """True unless the browser says that something else made it ask."""

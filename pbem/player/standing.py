@@ -86,6 +86,7 @@ class MatchStanding(msgspec.Struct, frozen=True):
     sealed: SealedOwes | None = None
     programs: list[_Number] = []
     claim: bool = False
+    miss: _Word = ""
 
     def __post_init__(self) -> None:
         if self.seat > len(self.players):

@@ -33,7 +33,7 @@ from pbem.phrase import Phrase
 from pbem.proof import key_changes, one_letter
 from pbem.proof.bundle import LIMITS
 from pbem.proof.mailbox_evidence import place as place_of
-from pbem.proof.mailbox_evidence import signed_token, vouched
+from pbem.proof.mailbox_evidence import signed_detail, vouched
 from pbem.requests import (
     DEFAULT,
     Accept,
@@ -66,7 +66,7 @@ VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
 _SHOWN: Final = Limits(message_bytes=64 << 20, message_lines=1_000_000)
 """Wider than a server's limits: in UTF-8, an accepted text may have three times as many octets."""
 
-_UNCLEAR = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
+UNCLEAR: Final = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that some programs read as the end of a line or of the text, and others as a blank, or not at all."""
 
 
@@ -249,7 +249,7 @@ def _in_one_letter(match: Match, seat: int, signed: Signed, rev: int, short: str
     letter, evidence = _opened(signed.raw), Evidence.read(signed.evidence.decode())
     if evidence.place != place_of(match.game, match.turn):
         return None
-    return one_letter.given(match, seat, rev, signed_token(letter, evidence), short, letter.text or "")
+    return one_letter.given(match, seat, rev, signed_detail(letter, evidence), short, letter.text or "")
 
 
 _IN_ITS_WORDS = (SubmitSetup, SubmitOrders, Sections)
@@ -462,7 +462,7 @@ def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
         text = None
     if text is None:
         return Phrase("The signed text is not in the character set that its letter declares: send it as UTF-8.")
-    odd = _UNCLEAR.search(text) or re.search(r"\r(?!\n)|\0", around)
+    odd = UNCLEAR.search(text) or re.search(r"\r(?!\n)|\0", around)
     if odd is None:
         return None
     return Phrase(

@@ -93,8 +93,8 @@ const VERIFY = (() => {
     const trace = async (name, hash, seq, optional) => {
       const list = hash && await check(`traces/${name}.txt`, hash, seq, optional);
       for (const [, listed, path] of list ? text(list).matchAll(/^([0-9a-f]{64})  ([a-z]+\/[a-z0-9-]+\.txt)$/gm) : []) {
-        const paper = await check(path, listed, seq, false), stem = path.slice(path.indexOf("/") + 1, -4);
-        await letter(stem, field(paper, "mail"), field(paper, "evidence"), field(paper, "seat"), seq, false, "aside");
+        const paper = await check(path, listed, seq, optional), stem = path.slice(path.indexOf("/") + 1, -4);
+        if (paper) await letter(stem, field(paper, "mail"), field(paper, "evidence"), field(paper, "seat"), seq, optional, "aside");
       }
     };
     // What a sealed match commits to and tells: a list of commitments, and the letters, of which one may bring several steps.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browser.waiting import until
 from cli.test_try import PBEM, port_of, user
 from playwright.sync_api import expect
 
@@ -92,9 +93,9 @@ def practise(page: Page, game: str = "spaceships") -> None:
     expect(page.locator("#whose-move")).to_have_text("turn 1: your move", timeout=_LONG)
 
 
-def order(page: Page, text: str = "Gx3") -> None:
+def order(page: Page, text: str = "Gx3", legal: str = "legal orders") -> None:
     page.frame_locator("#composer").locator("#notation").fill(text)
-    expect(page.locator("#brief")).to_have_text("legal orders")
+    expect(page.locator("#brief")).to_have_text(legal)
     page.locator("#hand-over").click()
     page.locator("#yes").click()
 
@@ -205,13 +206,27 @@ def test_when_it_ends_no_tab_asks_the_port_any_more(start: Callable[..., HomePag
     second = page.context.new_page()
     second.goto(page.url)
     expect(second.locator("#whose-move")).to_have_text("turn 1: your move")
-    second.evaluate("localStorage.setItem('pbem match x m1', 'secret')")
+    until(second, "sessionStorage.length === 1")  # the draft of the composer
     if by_signal:
         process.terminate()
     else:
         page.locator("#stop").click()
     expect(second.locator("#state")).to_have_text("Stopped. This page can be closed.", timeout=_LONG)
+    assert second.evaluate("sessionStorage.length") == 0
+
+
+def test_nothing_secret_is_left_in_the_browser_whose_tab_was_closed_or_whose_program_was_killed(
+    start: Callable[..., HomePage],
+) -> None:
+    page, process, _ = start("--browser")
+    practise(page)
+    second = page.context.new_page()
+    second.goto(page.url)
+    until(second, "sessionStorage.length === 1")
+    page.close()
     assert second.evaluate("localStorage.length") == 0
+    process.kill()
+    until(second, "sessionStorage.length === 0")
 
 
 def test_the_keyboard_alone_is_enough_on_a_telephone(start: Callable[..., HomePage]) -> None:
@@ -244,6 +259,76 @@ def test_the_keyboard_alone_is_enough_on_a_telephone(start: Callable[..., HomePa
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     demand_accessible(page)
+
+
+def test_another_turn_is_ordered_in_advance(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser")
+    practise(page)
+    expect(page.locator("#when option")).to_have_text(["for turn 1, which is due", "for a later turn"])
+    page.frame_locator("#composer").locator("#notation").fill("Gx3")
+    expect(page.locator("#brief")).to_have_text("legal orders")
+    page.locator("#when").select_option("later")
+    expect(page.locator("#brief")).to_be_empty()
+    expect(page.locator("#early-orders")).to_have_value("Gx3")
+    expect(page.locator("#later")).to_have_value("2")
+    demand_accessible(page)
+    page.locator("#later").fill("1")
+    page.locator("#hand-over").click()
+    expect(page.locator("#sure")).to_be_hidden()  # the browser says what is wrong
+    page.locator("#later").fill("3")
+    page.locator("#early-orders").fill("Gx3 " * 30)
+    page.locator("#hand-over").click()
+    expect(page.locator("#sure-title")).to_have_text("m1, turn 3: You order")
+    expect(page.locator("#careful")).to_have_text(
+        re.compile("In turn 1, which is being played, they would not be legal: that is .* too many")
+    )
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_have_text("turn 1: your move; stored: turn 3", timeout=_LONG)
+    expect(page.locator("#when")).to_have_value("")
+    page.locator("#when").select_option("later")
+    page.locator("#early-orders").fill("Gx4")
+    page.locator("#hand-over").click()
+    expect(page.locator("#read-back")).to_have_text("conventional strikes at Gx4")
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_have_text("turn 1: your move; stored: turn 2, turn 3", timeout=_LONG)
+    expect(page.locator("#stored p")).to_have_text(["turn 2: storedTake it back", "turn 3: storedTake it back"])
+    demand_accessible(page)
+    order(page)
+    expect(page.locator("#whose-move")).to_have_text(
+        "turn 3: your move; what you had sent does not count", timeout=_LONG
+    )
+    expect(page.locator("#letters summary").filter(has_text=re.compile(", turn 2$"))).to_have_count(1)
+    page.locator("#standing > summary").click()
+    expect(page.frame_locator("#board").locator("body")).to_contain_text("Gx4")
+
+
+def test_default_orders_are_stored_and_taken_back_where_they_were_agreed_on(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser")
+    practise(page)
+    page.locator("header a").click()
+    page.locator("#opponents").fill("house")
+    page.locator("#options").fill("miss: default\nfleet: cost:3")
+    page.locator("#propose [type=submit]").click()
+    page.locator("#yes").click()
+    page.locator("#accounts a", has_text="m2").click(timeout=_LONG)
+    expect(page.locator("#whose-move")).to_contain_text("setup of game 1: your move", timeout=_LONG)
+    expect(page.locator("#when")).to_be_hidden()
+    order(page, "MD Rv1 Rv2 Rv3", "a legal setup")
+    expect(page.locator("#whose-move")).to_contain_text("turn 1: your move", timeout=_LONG)
+    page.locator("#when").select_option("default")
+    expect(page.locator("#later")).to_be_hidden()
+    page.locator("#early-orders").fill("Gx3")
+    page.locator("#hand-over").click()
+    expect(page.locator("#sure-title")).to_have_text("m2, whenever I miss a turn: You order")
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_contain_text("; stored: default orders", timeout=_LONG)
+    expect(page.locator("#stored pre")).to_contain_text("orders m2 default")
+    page.locator("#stored button").click()
+    expect(page.locator("#read-back")).to_have_text("clear m2 default")
+    page.locator("#yes").click()
+    expect(page.locator("#stored")).to_be_empty()
+    expect(page.locator("#told")).to_contain_text("Answered: clear m2: done.", timeout=_LONG)
+    expect(page.locator("#whose-move")).not_to_contain_text("stored")
 
 
 def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> None:

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def test_a_page_is_utf_8_in_any_terminal() -> None:
+    narrow, wide = (
+        CliRunner(charset=charset).invoke(group, ["page", "spaceships"]) for charset in ("latin-1", "utf-8")
+    )
+    assert narrow.stdout_bytes == wide.stdout_bytes
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("game", GAMES)
 def test_the_page_of_a_game_is_whole_in_itself(game: str, language: str) -> None:

@@ -146,6 +146,10 @@ def test_the_rest_of_the_language(terminal: Terminal) -> None:
     bob = begun(terminal)
     terminal("press", "m1", "Good", "luck!", "--yes")
     assert "Good luck!" in bob.text
+    terminal.referee.send(bob, "press m1\nserver play.example\nplayer bob\nrev 1\n船\nend\n")
+    terminal.charset = "latin-1"
+    assert "\\u8239" in terminal("letter", "m1")
+    terminal.charset = "utf-8"
     terminal("draw", "m1", "offer", "--yes")
     assert sentences.OFFERS_A_DRAW in bob.text
     terminal.referee.send(bob, "draw m1 decline\n")

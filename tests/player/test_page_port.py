@@ -205,6 +205,16 @@ def test_a_refused_user_does_not_use_the_token_up(port: PagePort, monkeypatch: p
     entered(port)
 
 
+@pytest.mark.skipif(not hasattr(socket, "MSG_MORE"), reason="only Linux sends words and end at once")
+def test_who_goes_away_before_the_answer_does_not_use_the_token_up(port: PagePort) -> None:
+    request = f"GET {port.url.removeprefix(port.origin)} HTTP/1.1\r\nHost: {port.origin[7:]}\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", port.server_address[1]), 10) as line:
+        line.send(request, socket.MSG_MORE)
+        line.shutdown(socket.SHUT_WR)  # the end comes with the words
+        assert line.recv(1000).startswith(b"HTTP/1.0 403")
+    entered(port)
+
+
 def test_a_slow_body_holds_nobody_up(port: PagePort, room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PagePort, "longest", 0.5)
     cookie, began = entered(port), time.monotonic()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.event_text import clean, indented, line_of
+from pbem.cli.play.event_text import clean, indented, line_of, when
 from pbem.games import GAMES, rules
 from pbem.phrase import Span
 from pbem.player.correspondence.standings import Impossible
@@ -117,7 +117,10 @@ def _whose(table: PlayTable, standing: MatchStanding) -> str:
         )
     offers = "".join(f"; {what} offered" for what in standing.offers)
     paused = "; paused" if standing.paused else ""
-    return f"{what}: {said}{_until(standing.deadline, table.now())}{offers}{paused}"
+    early = letters.matches.stored(match)
+    stored = "; stored: " + ", ".join(f"turn {turn}" if turn else "default orders" for turn in early) if early else ""
+    unused = "; what you had sent does not count" if letters.matches.unused(match) else ""
+    return f"{what}: {said}{_until(standing.deadline, table.now())}{unused}{offers}{paused}{stored}"
 
 
 def _until(deadline: str | None, now: datetime) -> str:
@@ -174,6 +177,11 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
         click.echo(clean(Templates().render("letters/terms.txt", m=terms_of(letters, standing, names))))
     if (sent := letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None) is not None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{indented(sent.form)}")
+    for turn, sent in letters.matches.stored(name).items():
+        state = "stored" if sent.state == "done" else _STATES[sent.state]
+        click.echo(f"\nYours, {when(turn)} ({state}):\n\n{indented(sent.form)}")
+    if (unused := letters.matches.unused(name)) is not None:
+        click.echo(f"\nYours, but it does not count, as the letter about the turn says:\n\n{indented(unused.form)}")
 
 
 def names_of(standing: MatchStanding) -> dict[int, str]:

@@ -35,6 +35,7 @@ from pbem.pages import Home, composer, fragment
 from pbem.pages.home_page import home_page
 from pbem.pages.match_page import replay
 from pbem.player.account_file import Account, BadAccount, split
+from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.page_port import PageAnswer, as_json
 from pbem.player.page_work import LatestNews, WorkQueue
@@ -42,6 +43,7 @@ from pbem.player.play_facts import account_facts, composed, match_facts, seen
 from pbem.player.sealed_view import Contradiction
 from pbem.player.signing import CannotSign
 from pbem.proof.bundle import read
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -73,6 +75,8 @@ class _Composed(_OfMatch):
 
     text: str = ""
     final: bool = False
+    turn: int | None = None
+    """Another turn than the one that is due, or `DEFAULT`."""
     shown: tuple[str, int, int, str] = ("", 0, 0, "")
 
 
@@ -320,14 +324,21 @@ class PlayRoom:
         standing = table.letters.matches.standing(asked.match)
         say = self._templates.say
         setup = standing.phase == "setup"
-        judge = table.letters.judge.setup if setup else table.judge_of(standing)
         try:
-            judged = judge(asked.match, asked.text)
+            judged = (
+                table.letters.judge.setup(asked.match, asked.text)
+                if setup
+                else table.judged(standing, asked.text, asked.turn)
+            )
         except Refused as refused:
             return {"faults": [say(fault.message) for fault in refused.faults]}
-        words = judged.text.splitlines() if setup else part_of(standing.rules, "words").said(judged.text)
-        unused = [say(one) for one in judged.unused]
-        return {"words": [say(one) for one in words], "unused": unused, "example": judged.example}
+        words = judged.text.splitlines() if setup else in_words(standing.rules, judged)
+        return {
+            "words": [say(one) for one in words],
+            "unused": [say(one) for one in judged.unused],
+            "example": judged.example,
+            "now": [say(fault.message) for fault in judged.faults],
+        }
 
     def _send(self, asked: _Composed) -> JsonObject:
         table, match, now = self._of(asked), asked.match, self._of(asked).now()
@@ -343,7 +354,7 @@ class PlayRoom:
         elif setup:
             table.letters.set_up(match, asked.text, now)
         else:
-            table.letters.order(match, asked.text, now, final=asked.final)
+            table.letters.order(match, asked.text, now, final=asked.final, turn=asked.turn)
         return {"sent": table.send(), "words": words}
 
     def _say(self, asked: _Sentence) -> JsonObject:
@@ -422,8 +433,11 @@ def _prepared(table: PlayTable, match: str, what: str, word: str) -> SentForm:
             return letters.say(match, f"resign {match} {word if word == 'match' else f'game {game}'}", now)
         case "join" | "decline" | "withdraw":
             return letters.tell(words, now, match=match)
-        case "draw" | "annul" | "extend" | "claim" | "clear":
+        case "draw" | "annul" | "extend" | "claim":
             return letters.say(match, words, now)
+        case "clear" if not word or re.fullmatch("default|turn [0-9]{1,9}", word):
+            turn = DEFAULT if word == "default" else int(word.removeprefix("turn ")) if word else None
+            return letters.withdraw(match, turn, now)
     raise Impossible(f"{what}: the page has no such command.")
 
 

@@ -8,8 +8,9 @@ import click
 
 from pbem.cli.play.display import DOUBTFUL, list_rows, show, title_of
 from pbem.cli.play.event_text import line_of
-from pbem.cli.play.foundation import at_table, confirm, yes_option
+from pbem.cli.play.foundation import at_table, confirm, turn_options, yes_option
 from pbem.games import GAMES
+from pbem.player.correspondence.standings import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,6 +85,17 @@ def take_back(table: PlayTable, match: str, yes: bool) -> None:
     table.take_back(match)
 
 
+@_about_match()
+@turn_options
+def clear(table: PlayTable, match: str, turn: int | None, yes: bool) -> None:
+    """Withdraw your setup, or your orders: for this turn, for a later one, or default orders."""
+    standing = table.letters.matches.standing(match)
+    words = f"clear {match}" + (f" {named(turn)}" if turn is not None else "")
+    click.echo(f"{title_of(table.letters, standing)}: {words}")
+    confirm(table, yes, standing)
+    table.settle(table.letters.withdraw(match, turn, table.now()))
+
+
 def _tell(table: PlayTable, words: str, yes: bool, *, match: str = "", text: str = "") -> None:
     """Sign and send words that belong to no turn."""
     click.echo("\n".join(filter(None, [words, text])))
@@ -114,7 +126,7 @@ def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
 
 
 COMMANDS = (
-    *(new, accept, press, reveal, take_back, resign),
+    *(new, accept, press, reveal, take_back, resign, clear),
     _simple("join", "Take a seat in a match on the open list."),
     _simple("decline", "Decline a proposed match."),
     _simple("withdraw", "Withdraw your proposal."),
@@ -122,5 +134,4 @@ COMMANDS = (
     _sentence("draw", "Offer a draw, or answer such an offer.", "offer|accept|decline"),
     _sentence("annul", "Offer to annul the match, or answer such an offer.", "offer|accept|decline"),
     _sentence("extend", "Give your opponent more time, such as 3d.", "TIME"),
-    _sentence("clear", "Withdraw your orders for this turn, or your setup."),
 )

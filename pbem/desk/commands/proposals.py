@@ -222,7 +222,7 @@ def _open(
 ) -> tuple[list[dict[str, object]], list[JsonObject]]:
     """The open list in words, and for programs."""
     found, items = list[dict[str, object]](), list[JsonObject]()
-    for number in people.open_matches(_LISTED):
+    for number in people.open_matches()[:_LISTED]:
         match, _ = seats.archive.known(number)
         if reader and _is_blocked(people, match, reader):
             continue
