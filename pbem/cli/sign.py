@@ -37,7 +37,8 @@ def sign(file: str, key: Path, server: str | None) -> None:
         text = _form(source.read())
     name = _server(text, server)
     with troubles():
-        signature = SigningKey(key.expanduser(), "", passphrase, touch).sign(read_alike(text).encode(), f"pbem@{name}")
+        signer = SigningKey(key.expanduser(), "", passphrase, touch)
+        signature = signer.sign(read_alike(text).encode(), f"pbem@{name}")
     click.echo((text + signature).encode(), nl=False)
 
 

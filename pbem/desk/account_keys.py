@@ -27,8 +27,6 @@ from pbem.requests import Recover
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pbem.config.server import Config
     from pbem.desk.caller import Caller
     from pbem.desk.daily_limits import DailyCounts
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
     from pbem.store.keychanges import KeyChanges, WaitingKey
-    from pbem.store.players import KeyRow, PlayerRow, Players
+    from pbem.store.players import PlayerRow, Players
 
 PATIENCE = timedelta(days=7)
 """The lifetime of a challenge."""
@@ -56,13 +54,6 @@ class Keyring:
     seats: Seats
     time: OutagesAndZones
     config: Config
-
-
-def way(keys: Sequence[Key | KeyRow]) -> str:
-    """How a player signs, by the latest key, in the words of the templates: a format, or `passkey`."""
-    if not keys:
-        return "ssh"
-    return "passkey" if passkey_host(keys[-1].public) else keys[-1].format
 
 
 # The signer.

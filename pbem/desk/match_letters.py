@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk import account_keys, bulletin, mailing_lists
+from pbem.desk import bulletin, mailing_lists
 from pbem.desk.match_facts import (
     asked_for,
     commitments_of,
@@ -30,6 +30,7 @@ from pbem.desk.match_facts import (
     truth_of,
 )
 from pbem.games import part_of
+from pbem.identity.security_keys import way
 from pbem.letters import subjects
 from pbem.letters.draft import Drawing, OutgoingLetter
 from pbem.letters.visible import escaped
@@ -324,7 +325,7 @@ class MatchLetters:
             "prev": match.prev,
             "next": {what: rev + 1 for (said_by, what), rev in match.said.items() if said_by == seat},
             "address": self._composer.sub_address(match.id),
-            "format": account_keys.way(keys),
+            "format": way(keys[-1].format, keys[-1].public) if keys else "ssh",
         }
 
     def _appointment(self, match: Match, seat: int, now: datetime) -> list[Attachment]:

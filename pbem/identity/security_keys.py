@@ -30,6 +30,7 @@ ALGORITHMS = {
 }
 
 _APPLICATION = re.compile(r"ssh:[!-~]{0,100}|(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
+_PORT = re.compile(r"(?::[1-9][0-9]{0,4})?")
 _PRESENT, _ATTESTED, _EXTENDED = 0x01, 0x40, 0x80
 
 
@@ -89,6 +90,11 @@ def passkey_host(public: str) -> str:
     return "" if named.startswith("ssh:") else named
 
 
+def way(form: str, public: str) -> str:
+    """How a key signs: in its format, or as a `passkey`."""
+    return "passkey" if passkey_host(public) else form
+
+
 def check_host(key: Key, host: str) -> None:
     """Refuse a passkey of another host: a page there could have its owner sign; raises `BadKey`.
 
@@ -119,7 +125,7 @@ def read(application: str, algorithm: str, data: bytes) -> Device:
     if not flags[0] & _PRESENT:
         raise BadSignature(Phrase("Nobody touched the key that signed this: sign again, and touch it."))
     page = origin.decode("ascii")
-    if not re.fullmatch(_pages(application), page):
+    if not _fits(page, application):
         reason = Phrase(
             "This was signed on the page {page}, with a key that is for {application}.",
             page=ascii(page),
@@ -129,9 +135,10 @@ def read(application: str, algorithm: str, data: bytes) -> Device:
     return Device(application, flags[0], int.from_bytes(counter, "big"), page, client_data, extensions)
 
 
-def _pages(application: str) -> str:
-    """A pattern for the pages on which a key may sign: those of its very host, and none of a host below it."""
+def _fits(page: str, application: str) -> bool:
+    """True for a page of the very host of a passkey, none of a host below it, and for no page with any other key."""
     if application.startswith("ssh:"):
-        return ""
-    scheme = "https?" if application == "localhost" else "https"
-    return rf"{scheme}://{re.escape(application)}(?::[1-9][0-9]{{0,4}})?"
+        return not page
+    schemes = ("https", "http") if application == "localhost" else ("https",)
+    starts = [f"{scheme}://{application}" for scheme in schemes]
+    return any(page.startswith(start) and _PORT.fullmatch(page, len(start)) for start in starts)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser.waiting import until
 from browser.test_passkey import AUTHENTICATOR, is_wrong
+from browser.waiting import until
 from cli.test_try import PBEM, port_of, user
 from playwright.sync_api import expect
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk import account_keys, unasked
+from pbem.desk import unasked
 from pbem.desk.commands.proposals import listening, standings_of_others
 from pbem.desk.places import placed
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seated_at, without_keys
 from pbem.games import Refused
+from pbem.identity.security_keys import way
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS
 from pbem.match import progress, state
@@ -108,10 +109,11 @@ def _ask(offers: Offers, seated: SeatContext, seat: int, name: str, now: datetim
 
 def _stranger(offers: Offers, seated: SeatContext, name: str) -> dict[str, object]:
     """The facts that the newcomer may know before taking the seat: the `m` of the templates."""
+    keys = offers.players.keys(name)
     return offers.seats.match_letters.public_facts(seated.match, seated.row) | {
         "prev": seated.match.prev,
         "level": offers.players.level(name),
-        "format": account_keys.way(offers.players.keys(name)),
+        "format": way(keys[-1].format, keys[-1].public) if keys else "ssh",
     }
 
 
