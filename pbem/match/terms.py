@@ -210,6 +210,12 @@ class Terms:
         return _Proposal(game, lines, tuple(players), settle).judge()
 
 
+def hash_of_tournament(server: str, tournament: str, terms: object) -> str:
+    """The hash of the terms of a tournament, by their document: who enters agrees to it, and so to every match."""
+    document = canonical({"server": server, "tournament": tournament, "terms": terms})
+    return sha256_hex(b"pbem tournament terms 1\n" + document)
+
+
 class OptionLines:
     """Option lines, each judged by its kind; all faults are collected."""
 
