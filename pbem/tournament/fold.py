@@ -2,7 +2,7 @@
 
 The server and verifiers run this over the same entries. An entry with a cause of its own (a letter, a match that is
 over, the time) is judged by its rule here; whether its letter says so, and whether its match ended so, is proved in
-`pbem.proof.tournaments`. All other entries follow from those before: `follows` makes them, and the fold takes no
+`pbem.proof.tournament_proof`. All other entries follow from those before: `follows` makes them, and the fold takes no
 others. Implements docs/bundle.md, 12.3.
 """
 
@@ -17,7 +17,7 @@ import msgspec
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.pinned_keys import Player
-from pbem.match.transcript import TranscriptError, sha256_hex, utc, written
+from pbem.match.transcript import TranscriptError, is_time, sha256_hex, utc, written
 from pbem.phrase import Phrase
 from pbem.tournament import lot
 from pbem.tournament.crosstable import points_for_pairing, table
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pbem.json_object import JsonObject
-    from pbem.tournament.tournament_entries import TournamentEntry
+    from pbem.match.transcript import Entry
 
 Following = tuple[str, "JsonObject"]
 """The type and the body of an entry that follows by itself; matches that begin have no names in it yet."""
@@ -48,16 +48,16 @@ def _refused(what: str, token: str | None, says: Phrase) -> Refused:
     return Refused(Fault(what, token, says))
 
 
-def _untrue(entry: TournamentEntry, reason: str) -> TranscriptError:
+def _untrue(entry: Entry, reason: str) -> TranscriptError:
     return TranscriptError(entry.seq, None, f"{entry.type}: {reason}")
 
 
-def begun(entry: TournamentEntry) -> Tournament:
+def begun(entry: Entry) -> Tournament:
     """The tournament that an entry announces; raises `Refused` and ValueError."""
     body = entry.body
     if entry.type != "announced" or entry.seq != 1 or body.get("register") != VERSION:
         raise ValueError("not the beginning of a tournament that this program can read")
-    if not FORMS["announced"](body):
+    if not FORMS["announced"](body) or not is_time(entry.time):
         raise ValueError("not the form of an announcement")
     terms = TournamentTerms.read(body["terms"])
     ladder = terms.format == LADDER
@@ -80,7 +80,7 @@ def begun(entry: TournamentEntry) -> Tournament:
     return _passed(t, entry)
 
 
-def fold(t: Tournament, entry: TournamentEntry) -> Tournament:
+def fold(t: Tournament, entry: Entry) -> Tournament:
     """The tournament after one more entry.
 
     Raises `Refused` for what a letter may not ask for here, and `TranscriptError` for what no honest server writes.
@@ -88,7 +88,7 @@ def fold(t: Tournament, entry: TournamentEntry) -> Tournament:
     body = entry.body
     if t.phase == "ended":
         raise _refused(entry.type, t.id, Phrase("the tournament is over"))
-    if entry.type not in _APPLY or not FORMS[entry.type](body) or entry.time < t.time:
+    if entry.type not in _APPLY or not FORMS[entry.type](body) or not is_time(entry.time) or entry.time < t.time:
         raise _untrue(entry, "not an entry of a tournament in its form and its time")
     if entry.time < body.get("received", ""):
         raise _untrue(entry, "its letter was received after its effect")
@@ -105,7 +105,7 @@ def fold(t: Tournament, entry: TournamentEntry) -> Tournament:
     return _passed(_APPLY[entry.type](t, entry), entry)
 
 
-def _passed(t: Tournament, entry: TournamentEntry) -> Tournament:
+def _passed(t: Tournament, entry: Entry) -> Tournament:
     heard = t.heard | {entry.body["words"]} if "words" in entry.body else t.heard
     return replace(t, seq=entry.seq, head=entry.head, time=entry.time, heard=heard)
 
@@ -128,8 +128,9 @@ def follows(t: Tournament, time: str = "") -> Following | None:
         return _end(t, "ruled")
     if t.phase == "open":
         return None
-    leaving = next((entrant for entrant in t.entrants.values() if entrant.leaves and not entrant.out), None)
-    if leaving is not None:
+    leavers = [entrant for entrant in t.entrants.values() if entrant.leaves and not entrant.out]
+    if leavers:
+        leaving = min(leavers, key=lambda entrant: entrant.ordinal)
         return "withdrawn", {"player": leaving.name, "why": leaving.leaves, "games": _fate(t, leaving)}
     if len(t.entrants) < FEWEST[t.terms.format]:
         return _end(t, "too few")
@@ -225,13 +226,14 @@ _PAIRED: Mapping[str, Callable[[Tournament, str], JsonObject | None]] = {
 # What each entry does.
 
 
-def _entered(t: Tournament, entry: TournamentEntry) -> Tournament:
+def _entered(t: Tournament, entry: Entry) -> Tournament:
     """A letter of entry: of somebody new, of a substitute, or again, because the keys of its player changed."""
     body = entry.body
     player = Player.read(body["player"])
     signed: dict[str, Any] = {"player": player, "mail": body["mail"], "words": body["words"]}
-    line = t.entrants.get(t.nominated.get(player.name, "")) or t.line_of(player.name)
-    if line is not None and not line.out:
+    nominated_for = t.entrants.get(t.nominated.get(player.name, ""))
+    line = nominated_for if nominated_for is not None and not nominated_for.out else t.line_of(player.name)
+    if line is not None:
         if body["team"] not in {None, line.team}:
             raise _refused("team", body["team"], Phrase("the team of an entry does not change"))
         nominated = {name: other for name, other in t.nominated.items() if name != player.name}
@@ -242,11 +244,12 @@ def _entered(t: Tournament, entry: TournamentEntry) -> Tournament:
     # The beacon is out soon after, and must not be known to anybody who enters.
     if t.terms.beacon is not None and t.terms.closes is not None and body["received"] > t.terms.closes:
         raise _refused("enter", t.id, Phrase("entries are closed"))
-    if (player.name in t.entrants) != (line is not None):
+    if player.name in t.entrants and not t.entrants[player.name].out:
         raise _refused("enter", player.name, Phrase("somebody else plays on in this place"))
     if sum(not entrant.out for entrant in t.entrants.values()) >= t.terms.entrants:
         raise _refused("enter", t.id, Phrase("the tournament is full"))
-    entrant = Entrant(player.name, **signed, team=body["team"], ordinal=len(t.entrants) + 1, active=entry.time)
+    ordinal = max((entrant.ordinal for entrant in t.entrants.values()), default=0) + 1
+    entrant = Entrant(player.name, **signed, team=body["team"], ordinal=ordinal, active=entry.time)
     return replace(_with(t, entrant), ladder=(*t.ladder, player.name) if ladder else ())
 
 
@@ -256,19 +259,19 @@ def _with(t: Tournament, *entrants: Entrant) -> Tournament:
 
 def _own_line(t: Tournament, player: str) -> Entrant:
     line = t.line_of(player)
-    if line is None or line.out:
+    if line is None:
         raise _refused("enter", t.id, Phrase("{player} is not in the tournament", player=player))
     return line
 
 
-def _left(t: Tournament, entry: TournamentEntry) -> Tournament:
+def _left(t: Tournament, entry: Entry) -> Tournament:
     line = _own_line(t, entry.body["player"])
     if t.phase == "open":
         return replace(t, entrants={name: other for name, other in t.entrants.items() if name != line.name})
     return _with(t, replace(line, leaves="left"))
 
 
-def _challenged(t: Tournament, entry: TournamentEntry) -> Tournament:
+def _challenged(t: Tournament, entry: Entry) -> Tournament:
     """A challenge in a ladder: to one who is not too far above, and not met too lately."""
     if t.terms.format != LADDER:
         raise _refused("challenge", t.id, Phrase("nobody is challenged in this tournament: it is no ladder"))
@@ -295,7 +298,7 @@ def can_start(t: Tournament, time: str) -> bool:
     return t.phase == "open" and t.terms.closes is not None and (full or time >= t.terms.closes)
 
 
-def _started(t: Tournament, entry: TournamentEntry) -> Tournament:
+def _started(t: Tournament, entry: Entry) -> Tournament:
     """Entries are closed: the lot is drawn."""
     body, terms = entry.body, t.terms
     if not can_start(t, entry.time):
@@ -320,7 +323,7 @@ def _started(t: Tournament, entry: TournamentEntry) -> Tournament:
     return replace(t, pairings=tuple(Pairing(*place) for place in table_))
 
 
-def _pair(t: Tournament, entry: TournamentEntry) -> Tournament:
+def _pair(t: Tournament, entry: Entry) -> Tournament:
     """Matches begin."""
     known = {(pairing.round, pairing.board): pairing for pairing in t.pairings}
     names = [pair["match"] for pair in entry.body["pairs"]]
@@ -344,14 +347,16 @@ def _pair(t: Tournament, entry: TournamentEntry) -> Tournament:
     return t
 
 
-def _resulted(t: Tournament, entry: TournamentEntry) -> Tournament:
+def _resulted(t: Tournament, entry: Entry) -> Tournament:
     """A match is over."""
     pairing = t.pairing_of(entry.body["match"])
     if pairing is None or pairing.result is not None:
         raise _untrue(entry, f"no result of {entry.body['match']} is awaited")
-    told = {key: value for key, value in entry.body.items() if key != "match"}
-    result = msgspec.convert(told, MatchResult)
-    if not len(result.players) == len(result.missed) == len(result.scores) == len(pairing.names) >= result.winner:
+    result = MatchResult.read(entry.body)
+    lists = (result.players, result.missed, result.scores)
+    if any(len(each) != len(pairing.names) for each in lists) or max(result.winner, *result.silent, 0) > len(
+        lists[0]
+    ):
         raise _untrue(entry, "not the result of a match of two")
     return _ranked(_counted(t, pairing, result, entry.time), pairing, result)
 
@@ -396,7 +401,7 @@ def _sunk(t: Tournament, time: str) -> Tournament:
     return t
 
 
-def _ruled(t: Tournament, entry: TournamentEntry) -> Tournament:
+def _ruled(t: Tournament, entry: Entry) -> Tournament:
     """A bare word, with its reason: a match does not count, a substitute plays on, or the tournament ends."""
     body = entry.body
     if not body["reason"]:
@@ -411,23 +416,23 @@ def _ruled(t: Tournament, entry: TournamentEntry) -> Tournament:
     pairing = t.pairing_of(body["match"])
     if pairing is None or pairing.annulled:
         raise _refused("rule", body["match"], Phrase("this is no match of the tournament that counts"))
-    own = t.line_of(t.organiser.name)
-    if body["by"] == "organiser" and own is not None and own.name in pairing.names:
+    playing = [t.entrants[name].player.name for name in pairing.names]
+    if body["by"] == "organiser" and t.organiser.name in playing:
         raise _refused("rule", body["match"], Phrase("nobody rules on a match of one's own; ask the operator"))
     return _changed(t, pairing, annulled=True)
 
 
-def _withdrawn(t: Tournament, entry: TournamentEntry) -> Tournament:
+def _withdrawn(t: Tournament, entry: Entry) -> Tournament:
     name = entry.body["player"]
     ladder = tuple(other for other in t.ladder if other != name)
     return replace(_with(t, replace(t.entrants[name], out=entry.body["games"])), ladder=ladder)
 
 
-def _ended(t: Tournament, _entry: TournamentEntry) -> Tournament:
+def _ended(t: Tournament, _entry: Entry) -> Tournament:
     return replace(t, phase="ended")
 
 
-_APPLY: Mapping[str, Callable[[Tournament, TournamentEntry], Tournament]] = {
+_APPLY: Mapping[str, Callable[[Tournament, Entry], Tournament]] = {
     "entered": _entered,
     "left": _left,
     "challenged": _challenged,

@@ -38,6 +38,11 @@ class MatchResult(msgspec.Struct, frozen=True):
     silent: tuple[int, ...]
     """The seats that lost a game by silence."""
 
+    @classmethod
+    def read(cls, body: JsonObject) -> MatchResult:
+        """The result in the body of an entry."""
+        return msgspec.convert({key: value for key, value in body.items() if key != "match"}, cls)
+
     @property
     def points(self) -> tuple[int, int]:
         """The points of each seat."""

@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+MOST = 1000
+"""The search for a pairing ends when it has found so many lists of lines without one: results that a server made up
+could make it take for ever. In honest tournaments there were no more than twenty."""
+
 
 def berger(names: Sequence[str]) -> Iterator[list[tuple[str, str]]]:
     """The rounds of a single round robin, each with its pairs in the order of the boards; the first has seat 1.
@@ -44,8 +48,8 @@ def monrad(ranked: Sequence[str], met: Collection[frozenset[str]]) -> tuple[list
     """The pairs of a Swiss round, and the number of pairs that meet again; `ranked` is an even number of names.
 
     The highest without a partner meets the next below whom it has not met; if the rest cannot be paired then, the
-    next one. So this is the first complete pairing in lexicographic order; and if there is none, the first one with
-    a single rematch, then with two, and so on.
+    next one. So this is the first complete pairing in lexicographic order; and if there is none, or the search for it
+    takes too long, the first one with a single rematch, then with two, and so on.
     """
     for rematches in range(len(ranked) // 2 + 1):
         pairs = _first_pairing(tuple(ranked), met, rematches, set())
@@ -57,7 +61,7 @@ def monrad(ranked: Sequence[str], met: Collection[frozenset[str]]) -> tuple[list
 def _first_pairing(
     left: tuple[str, ...], met: Collection[frozenset[str]], rematches: int, dead: set[tuple[tuple[str, ...], int]]
 ) -> list[tuple[str, str]] | None:
-    """The first complete pairing with at most this many rematches; `dead` has what cannot be paired."""
+    """The first complete pairing with at most this many rematches; `dead` has what was found not to have one."""
     if not left:
         return []
     if (left, rematches) in dead:
@@ -67,6 +71,8 @@ def _first_pairing(
         still = rematches - (frozenset((first, other)) in met)
         if still < 0:
             continue
+        if len(dead) >= MOST:
+            return None
         rest = _first_pairing((*others[:at], *others[at + 1 :]), met, still, dead)
         if rest is not None:
             return [(first, other), *rest]

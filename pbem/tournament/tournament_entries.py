@@ -57,6 +57,10 @@ def _matches(pattern: re.Pattern[str]) -> Form:
 _name, _match = _matches(_NAME), _matches(_MATCH)
 
 
+def _player(value: object) -> bool:
+    return player(value) and isinstance(value, dict) and _name(value["name"])
+
+
 def _none_or(form: Form) -> Form:
     return lambda value: value is None or form(value)
 
@@ -86,10 +90,10 @@ FORMS: Mapping[str, Form] = {
             "terms": anything,
             "rules": hash_,
             "secret": _none_or(hash_),
-            "organiser": player,
+            "organiser": _player,
         }
     ),
-    "entered": _by_letter({"player": player, "team": _none_or(_name)}),
+    "entered": _by_letter({"player": _player, "team": _none_or(_name)}),
     "left": _by_letter({"player": _name}),
     "challenged": _by_letter({"player": _name, "against": _name}),
     "started": mapping({"secret": hash_, "beacon": _matches(_BEACON), "order": list_of(_name)}),

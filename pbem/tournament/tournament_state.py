@@ -117,8 +117,9 @@ class Tournament(msgspec.Struct, frozen=True):
         return [[entrant.name for entrant in drawn[group::count]] for group in range(count)]
 
     def line_of(self, player: str) -> Entrant | None:
-        """The line for which a player plays."""
-        return next((entrant for entrant in self.entrants.values() if entrant.player.name == player), None)
+        """The line, not withdrawn, for which a player plays."""
+        lines = (entrant for entrant in self.entrants.values() if not entrant.out)
+        return next((entrant for entrant in lines if entrant.player.name == player), None)
 
     def pairing_of(self, match: str) -> Pairing | None:
         """The pairing of a match."""

@@ -12,8 +12,7 @@ import msgspec
 
 from pbem.games import Refused
 from pbem.match.entry_forms import day
-from pbem.match.terms import OptionLines, Terms
-from pbem.match.transcript import canonical, sha256_hex
+from pbem.match.terms import OptionLines, Terms, hash_of_tournament
 from pbem.phrase import Phrase, either
 from pbem.tournament import lot
 
@@ -102,18 +101,12 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def hash(self, server: str, tournament: str) -> str:
         """The hash of the terms, which each entry repeats."""
-        return hash_of(server, tournament, self.document())
+        return hash_of_tournament(server, tournament, self.document())
 
     @classmethod
     def propose(cls, game: str, lines: Mapping[str, str], settle: timedelta) -> TournamentTerms:
         """The terms of an announcement's option lines; `settle` is the server's default; raises `Refused`."""
         return _Announcement(lines).judge(game, settle)
-
-
-def hash_of(server: str, tournament: str, terms: object) -> str:
-    """The hash of the terms of a tournament, as their document."""
-    document = canonical({"server": server, "tournament": tournament, "terms": terms})
-    return sha256_hex(b"pbem tournament terms 1\n" + document)
 
 
 class _Announcement(OptionLines):

@@ -7,6 +7,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -134,6 +135,14 @@ class TestTheLot:
         started = next(entry for entry in club.entries if entry.type == "started")
         assert started.body["order"] == sorted(words, key=lambda name: sha256_hex(f"{seed} {name}\n".encode()))
         assert club.entries[0].body["secret"] == sha256_hex(SECRET.encode())
+
+    def test_the_vector_of_the_specification(self) -> None:
+        words = {name: f"{number:02}" * 32 for number, name in enumerate(("ann", "bob", "carl"), start=1)}
+        seed = lot.seed("a" * 64, "5e" * 32, words, lot.NONE)
+        assert (
+            f"`{seed}`, the order {', '.join(lot.order(seed, words))}."
+            in (Path(__file__).parents[2] / "docs" / "bundle.md").read_text()
+        )
 
     def test_another_secret_or_another_order_is_refused(self) -> None:
         club = Club(names=names(4))
