@@ -172,9 +172,10 @@ def _place(pairing: Pairing) -> JsonObject:
 def _pair_robin(t: Tournament, _time: str) -> JsonObject | None:
     """The games that begin: in their order, each whose two players have fewer than `at_once` under way."""
     most = t.terms.at_once or len(t.pairings)
-    playing = Counter(name for pairing in t.awaited if pairing.match for name in pairing.names)
+    awaited = list(t.awaited)
+    playing = Counter(name for pairing in awaited if pairing.match for name in pairing.names)
     begin = []
-    for pairing in t.awaited:
+    for pairing in awaited:
         if not pairing.match and all(playing[name] < most for name in pairing.names):
             playing.update(pairing.names)
             begin.append(_place(pairing))

@@ -136,10 +136,13 @@ class Tournament(msgspec.Struct, frozen=True):
     @property
     def awaited(self) -> Iterator[Pairing]:
         """The pairings that are to get a result that counts."""
+        gone = {name for name, entrant in self.entrants.items() if entrant.out}
         return (
             pairing
             for pairing in self.pairings
-            if pairing.result is None and not self.is_void(pairing) and not self.is_forfeited(pairing)
+            if pairing.result is None
+            and not pairing.annulled
+            and (gone.isdisjoint(pairing.names) or not (self.is_void(pairing) or self.is_forfeited(pairing)))
         )
 
     def match_terms(self, pairing: Pairing) -> Terms:

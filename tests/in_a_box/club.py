@@ -104,9 +104,14 @@ class Club:
         self._took(step)
 
     def over(self, match: str, winner: int, **how: object) -> None:
+        played = self.played(match, winner, **how)  # type: ignore[arg-type]
         step = self.step()
-        step.take(self.played(match, winner, **how))  # type: ignore[arg-type]
+        step.take(played)
         self._took(step)
+        # A server that died since does not know that it took this result.
+        again = self.step()
+        again.take(played)
+        assert not again.entries
 
     def played(
         self,
