@@ -69,6 +69,7 @@ def check_agreement(match: Match, entry: Entry, seat: int, said: Mapping[str, st
         for command in commands:
             given = {"server": match.server, "player": player.name}
             right = all(command.said.get(key, value) == value for key, value in given.items())
-            if right and not command.fault and agrees(match, seat, command):
+            by_key = "evidence" not in said
+            if right and not command.fault and agrees(match, seat, command, by_key=by_key):
                 return
     raise No("no agreement to these terms")

@@ -14,10 +14,12 @@ M = r"(m?[0-9]\S*|turn|game)( |$)"
 B = (
     r"[a-z][a-z0-9_-]*( (server|player|end|#\S*|help|games|whoami|standings|rules|sheet|register|confirm|key|recover"
     r"|address|set|vacation|new|list|accept|decline|join|withdraw|setup|seal|step|reveal|orders|clear|status|preview"
-    r"|report|transcript|diary|press|observe|unobserve|block|unblock|resign|draw|annul|extend|claim|substitute))?$"
+    r"|report|transcript|diary|press|observe|unobserve|block|unblock|resign|draw|annul|extend|claim|substitute"
+    r"|tournament|enter|leave|challenge|rule))?$"
 )
 C = r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$"
 N = r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$"
+T = r"t[0-9]\S*( |$)"
 R = r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|RW|untrusted|end\b|$)"
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "help": ("?line", "", ""),
@@ -41,6 +43,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "decline": ("match", "fields", ""),
     "join": ("match", "fields", M),
     "withdraw": ("match", "fields", M),
+    "tournament new": ("name", "fields options", ""),
+    "enter": ("tournament ?hash ?team", "fields", T),
+    "leave": ("tournament", "fields", T),
+    "challenge": ("tournament name", "fields", T),
+    "rule": ("tournament ruling", "fields options", T),
     "setup": ("match ?game", "fields block", M),
     "seal": ("match ?game", "fields block", M),
     "step": ("match ?game turn0", "fields block", M),
@@ -71,6 +78,8 @@ NAME = re.compile(
 )
 WORDS = {
     "match": re.compile(r"m[1-9][0-9]{0,8}"),
+    "tournament": re.compile(r"t[1-9][0-9]{0,8}"),
+    "team": NAME,
     "number": re.compile(r"[1-9][0-9]{0,4}"),
     "name": NAME,
     "leaver": NAME,
@@ -198,6 +207,10 @@ def argument(reading: Reading, command: Command, one: str) -> bool:
         return others(reading, command)
     if one in {"key", "fingerprint"}:
         return argument_of_key(reading, command, one)
+    if one == "team":
+        return argument_of_team(reading, command, word)
+    if one == "ruling":
+        return argument_of_ruling(reading, command, word)
     pattern = re.compile(one[1:]) if one.startswith("=") else WORDS.get(one)
     if pattern is None or not pattern.fullmatch(word):
         return False
@@ -220,6 +233,25 @@ def argument_of_place(reading: Reading, command: Command, one: str, word: str) -
     reading.take()
     reading.take()
     return True
+
+
+def argument_of_team(reading: Reading, command: Command, word: str) -> bool:
+    if word == "team" and NAME.fullmatch(name := bare(reading.peek(1).lower())):
+        command.said["*team"] = name
+        reading.take()
+        reading.take()
+    elif word == "team":
+        command.fault = True
+    return True
+
+
+def argument_of_ruling(reading: Reading, command: Command, word: str) -> bool:
+    wanted = {"annul": "match", "substitute": "name for leaver", "close": ""}.get(word)
+    if wanted is None:
+        return False
+    command.said["*what"] = word
+    reading.take()
+    return all(argument(reading, command, one) for one in wanted.split())
 
 
 def others(reading: Reading, command: Command) -> bool:
@@ -271,7 +303,7 @@ def fields(reading: Reading, command: Command, *, more: bool) -> None:
         | ({"game", "turn"} if more else set())
         | ({"final"} if command.name in {"orders", "preview"} else set())
     )
-    while (word := reading.peek().lower()) in known:
+    while (word := reading.peek().lower()) in known and command_here(reading) is None:
         reading.take()
         if word == "final":
             command.said["*final"] = "yes"

@@ -1,6 +1,7 @@
-"""`pbem verify`: proves a match from its bundle alone, and compares kept letters with it.
+"""`pbem verify`: proves a match from its bundle alone, and compares kept letters with it; or proves a tournament.
 
-Thin: the proof is in `pbem.proof.verification`, the comparison with letters in `pbem.proof.compare`.
+Thin: the proof is in `pbem.proof.verification`, the comparison with letters in `pbem.proof.compare`, the proof of
+tournaments in `pbem.proof.tournament_proof`.
 docs/verification.md describes what `--json` prints.
 """
 
@@ -20,7 +21,7 @@ import msgspec
 from pbem.cli.harmless import harmless
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex, written
-from pbem.proof.bundle import LIMITS, BeyondLimits, load
+from pbem.proof.bundle import LIMITS, BeyondLimits, is_tournament, load
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved
 from pbem.proof.verification import verify as checks
@@ -95,8 +96,14 @@ def _server_key(_: click.Context, __: click.Parameter, value: str | None) -> str
     callback=_server_key,
     help="The server's Ed25519 key as you know it, 64 hex digits.",
 )
+@click.option(
+    "--bundles",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder with the bundles of a tournament's matches: is each result that of its match?",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: docs/verification.md.")
-def verify(  # noqa: PLR0913 - options of a command
+def verify(  # noqa: PLR0913, PLR0917 - options of a command
     bundle: Path,
     more: tuple[Path, ...],
     against: tuple[Path, ...],
@@ -104,10 +111,11 @@ def verify(  # noqa: PLR0913 - options of a command
     known: tuple[str, ...],
     witnesses: tuple[str, ...],
     server_key: str | None,
+    bundles: Path | None,
     *,
     as_json: bool,
 ) -> None:
-    """Verify a match from its BUNDLE, without a server or a network.
+    """Verify a match or a tournament from its BUNDLE, without a server or a network.
 
     Checks the chain, the server's signatures, every player's signature, that each commitment opens, that every setup
     and order was legal, and that every turn replays to the very reports that were mailed. Each check gets a line; it
@@ -124,6 +132,9 @@ def verify(  # noqa: PLR0913 - options of a command
     With --witness, the letters also show what others saw of the server's log: up to which entry, and when at the
     latest.
 
+    Of a tournament, checks the chain, the signatures, the letters of entry, the lot, the pairings and the table; with
+    --bundles also each match and its result. OPEN is what the files do not say, WORD what rests on a bare word.
+
     \b
     Exit status:
       0  everything holds, and every letter about the match agrees
@@ -134,7 +145,8 @@ def verify(  # noqa: PLR0913 - options of a command
       3  the bundle holds; but a letter is damaged or leaves something open,
          or none of the letters has anything to compare,
          or it cannot be said whether a program saw only its letters,
-         or a key of a player is none of those that you know
+         or a key of a player is none of those that you know;
+         or something about a tournament is OPEN
     """  # noqa: D301 - click wants the very character
     if more and not against:
         raise click.UsageError("letters come after --against")
@@ -144,6 +156,12 @@ def verify(  # noqa: PLR0913 - options of a command
     seeds = _seeds(opened) if opened else []
     keys = _known_keys(known) if known else {}
     content = _loaded(bundle)
+    if is_tournament(content):
+        if against or opened or known or witnesses:
+            raise click.UsageError("these options are about a match, and this is a tournament")
+        sys.exit(_tournament(bundle, content, bundles, server_key, as_json=as_json))
+    if bundles:
+        raise click.UsageError("--bundles is about a tournament, and this is a match")
     proved = Proved(telling=bool(against or seeds))
     made = list(_checked(content, server_key, proved, as_json=as_json))
     holds = made[-1].holds
@@ -162,6 +180,29 @@ def verify(  # noqa: PLR0913 - options of a command
         )
     if status:
         sys.exit(status)
+
+
+def _tournament(bundle: Path, content: bytes, folder: Path | None, server_key: str | None, *, as_json: bool) -> int:
+    """Verify a tournament, and print each check at once; returns the exit status."""
+    from pbem.proof.tournament_proof import verify_tournament
+
+    bundles = None if folder is None else (_loaded(path) for path in sorted(folder.rglob("*.zip")))
+    made = []
+    for check in verify_tournament(content, bundles, server_key):
+        made.append(check)
+        if not as_json:
+            click.echo(f"{check.standing:<4}  {check.what:<10} {check.found}")
+    standings = {check.standing for check in made}
+    status = 1 if "FAIL" in standings else 3 if "OPEN" in standings else 0
+    if made[-1].what == "limits":
+        status = 2
+    if as_json:
+        about = {"bundle": str(bundle), "sha256": sha256_hex(content), "server_key_known": server_key is not None}
+        document = {"pbem": "tournament verification 1", **about, "status": status}
+        click.echo(json.dumps(document | {"checks": msgspec.to_builtins(made)}, indent=1, sort_keys=True))
+    elif not status:
+        click.echo("Everything holds.")
+    return status
 
 
 def _loaded(bundle: Path) -> bytes:

@@ -68,14 +68,15 @@ def signed_detail(letter: Letter, evidence: Evidence) -> str:
     return "" if _signed(letter, evidence, utc(evidence.received), over="to") else detail
 
 
-def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -> str:
+def vouched(letter: Letter, evidence: Evidence, match: Match | None, *, waited: bool) -> str:
     """Judge a letter again by the kept evidence; returns why it does not hold, or an empty text if it does.
 
-    A letter that `waited` may have been sent in an earlier turn of its game than the one in which it counts.
+    A letter that `waited` may have been sent in an earlier turn of its game than the one in which it counts. Without
+    a match, it may answer any letter.
     """
     if evidence.token not in shown_tokens(letter):
         return "the letter does not show the reply address that the evidence names"
-    if match.seq and not _was_here(evidence.place, match, waited=waited):
+    if match is not None and match.seq and not _was_here(evidence.place, match, waited=waited):
         return f"the letter that it answers was about {evidence.place}"
     if evidence.mail != sha256_hex(letter.raw):
         return "the evidence is about another letter"

@@ -253,6 +253,8 @@ CHANGED: dict[str, Any] = {
     "keys": "demanded",
     "sealed": True,
     "unreachable": "stands",
+    "tournament": {"id": "t1", "terms": {}},
+    "pairing": {"round": 1, "board": 1, "entry": "0" * 64},
 }
 
 

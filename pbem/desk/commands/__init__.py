@@ -27,6 +27,7 @@ from pbem.desk.commands import (
     sealed_steps,
     substitutes,
     time,
+    tournaments,
 )
 from pbem.desk.seats import seated_at
 
@@ -74,6 +75,7 @@ def handlers(desk: Desk) -> Mapping[str, Handler]:
         "decline": at_seat(partial(proposals.give_up, people, desk.held)),
         "join": partial(proposals.join, desk.offers),
         "withdraw": at_seat(partial(proposals.give_up, people, desk.held)),
+        **dict.fromkeys(("tournament new", "enter", "leave", "challenge", "rule"), tournaments.refuse),
         "setup": at_seat(orders.setup),
         "orders": at_seat(orders.orders),
         "clear": at_seat(orders.clear),

@@ -53,6 +53,7 @@ Given = dict[str, object]
 or as `game` or `turn`."""
 
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
+_TOURNAMENT = re.compile(r"t[1-9][0-9]{0,8}", re.I)
 _LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
@@ -120,6 +121,7 @@ def _number(keyword: str, missing: Phrase) -> ReadSlot:
 
 
 _match = _word("match", _MATCH, NAME_THE_MATCH)
+_tournament = _word("tournament", _TOURNAMENT, Phrase("name the tournament, such as t3"))
 _rules = _word("rules", _NAME, Phrase("name the game; `games` lists them all"))
 _name = _word(
     "name", _NAME, Phrase("give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _"), but=RESERVED
@@ -239,6 +241,27 @@ def _leaver(words: Words, given: Given) -> Phrase | None:
     return None
 
 
+def _team(words: Words, given: Given) -> Phrase | None:
+    if words.low() != "team":
+        return None
+    if not _NAME.fullmatch(words.bare(1)) or words.bare(1).lower() in RESERVED:
+        return Phrase("after `team`, give its name")
+    given["team"] = words.bare(1).lower()
+    words.at += 2
+    return None
+
+
+def _ruling(words: Words, given: Given) -> Phrase | None:
+    what = words.bare().lower()
+    if what not in {"annul", "substitute", "close"}:
+        return Phrase("write `annul m17`, `substitute carl for bob`, or `close`")
+    given["what"] = what
+    words.take()
+    if what == "annul":
+        return _match(words, given)
+    return (_name(words, given) or _leaver(words, given)) if what == "substitute" else None
+
+
 def _players(words: Words, given: Given) -> Phrase | None:
     if words.low() != "with":
         return None
@@ -348,6 +371,9 @@ class Slot(msgspec.Struct, frozen=True):
 
 
 MATCH = Slot("m17", _match)
+TOURNAMENT = Slot("t3", _tournament)
+TEAM = Slot("[team NAME]", _team)
+RULING = Slot("annul m17|substitute CARL for BOB|close", _ruling)
 OPTIONAL_MATCH = Slot("[m17]", _match_or_none)
 GAME = Slot("[game 2]", _game)
 TURN = Slot("turn 5", _turn)

@@ -317,7 +317,8 @@ def _read_fields(words: Words, spec: CommandSpec, given: Given, wrong: list[_Wro
         if name == "final" and FINAL in spec.slots:
             FINAL.read(words, given)
             continue
-        if name not in FIELDS and not (spec.sentence and name in NUMBERED):
+        # A `challenge` that names a tournament is the next command.
+        if (name not in FIELDS and not (spec.sentence and name in NUMBERED)) or _command_at(words) is not None:
             return fields
         words.at += 1
         # Fingerprints in base64 depend on case; everything else is compared in lower case.
