@@ -118,3 +118,16 @@ def test_no_changed_octet_holds(scripts: Scripts, name: str) -> None:
         kind = line.split()[0]
         cases.append((armored(bytes(changed)), f"{kind} {base64.b64encode(key).decode()}", text))
     assert not any(alike(scripts, cases))
+
+
+@pytest.mark.parametrize(
+    ("host", "possible"),
+    [("play.example", True), ("localhost", True), ("play.example.", False), ("192.0.2.1", False), ("[::1]", False)],
+)
+def test_no_page_makes_a_passkey_that_no_server_takes(host: str, *, possible: bool) -> None:
+    hindrance = """(hostname) => {
+        const location = { protocol: "https:", hostname };
+        Object.assign(globalThis, { location, isSecureContext: true, PublicKeyCredential: {} });
+        return PASSKEY.hindrance();
+    }"""
+    assert (Scripts("say.js", "sshsig.js", "passkey.js").evaluate(hindrance, host) == "") == possible
