@@ -26,7 +26,7 @@ from verifier.commands import COMMANDS
 from verifier.conventions import must
 from verifier.ed25519 import ed25519
 from verifier.security_keys import algorithm, first, parted, strings, touched
-from verifier.text import Part, clean, parts_of, text_of, unbase64
+from verifier.text import Part, clean, of_ssh, parts_of, text_of, unbase64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,7 +70,7 @@ def openpgp_fingerprint(public: str) -> str:
 def fingerprint(form: str, public: str) -> str:
     """The fingerprint of a key in its written form."""
     if form == "ssh":
-        blob = unbase64(public.split()[1])
+        blob = of_ssh(public.split()[1])
         return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
     if form == "ed25519":
         return raw_ed25519(public).hex()
@@ -94,7 +94,7 @@ def form_of(public: str) -> str:
     return "minisign" if re.search(r"(^|\s)RW\S{54}$", public.strip()) else "ssh"
 
 
-SSH = re.compile(r"-----BEGIN SSH SIGNATURE-----\s+([A-Za-z0-9+/=\s]+)-----END SSH SIGNATURE-----")
+SSH = re.compile(r"-----BEGIN SSH SIGNATURE-----([A-Za-z0-9+/=\s]+)-----END SSH SIGNATURE-----")
 CURVES: dict[str, Callable[[], hashes.HashAlgorithm]] = {
     "nistp256": hashes.SHA256,
     "nistp384": hashes.SHA384,
@@ -107,14 +107,14 @@ RSA = {"rsa-sha2-256", "rsa-sha2-512"}
 
 def by_ssh(key: Key, armor: str, text: bytes, server: str) -> bool:
     found = SSH.search(armor)
-    blob = unbase64(found[1]) if found else b""
+    blob = of_ssh(found[1]) if found else b""
     must(blob[:6] == b"SSHSIG" and blob[6:10] == b"\0\0\0\1", "no SSH signature")
     fields = strings(blob[10:])
     must(len(fields) == 5, "more or less than a signature")
     public, namespace, reserved, digest_of, signature = fields
     must(namespace == f"pbem@{server}".encode() and not reserved, "another namespace")
     must(digest_of in {b"sha256", b"sha512"}, "another hash")
-    if public != unbase64(key.public.split()[1]):
+    if public != of_ssh(key.public.split()[1]):
         return False
     digest = hashlib.new(digest_of.decode(), text).digest()
     said = b"SSHSIG" + b"".join(len(one).to_bytes(4, "big") + one for one in (namespace, reserved, digest_of, digest))

@@ -11,7 +11,7 @@ from email import message_from_bytes
 from email.message import Message
 from typing import TYPE_CHECKING
 
-from verifier.conventions import No
+from verifier.conventions import No, must
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,6 +109,13 @@ def unbase64(text: str) -> bytes:
         return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError) as error:
         raise No("no base64") from error
+
+
+def of_ssh(text: str) -> bytes:
+    """The octets of SSH's base64, which has one form."""
+    octets = unbase64(text)
+    must(base64.b64encode(octets).decode() == "".join(text.split()), "base64 in another form")
+    return octets
 
 
 INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")

@@ -289,8 +289,10 @@ def _known_keys(options: Sequence[str]) -> dict[str, list[Key]]:
             raise click.UsageError(f"{option}: write NAME=FILE, with the name of a player")
         try:
             with click.open_file(file, "rb") as source:
-                text = source.read(LIMITS.paper_octets).decode("utf-8", "replace")
-            known.setdefault(name, []).extend(keys_in(text))
+                octets = source.read(LIMITS.paper_octets + 1)
+            if len(octets) > LIMITS.paper_octets:
+                raise click.UsageError(f"{file} is no file of public keys: it is too long")
+            known.setdefault(name, []).extend(keys_in(octets.decode("utf-8", "replace")))
         except OSError as error:
             raise click.UsageError(f"{file} cannot be read: {error.strerror}") from error
         except ValueError as error:

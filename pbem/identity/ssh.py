@@ -8,7 +8,6 @@ and RFC 8709; what is refused beyond them follows protocol.md, "Identity".
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
 from functools import lru_cache
@@ -30,7 +29,7 @@ from cryptography.hazmat.primitives.serialization import (
 from pbem.identity import security_keys
 from pbem.identity.costs import check_rsa
 from pbem.identity.ed25519_points import WEAK, holds, is_sound
-from pbem.identity.ssh_wire import mpint, string, take, take_mpint, take_name
+from pbem.identity.ssh_wire import mpint, string, take, take_mpint, take_name, unbase64
 from pbem.identity.verdict import BadKey, BadSignature, Key, State
 from pbem.phrase import Phrase
 
@@ -114,7 +113,7 @@ def parse(line: str) -> Key:
     kind, text = words[:2]
     _check_type(kind)
     try:
-        blob = binascii.a2b_base64(text, strict_mode=True)
+        blob = unbase64(text)
     except ValueError as error:
         raise BadKey(_DAMAGED) from error
     if not blob.startswith(string(kind.encode())):
@@ -167,7 +166,7 @@ def read(armor: str) -> SshSignature:
     try:
         if not (body.startswith(BEGIN) and body.endswith(END) and len(body) > len(BEGIN) + len(END)):
             raise ValueError("no armor")
-        return _taken_apart(binascii.a2b_base64("".join(body[len(BEGIN) : -len(END)].split()), strict_mode=True))
+        return _taken_apart(unbase64("".join(body[len(BEGIN) : -len(END)].split())))
     except ValueError as error:
         damaged = Phrase("The SSH signature is damaged: paste it whole, with its first and last line.")
         raise BadSignature(damaged, "bad") from error

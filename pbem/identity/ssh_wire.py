@@ -5,6 +5,16 @@ All that takes octets apart raises ValueError where they are cut off, or are not
 
 from __future__ import annotations
 
+import base64
+
+
+def unbase64(text: str) -> bytes:
+    """The octets of base64 in its one form; OpenSSH reads no other, and a key in another would be sought in vain."""
+    octets = base64.b64decode(text)
+    if base64.b64encode(octets).decode() != text:
+        raise ValueError("no base64, or in another form")
+    return octets
+
 
 def string(data: bytes) -> bytes:
     """A string: its length, and its octets."""

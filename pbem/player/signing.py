@@ -81,7 +81,10 @@ class SigningKey(msgspec.Struct):
         whole = ["ssh-keygen", *words, "-f", str(self.path)]
         try:
             return subprocess.run(whole, input=given, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - fixed commands
-        except (OSError, subprocess.SubprocessError) as error:
+        except subprocess.TimeoutExpired as error:
+            waited = "the security key was not touched, or the agent does not answer"
+            raise CannotSign(f"Nothing was signed with {self.path}: {waited}.") from error
+        except OSError as error:
             raise CannotSign(f"ssh-keygen cannot be run: {type(error).__name__}") from error
 
     def _opened(self) -> PrivateKey | None:

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from pbem.match.transcript import Entry
 
-_WORD = re.compile(r'(?:[^\s"]|"(?:\\.|[^"\\])*")+')
+_WORD = re.compile(r'(?:[^\s"]|"(?:\\.?|[^"\\])*+(?:"|\Z))++')
+"""A quote that nothing closes ends with its line: who looked for its end from each quote would take for ever."""
 _TYPE = re.compile(r"(sk-)?(ssh|ecdsa)-.+")
 _OPTION = re.compile(
-    r"[^,]*=|(no-)?(agent-forwarding|port-forwarding|x11-forwarding|pty|user-rc)\b|restrict\b|\S+-required\b"
+    r"[^,]*=|(no-)?(agent-forwarding|port-forwarding|x11-forwarding|pty|user-rc)(,|$)|restrict(,|$)|\S+-required(,|$)"
 )
 """How the options of a line begin, sshd(8): another word before a key is a principal, ssh-keygen(1)."""
 
@@ -32,7 +33,8 @@ def keys_in(text: str) -> list[Key]:
     Raises ValueError, with a sentence, if there is none, or if the lines name several people.
     """
     found, people = [], set()
-    for line in text.splitlines():
+    # Other line ends, such as a form feed, are none to OpenSSH; Notepad begins a file with U+FEFF.
+    for line in re.split(r"[\r\n]+", text.removeprefix("\ufeff")):
         words = _WORD.findall(line)
         at = next((at for at in range(min(len(words) - 1, 3)) if _TYPE.fullmatch(words[at])), None)
         # The key of an authority signs certificates, which count nowhere here.

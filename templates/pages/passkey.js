@@ -10,7 +10,7 @@ const PASSKEY = (() => {
   /** Why there can be no passkey on this page; "" where there can. */
   function hindrance() {
     if (location.protocol === "file:") return say("This page is a file, and passkeys belong to a host: only a page that a server publishes can make one.");
-    if (!isSecureContext || /^[0-9.]+$|:/.test(location.hostname)) return say("Passkeys work only on pages that are served over https, under a name.");
+    if (!isSecureContext || /^[0-9.]+$|:|\.$/.test(location.hostname)) return say("Passkeys work only on pages that are served over https, under a name.");
     return globalThis.PublicKeyCredential ? "" : say("This browser knows no passkeys.");
   }
 

@@ -10,7 +10,7 @@ const SSHSIG = (() => {
   const APPLICATION = /^(?:ssh:[!-~]{0,100}|(?=.{1,253}$)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)$/;
   const HASH = "sha512", DIGESTS = { sha512: "SHA-512", sha256: "SHA-256" };
   const ARMOR = /-----BEGIN SSH SIGNATURE-----([A-Za-z0-9+/=\s]*)-----END SSH SIGNATURE-----/;
-  const utf8 = (text) => new TextEncoder().encode(text), ascii = (bytes) => String.fromCharCode(...bytes);
+  const utf8 = (text) => new TextEncoder().encode(text), ascii = (bytes) => Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const digest = async (name, bytes) => new Uint8Array(await crypto.subtle.digest(name, bytes));
 
   function joined(...parts) {
@@ -72,11 +72,11 @@ const SSHSIG = (() => {
   /** @returns {?Read} from the base64 of an armor; null where it is damaged */
   function read(armor) {
     try {
-      const whole = Uint8Array.from(atob(armor.replace(/\s/g, "")), (char) => char.charCodeAt(0));
+      const text = armor.replace(/\s/g, ""), whole = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
       const [key, namespace, reserved, hash, signature, ...more] = taken(whole.subarray(10));
       const [kind, ...fields] = taken(key), [algorithm, made] = split(signature), [value, tail] = split(made);
       const none = new Uint8Array(), [raw = none, application = none] = ascii(kind) === TOUCHED_P256 ? fields.slice(1) : fields;
-      if (ascii(whole.subarray(0, 10)) !== "SSHSIG\0\0\0\u0001" || reserved.length || more.length) return null;
+      if (ascii(whole.subarray(0, 10)) !== "SSHSIG\0\0\0\u0001" || reserved.length || more.length || base64(whole) !== text) return null;
       return { key: base64(key), kind: ascii(kind), raw, application: ascii(application), namespace: ascii(namespace), hash: ascii(hash), algorithm: ascii(algorithm), value, tail };
     } catch { return null; }
   }
@@ -87,7 +87,7 @@ const SSHSIG = (() => {
   /** Whether a signature is of a kind that is checked here. */
   const isKnown = ({ kind, algorithm, hash }) => isKind(kind) && ALGORITHMS[kind].includes(algorithm) && Object.hasOwn(DIGESTS, hash);
 
-  const isPoint = (raw) => raw.length === 65 && crypto.subtle.importKey("raw", raw, P256, false, ["verify"]).then(() => true, () => false);
+  const isPoint = (raw) => raw.length === 65 && raw[0] === 4 && crypto.subtle.importKey("raw", raw, P256, false, ["verify"]).then(() => true, () => false);
 
   /** Whether a key can prove anything. @param {Read} found of a kind that is known */
   const isSound = async ({ key, kind, raw, application }) => key === base64(written(kind, raw, application)) && (kind === TOUCHED_P256 ? isPoint(raw) : ED25519.isPoint(raw))

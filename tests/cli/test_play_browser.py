@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 from cli.test_try import PBEM
 from click.testing import CliRunner
@@ -35,6 +36,7 @@ from pbem.cli.play import browser, page_room
 from pbem.cli.play.foundation import PlayTable
 from pbem.cli.play.overview import play
 from pbem.cli.play.page_room import PlayRoom
+from pbem.player import PlayerTrouble
 from pbem.player.account_file import Account, places
 from pbem.player.signing import CannotSign, SigningKey
 
@@ -294,6 +296,18 @@ def asked_to_sign(room: PlayRoom, *answers: JsonObject) -> str:
         for answer in answers:
             assert room.act("touched", {"number": wanted["number"], **answer})
         return done.result(20)
+
+
+def test_a_passkey_that_does_not_register_replaces_none(table: PlayTable) -> None:
+    """The file of the one that signs for the account says how the browser finds it: without it, nothing signs."""
+    room = PlayRoom(table.folders, "", "en")
+    lines = [f"{passkeys.public(PASSKEY, 'localhost')} pbem@browser {name}" for name in ("AAAA", "BBBB")]
+    for line in lines:
+        asked = {"account": "zoe@play.example", "address": "zoe@mail.example", "passkey": line, "mail_in": "nowhere"}
+        with pytest.raises((PlayerTrouble, ValueError)):
+            room._register(msgspec.convert(asked, page_room._Registering))
+    found = sorted(path.read_text().strip() for path in table.folders.config.glob("zoe@*.pub"))
+    assert found == lines
 
 
 def test_a_page_signs_with_a_passkey(table: PlayTable, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -379,9 +379,10 @@ def test_keys_of_whoever_took_a_seat_over_and_of_whoever_has_none() -> None:
     assert (status, lines) == (3, ["OPEN  keys       bob, who took the seat without one: there is no key to compare"])
 
 
-@pytest.mark.parametrize("option", ["ann", "ann=nowhere", "ann=-", "zoe=key"])
+@pytest.mark.parametrize("option", ["ann", "ann=nowhere", "ann=-", "zoe=key", "ann=long"])
 def test_files_of_keys_that_cannot_be_compared(option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "key").write_text(pinned("ssh"))
+    (tmp_path / "long").write_text(pinned("ssh") + "#" * bundle.LIMITS.paper_octets)
     status, lines = compared("ssh", option, typed="Not Found")
     assert (status, len(lines)) == (2, 1)

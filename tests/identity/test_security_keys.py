@@ -10,6 +10,7 @@ import hashlib
 import itertools
 import shutil
 import subprocess
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import TYPE_CHECKING
 
 import pytest
@@ -170,6 +171,43 @@ def test_the_second_verifier_agrees(name: str) -> None:
     application = application_of(wish)
     armor = passkeys.sign(KEY, TEXT, NAMESPACE, wish, application)
     assert by_the_other(armor, passkeys.public(KEY, application), TEXT, "play.example") == (name in HONEST)
+
+
+def other_forms(base64_: str) -> list[str]:
+    """The same octets in base64 that OpenSSH does not write: without padding, with more, with bits that are spare."""
+    bare = base64_.rstrip("=")
+    letters = ascii_uppercase + ascii_lowercase + digits + "+/"
+    odd = bare[:-1] + letters[letters.index(bare[-1]) + 1] + base64_[len(bare) :]
+    return [base64_ + "=", bare, odd] if bare != base64_ else [base64_ + "="]
+
+
+def odd_armors() -> list[str]:
+    """Signatures whose base64 has another form."""
+    made = [passkeys.sign(KEY, TEXT, wish=Wish(rest="}" + "x" * length)) for length in range(3)]
+    bodies = ["".join(armor.split("\n")[1:-2]) for armor in made]
+    return [f"{ssh.BEGIN}\n{form}\n{ssh.END}\n" for body in bodies for form in other_forms(body)]
+
+
+def test_base64_has_one_form() -> None:
+    armors = odd_armors()
+    assert len(armors) == 7
+    for armor in armors:
+        with pytest.raises(BadSignature, match="damaged"):
+            ssh.read(armor)
+        assert not by_the_other(armor, passkeys.public(KEY), TEXT, "play.example")
+    kind, text = passkeys.public(KEY, "aa.example").split()
+    assert text.endswith("=")
+    for form in other_forms(text):
+        with pytest.raises(BadKey, match="damaged"):
+            ssh.parse(f"{kind} {form}")
+        armor = passkeys.sign(KEY, TEXT, wish=Wish("https://aa.example", "aa.example"), application="aa.example")
+        assert not by_the_other(armor, f"{kind} {form}", TEXT, "play.example")
+
+
+def test_an_armor_whose_first_line_end_was_lost() -> None:
+    armor = passkeys.sign(KEY, TEXT).replace("\n", "")
+    assert holds(armor)
+    assert by_the_other(armor, passkeys.public(KEY), TEXT, "play.example")
 
 
 def by_a_device(flags: int = 1) -> tuple[str, str]:

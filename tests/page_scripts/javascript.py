@@ -85,10 +85,16 @@ def authenticated(key: str, octets: str) -> str:
     return hmac.new(bytes.fromhex(key), bytes.fromhex(octets), "sha256").hexdigest()
 
 
+def point(octets: bytes) -> ec.EllipticCurvePublicKey:
+    """A point of P-256, as lenient as some engines are: the hybrid encoding is read, too."""
+    plain = b"\4" + octets[1:] if octets[:1] in {b"\6", b"\7"} else octets
+    return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), plain)
+
+
 def is_point(octets: str) -> bool:
     """Whether OpenSSL says that this is a point of P-256."""
     try:
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), bytes.fromhex(octets))
+        point(bytes.fromhex(octets))
     except ValueError:
         return False
     return True
@@ -102,8 +108,7 @@ def verifies(name: str, key: str, signature: str, said: str) -> bool:
             Ed25519PublicKey.from_public_bytes(raw).verify(made, message)
         else:
             r, s = int.from_bytes(made[:32], "big"), int.from_bytes(made[32:], "big")
-            point = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw)
-            point.verify(encode_dss_signature(r, s), message, ec.ECDSA(SHA256()))
+            point(raw).verify(encode_dss_signature(r, s), message, ec.ECDSA(SHA256()))
     except (InvalidSignature, ValueError):
         return False
     return True

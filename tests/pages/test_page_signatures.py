@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from data.material import KEYS, SIGNED
-from identity.test_security_keys import FALSE, HONEST, KEY, TEXT, application_of
+from identity.test_security_keys import FALSE, HONEST, KEY, TEXT, application_of, odd_armors, signed_as
 from page_scripts.javascript import Scripts
 from signing import passkeys
 from signing.passkeys import armored
@@ -82,6 +82,25 @@ def test_a_key_is_of_an_application_that_there_may_be(scripts: Scripts, applicat
     assert alike(scripts, [(made, passkeys.public(KEY, application), TEXT)]) == [False]
 
 
+def test_base64_has_one_form(scripts: Scripts) -> None:
+    assert not any(alike(scripts, [(armor, passkeys.public(KEY), TEXT) for armor in odd_armors()]))
+
+
+def test_what_a_browser_adds_may_be_long(scripts: Scripts) -> None:
+    wish = passkeys.Wish(rest=f',"more":"{"x" * 150_000}"}}')
+    assert alike(scripts, [(passkeys.sign(KEY, TEXT, wish=wish), passkeys.public(KEY), TEXT)]) == [True]
+
+
+def test_a_point_has_one_encoding(scripts: Scripts) -> None:
+    """The hybrid one (X9.62) tells the sign of y twice: some browsers read it."""
+    armor, line = passkeys.sign(KEY, TEXT), passkeys.public(KEY)
+    kind, blob = line.split()[0], base64.b64decode(line.split()[1])
+    at = blob.index(b"\0\0\0\x41\x04") + 4
+    other = blob[:at] + bytes([6 | blob[at + 64] & 1]) + blob[at + 1 :]
+    key = f"{kind} {base64.b64encode(other).decode()}"
+    assert alike(scripts, [(signed_as(armor, other), key, TEXT)]) == [False]
+
+
 @pytest.mark.parametrize("name", TRUE)
 def test_no_changed_octet_holds(scripts: Scripts, name: str) -> None:
     armor, line, text = sample(name)
@@ -99,3 +118,16 @@ def test_no_changed_octet_holds(scripts: Scripts, name: str) -> None:
         kind = line.split()[0]
         cases.append((armored(bytes(changed)), f"{kind} {base64.b64encode(key).decode()}", text))
     assert not any(alike(scripts, cases))
+
+
+@pytest.mark.parametrize(
+    ("host", "possible"),
+    [("play.example", True), ("localhost", True), ("play.example.", False), ("192.0.2.1", False), ("[::1]", False)],
+)
+def test_no_page_makes_a_passkey_that_no_server_takes(host: str, *, possible: bool) -> None:
+    hindrance = """(hostname) => {
+        const location = { protocol: "https:", hostname };
+        Object.assign(globalThis, { location, isSecureContext: true, PublicKeyCredential: {} });
+        return PASSKEY.hindrance();
+    }"""
+    assert (Scripts("say.js", "sshsig.js", "passkey.js").evaluate(hindrance, host) == "") == possible

@@ -416,6 +416,16 @@ class TestSigning:
         assert (tmp_path / "text").read_bytes() == text
         assert touched == ["-l\n"], "it was asked for once, before the device waited for it"
 
+    def test_a_key_that_nobody_touches(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        keygen(tmp_path, "ed25519-sk")
+        program = tmp_path / "ssh-keygen"
+        program.write_text(program.read_text().replace("*) ", "*) exec sleep 60; "))
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        monkeypatch.setattr(signing, "_SECONDS", 1.0)
+        (tmp_path / "id.pub").write_text((KEYS / "ssh-ed25519-sk.pub").read_text())
+        with pytest.raises(signing.CannotSign, match="not touched"):
+            signing.read(tmp_path / "id.pub", never, lambda: None).sign(b"orders\n", "pbem@play.example")
+
     def test_what_no_server_takes_is_not_handed_out(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         keygen(tmp_path, "untouched")
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

@@ -25,6 +25,9 @@ FILES = {
         [FIRST],
     ),
     "an authority": (f"ann cert-authority {OTHER}\ncert-authority {OTHER}\n{LINES['ed25519']}", [FIRST]),
+    "as Notepad writes it": (f"\ufeff{LINES['ed25519']}\r\n{OTHER}\r\n", None),
+    "a line end that is none": (f"# old\x0c{OTHER}\n{LINES['ed25519']} ann\u2028{OTHER}", [FIRST]),
+    "a quote that nothing closes": ('"\\' * 200_000 + f"\n{LINES['ed25519']}", [FIRST]),
     "minisign": ((KEYS / "minisign.pub").read_text(), [parse_key((KEYS / "minisign.pub").read_bytes()).fingerprint]),
     "OpenPGP": (
         (KEYS / "pgp-anna.pub.asc").read_text(),
@@ -44,6 +47,7 @@ def test_what_files_hold(name: str) -> None:
     [
         ("", "one line"),
         ("<html>Not Found</html>", "begins with its type"),
+        (f"pty@home.example {LINES['ed25519']}\nrestrict@home.example {OTHER}\n", "several people"),
         (f"cert-authority {OTHER}", "begins with its type"),
         (f"ann {LINES['ed25519']}\nbob {OTHER}\n", "several people"),
         (f'ann@home.example {LINES["ed25519"]}\nbob@home.example namespaces="git" {OTHER}\n', "several people"),

@@ -441,7 +441,7 @@ class PlayRoom:
         given = msgspec.structs.asdict(asked) | {"server_address": asked.server_address or f"pbem@{server}"}
         del given["account"], given["password"], given["new_key"], given["passkey"]
         if asked.passkey:
-            path = self._folders.passkey(asked.account)
+            path = self._folders.passkey(asked.account, asked.passkey)
             durable.replace(path, f"{asked.passkey}\n".encode())
             given["key"] = str(path)
         made = Account(name=name, server=server, **given)
