@@ -192,6 +192,10 @@ class InTournament(Request, frozen=True):
     """The name of the tournament in lower case, such as `t3`."""
 
 
+class ShowTournament(InTournament, frozen=True):
+    """`tournament`."""
+
+
 class Enter(InTournament, frozen=True):
     """`enter`: the hash of the terms, lower case, and perhaps a team."""
 

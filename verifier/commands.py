@@ -44,6 +44,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "join": ("match", "fields", M),
     "withdraw": ("match", "fields", M),
     "tournament new": ("name", "fields options", ""),
+    "tournament": ("tournament", "", T),
     "enter": ("tournament ?hash ?team", "fields", T),
     "leave": ("tournament", "fields", T),
     "challenge": ("tournament name", "fields", T),

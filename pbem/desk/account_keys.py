@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pbem.desk.outages_and_zones import OutagesAndZones
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.seats import Seats
+    from pbem.desk.tournament_archive import TournamentRepository
     from pbem.identity import Verdict
     from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
@@ -54,6 +55,7 @@ class Keyring:
     seats: Seats
     time: OutagesAndZones
     config: Config
+    tournaments: TournamentRepository
 
 
 # The signer.
@@ -215,7 +217,11 @@ def replace_all(
 
 
 def enter(keys: Keyring, player: PlayerRow, change: KeyChange, now: datetime) -> None:
-    """Enter a change in the transcript of each running match, and tell the opponents there."""
+    """Enter a change in the transcript of each running match, and tell the opponents there.
+
+    Matches that a tournament is to begin are told when they do.
+    """
+    keys.tournaments.change_keys(player.name, change)
     for seated in running(keys.seats, player.name):
         step = seated.step(now)
         keys_changed.change(step, seated.seat, change)

@@ -11,21 +11,24 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pbem.desk import tournament_facts
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_facts import duration
 from pbem.desk.ratings import PROVISIONAL, tables
+from pbem.desk.tournament_archive import TournamentRepository
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
 from pbem.match.state import BUNDLES, RUNNING
 from pbem.match.terms import KEYS
 from pbem.match.transcript import Entry
-from pbem.pages.site import Finished
+from pbem.pages.site import Finished, PublicTournament
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import VOCABULARY, said
 from pbem.store.matches import Matches
 from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
+from pbem.store.tournament_rows import Tournaments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,6 +53,7 @@ class Public:
         self._people = People(database)
         self._matches = Matches(database, vault)
         self._archive = MatchRepository(self._matches, self._people, server, _log=TransparencyLog(database))
+        self._tournaments = TournamentRepository(Tournaments(database, vault), server)
 
     def site(self) -> dict[str, object]:
         """Everything that the first page of a server says, except its finished matches."""
@@ -74,6 +78,21 @@ class Public:
                     "lines": terms.lines(),
                     "keys": terms.keys == KEYS[1],
                 }
+
+    def tournaments(self) -> Iterator[PublicTournament]:
+        """All tournaments, newest first: nothing about them is secret but addresses, which the letters hold."""
+        for number in reversed(self._tournaments.rows.numbers()):
+            t = self._tournaments.load(number)
+            assert t is not None
+            entries = self._tournaments.entries(number)
+            players = [entry.body.get("player") or entry.body["organiser"] for entry in entries if _pins(entry)]
+            bare = all(key["format"] in _BARE_KEYS for player in players for key in player["keys"])
+            transcript = b"".join(entry.canonical() + b"\n" for entry in entries)
+            files = {
+                f"{t.id}.jsonl": transcript,
+                f"{t.id}.pbem-tournament.zip": self._tournaments.bundle(number, letters=False),
+            }
+            yield PublicTournament(tournament_facts.of(t, ""), files if bare else {})
 
     def running(self) -> Iterator[dict[str, object]]:
         """The public matches that are being played, newest first: only how each stands."""
@@ -131,6 +150,11 @@ class Public:
             "turn": match.turn,
             "totals": list(match.totals),
         }
+
+
+def _pins(entry: Entry) -> bool:
+    """True if an entry of a tournament pins the keys of a player."""
+    return entry.type in {"announced", "entered"}
 
 
 def key_formats(entries: Sequence[Entry]) -> Iterator[str]:

@@ -102,6 +102,8 @@ def _walk(found: Bundle) -> Generator[TournamentCheck, None, Tournament]:
     letters = _TournamentLetters(found.papers)
     first, *others = found.entries
     t = _begun(first)
+    if not found.papers:
+        yield TournamentCheck("OPEN", "letters", "not in this file, as on public pages: they show addresses")
     letters.check(t, first)
     yield _passed(t, first)
     for entry in others:
@@ -130,7 +132,7 @@ class _TournamentLetters:
 
     def check(self, t: Tournament, entry: Entry) -> None:
         """Check the letter of an entry, if it rests on one; `t` is the tournament before it."""
-        if "mail" not in entry.body:
+        if "mail" not in entry.body or not self._papers:
             return
         path = f"letters/{entry.type}-{entry.seq}.eml"
         try:

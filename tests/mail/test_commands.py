@@ -90,6 +90,7 @@ EXAMPLES = {
     "join": "join m17",
     "withdraw": "withdraw m17",
     "tournament new": "tournament new spaceships\nformat: ladder\nend",
+    "tournament": "tournament t3",
     "enter": f"enter t3 {HASH} team red",
     "leave": "leave t3",
     "challenge": "challenge t3 rolf",
@@ -177,6 +178,7 @@ def test_what_key_demanding_matches_want_signed() -> None:
         "register",
         "standings",
         "list",
+        "tournament",
     }
 
 

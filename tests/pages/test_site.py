@@ -41,7 +41,7 @@ def files(referee: Referee, pages: str = PAGES) -> dict[str, str]:
     public = Public(SERVER, referee.database, referee.vault)
     home = {"server": SERVER, "address": f"pbem@{SERVER}", "delimiter": "+", "pages": pages}
     facts = {**home, **public.site()}
-    return dict(site.pages(facts, public.finished()))
+    return {name: page for name, page in site.pages(facts, public.finished()) if isinstance(page, str)}
 
 
 def carried(html: str) -> tuple[dict[str, Any], bundle.Bundle]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pbem.cli.play.foundation import PlayTable
     from pbem.player.correspondence import Correspondence
-    from pbem.player.standing import MatchStanding
+    from pbem.player.standing import MatchStanding, TournamentStanding
 
 
 DOUBTFUL = (
@@ -58,8 +58,18 @@ def list_matches(table: PlayTable) -> None:
     list_rows(table, rows)
     if not rows:
         click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
+    for told in letters.memory.tournaments():
+        if told.entered and told.phase != "ended":
+            click.echo(f"  {standing_line(told)}")
     for alarm in letters.memory.alarms():
         click.echo(f"ALARM {alarm.time} {alarm.match}: {line_of(alarm.said)}", err=True)
+
+
+def standing_line(told: TournamentStanding) -> str:
+    """A tournament in one line: its format, one's place, and the games that run."""
+    running = f"{told.running} game{'' if told.running == 1 else 's'} running"
+    place = f"number {told.place} of {told.of}, {running}" if told.place else f"{told.entrants} entered so far"
+    return line_of(f"{told.tournament}: {told.format}, {place}")
 
 
 def list_rows(table: PlayTable, standings: Sequence[MatchStanding]) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.play.display import DOUBTFUL, list_rows, show, title_of
-from pbem.cli.play.event_text import line_of
-from pbem.cli.play.foundation import at_table, confirm, turn_options, yes_option
+from pbem.cli.play.event_text import clean, line_of
+from pbem.cli.play.foundation import at_table, confirm, state, turn_options, yes_option
 from pbem.games import GAMES
-from pbem.player.correspondence.standings import named
+from pbem.player.correspondence.standings import Impossible, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,8 +125,37 @@ def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
     return _about_match(name, help_)(click.argument("word", metavar=argument)(command) if argument else command)
 
 
+@click.command()
+@click.argument("tournament")
+@click.option("--team", default="", metavar="NAME", help="The team that you play for.")
+@yes_option
+@at_table
+def enter(table: PlayTable, tournament: str, team: str, yes: bool) -> None:
+    """Enter a tournament, and so accept all your matches in it, by the hash of its terms."""
+    memory = table.letters.memory
+    if memory.tournament(tournament) is None:
+        asked = table.letters.ask(f"tournament {tournament}", table.now())
+        table.send()
+        table.wait(lambda _: state(table.letters, asked) not in {"ready", "sent"}, "the terms")
+    told, letter = memory.tournament(tournament), memory.text(tournament)
+    if told is None or letter is None:
+        raise Impossible(f"The terms of {tournament} have not come: when they have, say this again.")
+    click.echo(clean(letter[1]))
+    words = f"enter {tournament} {told.hash}" + (f" team {team}" if team else "")
+    _tell(table, words, yes)
+
+
+@click.command()
+@click.argument("tournament")
+@yes_option
+@at_table
+def leave(table: PlayTable, tournament: str, yes: bool) -> None:
+    """Leave a tournament."""
+    _tell(table, f"leave {tournament}", yes)
+
+
 COMMANDS = (
-    *(new, accept, press, reveal, take_back, resign, clear),
+    *(new, accept, press, reveal, take_back, resign, clear, enter, leave),
     _simple("join", "Take a seat in a match on the open list."),
     _simple("decline", "Decline a proposed match."),
     _simple("withdraw", "Withdraw your proposal."),

@@ -312,7 +312,7 @@ def _begin(offers: Offers, seated: SeatContext, now: datetime) -> None:
     match, number = seated.match, seated.row.number
     step = seated.step(now)
     players = [
-        pinned(offers.players, name, match, seat, step.world.salt())
+        pinned(offers.players, name, (match.server, match.id, seat), step.world.salt())
         for seat, name in enumerate(match.terms.players, start=1)
     ]
     consents = offers.seats.archive.consents(number)

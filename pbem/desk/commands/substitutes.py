@@ -145,7 +145,7 @@ def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Comm
         raise refused("substitute", None, Phrase("answer the letter that asked you to take this seat"))
     willing = seat in match.nominated[seat].willing
     step = seated.step(now)
-    newcomer = pinned(offers.players, name, match, seat, step.world.salt())
+    newcomer = pinned(offers.players, name, (match.server, match.id, seat), step.world.salt())
     said = placed(caller, command, state.seated(match, seat, newcomer), seat)
     substituted.take_over(step, seat, newcomer, said, caller.signed)
     progress.advance(step)

@@ -375,6 +375,14 @@ COMMANDS: dict[str, CommandSpec] = {
             published=True,
         ),
         CommandSpec(
+            "tournament",
+            requests.ShowTournament,
+            Phrase("Show a tournament: its terms, its table and your games."),
+            (arguments.TOURNAMENT,),
+            level="anyone",
+            opens=_A_TOURNAMENT,
+        ),
+        CommandSpec(
             "enter",
             requests.Enter,
             Phrase("Enter a tournament, and so accept all your matches in it; the hash is that of its terms."),
