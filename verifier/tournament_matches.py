@@ -32,9 +32,9 @@ def names_tournament(state: Tournament, body: Body) -> bool:
 
 
 def check_matches(state: Tournament, bundles: Iterable[bytes]) -> None:
-    """Judge each bundle of the tournament; what has a result and no bundle to its end is left open."""
+    """Judge each bundle of the tournament; a match without one, or with a result and none to its end, is left open."""
     pairings = {one.match: one for one in state.pairings if one.match}
-    told = set()
+    seen, told = set(), set()
     for content in bundles:
         body = first_body(content)
         name = str(body.get("match"))
@@ -48,8 +48,9 @@ def check_matches(state: Tournament, bundles: Iterable[bytes]) -> None:
         except (No, Wrong) as error:
             raise Wrong(None, None, f"match {name}: {error}") from error
         state.open += [f"match {name}: {one}" for one in match.open]
+        seen.add(name)
         told |= {name} if match.phase == "closed" else set()
-    state.open += [f"the result of {name}" for name, one in pairings.items() if one.result and name not in told]
+    state.open += [f"match {name}" for name, one in pairings.items() if name not in (told if one.result else seen)]
 
 
 def check_match(state: Tournament, pairing: Pairing, entries: list[Entry]) -> None:
