@@ -13,7 +13,7 @@ Pairs = list[tuple[str, str]]
 
 def groups(names: Sequence[str], most: int) -> list[list[str]]:
     """Lines by ordinal, dealt to as few groups as the terms allow."""
-    count = max(1, -(-len(names) // most))
+    count = -(-len(names) // most)
     return [list(names[at::count]) for at in range(count)]
 
 

@@ -80,7 +80,6 @@ def entered(state: Tournament, entry: Entry) -> None:
         must(team in {None, line.team}, "another team")
         state.nominated_for.pop(player.name, None)
         line.player, line.mail, line.words = player, body["mail"], body["words"]
-        line.active = moment(entry.time)
         return
     ladder = state.form == "ladder"
     must(state.phase == "open" or ladder, "nobody new may enter")

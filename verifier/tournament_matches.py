@@ -32,7 +32,7 @@ def names_tournament(state: Tournament, body: Body) -> bool:
 
 
 def check_matches(state: Tournament, bundles: Iterable[bytes]) -> None:
-    """Judge each bundle of the tournament; a match without one, or with a result and none to its end, is left open."""
+    """Judge each bundle of the tournament; one without, or with a result and none to its end, is open."""
     pairings = {one.match: one for one in state.pairings if one.match}
     seen, told = set(), set()
     for content in bundles:

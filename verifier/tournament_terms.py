@@ -81,7 +81,7 @@ def announces(command: Command, terms: Mapping[str, Any]) -> bool:
     own = {name: " ".join(value.lower().split()) for name, value in lines.items() if name in LINES}
     rest = {name: value for name, value in lines.items() if name not in LINES}
     match = {**terms["match"], "players": ["a", "b"]}
-    if rest.get("seats", "2") != "2" or command.said["*name"] != match["game"]:
+    if "seats" in rest or command.said["*name"] != match["game"]:
         return False
     made = terms_of({"keys": "demanded", "miss": "forfeit", **rest}, match)
     right = {key: value for key, value in match.items() if key not in {"game", "players"}}
@@ -104,5 +104,5 @@ def own_terms(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, A
         elif key == "lot":
             made["beacon"] = {"secret": None, "drand": terms["beacon"] or "?"}.get(value, "?")
         elif key not in {"format", "programs"}:
-            made[key] = int(value) if re.fullmatch("0|[1-9][0-9]{0,3}", value) else "?"
+            made[key] = int(value) if re.fullmatch("[1-9][0-9]{0,3}", value) else "?"
     return made
