@@ -98,7 +98,15 @@ class Player:
 def proven(
     letter: Letter, player: Player, proof: str | None, *, waited: str, turn: int | None = None
 ) -> Iterator[tuple[list[Command], str]]:
-    """The commands of a letter, and by which key they are signed; `proof` is the hash of evidence.
+    """The commands of a letter, and by which key they are signed."""
+    for text, mark in proven_texts(letter, player, proof, waited=waited, turn=turn):
+        yield read_commands(text), mark
+
+
+def proven_texts(
+    letter: Letter, player: Player, proof: str | None, *, waited: str, turn: int | None = None
+) -> Iterator[tuple[str, str]]:
+    """The texts of a letter that are proven, and by which key; `proof` is the hash of evidence.
 
     `waited`: "" at once, "waited" with the former keys of now, "unused" with all that there ever were.
     """
@@ -108,7 +116,7 @@ def proven(
         keyless = not player.keys and not player.former
         must(player.mailbox, "no mailbox")
         must(keyless or player.keyless == match.prev or waited == "unused", "a mailbox no longer counts")
-        yield read_commands(evidence(letter, proof, player, turn=turn)), match.vouched[letter.path]
+        yield evidence(letter, proof, player, turn=turn), match.vouched[letter.path]
         return
     keys = dict(player.keys)
     if waited:
@@ -116,7 +124,7 @@ def proven(
     for key in keys.values():
         text = signed_text(letter.message, key, match)
         if text is not None:
-            yield read_commands(text), key.fingerprint
+            yield text, key.fingerprint
 
 
 def in_one_letter(letter: Letter, paper: Mapping[str, str], commands: list[Command]) -> list[Command]:

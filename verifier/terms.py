@@ -85,10 +85,14 @@ def agrees(match: Match, seat: int, command: Command, *, by_key: bool) -> bool:
 
 def enters(match: Match, command: Command) -> bool:
     held = match.terms["tournament"]
-    document = canonical({"server": match.server, "terms": held["terms"], "tournament": held["id"]})
-    rules_hash = sha256(f"pbem tournament terms 1\n{document}".encode())
+    rules_hash = tournament_hash(match.server, held["id"], held["terms"])
     said = (command.said.get("*tournament"), command.said.get("*hash"))
     return command.name == "enter" and said == (held["id"], rules_hash)
+
+
+def tournament_hash(server: str, name: str, terms: Mapping[str, Any]) -> str:
+    document = canonical({"server": server, "terms": terms, "tournament": name})
+    return sha256(f"pbem tournament terms 1\n{document}".encode())
 
 
 def proposes(match: Match, command: Command) -> bool:

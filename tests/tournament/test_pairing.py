@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pbem.tournament.pairing import berger, monrad, round_robin
+from verifier.pairing import swiss
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
 PRINTED = {
     4: """
@@ -101,6 +102,11 @@ def rematches(pairs: Sequence[tuple[str, str]], met: Collection[frozenset[str]])
     return sum(frozenset(pair) in met for pair in pairs)
 
 
+def among(met: Collection[frozenset[str]]) -> Callable[[str, str], bool]:
+    """As the second verifier is told who has met."""
+    return lambda one, other: frozenset((one, other)) in met
+
+
 @given(st.randoms(use_true_random=False), st.integers(1, 4), st.floats(0, 1))
 @settings(max_examples=200, deadline=None)
 def test_monrad_is_the_first_pairing_with_the_fewest_rematches(rng: random.Random, half: int, density: float) -> None:
@@ -109,6 +115,7 @@ def test_monrad_is_the_first_pairing_with_the_fewest_rematches(rng: random.Rando
     fewest = min(rematches(pairs, met) for pairs in all_pairings(names))
     first = next(pairs for pairs in all_pairings(names) if rematches(pairs, met) <= fewest)
     assert monrad(names, met) == (first, fewest)
+    assert swiss(names, among(met)) == (first, fewest)
 
 
 def test_whoever_met_all_those_below_is_paired_soon() -> None:
@@ -118,5 +125,6 @@ def test_whoever_met_all_those_below_is_paired_soon() -> None:
         met = {frozenset((names[-1], name)) for name in names[-1 - below : -1]}
         pairs, again = monrad(names, met)
         assert again == rematch
+        assert swiss(names, among(met)) == (pairs, again)
         partner = names[-2 if rematch else -2 - below]
         assert frozenset((names[-1], partner)) in {frozenset(pair) for pair in pairs}
