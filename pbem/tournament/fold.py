@@ -418,14 +418,19 @@ def _ranked(tournament: Tournament, pairing: Pairing, result: MatchResult) -> To
 
 def _sunk(tournament: Tournament, time: str) -> Tournament:
     """A ladder in which those who have not played for long have sunk to the end, one after the other."""
-    idle = set(tournament.ladder) - {name for pairing in tournament.awaited for name in pairing.names}
-    while idle:
-        due, name = min((_later(tournament.entrants[name].active, tournament.terms.idle), name) for name in idle)
-        if due > time:
-            break
-        ladder = (*(other for other in tournament.ladder if other != name), name)
-        tournament = replace(_with(tournament, replace(tournament.entrants[name], active=due)), ladder=ladder)
-    return tournament
+    playing = {name for pairing in tournament.awaited for name in pairing.names}
+    sunk = []
+    for name in (name for name in tournament.ladder if name not in playing):
+        active = tournament.entrants[name].active
+        # Made-up times may be thousands of years apart: it is counted how often a line sank, not sunk as often.
+        times = int((utc(time) - utc(active)).total_seconds()) // tournament.terms.idle
+        if times > 0:
+            sunk.append((_later(active, times * tournament.terms.idle), name))
+    sunk.sort()
+    lines = [replace(tournament.entrants[name], active=last) for last, name in sunk]
+    gone = {name for _, name in sunk}
+    ladder = (*(name for name in tournament.ladder if name not in gone), *(name for _, name in sunk))
+    return replace(_with(tournament, *lines), ladder=ladder) if sunk else tournament
 
 
 def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
@@ -443,7 +448,7 @@ def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
     pairing = tournament.pairing_of(body["match"])
     if pairing is None or pairing.annulled:
         raise _refused("rule", body["match"], Phrase("this is no match of the tournament that counts"))
-    playing = [tournament.entrants[name].player.name for name in pairing.names]
+    playing = {*pairing.players, *(tournament.entrants[name].player.name for name in pairing.names)}
     if body["by"] == "organiser" and tournament.organiser.name in playing:
         raise _refused("rule", body["match"], Phrase("nobody rules on a match of one's own; ask the operator"))
     return _changed(tournament, pairing, annulled=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from datetime import datetime, timedelta
 from functools import partial
@@ -389,6 +390,15 @@ class TestRulings:
         with pytest.raises(Refused, match="p02 is in the tournament"):
             club.rule(what="substitute", player="p02", **{"for": "p01"})
 
+    def test_a_match_stays_the_organisers_own_when_a_substitute_plays_on(self) -> None:
+        club = Club(names=[*names(3), "org"])
+        club.start()
+        own = next(pairing for pairing in club.awaited if "org" in pairing.names)
+        club.rule(by="organiser", what="substitute", player="friend", **{"for": "org"})
+        club.enter("friend")
+        with pytest.raises(Refused, match="a match of one's own"):
+            club.rule(by="organiser", what="annul", match=own.match)
+
     @pytest.mark.parametrize("lines", ["", LADDER])
     def test_whoever_enters_otherwise_is_no_substitute_any_more(self, lines: str) -> None:
         """Otherwise one player would play for two lines, and against oneself."""
@@ -515,6 +525,14 @@ class TestLadders:
         club.now += timedelta(days=11)
         club.enter("d")
         assert club.state.ladder == ("b", "c", "a", "d")
+        assert club.folded() == club.state
+
+    def test_thousands_of_idle_years_are_no_work(self) -> None:
+        club = Club(f"{LADDER}\nidle: 7d", names=names(4))
+        club.now = datetime.fromisoformat("9999-01-01T00:00:00Z")
+        began = time.process_time()
+        club.leave("p01")
+        assert time.process_time() - began < 2
         assert club.folded() == club.state
 
     def test_whoever_plays_does_not_sink(self) -> None:
