@@ -250,28 +250,24 @@ def _entered(tournament: Tournament, entry: Entry) -> Tournament:
     signed: dict[str, Any] = {"player": player, "mail": body["mail"], "words": body["words"]}
     nominated_for = tournament.entrants.get(tournament.nominated.get(player.name, ""))
     line = nominated_for if nominated_for is not None and not nominated_for.out else tournament.line_of(player.name)
+    closed = tournament.closed_to(body["received"])
+    if closed or (line is None and tournament.phase != "open" and tournament.terms.format != LADDER):
+        says = Phrase("entries are closed") if closed else Phrase("the tournament has begun")
+        raise _refused("enter", tournament.id, says)
+    nominated = {name: other for name, other in tournament.nominated.items() if name != player.name}
+    tournament = replace(tournament, nominated=nominated)
     if line is not None:
         if body["team"] not in {None, line.team}:
             raise _refused("team", body["team"], Phrase("the team of an entry does not change"))
-        nominated = {name: other for name, other in tournament.nominated.items() if name != player.name}
-        return replace(_with(tournament, replace(line, **signed)), nominated=nominated)
-    ladder = tournament.terms.format == LADDER
-    if not ladder and tournament.phase != "open":
-        raise _refused("enter", tournament.id, Phrase("the tournament has begun"))
-    # The beacon is out soon after, and must not be known to anybody who enters.
-    if (
-        tournament.terms.beacon is not None
-        and tournament.terms.closes is not None
-        and body["received"] > tournament.terms.closes
-    ):
-        raise _refused("enter", tournament.id, Phrase("entries are closed"))
+        return _with(tournament, replace(line, **signed))
     if player.name in tournament.entrants and not tournament.entrants[player.name].out:
         raise _refused("enter", player.name, Phrase("somebody else plays on in this place"))
     if sum(not entrant.out for entrant in tournament.entrants.values()) >= tournament.terms.entrants:
         raise _refused("enter", tournament.id, Phrase("the tournament is full"))
     ordinal = max((entrant.ordinal for entrant in tournament.entrants.values()), default=0) + 1
     entrant = Entrant(player.name, **signed, team=body["team"], ordinal=ordinal, active=entry.time)
-    return replace(_with(tournament, entrant), ladder=(*tournament.ladder, player.name) if ladder else ())
+    ladder = (*tournament.ladder, player.name) if tournament.terms.format == LADDER else ()
+    return replace(_with(tournament, entrant), ladder=ladder)
 
 
 def _with(tournament: Tournament, *entrants: Entrant) -> Tournament:
@@ -287,7 +283,7 @@ def _own_line(tournament: Tournament, player: str) -> Entrant:
 
 def _left(tournament: Tournament, entry: Entry) -> Tournament:
     line = _own_line(tournament, entry.body["player"])
-    if tournament.phase == "open":
+    if tournament.phase == "open" and not tournament.closed_to(entry.body["received"]):
         return replace(
             tournament, entrants={name: other for name, other in tournament.entrants.items() if name != line.name}
         )
@@ -422,14 +418,19 @@ def _ranked(tournament: Tournament, pairing: Pairing, result: MatchResult) -> To
 
 def _sunk(tournament: Tournament, time: str) -> Tournament:
     """A ladder in which those who have not played for long have sunk to the end, one after the other."""
-    idle = set(tournament.ladder) - {name for pairing in tournament.awaited for name in pairing.names}
-    while idle:
-        due, name = min((_later(tournament.entrants[name].active, tournament.terms.idle), name) for name in idle)
-        if due > time:
-            break
-        ladder = (*(other for other in tournament.ladder if other != name), name)
-        tournament = replace(_with(tournament, replace(tournament.entrants[name], active=due)), ladder=ladder)
-    return tournament
+    playing = {name for pairing in tournament.awaited for name in pairing.names}
+    sunk = []
+    for name in (name for name in tournament.ladder if name not in playing):
+        active = tournament.entrants[name].active
+        # Made-up times may be thousands of years apart: it is counted how often a line sank, not sunk as often.
+        times = int((utc(time) - utc(active)).total_seconds()) // tournament.terms.idle
+        if times > 0:
+            sunk.append((_later(active, times * tournament.terms.idle), name))
+    sunk.sort()
+    lines = [replace(tournament.entrants[name], active=last) for last, name in sunk]
+    gone = {name for _, name in sunk}
+    ladder = (*(name for name in tournament.ladder if name not in gone), *(name for _, name in sunk))
+    return replace(_with(tournament, *lines), ladder=ladder) if sunk else tournament
 
 
 def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
@@ -447,7 +448,7 @@ def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
     pairing = tournament.pairing_of(body["match"])
     if pairing is None or pairing.annulled:
         raise _refused("rule", body["match"], Phrase("this is no match of the tournament that counts"))
-    playing = [tournament.entrants[name].player.name for name in pairing.names]
+    playing = {*pairing.players, *(tournament.entrants[name].player.name for name in pairing.names)}
     if body["by"] == "organiser" and tournament.organiser.name in playing:
         raise _refused("rule", body["match"], Phrase("nobody rules on a match of one's own; ask the operator"))
     return _changed(tournament, pairing, annulled=True)

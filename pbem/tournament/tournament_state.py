@@ -116,6 +116,10 @@ class Tournament(msgspec.Struct, frozen=True):
         count = -(-len(drawn) // self.terms.group) if self.terms.robin else 1
         return [[entrant.name for entrant in drawn[group::count]] for group in range(count)]
 
+    def closed_to(self, received: str) -> bool:
+        """True for a letter of this time that must not change the lot, whose beacon may be out by then."""
+        return self.phase == "open" and self.terms.closes is not None and received > self.terms.closes
+
     def line_of(self, player: str) -> Entrant | None:
         """The line, not withdrawn, for which a player plays."""
         lines = (entrant for entrant in self.entrants.values() if not entrant.out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from datetime import datetime, timedelta
 from functools import partial
@@ -182,15 +183,25 @@ class TestABeacon:
         step.start(SECRET, "ab" * 48)  # whether it is the beacon's is the verifier's question
         assert step.tournament.phase == "playing"
 
-    def test_nobody_enters_who_may_know_it(self) -> None:
-        for lines, may in (("", True), ("lot: drand", False)):
-            club = Club(lines, names=names(3))
+    def test_what_comes_after_the_close_does_not_change_the_lot(self) -> None:
+        """Nobody enters, not even again in other words, and who leaves was in it: the beacon may be out by then."""
+        for lines in ("", "lot: drand"):
+            club = Club(lines, names=names(4))
             club.now = datetime.fromisoformat(f"{CLOSES}T12:00:00Z")
-            if may:
-                club.enter("late")
-            else:
+            before = {name: entrant.words for name, entrant in club.state.entrants.items()}
+            for name in ("late", "p01"):
                 with pytest.raises(Refused, match="entries are closed"):
-                    club.enter("late")
+                    club.enter(name)
+            club.leave("p02")
+            assert {name: entrant.words for name, entrant in club.state.entrants.items()} == before
+        club = Club(names=names(4))
+        club.now = datetime.fromisoformat(f"{CLOSES}T12:00:00Z")
+        club.leave("p02")
+        club.start()
+        assert club.state.entrants["p02"].out
+        assert not [pairing for pairing in club.awaited if "p02" in pairing.names]
+        club.enter("p01")  # with other keys
+        assert club.folded() == club.state
 
 
 class TestRoundRobins:
@@ -379,6 +390,24 @@ class TestRulings:
         with pytest.raises(Refused, match="p02 is in the tournament"):
             club.rule(what="substitute", player="p02", **{"for": "p01"})
 
+    def test_a_match_stays_the_organisers_own_when_a_substitute_plays_on(self) -> None:
+        club = Club(names=[*names(3), "org"])
+        club.start()
+        own = next(pairing for pairing in club.awaited if "org" in pairing.names)
+        club.rule(by="organiser", what="substitute", player="friend", **{"for": "org"})
+        club.enter("friend")
+        with pytest.raises(Refused, match="a match of one's own"):
+            club.rule(by="organiser", what="annul", match=own.match)
+
+    @pytest.mark.parametrize("lines", ["", LADDER])
+    def test_whoever_enters_otherwise_is_no_substitute_any_more(self, lines: str) -> None:
+        """Otherwise one player would play for two lines, and against oneself."""
+        club = Club(lines, names=names(3))
+        club.rule(what="substitute", player="dave", **{"for": "p01"})
+        club.leave("p01")
+        club.enter("dave", "p01", "dave")
+        assert {name: entrant.player.name for name, entrant in club.state.entrants.items()}["p01"] == "p01"
+
     def test_the_end(self) -> None:
         for lines in ("", LADDER):
             club = Club(lines, names=names(3))
@@ -496,6 +525,14 @@ class TestLadders:
         club.now += timedelta(days=11)
         club.enter("d")
         assert club.state.ladder == ("b", "c", "a", "d")
+        assert club.folded() == club.state
+
+    def test_thousands_of_idle_years_are_no_work(self) -> None:
+        club = Club(f"{LADDER}\nidle: 7d", names=names(4))
+        club.now = datetime.fromisoformat("9999-01-01T00:00:00Z")
+        began = time.process_time()
+        club.leave("p01")
+        assert time.process_time() - began < 2
         assert club.folded() == club.state
 
     def test_whoever_plays_does_not_sink(self) -> None:
