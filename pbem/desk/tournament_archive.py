@@ -99,6 +99,12 @@ class TournamentRepository:
         signed = Signed(found.sealed, level, found.signer, found.received, evidence)
         return signed, NamedMailbox.read(named.decode()) if named else None
 
+    def mailbox(self, t: Tournament, player: Player) -> NamedMailbox | None:
+        """The mailbox that a tournament pins for a player; None if the player signs with keys."""
+        papers = self.rows.papers(int(t.id[1:])) if player.mailbox else {}
+        found = (content for path, content in papers.items() if path.startswith("evidence/mailbox-"))
+        return next((NamedMailbox.read(one.decode()) for one in found if sha256_hex(one) == player.mailbox), None)
+
     def change_keys(self, player: str, change: KeyChange) -> None:
         """Keep a change of a player's keys for the matches that are to begin."""
         letters = {who: letter.hex() for who, letter in change.letters.items()}

@@ -261,17 +261,46 @@ def test_a_substitute_enters_in_the_place_of_another(club: Club) -> None:
     club.proof(club.bundles())
 
 
+def add_key(club: Club, name: str) -> None:
+    """A player adds a key, and signs with it from now on."""
+    person, fresh = club.people[name], another(name)
+    club.referee.send(person, f"key add\n{ssh.public(fresh)} {name}@new\n")
+    person.key = fresh
+    club.referee.send(person, form_in(person.text, "confirm"))
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "words", "told"),
+    [
+        ("", "carl", "leave t1", "first send `enter t1"),
+        ("format: ladder", "carl", "challenge t1 bob", "first send `enter t1"),
+        ("", "ann", "rule t1 close\nreason: so\nend", "that you had when you announced it"),
+    ],
+)
+def test_a_key_that_no_entry_names_does_not_count(club: Club, options: str, name: str, words: str, told: str) -> None:
+    """A verifier knows only the keys in the tournament's entries."""
+    club.announce("ann", options)
+    club.enter("ann", "bob", "carl")
+    old = club.people[name].key
+    add_key(club, name)
+    assert told in " ".join(club.say(name, words).split())
+    if name == "ann":
+        club.people[name].key = old
+    else:
+        club.enter(name)
+    assert "Refused" not in club.say(name, words)
+    club.proof()
+
+
 def test_matches_that_begin_later_know_of_new_keys(club: Club) -> None:
     club.announce("ann", "at-once: 1")
     club.enter("ann", "bob", "carl")
     club.start()
     late = next(name for name in club.people if name not in club.awaited[0].players)
-    person, fresh = club.people[late], another(late)
+    person = club.people[late]
     old = person.key
-    club.referee.send(person, f"key add\n{ssh.public(fresh)} {late}@new\n")
-    person.key = fresh
-    club.referee.send(person, form_in(person.text, "confirm"))
-    person.key = old
+    add_key(club, late)
+    fresh, person.key = person.key, old
     old_key = ssh.parse(ssh.public(old)).fingerprint
     person.key = fresh
     club.referee.send(person, f"key revoke {old_key}\n")

@@ -249,9 +249,12 @@ def test_a_tournament_is_entered_and_played(referee: Referee, tmp_path: Path) ->
     assert t is not None
     referee.send(ann, f"enter t1 {t.rules}\n")
     guests = [Guest(referee, referee.person(name), tmp_path / f"{name}.sqlite") for name in ("gus", "hal")]
-    for guest in guests:
+    ida = Guest(referee, referee.person("ida"), tmp_path / "ida.sqlite")
+    for guest in (*guests, ida):
         guest.register()
         assert guest.said(guest.letters.tell(f"enter t1 {t.rules}", referee.now)) == ["done"]
+    assert ida.said(ida.letters.tell("leave t1", referee.now)) == ["done"]
+    ida.close()
     referee.wait(datetime(2026, 3, 4, 1, tzinfo=UTC) - referee.now)
     for guest in guests:
         guest.receive()

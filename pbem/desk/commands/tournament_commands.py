@@ -87,8 +87,10 @@ def enter(director: Director, people: People, caller: Caller, command: Command[E
 
 def leave(director: Director, caller: Caller, command: Command[Leave]) -> Reply:
     """`leave`: a player leaves, before the lot or after it."""
-    step = director.step(_tournament(director, command), caller.now)
-    step.leave(caller.known_player.name, _said(caller))
+    t, name = _tournament(director, command), caller.known_player.name
+    _demand_entered(director, t, name, caller)
+    step = director.step(t, caller.now)
+    step.leave(name, _said(caller))
     director.commit(step, caller.signed)
     return _told(director, caller, step.tournament, "left")
 
@@ -98,7 +100,9 @@ def challenge(director: Director, people: People, caller: Caller, command: Comma
     name, against = caller.known_player.name, command.request.name
     if people.blocks(against, name):
         raise refused("challenge", against, Phrase("{name} wants no mail from you", name=against))
-    step = director.step(_tournament(director, command), caller.now)
+    t = _tournament(director, command)
+    _demand_entered(director, t, name, caller)
+    step = director.step(t, caller.now)
     step.challenge(name, against, _said(caller))
     director.commit(step, caller.signed)
     return _told(director, caller, step.tournament, "challenged")
@@ -111,6 +115,9 @@ def rule(director: Director, caller: Caller, command: Command[Rule]) -> Reply:
         raise refused(
             "rule", t.id, Phrase("only {organiser}, who announced it, may rule", organiser=t.organiser.name)
         )
+    if not _is_pinned(director, t, t.organiser, caller):
+        says = Phrase("only a key or an address that you had when you announced it counts for a ruling")
+        raise refused("rule", t.id, says)
     faults = [Fault("rule", key, Phrase("a ruling has one line: reason")) for key in asked.options if key != "reason"]
     reason = asked.options.get("reason", "")
     if not 0 < len(reason) <= _REASON:
@@ -142,6 +149,27 @@ def _player(director: Director, caller: Caller, tournament: str) -> Player:
 
 def _said(caller: Caller) -> SaidLetter:
     return SaidLetter(caller.signed, words_of_entry(caller.understood.heard.text))
+
+
+def _demand_entered(director: Director, t: Tournament, name: str, caller: Caller) -> None:
+    """Refuse what no verifier could take for the player's: a letter by a key or an address that entered later."""
+    line = t.line_of(name)
+    if line is not None and not _is_pinned(director, t, line.player, caller):
+        says = Phrase(
+            "your entry names another key or address than this letter's: first send `enter {id} {hash}`",
+            id=t.id,
+            hash=t.rules,
+        )
+        raise refused("enter", t.id, says)
+
+
+def _is_pinned(director: Director, t: Tournament, player: Player, caller: Caller) -> bool:
+    """True if the letter is by a key, or from the mailbox, that the tournament pins for its player."""
+    signed = caller.signed
+    if signed.level == "key":
+        return any(key["fingerprint"] == signed.key for key in player.keys)
+    named = director.archive.mailbox(t, player)
+    return not player.keys and named is not None and named.address == caller.known_player.address.lower()
 
 
 def _demand_key(director: Director, terms: TournamentTerms, name: str) -> None:
