@@ -73,7 +73,7 @@ class Director:
         return f"m{self.seats.archive.matches.create({}, (), BEFORE, to_db(now), 'proposed')}"
 
     def commit(self, step: TournamentStep, signed: Signed | None = None) -> None:
-        """Write a step, which `signed` caused, if a letter did, and all that follows from it."""
+        """Write a step, which `signed` caused, if a letter did, and all that follows from it or is due by now."""
         self._save(step, signed)
         self._go_on(step)
 
@@ -81,6 +81,8 @@ class Director:
         t = step.tournament
         if can_start(t, written(step.now)) and not self._waits(t, step.now):
             step.start(self.archive.rows.secret(int(t.id[1:])))
+        if t.phase == "playing":
+            step.wake()
         self.archive.save(step, _due(step.tournament, step.now), signed)
 
     def _go_on(self, step: TournamentStep) -> None:
@@ -110,10 +112,7 @@ class Director:
         """Do what is due in a tournament by the clock."""
         t = self.archive.load(number)
         assert t is not None
-        step = self.step(t, now)
-        if t.phase == "playing":
-            step.wake()
-        self.commit(step)
+        self.commit(self.step(t, now))
 
     # The matches.
 

@@ -10,6 +10,7 @@ from in_a_box.referee import START, another, body, form_in, placed
 
 from pbem.desk.public import Public
 from pbem.identity import ssh
+from pbem.match.transcript import utc
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
 
@@ -310,6 +311,20 @@ def test_matches_that_begin_later_know_of_new_keys(club: Club) -> None:
         club.win(playing, next(name for name in playing.players if name != loser))
     club.proof(club.bundles())
     assert not [line for line in club.proof(club.bundles()) if not line.startswith("ok")]
+
+
+def test_a_round_that_is_due_begins_with_whatever_comes_first(referee: Referee) -> None:
+    """Once its time is over, the clock is not set again for it."""
+    club = Club(referee, *(f"p{number}" for number in range(16)))
+    club.announce("p0", "format: swiss\nround: 7d\npace: 30d\nentrants: 16")
+    club.enter(*club.people)
+    assert club.t.round == 1
+    desk, now = referee.desk, utc(club.t.round_ends) + timedelta(seconds=1)
+    step = desk.tournaments.step(club.t, now)
+    step.rule({"what": "annul", "match": club.awaited[0].match, "reason": "by error"})
+    with desk.database.transaction():
+        desk.tournaments.commit(step)
+    assert club.t.round == 2
 
 
 def test_the_table_comes_once_a_month_in_the_digest(club: Club) -> None:
