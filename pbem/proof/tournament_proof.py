@@ -71,13 +71,13 @@ def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | N
         yield TournamentCheck("ok", "bundle", f"{len(found.papers)} papers, as a bundle is written")
         head = follow(found.entries)
         yield TournamentCheck("ok", "chain", f"{len(found.entries)} entries, unbroken, head {head}")
-        t = _begun(found.entries[0])
-        about = partial(tournament_statement, t.server, t.id)
-        yield TournamentCheck("ok", "server", check_signatures(found, t.server, about, server_key))
-        t = yield from _walk(found)
-        yield from _beacon(t)
-        yield from _matches(t, bundles)
-        yield TournamentCheck("ok", "table", _standings(t))
+        tournament = _begun(found.entries[0])
+        about = partial(tournament_statement, tournament.server, tournament.id)
+        yield TournamentCheck("ok", "server", check_signatures(found, tournament.server, about, server_key))
+        tournament = yield from _walk(found)
+        yield from _beacon(tournament)
+        yield from _matches(tournament, bundles)
+        yield TournamentCheck("ok", "table", _standings(tournament))
     except bundle.BeyondLimits as error:
         yield fails("limits", str(error))
     except bundle.NotABundle as error:
@@ -101,22 +101,22 @@ def _walk(found: Bundle) -> Generator[TournamentCheck, None, Tournament]:
     """Fold the entries, with a check for each: its letter says what it records, and it follows from those before."""
     letters = _TournamentLetters(found.papers)
     first, *others = found.entries
-    t = _begun(first)
-    letters.check(t, first)
-    yield _passed(t, first)
+    tournament = _begun(first)
+    letters.check(tournament, first)
+    yield _passed(tournament, first)
     for entry in others:
-        before = t
+        before = tournament
         try:
-            t = fold(t, entry)
+            tournament = fold(tournament, entry)
         except Refused as refused:
             raise TranscriptError(entry.seq, None, f"{entry.type}: {refused}") from refused
         letters.check(before, entry)
         yield _passed(before, entry)
-    if (due := follows(t)) is not None:
-        raise TranscriptError(t.seq, None, f"the transcript breaks off before the entry `{due[0]}`")
+    if (due := follows(tournament)) is not None:
+        raise TranscriptError(tournament.seq, None, f"the transcript breaks off before the entry `{due[0]}`")
     if rest := found.papers.keys() - letters.used:
-        raise TranscriptError(t.seq, min(rest), "is named by no entry")
-    return t
+        raise TranscriptError(tournament.seq, min(rest), "is named by no entry")
+    return tournament
 
 
 class _TournamentLetters:
@@ -128,22 +128,22 @@ class _TournamentLetters:
         self._tokens: set[str] = set()
         self.used: set[str] = set()
 
-    def check(self, t: Tournament, entry: Entry) -> None:
-        """Check the letter of an entry, if it rests on one; `t` is the tournament before it."""
+    def check(self, tournament: Tournament, entry: Entry) -> None:
+        """Check the letter of an entry, if it rests on one; `tournament` is the one before it."""
         if "mail" not in entry.body:
             return
         path = f"letters/{entry.type}-{entry.seq}.eml"
         try:
-            player = self._player(t, entry)
+            player = self._player(tournament, entry)
             raw = self._paper(path, entry.body["mail"])
             if fault := misdated(read(raw), datetime.fromisoformat(entry.body["received"])):
                 raise ValueError(str(fault))
-            text = self._text(t, entry, player, raw)
+            text = self._text(tournament, entry, player, raw)
             if words_of_entry(text) != entry.body["words"]:
                 raise ValueError("does not hold these words")
             forms = [command.form for command in commands.parse(text).commands if not command.faults]
-            placed = partial(names, server=t.server, player=player.name, by_mailbox="evidence" in entry.body)
-            if not any(placed(form) and _says(form.request, t, entry) for form in forms):
+            placed = partial(names, server=tournament.server, player=player.name, by_mailbox="evidence" in entry.body)
+            if not any(placed(form) and _says(form.request, tournament, entry) for form in forms):
                 raise ValueError(f"does not say what `{entry.type}` records")
         except (ValueError, Unreadable) as error:
             raise TranscriptError(entry.seq, path, str(error)) from error
@@ -157,54 +157,59 @@ class _TournamentLetters:
             raise ValueError(f"{path} is not what the transcript names")
         return content
 
-    def _player(self, t: Tournament, entry: Entry) -> Player:
+    def _player(self, tournament: Tournament, entry: Entry) -> Player:
         """The player whose letter it is, with the mailbox, if an entry pinned one."""
         body = entry.body
         if entry.type == "ruled":
-            return self._with_mailbox(t.organiser)
+            return self._with_mailbox(tournament.organiser)
         if entry.type in {"announced", "entered"}:
             player = Player.read(body["organiser" if entry.type == "announced" else "player"])
             if player.mailbox:
                 content = self._paper(f"evidence/mailbox-{entry.seq}.txt", player.mailbox)
                 named = NamedMailbox.read(content.decode())
-                if (named.server, named.match, named.seat, named.player) != (t.server, t.id, 0, player.name):
+                if (named.server, named.match, named.seat, named.player) != (
+                    tournament.server,
+                    tournament.id,
+                    0,
+                    player.name,
+                ):
                     raise ValueError("the mailbox is not that of this player in this tournament")
                 self._mailboxes[player.mailbox] = named
             return self._with_mailbox(player)
-        line = t.line_of(body["player"])
+        line = tournament.line_of(body["player"])
         assert line is not None, "the fold has found it"
         return self._with_mailbox(line.player)
 
     def _with_mailbox(self, player: Player) -> Player:
         return replace(player, named=self._mailboxes.get(player.mailbox))
 
-    def _text(self, t: Tournament, entry: Entry, player: Player, raw: bytes) -> str:
+    def _text(self, tournament: Tournament, entry: Entry, player: Player, raw: bytes) -> str:
         """The text of a letter that its player signed, or for which the evidence vouches; raises ValueError."""
         body = entry.body
         if "evidence" not in body:
-            return signed_text(raw, player.keys, player.name, t.server)[1]
-        if t.terms.match.get("keys") == "demanded" or player.keys:
+            return signed_text(raw, player.keys, player.name, tournament.server)[1]
+        if tournament.terms.match.get("keys") == "demanded" or player.keys:
             raise ValueError(f"{player.name} must sign with a key, and this letter is not signed")
         content = self._paper(f"evidence/{entry.type}-{entry.seq}.txt", body["evidence"])
         vouching = Evidence.read(content.decode())
         if vouching.received != body["received"] or vouching.token in self._tokens:
             raise ValueError("its evidence names another time, or let another letter count before")
         self._tokens.add(vouching.token)
-        return vouched_text(raw, vouching, player, t.server)
+        return vouched_text(raw, vouching, player, tournament.server)
 
 
-def _says(request: AnyRequest, t: Tournament, entry: Entry) -> bool:
+def _says(request: AnyRequest, tournament: Tournament, entry: Entry) -> bool:
     """True if a letter's request is the one that its entry records."""
     body = entry.body
     if entry.type == "announced":
-        return isinstance(request, AnnounceTournament) and _announces(request, t.terms)
+        return isinstance(request, AnnounceTournament) and _announces(request, tournament.terms)
     if entry.type == "ruled":
         named = (body.get("match"), body.get("player"), body.get("for"))
-        return request == Rule(t.id, body["what"], *named, {"reason": body["reason"]})
+        return request == Rule(tournament.id, body["what"], *named, {"reason": body["reason"]})
     wanted: dict[str, AnyRequest] = {
-        "entered": Enter(t.id, t.rules, body.get("team")),
-        "left": Leave(t.id),
-        "challenged": ChallengePlayer(t.id, str(body.get("against"))),
+        "entered": Enter(tournament.id, tournament.rules, body.get("team")),
+        "left": Leave(tournament.id),
+        "challenged": ChallengePlayer(tournament.id, str(body.get("against"))),
     }
     return request == wanted[entry.type]
 
@@ -224,29 +229,36 @@ def _announces(request: AnnounceTournament, terms: TournamentTerms) -> bool:
 # What a check says.
 
 
-def _passed(t: Tournament, entry: Entry) -> TournamentCheck:
-    """The check of an entry that was found true; `t` is the tournament before it."""
-    said = _SAYS[entry.type](t, entry.body)
+def _passed(tournament: Tournament, entry: Entry) -> TournamentCheck:
+    """The check of an entry that was found true; `tournament` is the one before it."""
+    said = _SAYS[entry.type](tournament, entry.body)
     standing = (
-        "WORD" if entry.type == "ruled" or (entry.type == "entered" and _has_other_keys(t, entry.body)) else "ok"
+        "WORD"
+        if entry.type == "ruled" or (entry.type == "entered" and _has_other_keys(tournament, entry.body))
+        else "ok"
     )
     return TournamentCheck(standing, f"entry {entry.seq}", said, entry.seq)
 
 
-def _has_other_keys(t: Tournament, body: JsonObject) -> bool:
+def _has_other_keys(tournament: Tournament, body: JsonObject) -> bool:
     """True if a player enters again with other keys: nothing proves that they are the player's."""
-    line = t.line_of(body["player"]["name"])
+    line = tournament.line_of(body["player"]["name"])
     return line is not None and line.player.document() != body["player"]
 
 
-def _says_entered(t: Tournament, body: JsonObject) -> str:
+def _says_announced(tournament: Tournament, body: JsonObject) -> str:
+    terms = tournament.terms
+    return f"announced by {tournament.organiser.name}: {terms.format}, terms {body['rules'][:16]}..."
+
+
+def _says_entered(tournament: Tournament, body: JsonObject) -> str:
     name = body["player"]["name"]
     keys = ", ".join(key["fingerprint"] for key in body["player"]["keys"]) or "the mailbox"
-    line = t.entrants.get(t.nominated.get(name, ""))
+    line = tournament.entrants.get(tournament.nominated.get(name, ""))
     if line is not None:
         return f"{name} plays on for {line.name}, by {keys}"
-    again = " again" if t.line_of(name) else ""
-    word = ": other keys, by the server's word" if _has_other_keys(t, body) else ""
+    again = " again" if tournament.line_of(name) else ""
+    word = ": other keys, by the server's word" if _has_other_keys(tournament, body) else ""
     return f"{name} enters{again} by {keys}{word}"
 
 
@@ -267,7 +279,7 @@ def _says_ruled(_t: Tournament, body: JsonObject) -> str:
 
 
 _SAYS: Mapping[str, Callable[[Tournament, JsonObject], str]] = {
-    "announced": lambda t, body: f"announced by {t.organiser.name}: {t.terms.format}, terms {body['rules'][:16]}...",
+    "announced": _says_announced,
     "entered": _says_entered,
     "left": lambda _t, body: f"{body['player']} leaves, signed",
     "challenged": lambda _t, body: f"{body['player']} challenges {body['against']}, signed",
@@ -280,27 +292,27 @@ _SAYS: Mapping[str, Callable[[Tournament, JsonObject], str]] = {
 }
 
 
-def _standings(t: Tournament) -> str:
-    groups = [", ".join(f"{row.entrant} {row.points}" for row in group) for group in table(t)]
+def _standings(tournament: Tournament) -> str:
+    groups = [", ".join(f"{row.entrant} {row.points}" for row in group) for group in table(tournament)]
     return " / ".join(groups) or "nobody entered"
 
 
 # The lot and the matches.
 
 
-def _beacon(t: Tournament) -> Iterator[TournamentCheck]:
+def _beacon(tournament: Tournament) -> Iterator[TournamentCheck]:
     """Check the beacon of a lot that was drawn with one."""
-    if t.terms.beacon is None or not t.beacon:
+    if tournament.terms.beacon is None or not tournament.beacon:
         return
-    place = f"round {t.terms.beacon['round']} of drand"
-    if t.beacon == lot.UNREACHABLE:
+    place = f"round {tournament.terms.beacon['round']} of drand"
+    if tournament.beacon == lot.UNREACHABLE:
         yield TournamentCheck("WORD", "beacon", f"{place} was out of reach, by the server's word: the lot has none")
         return
     standing, found = {
         True: ("ok", f"{place} has this signature"),
         False: ("FAIL", f"{place} has another signature"),
         None: ("OPEN", f"{place} is not checked: install pbem[beacon]"),
-    }[lot.holds(t.terms.beacon, t.beacon)]
+    }[lot.holds(tournament.terms.beacon, tournament.beacon)]
     yield TournamentCheck(standing, "beacon", found)
 
 
@@ -308,9 +320,9 @@ _WORST = ("FAIL", "ok", "OPEN")
 """Of several bundles of a match, one that convicts says most, and then one that is whole."""
 
 
-def _matches(t: Tournament, bundles: Iterable[bytes] | None) -> Iterator[TournamentCheck]:
+def _matches(tournament: Tournament, bundles: Iterable[bytes] | None) -> Iterator[TournamentCheck]:
     """Check the matches by their bundles."""
-    known = {pairing.match: pairing for pairing in t.pairings if pairing.match}
+    known = {pairing.match: pairing for pairing in tournament.pairings if pairing.match}
     if bundles is None:
         if known:
             yield TournamentCheck("OPEN", "results", "by the server's word; --bundles checks them by their matches")
@@ -320,31 +332,31 @@ def _matches(t: Tournament, bundles: Iterable[bytes] | None) -> Iterator[Tournam
         try:
             body = bundle.read(content).entries[0].body
             match, held = str(body["match"]), body["terms"].get("tournament")
-            ours = match in known or (held is not None and held["id"] == t.id)
-            if body["server"] != t.server or not ours:
+            ours = match in known or (held is not None and held["id"] == tournament.id)
+            if body["server"] != tournament.server or not ours:
                 continue
         except (bundle.NotABundle, LookupError, TypeError, AttributeError):
             continue
-        check = _match(t, known.get(match), match, content)
+        check = _match(tournament, known.get(match), match, content)
         if match not in checks or _WORST.index(check.standing) < _WORST.index(checks[match].standing):
             checks[match] = check
     for match in sorted(known.keys() | checks.keys(), key=lambda name: int(name[1:])):
         yield checks.get(match) or TournamentCheck("OPEN", match, "no bundle of this match is here")
 
 
-def _match(t: Tournament, pairing: Pairing | None, match: str, content: bytes) -> TournamentCheck:
+def _match(tournament: Tournament, pairing: Pairing | None, match: str, content: bytes) -> TournamentCheck:
     """Check a match by its bundle: it holds, it is the one that was paired, and has this result."""
     fails = partial(TournamentCheck, "FAIL", match)
     if pairing is None:
         return fails("names this tournament, which did not pair it")
     proved = Proved(telling=False)
-    *_, last = verify_match(content, Letters, t.server_key, proved)
+    *_, last = verify_match(content, Letters, tournament.server_key, proved)
     if last.what == "limits":
         return TournamentCheck("OPEN", match, last.found)
     if not last.holds or proved.match is None or proved.bundle is None:
         return fails(f"its bundle does not hold: {last.found}")
     entries = proved.bundle.entries
-    if proved.match.terms != t.match_terms(pairing):
+    if proved.match.terms != tournament.match_terms(pairing):
         return fails("its terms are not those with which it was paired")
     letters = entries[0].body["letters"]
     if [letters[str(seat)]["mail"] for seat in proved.match.seats] != list(pairing.mails):
@@ -355,7 +367,7 @@ def _match(t: Tournament, pairing: Pairing | None, match: str, content: bytes) -
             return TournamentCheck("ok", match, "goes on")
         return TournamentCheck("OPEN", match, "its bundle is from before its end")
     if pairing.result is None:
-        if entries[-1].time < t.time:
+        if entries[-1].time < tournament.time:
             return fails("is over, and its result is missing")
         return TournamentCheck("ok", match, "is over since the tournament's last entry")
     if MatchResult.read(body) != pairing.result:

@@ -51,22 +51,22 @@ class ScoredPairing(msgspec.Struct, frozen=True):
     played: bool
 
 
-def scored(t: Tournament) -> Iterator[ScoredPairing]:
+def scored(tournament: Tournament) -> Iterator[ScoredPairing]:
     """The pairings that count so far."""
-    for pairing in t.pairings:
-        if t.is_void(pairing):
+    for pairing in tournament.pairings:
+        if tournament.is_void(pairing):
             continue
         if pairing.result is not None:
             yield ScoredPairing(pairing, pairing.result.points, pairing.result.played)
-        elif t.is_forfeited(pairing):  # whoever is still there has won
-            first, second = (LOSS if t.entrants[name].out else WIN for name in pairing.names)
+        elif tournament.is_forfeited(pairing):  # whoever is still there has won
+            first, second = (LOSS if tournament.entrants[name].out else WIN for name in pairing.names)
             yield ScoredPairing(pairing, (first, second), False)
 
 
-def points_of(t: Tournament, counted: Iterable[ScoredPairing]) -> Counter[str]:
+def points_of(tournament: Tournament, counted: Iterable[ScoredPairing]) -> Counter[str]:
     """The points of each line; a bye counts as a win."""
-    points = Counter(dict.fromkeys(t.entrants, 0))
-    for name in t.byes:
+    points = Counter(dict.fromkeys(tournament.entrants, 0))
+    for name in tournament.byes:
         points[name] += WIN
     for each in counted:
         for name, own in zip(each.pairing.names, each.points, strict=True):
@@ -74,19 +74,19 @@ def points_of(t: Tournament, counted: Iterable[ScoredPairing]) -> Counter[str]:
     return points
 
 
-def points_for_pairing(t: Tournament) -> Counter[str]:
+def points_for_pairing(tournament: Tournament) -> Counter[str]:
     """The points by which a Swiss round is paired: games that are not over count as draws, for this alone."""
-    points = points_of(t, scored(t))
-    for pairing in t.awaited:
+    points = points_of(tournament, scored(tournament))
+    for pairing in tournament.awaited:
         for name in pairing.names:
             points[name] += DRAW
     return points
 
 
-def table(t: Tournament) -> list[list[TableRow]]:
+def table(tournament: Tournament) -> list[list[TableRow]]:
     """The rows of each group, the best first; of a ladder, the highest first."""
-    counted = list(scored(t))
-    points = points_of(t, counted)
+    counted = list(scored(tournament))
+    points = points_of(tournament, counted)
     played: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
     missed: Counter[str] = Counter()
     for each in counted:
@@ -96,7 +96,7 @@ def table(t: Tournament) -> list[list[TableRow]]:
             if each.pairing.result is not None:
                 missed[name] += each.pairing.result.missed[seat]
     rows = {}
-    for group in t.groups:
+    for group in tournament.groups:
         for name in group:
             tied = [other for other in group if points[other] == points[name]]
             against = [points[other] for other, _ in played[name]]
@@ -105,14 +105,14 @@ def table(t: Tournament) -> list[list[TableRow]]:
                 points[name],
                 _direct(name, tied, played),
                 sum(points[other] * own for other, own in played[name]),
-                sum(sorted(against)[1:]) if t.terms.format == SWISS else 0,
+                sum(sorted(against)[1:]) if tournament.terms.format == SWISS else 0,
                 sum(own == WIN for _, own in played[name]),
                 missed[name],
-                t.entrants[name].ordinal,
+                tournament.entrants[name].ordinal,
             )
-    if t.terms.format == LADDER:
-        return [[rows[name] for name in t.ladder]]
-    return [sorted((rows[name] for name in group), key=lambda row: row.rank) for group in t.groups]
+    if tournament.terms.format == LADDER:
+        return [[rows[name] for name in tournament.ladder]]
+    return [sorted((rows[name] for name in group), key=lambda row: row.rank) for group in tournament.groups]
 
 
 def _direct(name: str, tied: Sequence[str], played: defaultdict[str, list[tuple[str, int]]]) -> int:
@@ -122,14 +122,14 @@ def _direct(name: str, tied: Sequence[str], played: defaultdict[str, list[tuple[
     return sum(own for other, own in played[name] if other in tied)
 
 
-def teams(t: Tournament, rows: Collection[TableRow]) -> list[tuple[str, int, int]]:
+def teams(tournament: Tournament, rows: Collection[TableRow]) -> list[tuple[str, int, int]]:
     """The teams of these rows, each with the points and the wins of its lines, the best first.
 
     If both are equal, the team that has the line drawn first is above.
     """
     lines: defaultdict[str, list[TableRow]] = defaultdict(list)
     for row in rows:
-        if (team := t.entrants[row.entrant].team) is not None:
+        if (team := tournament.entrants[row.entrant].team) is not None:
             lines[team].append(row)
     sums = [
         (-sum(row.points for row in own), -sum(row.wins for row in own), min(row.ordinal for row in own), team)

@@ -67,7 +67,7 @@ def begun(entry: Entry) -> Tournament:
         raise ValueError("the hash is not that of the terms")
     if terms.closes is not None and not utc(entry.time) < utc(terms.closes) <= utc(entry.time) + _LONGEST:
         raise _refused("closes", terms.closes, Phrase("entries close in the future, within a year"))
-    t = Tournament(
+    tournament = Tournament(
         body["tournament"],
         body["server"],
         body["server_key"],
@@ -77,37 +77,42 @@ def begun(entry: Entry) -> Tournament:
         Player.read(body["organiser"]),
         "playing" if ladder else "open",
     )
-    return _passed(t, entry)
+    return _passed(tournament, entry)
 
 
-def fold(t: Tournament, entry: Entry) -> Tournament:
+def fold(tournament: Tournament, entry: Entry) -> Tournament:
     """The tournament after one more entry.
 
     Raises `Refused` for what a letter may not ask for here, and `TranscriptError` for what no honest server writes.
     """
     body = entry.body
-    if t.phase == "ended":
-        raise _refused(entry.type, t.id, Phrase("the tournament is over"))
-    if entry.type not in _APPLY or not FORMS[entry.type](body) or not is_time(entry.time) or entry.time < t.time:
+    if tournament.phase == "ended":
+        raise _refused(entry.type, tournament.id, Phrase("the tournament is over"))
+    if (
+        entry.type not in _APPLY
+        or not FORMS[entry.type](body)
+        or not is_time(entry.time)
+        or entry.time < tournament.time
+    ):
         raise _untrue(entry, "not an entry of a tournament in its form and its time")
     if entry.time < body.get("received", ""):
         raise _untrue(entry, "its letter was received after its effect")
-    if body.get("words") in t.heard:
+    if body.get("words") in tournament.heard:
         raise _refused(entry.type, None, Phrase("these words were obeyed before"))
-    due = follows(t) or (follows(t, entry.time) if entry.type in _AUTOMATIC else None)
+    due = follows(tournament) or (follows(tournament, entry.time) if entry.type in _AUTOMATIC else None)
     if (due is not None or entry.type in _AUTOMATIC) and due != (entry.type, _unnamed(body)):
         if due is None or due[0] != entry.type:
             raise _untrue(entry, f"`{due[0]}` should stand here" if due else "nothing of the kind follows here")
         wrong = ", ".join(key for key in due[1] if due[1][key] != _unnamed(body)[key])
         raise _untrue(entry, f"`{wrong}`: not what follows from the entries before")
-    if t.terms.format == LADDER:
-        t = _sunk(t, entry.time)
-    return _passed(_APPLY[entry.type](t, entry), entry)
+    if tournament.terms.format == LADDER:
+        tournament = _sunk(tournament, entry.time)
+    return _passed(_APPLY[entry.type](tournament, entry), entry)
 
 
-def _passed(t: Tournament, entry: Entry) -> Tournament:
-    heard = t.heard | {entry.body["words"]} if "words" in entry.body else t.heard
-    return replace(t, seq=entry.seq, head=entry.head, time=entry.time, heard=heard)
+def _passed(tournament: Tournament, entry: Entry) -> Tournament:
+    heard = tournament.heard | {entry.body["words"]} if "words" in entry.body else tournament.heard
+    return replace(tournament, seq=entry.seq, head=entry.head, time=entry.time, heard=heard)
 
 
 def _unnamed(body: JsonObject) -> JsonObject:
@@ -117,43 +122,51 @@ def _unnamed(body: JsonObject) -> JsonObject:
     return {**body, "pairs": [{key: pair[key] for key in pair if key != "match"} for pair in body["pairs"]]}
 
 
-def follows(t: Tournament, time: str = "") -> Following | None:
+def follows(tournament: Tournament, time: str = "") -> Following | None:
     """The entry that must follow by itself; with a time, also one that may follow because of the time.
 
     An entry must follow at once if it is due without regard to the time: until then, no other is taken.
     """
-    if t.phase == "ended":
+    if tournament.phase == "ended":
         return None
-    if t.closing:
-        return _end(t, "ruled")
-    if t.phase == "open":
+    if tournament.closing:
+        return _end(tournament, "ruled")
+    if tournament.phase == "open":
         return None
-    leavers = [entrant for entrant in t.entrants.values() if entrant.leaves and not entrant.out]
+    leavers = [entrant for entrant in tournament.entrants.values() if entrant.leaves and not entrant.out]
     if leavers:
         leaving = min(leavers, key=lambda entrant: entrant.ordinal)
-        return "withdrawn", {"player": leaving.name, "why": leaving.leaves, "games": _fate(t, leaving)}
-    if len(t.entrants) < FEWEST[t.terms.format]:
-        return _end(t, "too few")
-    pairs = _PAIRED[t.terms.format](t, time)
+        return "withdrawn", {"player": leaving.name, "why": leaving.leaves, "games": _fate(tournament, leaving)}
+    if len(tournament.entrants) < FEWEST[tournament.terms.format]:
+        return _end(tournament, "too few")
+    pairs = _PAIRED[tournament.terms.format](tournament, time)
     if pairs is not None:
         return "paired", pairs
-    if t.terms.format == LADDER or any(t.awaited) or (t.terms.format == SWISS and _goes_on(t)):
+    if (
+        tournament.terms.format == LADDER
+        or any(tournament.awaited)
+        or (tournament.terms.format == SWISS and _goes_on(tournament))
+    ):
         return None
-    return _end(t, "played")
+    return _end(tournament, "played")
 
 
-def _end(t: Tournament, reason: str) -> Following:
-    return "ended", {"reason": reason, "table": msgspec.to_builtins(table(t))}
+def _end(tournament: Tournament, reason: str) -> Following:
+    return "ended", {"reason": reason, "table": msgspec.to_builtins(table(tournament))}
 
 
-def _fate(t: Tournament, entrant: Entrant) -> str:
+def _fate(tournament: Tournament, entrant: Entrant) -> str:
     """The fate of the games of a line that is withdrawn: the chess federations' rule for round robins.
 
     Of whoever finished fewer than half of the games, none count; otherwise those that have not begun are lost.
     """
-    if not t.terms.robin:
+    if not tournament.terms.robin:
         return "kept"
-    own = [pairing for pairing in t.pairings if entrant.name in pairing.names and not t.is_void(pairing)]
+    own = [
+        pairing
+        for pairing in tournament.pairings
+        if entrant.name in pairing.names and not tournament.is_void(pairing)
+    ]
     finished = sum(pairing.result is not None and pairing.result.played for pairing in own)
     return "annulled" if 2 * finished < len(own) else "forfeited"
 
@@ -169,10 +182,10 @@ def _place(pairing: Pairing) -> JsonObject:
     return {"round": pairing.round, "board": pairing.board, "players": list(pairing.names)}
 
 
-def _pair_robin(t: Tournament, _time: str) -> JsonObject | None:
+def _pair_robin(tournament: Tournament, _time: str) -> JsonObject | None:
     """The games that begin: in their order, each whose two players have fewer than `at_once` under way."""
-    most = t.terms.at_once or len(t.pairings)
-    awaited = list(t.awaited)
+    most = tournament.terms.at_once or len(tournament.pairings)
+    awaited = list(tournament.awaited)
     playing = Counter(name for pairing in awaited if pairing.match for name in pairing.names)
     begin = []
     for pairing in awaited:
@@ -182,39 +195,42 @@ def _pair_robin(t: Tournament, _time: str) -> JsonObject | None:
     return _paired(begin) if begin else None
 
 
-def _goes_on(t: Tournament) -> bool:
+def _goes_on(tournament: Tournament) -> bool:
     """True if a Swiss tournament has another round, and two to play it."""
-    return t.round < t.rounds and sum(not entrant.out for entrant in t.entrants.values()) > 1
+    return (
+        tournament.round < tournament.rounds and sum(not entrant.out for entrant in tournament.entrants.values()) > 1
+    )
 
 
-def _pair_swiss(t: Tournament, time: str) -> JsonObject | None:
+def _pair_swiss(tournament: Tournament, time: str) -> JsonObject | None:
     """The next round, once the last one is over, or its time is."""
-    unfinished = [pairing.match for pairing in t.awaited]
-    this_round = any(pairing.round == t.round for pairing in t.awaited)
-    if not _goes_on(t) or (this_round and not (t.round_ends and time >= t.round_ends)):
+    unfinished = [pairing.match for pairing in tournament.awaited]
+    this_round = any(pairing.round == tournament.round for pairing in tournament.awaited)
+    if not _goes_on(tournament) or (this_round and not (tournament.round_ends and time >= tournament.round_ends)):
         return None
-    points = points_for_pairing(t)
-    live = [entrant for entrant in t.entrants.values() if not entrant.out]
+    points = points_for_pairing(tournament)
+    live = [entrant for entrant in tournament.entrants.values() if not entrant.out]
     ranked = [entrant.name for entrant in sorted(live, key=lambda each: (-points[each.name], each.ordinal))]
     bye = None
     if len(ranked) % 2:
-        bye = next((name for name in reversed(ranked) if name not in t.byes), ranked[-1])
+        bye = next((name for name in reversed(ranked) if name not in tournament.byes), ranked[-1])
         ranked.remove(bye)
-    pairs, rematches = monrad(ranked, {pairing.pair for pairing in t.pairings})
+    pairs, rematches = monrad(ranked, {pairing.pair for pairing in tournament.pairings})
     # Whoever had seat 1 less often gets it.
-    firsts = Counter(pairing.names[0] for pairing in t.pairings)
+    firsts = Counter(pairing.names[0] for pairing in tournament.pairings)
     seated = [pair if firsts[pair[0]] <= firsts[pair[1]] else pair[::-1] for pair in pairs]
     places = [
-        {"round": t.round + 1, "board": board, "players": list(pair)} for board, pair in enumerate(seated, start=1)
+        {"round": tournament.round + 1, "board": board, "players": list(pair)}
+        for board, pair in enumerate(seated, start=1)
     ]
     return _paired(places, bye=bye, unfinished=unfinished, rematches=rematches)
 
 
-def _pair_ladder(t: Tournament, _time: str) -> JsonObject | None:
+def _pair_ladder(tournament: Tournament, _time: str) -> JsonObject | None:
     """The challenge that was made."""
-    if t.challenge is None:
+    if tournament.challenge is None:
         return None
-    return _paired([{"round": len(t.pairings) + 1, "board": 1, "players": list(t.challenge)}])
+    return _paired([{"round": len(tournament.pairings) + 1, "board": 1, "players": list(tournament.challenge)}])
 
 
 _PAIRED: Mapping[str, Callable[[Tournament, str], JsonObject | None]] = {
@@ -227,111 +243,125 @@ _PAIRED: Mapping[str, Callable[[Tournament, str], JsonObject | None]] = {
 # What each entry does.
 
 
-def _entered(t: Tournament, entry: Entry) -> Tournament:
+def _entered(tournament: Tournament, entry: Entry) -> Tournament:
     """A letter of entry: of somebody new, of a substitute, or again, because the keys of its player changed."""
     body = entry.body
     player = Player.read(body["player"])
     signed: dict[str, Any] = {"player": player, "mail": body["mail"], "words": body["words"]}
-    nominated_for = t.entrants.get(t.nominated.get(player.name, ""))
-    line = nominated_for if nominated_for is not None and not nominated_for.out else t.line_of(player.name)
+    nominated_for = tournament.entrants.get(tournament.nominated.get(player.name, ""))
+    line = nominated_for if nominated_for is not None and not nominated_for.out else tournament.line_of(player.name)
     if line is not None:
         if body["team"] not in {None, line.team}:
             raise _refused("team", body["team"], Phrase("the team of an entry does not change"))
-        nominated = {name: other for name, other in t.nominated.items() if name != player.name}
-        return replace(_with(t, replace(line, **signed)), nominated=nominated)
-    ladder = t.terms.format == LADDER
-    if not ladder and t.phase != "open":
-        raise _refused("enter", t.id, Phrase("the tournament has begun"))
+        nominated = {name: other for name, other in tournament.nominated.items() if name != player.name}
+        return replace(_with(tournament, replace(line, **signed)), nominated=nominated)
+    ladder = tournament.terms.format == LADDER
+    if not ladder and tournament.phase != "open":
+        raise _refused("enter", tournament.id, Phrase("the tournament has begun"))
     # The beacon is out soon after, and must not be known to anybody who enters.
-    if t.terms.beacon is not None and t.terms.closes is not None and body["received"] > t.terms.closes:
-        raise _refused("enter", t.id, Phrase("entries are closed"))
-    if player.name in t.entrants and not t.entrants[player.name].out:
+    if (
+        tournament.terms.beacon is not None
+        and tournament.terms.closes is not None
+        and body["received"] > tournament.terms.closes
+    ):
+        raise _refused("enter", tournament.id, Phrase("entries are closed"))
+    if player.name in tournament.entrants and not tournament.entrants[player.name].out:
         raise _refused("enter", player.name, Phrase("somebody else plays on in this place"))
-    if sum(not entrant.out for entrant in t.entrants.values()) >= t.terms.entrants:
-        raise _refused("enter", t.id, Phrase("the tournament is full"))
-    ordinal = max((entrant.ordinal for entrant in t.entrants.values()), default=0) + 1
+    if sum(not entrant.out for entrant in tournament.entrants.values()) >= tournament.terms.entrants:
+        raise _refused("enter", tournament.id, Phrase("the tournament is full"))
+    ordinal = max((entrant.ordinal for entrant in tournament.entrants.values()), default=0) + 1
     entrant = Entrant(player.name, **signed, team=body["team"], ordinal=ordinal, active=entry.time)
-    return replace(_with(t, entrant), ladder=(*t.ladder, player.name) if ladder else ())
+    return replace(_with(tournament, entrant), ladder=(*tournament.ladder, player.name) if ladder else ())
 
 
-def _with(t: Tournament, *entrants: Entrant) -> Tournament:
-    return replace(t, entrants={**t.entrants, **{entrant.name: entrant for entrant in entrants}})
+def _with(tournament: Tournament, *entrants: Entrant) -> Tournament:
+    return replace(tournament, entrants={**tournament.entrants, **{entrant.name: entrant for entrant in entrants}})
 
 
-def _own_line(t: Tournament, player: str) -> Entrant:
-    line = t.line_of(player)
+def _own_line(tournament: Tournament, player: str) -> Entrant:
+    line = tournament.line_of(player)
     if line is None:
-        raise _refused("enter", t.id, Phrase("{player} is not in the tournament", player=player))
+        raise _refused("enter", tournament.id, Phrase("{player} is not in the tournament", player=player))
     return line
 
 
-def _left(t: Tournament, entry: Entry) -> Tournament:
-    line = _own_line(t, entry.body["player"])
-    if t.phase == "open":
-        return replace(t, entrants={name: other for name, other in t.entrants.items() if name != line.name})
-    return _with(t, replace(line, leaves="left"))
+def _left(tournament: Tournament, entry: Entry) -> Tournament:
+    line = _own_line(tournament, entry.body["player"])
+    if tournament.phase == "open":
+        return replace(
+            tournament, entrants={name: other for name, other in tournament.entrants.items() if name != line.name}
+        )
+    return _with(tournament, replace(line, leaves="left"))
 
 
-def _challenged(t: Tournament, entry: Entry) -> Tournament:
+def _challenged(tournament: Tournament, entry: Entry) -> Tournament:
     """A challenge in a ladder: to one who is not too far above, and not met too lately."""
-    if t.terms.format != LADDER:
-        raise _refused("challenge", t.id, Phrase("nobody is challenged in this tournament: it is no ladder"))
-    own, other = _own_line(t, entry.body["player"]).name, _own_line(t, entry.body["against"]).name
-    if not 0 < t.ladder.index(own) - t.ladder.index(other) <= t.terms.places:
-        says = Phrase("you may challenge those who are up to {places} places above you", places=t.terms.places)
+    if tournament.terms.format != LADDER:
+        raise _refused("challenge", tournament.id, Phrase("nobody is challenged in this tournament: it is no ladder"))
+    own, other = _own_line(tournament, entry.body["player"]).name, _own_line(tournament, entry.body["against"]).name
+    if not 0 < tournament.ladder.index(own) - tournament.ladder.index(other) <= tournament.terms.places:
+        says = Phrase(
+            "you may challenge those who are up to {places} places above you", places=tournament.terms.places
+        )
         raise _refused("challenge", other, says)
-    playing = list(t.awaited)
+    playing = list(tournament.awaited)
     if any(pairing.names[0] == own or pairing.names[1] == other for pairing in playing):
         raise _refused("challenge", other, Phrase("one challenge at a time: one of the two is not over"))
-    met = max((pairing.over for pairing in t.pairings if pairing.pair == {own, other}), default="")
-    if any(pairing.pair == {own, other} for pairing in playing) or _later(met, t.terms.rematch) > entry.time:
+    met = max((pairing.over for pairing in tournament.pairings if pairing.pair == {own, other}), default="")
+    if any(pairing.pair == {own, other} for pairing in playing) or _later(met, tournament.terms.rematch) > entry.time:
         raise _refused("challenge", other, Phrase("you two have met too lately, or play already"))
-    return replace(t, challenge=(own, other))
+    return replace(tournament, challenge=(own, other))
 
 
 def _later(time: str, seconds: int) -> str:
     return written(utc(time) + timedelta(seconds=seconds)) if time else ""
 
 
-def can_start(t: Tournament, time: str) -> bool:
+def can_start(tournament: Tournament, time: str) -> bool:
     """True if a tournament may start at this time: entries are closed, or it is full."""
-    full = len(t.entrants) == t.terms.entrants and t.terms.beacon is None
-    return t.phase == "open" and t.terms.closes is not None and (full or time >= t.terms.closes)
+    full = len(tournament.entrants) == tournament.terms.entrants and tournament.terms.beacon is None
+    return (
+        tournament.phase == "open"
+        and tournament.terms.closes is not None
+        and (full or time >= tournament.terms.closes)
+    )
 
 
-def _started(t: Tournament, entry: Entry) -> Tournament:
+def _started(tournament: Tournament, entry: Entry) -> Tournament:
     """Entries are closed: the lot is drawn."""
-    body, terms = entry.body, t.terms
-    if not can_start(t, entry.time):
+    body, terms = entry.body, tournament.terms
+    if not can_start(tournament, entry.time):
         raise _untrue(entry, "entries are not closed, or the tournament has begun")
-    if sha256_hex(body["secret"].encode()) != t.secret:
+    if sha256_hex(body["secret"].encode()) != tournament.secret:
         raise _untrue(entry, "`secret`: not the one to which the server committed itself")
     waited = utc(entry.time) >= utc(str(terms.closes)) + lot.PATIENCE
     if (terms.beacon is None) != (body["beacon"] == lot.NONE) or (body["beacon"] == lot.UNREACHABLE and not waited):
         raise _untrue(entry, "`beacon`: not as the terms have it")
-    entries = {name: entrant.words for name, entrant in t.entrants.items()}
-    drawn = lot.order(lot.seed(t.rules, body["secret"], entries, body["beacon"]), entries)
+    entries = {name: entrant.words for name, entrant in tournament.entrants.items()}
+    drawn = lot.order(lot.seed(tournament.rules, body["secret"], entries, body["beacon"]), entries)
     if drawn != body["order"]:
         raise _untrue(entry, "`order`: not the one that the lot gives")
-    t = _with(t, *(replace(t.entrants[name], ordinal=at) for at, name in enumerate(drawn, start=1)))
-    t = replace(t, phase="playing", beacon=body["beacon"])
+    tournament = _with(
+        tournament, *(replace(tournament.entrants[name], ordinal=at) for at, name in enumerate(drawn, start=1))
+    )
+    tournament = replace(tournament, phase="playing", beacon=body["beacon"])
     if len(drawn) < FEWEST[terms.format]:
-        return t
+        return tournament
     if terms.format == SWISS:
         fewest = (len(drawn) - 1).bit_length()
-        return replace(t, rounds=min(terms.rounds or fewest, fewest + 2))
-    table_ = round_robin(t.groups, double=terms.format == DOUBLE)
-    return replace(t, pairings=tuple(Pairing(*place) for place in table_))
+        return replace(tournament, rounds=min(terms.rounds or fewest, fewest + 2))
+    table_ = round_robin(tournament.groups, double=terms.format == DOUBLE)
+    return replace(tournament, pairings=tuple(Pairing(*place) for place in table_))
 
 
-def _pair(t: Tournament, entry: Entry) -> Tournament:
+def _pair(tournament: Tournament, entry: Entry) -> Tournament:
     """Matches begin."""
-    known = {(pairing.round, pairing.board): pairing for pairing in t.pairings}
+    known = {(pairing.round, pairing.board): pairing for pairing in tournament.pairings}
     names = [pair["match"] for pair in entry.body["pairs"]]
-    if len(set(names)) < len(names) or any(t.pairing_of(name) for name in names):
+    if len(set(names)) < len(names) or any(tournament.pairing_of(name) for name in names):
         raise _untrue(entry, "a match twice")
     for pair in entry.body["pairs"]:
-        place, lines = (pair["round"], pair["board"]), [t.entrants[name] for name in pair["players"]]
+        place, lines = (pair["round"], pair["board"]), [tournament.entrants[name] for name in pair["players"]]
         known[place] = Pairing(
             *place,
             tuple(pair["players"]),
@@ -340,17 +370,17 @@ def _pair(t: Tournament, entry: Entry) -> Tournament:
             tuple(line.player.name for line in lines),
             tuple(line.mail for line in lines),
         )
-    t = replace(t, pairings=tuple(known.values()), challenge=None)
-    if t.terms.format == SWISS:
-        ends = _later(entry.time, t.terms.round) if t.terms.round else ""
-        byes = (*t.byes, entry.body["bye"]) if entry.body["bye"] else t.byes
-        t = replace(t, round=t.round + 1, round_ends=ends, byes=byes)
-    return t
+    tournament = replace(tournament, pairings=tuple(known.values()), challenge=None)
+    if tournament.terms.format == SWISS:
+        ends = _later(entry.time, tournament.terms.round) if tournament.terms.round else ""
+        byes = (*tournament.byes, entry.body["bye"]) if entry.body["bye"] else tournament.byes
+        tournament = replace(tournament, round=tournament.round + 1, round_ends=ends, byes=byes)
+    return tournament
 
 
-def _resulted(t: Tournament, entry: Entry) -> Tournament:
+def _resulted(tournament: Tournament, entry: Entry) -> Tournament:
     """A match is over."""
-    pairing = t.pairing_of(entry.body["match"])
+    pairing = tournament.pairing_of(entry.body["match"])
     if pairing is None or pairing.result is not None:
         raise _untrue(entry, f"no result of {entry.body['match']} is awaited")
     result = MatchResult.read(entry.body)
@@ -359,78 +389,78 @@ def _resulted(t: Tournament, entry: Entry) -> Tournament:
         lists[0]
     ):
         raise _untrue(entry, "not the result of a match of two")
-    return _ranked(_counted(t, pairing, result, entry.time), pairing, result)
+    return _ranked(_counted(tournament, pairing, result, entry.time), pairing, result)
 
 
-def _counted(t: Tournament, pairing: Pairing, result: MatchResult, time: str) -> Tournament:
+def _counted(tournament: Tournament, pairing: Pairing, result: MatchResult, time: str) -> Tournament:
     """The result is in; whoever fell silent again is to be withdrawn."""
     lines = []
     for seat, name in enumerate(pairing.names, start=1):
-        line = t.entrants[name]
+        line = tournament.entrants[name]
         silent = line.silent + 1 if seat in result.silent else 0
         leaves = line.leaves or ("silent" if silent >= _SILENCE and not line.out else "")
         lines.append(replace(line, silent=silent, leaves=leaves, active=time))
-    return _changed(_with(t, *lines), pairing, result=result, over=time)
+    return _changed(_with(tournament, *lines), pairing, result=result, over=time)
 
 
-def _changed(t: Tournament, pairing: Pairing, **changes: object) -> Tournament:
+def _changed(tournament: Tournament, pairing: Pairing, **changes: object) -> Tournament:
     changed = replace(pairing, **changes)
-    return replace(t, pairings=tuple(changed if each is pairing else each for each in t.pairings))
+    return replace(tournament, pairings=tuple(changed if each is pairing else each for each in tournament.pairings))
 
 
-def _ranked(t: Tournament, pairing: Pairing, result: MatchResult) -> Tournament:
+def _ranked(tournament: Tournament, pairing: Pairing, result: MatchResult) -> Tournament:
     """In a ladder, a challenger who won takes the place of the other, and those between move down."""
     challenger, other = pairing.names
-    if result.winner != 1 or not {challenger, other} <= set(t.ladder) or pairing.annulled:
-        return t
-    if t.ladder.index(challenger) < t.ladder.index(other):
-        return t
-    rest = [name for name in t.ladder if name != challenger]
+    if result.winner != 1 or not {challenger, other} <= set(tournament.ladder) or pairing.annulled:
+        return tournament
+    if tournament.ladder.index(challenger) < tournament.ladder.index(other):
+        return tournament
+    rest = [name for name in tournament.ladder if name != challenger]
     rest.insert(rest.index(other), challenger)
-    return replace(t, ladder=tuple(rest))
+    return replace(tournament, ladder=tuple(rest))
 
 
-def _sunk(t: Tournament, time: str) -> Tournament:
+def _sunk(tournament: Tournament, time: str) -> Tournament:
     """A ladder in which those who have not played for long have sunk to the end, one after the other."""
-    idle = set(t.ladder) - {name for pairing in t.awaited for name in pairing.names}
+    idle = set(tournament.ladder) - {name for pairing in tournament.awaited for name in pairing.names}
     while idle:
-        due, name = min((_later(t.entrants[name].active, t.terms.idle), name) for name in idle)
+        due, name = min((_later(tournament.entrants[name].active, tournament.terms.idle), name) for name in idle)
         if due > time:
             break
-        ladder = (*(other for other in t.ladder if other != name), name)
-        t = replace(_with(t, replace(t.entrants[name], active=due)), ladder=ladder)
-    return t
+        ladder = (*(other for other in tournament.ladder if other != name), name)
+        tournament = replace(_with(tournament, replace(tournament.entrants[name], active=due)), ladder=ladder)
+    return tournament
 
 
-def _ruled(t: Tournament, entry: Entry) -> Tournament:
+def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
     """A bare word, with its reason: a match does not count, a substitute plays on, or the tournament ends."""
     body = entry.body
     if not body["reason"]:
         raise _refused("reason", None, Phrase("a ruling has a reason"))
     if body["what"] == "close":
-        return replace(t, closing=True)
+        return replace(tournament, closing=True)
     if body["what"] == "substitute":
-        line = _own_line(t, body["for"])
-        if t.line_of(body["player"]) or body["player"] in t.entrants:
+        line = _own_line(tournament, body["for"])
+        if tournament.line_of(body["player"]) or body["player"] in tournament.entrants:
             raise _refused("rule", body["player"], Phrase("{player} is in the tournament", player=body["player"]))
-        return replace(t, nominated={**t.nominated, body["player"]: line.name})
-    pairing = t.pairing_of(body["match"])
+        return replace(tournament, nominated={**tournament.nominated, body["player"]: line.name})
+    pairing = tournament.pairing_of(body["match"])
     if pairing is None or pairing.annulled:
         raise _refused("rule", body["match"], Phrase("this is no match of the tournament that counts"))
-    playing = [t.entrants[name].player.name for name in pairing.names]
-    if body["by"] == "organiser" and t.organiser.name in playing:
+    playing = [tournament.entrants[name].player.name for name in pairing.names]
+    if body["by"] == "organiser" and tournament.organiser.name in playing:
         raise _refused("rule", body["match"], Phrase("nobody rules on a match of one's own; ask the operator"))
-    return _changed(t, pairing, annulled=True)
+    return _changed(tournament, pairing, annulled=True)
 
 
-def _withdrawn(t: Tournament, entry: Entry) -> Tournament:
+def _withdrawn(tournament: Tournament, entry: Entry) -> Tournament:
     name = entry.body["player"]
-    ladder = tuple(other for other in t.ladder if other != name)
-    return replace(_with(t, replace(t.entrants[name], out=entry.body["games"])), ladder=ladder)
+    ladder = tuple(other for other in tournament.ladder if other != name)
+    return replace(_with(tournament, replace(tournament.entrants[name], out=entry.body["games"])), ladder=ladder)
 
 
-def _ended(t: Tournament, _entry: Entry) -> Tournament:
-    return replace(t, phase="ended")
+def _ended(tournament: Tournament, _entry: Entry) -> Tournament:
+    return replace(tournament, phase="ended")
 
 
 _APPLY: Mapping[str, Callable[[Tournament, Entry], Tournament]] = {

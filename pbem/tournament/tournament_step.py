@@ -72,9 +72,9 @@ class TournamentStep(msgspec.Struct):
 
     def start(self, secret: str, beacon: str = lot.NONE) -> None:
         """The lot is drawn, with the server's secret and the beacon's signature."""
-        t = self.tournament
-        entries = {name: entrant.words for name, entrant in t.entrants.items()}
-        order = lot.order(lot.seed(t.rules, secret, entries, beacon), entries)
+        tournament = self.tournament
+        entries = {name: entrant.words for name, entrant in tournament.entrants.items()}
+        order = lot.order(lot.seed(tournament.rules, secret, entries, beacon), entries)
         self._append("started", {"secret": secret, "beacon": beacon, "order": order})
 
     def take(self, entries: Sequence[Entry]) -> None:
@@ -108,10 +108,10 @@ class TournamentStep(msgspec.Struct):
             time = ""
 
     def _add(self, kind: str, body: JsonObject) -> None:
-        t = self.tournament
-        time = max(written(self.now), t.time, body.get("received", ""))
-        entry = TournamentEntry(t.seq + 1, t.head, time, kind, body)
-        self.tournament = fold(t, entry)
+        tournament = self.tournament
+        time = max(written(self.now), tournament.time, body.get("received", ""))
+        entry = TournamentEntry(tournament.seq + 1, tournament.head, time, kind, body)
+        self.tournament = fold(tournament, entry)
         self.entries.append(entry)
 
 
