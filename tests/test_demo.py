@@ -61,7 +61,12 @@ def test_the_boards_are_shown_and_the_proof_holds(shown: str) -> None:
     ("game", "people", "words"),
     [
         ("dueling-masters", ("ann",), (r"goes from [A-J]\d+ to [A-J]\d+", "right house's as you know them")),
-        ("shoot-em-up", ("ann", "bob"), ("ships? left", r"bob\$ pbem play accept m1", "with bob, house")),
+        pytest.param(
+            "shoot-em-up",
+            ("ann", "bob"),
+            ("ships? left", r"bob\$ pbem play accept m1", "with bob, house"),
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_another_game_is_played_to_the_end_and_proved(

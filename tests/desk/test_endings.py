@@ -296,7 +296,7 @@ def test_one_winner(referee: Referee, game: str, first: str, then: str, miss: st
 
 
 @pytest.mark.parametrize(ONE_WINNER, pairs(SEALED))
-@pytest.mark.parametrize("seat", [1, 2])
+@pytest.mark.parametrize("seat", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_one_winner_sealed(
     referee: Referee, game: str, first: str, then: str, miss: str, kind: str, seat: int
 ) -> None:
