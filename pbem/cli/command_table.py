@@ -54,8 +54,9 @@ Usage: pbem [OPTIONS] COMMAND [ARGS]...
 {ABOUT}
 
 Options:
-  --version  Show the version and exit.
-  --help     Show this message and exit.
+  --game NAME  Enable a game of another package.
+  --version    Show the version and exit.
+  --help       Show this message and exit.
 
 Commands:
 {commands}"""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_facts import duration
 from pbem.desk.ratings import PROVISIONAL, tables
+from pbem.games import BUILT_IN
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
@@ -93,7 +94,10 @@ class Public:
             yield self._finished(number, match)
 
     def _finished(self, number: int, match: Match) -> Finished:
-        """The outcome of a match, its bundle unless keys in it name addresses, its signed forms, press and log."""
+        """The outcome of a match, its signed forms, press and log; its bundle, if it can have a page.
+
+        It has none if keys in it name addresses, or if pages do not know the game.
+        """
         rows = self._matches.entries(number)
         entries = [Entry.read(row.entry) for row in rows]
         papers = self._matches.papers(number, len(match.games), 0, None)
@@ -106,7 +110,7 @@ class Public:
             "turns": sum(ended.turns for ended in match.games),
         }
         bare = all(format_ in _BARE_KEYS for format_ in key_formats(entries))
-        readable = bare and entries[0].body.get("bundle") in BUNDLES
+        readable = bare and match.terms.game in BUILT_IN and entries[0].body.get("bundle") in BUNDLES
         bundle = Bundle(entries, [row.signature for row in rows], open_papers) if readable else None
         sent = self._matches.press(number)
         press = [{"game": row.game, "turn": row.turn, "by": row.player, "text": row.text} for row in sent]

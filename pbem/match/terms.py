@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.games import GAMES, Fault, Options, Refused, rules
+from pbem.games.outside import PACKAGES, Package
 from pbem.games.sealed import sealed_rules
 from pbem.match.record import toml_value
 from pbem.match.transcript import canonical, sha256_hex
@@ -120,6 +121,8 @@ class Terms:
     """True if players send no secrets before the game is over, and answer for their own sides."""
     unreachable: str = UNREACHABLE[1]
     """The fate of a player whose letters bounce: `loses` as by silence, or the clock `stands`."""
+    rules_package: Package | None = None
+    """The package whose rules the server had when the match was proposed; None for a game of pbem itself."""
     _hashes: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
     """A cache of hashes of these terms, by server and match: each letter of a match needs its own several times."""
 
@@ -168,12 +171,16 @@ class Terms:
             del document["sealed"]
         if self.unreachable == UNREACHABLE[1]:
             del document["unreachable"]
+        del document["rules_package"]
+        if self.rules_package is not None:
+            document["rules_package"] = self.rules_package._asdict()
         return document
 
     @classmethod
     def read(cls, document: JsonObject) -> Terms:
-        """The terms of a JSON object that `document` made."""
-        return cls(**{**document, "players": tuple(document["players"])})
+        """The terms of a JSON object that `document` made; raises KeyError, TypeError or ValueError."""
+        package = Package.read(document["rules_package"]) if "rules_package" in document else None
+        return cls(**{**document, "players": tuple(document["players"]), "rules_package": package})
 
     def hash(self, server: str, match: str) -> str:
         """The hash of the agreed terms, which each commitment repeats."""
@@ -228,6 +235,7 @@ class _Proposal:
             "grace": self.time("grace", _GRACE, (0, _LONGEST_GRACE)),
             "bank": self.time("bank", 0, (0, _LONGEST_BANK)),
             "sealed": chosen["sealed"] == SEALED[1],
+            "rules_package": PACKAGES.get(self.rules.name),
         }
         # Without deadlines, nobody loses by silence, and so nobody by being out of reach.
         if not terms["pace"]:

@@ -10,6 +10,7 @@ import click
 
 from pbem.cli.play.event_text import clean, indented, line_of
 from pbem.games import GAMES, rules
+from pbem.games.outside import not_enabled
 from pbem.phrase import Span
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.play_facts import seen
@@ -139,6 +140,8 @@ def _ending(standing: MatchStanding) -> str:
 
 def show(table: PlayTable, standing: MatchStanding) -> None:
     """The boards of a match, or what it waits for."""
+    if standing.rules not in GAMES:
+        raise Impossible(f"{standing.match} cannot be shown: {not_enabled(standing.rules)}.")
     try:
         _show_letters(table, standing)
     except (BadSecrets, BrokenPipeError, Contradiction, Impossible, sqlite3.Error):

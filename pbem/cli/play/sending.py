@@ -11,7 +11,7 @@ from pbem.cli.play.display import show
 from pbem.cli.play.foundation import SIX_WORDS, at_table, confirm, yes_option
 from pbem.cli.play.trial import see_the_move
 from pbem.games import Refused
-from pbem.player.correspondence.judge import meant
+from pbem.player.correspondence.judge import in_words, meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,12 +75,10 @@ def read_back(table: PlayTable, standing: MatchStanding, texts: Sequence[str], *
 
     `asking`: where none is legal, propose what was probably meant.
     """
-    from pbem.games import part_of
-
     name, judge = standing.match, table.judge_of(standing)
     text, judged = _judged(standing.rules, lambda text: judge(name, text), texts, asking=asking)
     click.echo(f"{name}, turn {table.agent.shown(name).turn if standing.sealed else standing.turn}: you order")
-    for phrase in part_of(standing.rules, "words").said(judged.text) or ["nothing"]:
+    for phrase in in_words(standing.rules, judged.text) or ["nothing"]:
         click.echo(f"  {phrase}")
     if judged.unused:
         click.echo(f"Unused: {', '.join(judged.unused)}.")

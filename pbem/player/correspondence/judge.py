@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games import Refused, rules
+from pbem.games import Refused, part_of, rules
 from pbem.games.setup_example import is_the_example
 from pbem.player.correspondence.standings import Impossible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pbem.games import Options, Orders, Setup
     from pbem.phrase import Phrase
@@ -39,8 +39,8 @@ class Judge:
     def orders(self, match: str, text: str) -> Judged:
         """Judge orders for the turn that is due; raises `Refused`, or `Impossible` if none are due."""
         position = self._matches.position_asked(match)
-        judge = rules(position["rules"])
         try:
+            judge = rules(position["rules"])
             state = judge.recalled(position["view"], position["seat"])
             orders: Orders = judge.order(state, position["seat"], text)
             return Judged(orders.text, judge.unused(state, position["seat"], orders))
@@ -67,6 +67,12 @@ class Judge:
             return rules(asked["rules"]).options(asked["options"], len(standing.players))
         except Exception as error:  # the server may have sent anything
             raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
+
+
+def in_words(game: str, text: str) -> Sequence[str]:
+    """Legal orders read back: in the game's own words, if it has any; otherwise its lines."""
+    said: Callable[[str], Sequence[str]] | None = getattr(part_of(game, "words"), "said", None)
+    return text.splitlines() if said is None else said(text)
 
 
 def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:
