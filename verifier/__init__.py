@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verifier.conventions import Wrong
+from verifier.conventions import Unknown, Wrong
 from verifier.entries import verified
 
-__all__ = ["Wrong", "verified"]
+__all__ = ["Unknown", "Wrong", "verified"]

@@ -23,6 +23,7 @@ from pbem.match.terms import KEYS
 from pbem.match.transcript import Entry
 from pbem.pages.site import Finished
 from pbem.proof.bundle import Bundle
+from pbem.proof.named_papers import keys_in
 from pbem.proof.signed_letters import VOCABULARY, said
 from pbem.store.matches import Matches
 from pbem.store.people import People
@@ -142,25 +143,13 @@ class Public:
 
 def key_formats(entries: Sequence[Entry]) -> Iterator[str]:
     """The formats of all keys that a transcript holds."""
-    return (key["format"] for _, key in _keys(entries))
-
-
-def _keys(entries: Sequence[Entry]) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """All keys that a transcript holds, each with the seat of its player."""
-    for entry in entries:
-        body = entry.body
-        if entry.type == "agreed":
-            yield from ((int(seat), key) for seat, player in body["players"].items() for key in player["keys"])
-        elif entry.type == "substituted":
-            yield from ((body["seat"], key) for key in body["player"]["keys"])
-        elif entry.type == "keys":
-            yield from ((body["seat"], key) for key in body["added"])
+    return (key["format"] for _, key in keys_in(entries))
 
 
 def _forms(match: Match, entries: Sequence[Entry], papers: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
     """The signed forms of a match's letters, for letters whose signed text is one form and nothing else."""
     keys: dict[int, list[Mapping[str, str]]] = {seat: [] for seat in match.seats}
-    for seat, key in _keys(entries):
+    for seat, key in keys_in(entries):
         keys[seat].append(key)
     for path, letter in papers.items():
         found = re.fullmatch(r"letters/([a-z]+-[a-z0-9-]*seat-([1-9]))\.eml", path)

@@ -185,7 +185,7 @@ class Letters:
             keys = player.keys_at(match.prev) if waited else player.keys
             if former:
                 keys = (*player.keys, *(key for _, key in player.former))
-            level, (key, text) = "key", self._signed(match, seat, signed.raw, keys)
+            level, (key, text) = "key", self.signed(match, seat, signed.raw, keys)
         reading = commands.parse(text)
         if isinstance(paper, Receipt | Withdrawal):
             if (paper.level, paper.key) != (level, key):
@@ -219,8 +219,8 @@ class Letters:
         return vouching.key, letter.text or ""
 
     @staticmethod
-    def _signed(match: Match, seat: int, letter: bytes, keys: Iterable[Mapping[str, str]]) -> tuple[str, str]:
-        """The key that signed a letter, and the signed text."""
+    def signed(match: Match, seat: int, letter: bytes, keys: Iterable[Mapping[str, str]]) -> tuple[str, str]:
+        """The key that signed a letter, and the signed text; raises ValueError if none of these did."""
         try:
             verdict, text = _by_keys(letter, keys, match.server)
         except Unreadable as error:

@@ -310,13 +310,13 @@ class TestKeyChanges:
         raw = f"From: a@b.example\r\n\r\nhelp\n{ssh.sign(self.ANN, b'help', f'pbem@{SERVER}')}".encode()
         other = {**key, name: "x"}
         with pytest.raises(ValueError, match=r"\w") as caught:
-            Letters._signed(match(), 1, raw, [other])
+            Letters.signed(match(), 1, raw, [other])
         assert str(caught.value) == f"the key {other['fingerprint']} is not the one that stands beside it"
 
     def test_a_signed_letter_that_cannot_be_read(self) -> None:
         raw = b"From: a@b.example\r\n" + b"X: x\r\n" * 2000 + b"\r\nhelp\r\n"
         with pytest.raises(ValueError, match=r"cannot be read: more than .* headers"):
-            Letters._signed(match(), 1, raw, [])
+            Letters.signed(match(), 1, raw, [])
 
     def test_it_is_signed_and_can_be_read(self) -> None:
         other = Ed25519PrivateKey.from_private_bytes(b"c" * 32)
