@@ -50,10 +50,11 @@ ARROWS: dict[str, set[str]] = {
     "player": {"games", "identity", "mail", "mailbox", "match", "proof", "tlog"},
     "smtp": {"mail", "store"},
     "desk": {"boards", "games", "identity", "letters", "mail", "match", "pages", "proof", "store", "tlog"},
+    "testing": {"desk", "games", "identity", "letters", "mail", "match", "player", "store"},
     "server": {"desk", "games", "identity", "letters", "mail", "mailbox", "match", "proof", "smtp", "store"},
     "cli": {
         *("boards", "desk", "games", "identity", "letters", "mail", "match", "pages", "player", "proof", "server"),
-        *("store", "tlog"),
+        *("store", "testing", "tlog"),
     },
 }
 """What a room imports when it runs, beside the leaves; what it names for types alone is not held against it."""

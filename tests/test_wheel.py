@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 OWN = ("config/pbem.toml", "config/password", "config/init/password", "config/postfix/sasl_passwd")
 """What an operator may keep beside the examples in a checkout."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LIGHT = ("replay", "verify", "sign", "play", "agent", "opponent", "witness", "page")
+LIGHT = ("replay", "verify", "sign", "play", "agent", "opponent", "witness", "page", "check-game")
 
 WITHOUT = """
 import sys
@@ -78,6 +78,7 @@ def test_the_libraries_of_the_server_are_known() -> None:
         (("sign", "--help"), 0, "Sign a form"),
         (("play", "--help"), 0, "register"),
         (("agent", "--help"), 0, "Play sealed matches"),
+        (("check-game", "--help"), 0, "Check that the game"),
         (("init", "--help"), 0, "configuration of a new server"),
         (("--help",), 0, "serve"),
     ],
