@@ -71,11 +71,15 @@ def enable(names: Iterable[str]) -> None:
             GAMES[name] = entry.module
 
 
-def not_enabled(game: str) -> str:
-    """Say how the rules of a game are had that is not enabled; nothing of its package is imported."""
+def not_enabled(game: str, agreed: Package | None = None) -> str:
+    """Say how the rules of a game are had that is not enabled; nothing of its package is imported.
+
+    `agreed` is the package that the terms of a match name: whoever installs it trusts it.
+    """
     if found := _offers(game) if _NAME.fullmatch(game) else ():
         return f'the game "{game}" of {_named(found[0])} is not enabled: pbem --game {game}'
-    return f'the rules of "{game}" are not installed'
+    how = f": pip install {agreed.name}=={agreed.version}, if you trust it, and pbem --game {game}" if agreed else ""
+    return f'the rules of "{game}" are not installed{how}'
 
 
 def template_folders() -> tuple[Path, ...]:
@@ -89,12 +93,17 @@ def _offers(name: str) -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group=GROUP, name=name))
 
 
-def _entry(name: str) -> EntryPoint:
-    """The one entry point of a game."""
+def check_name(name: str) -> None:
+    """Raise `UnusableGame` if no game of another package can have this name."""
     if name in BUILT_IN:
         raise UnusableGame(f'"{name}" is a game of pbem itself: it is always enabled, and no package can replace it')
     if not _NAME.fullmatch(name) or (template_folder() / name).exists():
         raise UnusableGame(f'no game can be named "{name}"')
+
+
+def _entry(name: str) -> EntryPoint:
+    """The one entry point of a game."""
+    check_name(name)
     found = _offers(name)
     if not found:
         raise UnusableGame(f'no package that is installed here has a game "{name}"')

@@ -137,7 +137,7 @@ def _by_the_rules(found: Bundle, match: Match, reader: type[Letters], proved: Pr
     if game in BUILT_IN and agreed is not None:
         raise TranscriptError(1, None, f"the terms name {agreed} for the rules of {game}, which are pbem's own")
     if game not in GAMES:
-        yield _open(found, match, reader, f"{not_enabled(game)}{_how_to_install(agreed)}")
+        yield _open(found, match, reader, not_enabled(game, agreed))
         return
     here = PACKAGES.get(game)
     if here is None:
@@ -158,11 +158,6 @@ def _by_the_rules(found: Bundle, match: Match, reader: type[Letters], proved: Pr
 def _open(found: Bundle, match: Match, reader: type[Letters], reason: str) -> Check:
     """What holds without the rules, which leave the rest open."""
     return Check(None, "rules", f"{reason}. Without them: {without_rules.check(found, match, reader)}")
-
-
-def _how_to_install(package: Package | None) -> str:
-    """The line that installs a package, as the server names it: whoever runs it trusts that package."""
-    return f" (pip install {package.name}=={package.version}, if you trust it)" if package else ""
 
 
 def _coded(package: Package | None) -> str:

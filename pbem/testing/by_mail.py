@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pbem.testing.subject import Subject
 
 _SERVER = "check.example"
+_MATCH = "m1"
 _ADDRESS = f"pbem@{_SERVER}"
 _NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 _TOGETHER = 16  # letters that leave at once
@@ -62,14 +63,14 @@ def play_by_mail(subject: Subject) -> None:
         lines = [f"{name}: {value if isinstance(value, str) else toml_value(value)}" for name, value in raw.items()]
         first.tell(f"new {subject.name} with {', '.join(other.name for other in others)}", "\n".join(lines))
         for other in others:
-            other.post(other.letters.accept("m1", _NOW))
+            other.post(other.letters.accept(_MATCH, _NOW))
         _play(subject, people)
         for words in _QUESTIONS:
             first.ask(words.format(game=subject.name))
         if part_of(subject.name, "boards") is not None:
             first.ask(f"sheet {subject.name}")
         for person in people:
-            proof = prove(person.letters.memory, "m1")
+            proof = prove(person.letters.memory, _MATCH)
             demand(proof is not None, f"{person.name} got no bundle")
             assert proof is not None
             demand(proof.holds, f"the bundle does not hold: {proof.checks[-1].found}")
@@ -87,18 +88,18 @@ def _play(subject: Subject, people: list[_Person]) -> None:
             return
         if turn > _TURNS * len(people):
             first = running[0]
-            first.post(first.letters.say("m1", "resign m1 match", _NOW))
+            first.post(first.letters.say(_MATCH, "resign m1 match", _NOW))
             continue
         person = next((one for one in running if one.standing.asked), None)
         demand(person, "nobody is asked for anything, and the match is not over")
         assert person is not None
         if person.standing.phase == "setup":
-            options = person.letters.judge.options("m1")
+            options = person.letters.judge.options(_MATCH)
             text = subject.players.setup(random, options, person.standing.seat)
-            person.post(person.letters.set_up("m1", text, _NOW))
+            person.post(person.letters.set_up(_MATCH, text, _NOW))
         else:
-            view = person.letters.matches.position_asked("m1")["view"]
-            person.post(person.letters.order("m1", subject.players.orders(random, view), _NOW, final=True))
+            view = person.letters.matches.position_asked(_MATCH)["view"]
+            person.post(person.letters.order(_MATCH, subject.players.orders(random, view), _NOW, final=True))
 
 
 class _Office:
@@ -144,7 +145,7 @@ class _Person:
     @property
     def standing(self) -> MatchStanding:
         """How the match stands, by the letters that came."""
-        return self.letters.matches.standing("m1")
+        return self.letters.matches.standing(_MATCH)
 
     def register(self) -> None:
         """Open the account."""

@@ -56,7 +56,7 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
         *("turns", "gives another position or reports when played again"),
         *(GUESS, GUESS[:-1] + ', "odd": COUNTED.append(1) or len(COUNTED)}', "RULES = ", "COUNTED = []\nRULES = "),
     ),
-    "a clock": ("pure", "__init__.py, line 10: uses time", "import re\n", "import re\nimport time\n"),
+    "a clock": ("pure", "__init__.py, line 11: uses time", "import re\n", "import re\nimport time\n"),
     "a die": ("pure", "uses random", "import re\n", "import re\nfrom random import choice\n"),
     "a file": ("pure", "uses open", "RULES = ", 'open("/dev/null").close()\nRULES = '),
     "a text that raises": ("texts", "raises ValueError", READ, f"    len(text) < 3000 or int(text)\n{READ}"),

@@ -45,6 +45,25 @@ def test_a_game_that_is_enabled_is_there_with_its_templates_and_its_parts(tmp_pa
     assert GAMES == {**BUILT_IN}
 
 
+def test_a_package_may_translate_its_words_and_none_of_ours(tmp_path: Path) -> None:
+    folder = install(tmp_path) / "templates" / "de"
+    (folder / "marbles").mkdir(parents=True)
+    (folder / "marbles" / "rules.txt").write_text("MURMELN\n", "utf-8")
+    said = {"A number was guessed.": "Eine Zahl wurde geraten.", "say `{verb}`": "x", "Sent on.\\n": "Theirs.\\n"}
+    entries = "".join(f'msgid "{english}"\nmsgstr "{german}"\n\n' for english, german in said.items())
+    head = 'msgid ""\nmsgstr "Language: de\\nContent-Type: text/plain; charset=utf-8\\n"\n\n'
+    (folder / "messages.po").write_text(head + entries, "utf-8")
+    with found_in(tmp_path):
+        enable(["marbles"])
+        german = Templates(language="de")
+        events = german.environment.get_template("marbles/events.txt").module
+        assert str(events.summary([], 1, {})) == "Eine Zahl wurde geraten."  # type: ignore[attr-defined]
+        assert german.render("marbles/rules.txt") == "MURMELN\n"
+        assert german.render("answers/press.txt") == Templates(*template_folders()[:1], language="de").render(
+            "answers/press.txt"
+        )
+
+
 def test_what_is_not_named_is_not_imported(tmp_path: Path) -> None:
     (install(tmp_path) / "__init__.py").write_text("raise SystemExit('imported')\n")
     with found_in(tmp_path):
@@ -97,9 +116,9 @@ def test_a_game_that_nobody_has_is_refused(tmp_path: Path) -> None:
             "is for interface 2 of games, and this pbem has interface 1: install another",
         ),
         ("INTERFACE = 1", "", "is for interface None of games"),
-        ("RULES = Marbles()", "", 'has no RULES with the name "marbles"'),
+        ("RULES = Rules()", "", 'has no RULES with the name "marbles"'),
         ('name = "marbles"', 'name = "spaceships"', 'has no RULES with the name "marbles"'),
-        ("RULES = Marbles()", "1 / 0", "cannot be loaded: ZeroDivisionError: division by zero"),
+        ("RULES = Rules()", "1 / 0", "cannot be loaded: ZeroDivisionError: division by zero"),
     ],
 )
 def test_a_game_that_does_not_fit_is_refused_in_a_sentence(

@@ -143,8 +143,8 @@ def test_without_the_rules_the_command_says_how_they_are_had(proof: bytes, tmp_p
     status, said = run(str(file))
     assert status == 3
     assert (
-        'OPEN  rules      the rules of "marbles" are not installed (pip install pbem-marbles==0.1.0, if you'
-        " trust it). Without them: each of " in said
+        'OPEN  rules      the rules of "marbles" are not installed: pip install pbem-marbles==0.1.0, if you trust'
+        " it, and pbem --game marbles. Without them: each of " in said
     )
     assert "ok    server " in said
     status, said = run(str(file), "--json")

@@ -1,7 +1,8 @@
-"""Marbles: each player hides one to nine in a fist, and in turn they guess how many the other has.
+"""Marbles: each player hides one to nine stones in a fist, and in turn they guess how many the other has.
 
-The answer to a guess is `more`, `fewer` or `right`, and who is right first wins. A game for `pbem`, by the interface
-of `pbem.games`: text in, new positions and reports out, and nothing else. Its rules are in `templates/marbles/`.
+The answer to a guess is `more`, `fewer` or `right`, and who is right first wins. This is a game by the interface of
+`pbem.games`: text in, new positions and reports out; no clock, no randomness, no files. The rulings whose numbers the
+faults name are in `rules.txt`, among the templates.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pbem.games import Fault, Refused, Result, faults
-from pbem.games.audience import EVERYBODY, Shown, audience, cut, everybody
+from pbem.games import Fault, Game, Refused, Result, faults
+from pbem.games.audience import Shown, audience, cut, everybody
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 INTERFACE = 1
 """The number of the interface for which this is written."""
 
-SHOWN: Shown = {"guess": {**everybody("seat", "kind", "number"), "answer": EVERYBODY}}
+SHOWN: Shown = {"guess": everybody("seat", "kind", "number", "answer")}
 """Who may read which field of a report. Not in it, and so told to nobody: `hidden`, how many there were."""
 
 
@@ -78,14 +79,16 @@ class State:
         return self.result.scores if self.result else (0, 0)
 
 
-class Marbles:
+class Rules(Game[Options, Words, Words, State, dict[str, Any]]):
     """The rules."""
 
     name = "marbles"
     title = "Marbles"
     editions = (1,)
+    """The editions of the rulings. One never changes: later rulings make a new one."""
     seats = (2,)
     empty_orders = False
+    """No seat may order nothing at all."""
 
     def options(self, raw: Mapping[str, object], seats: int) -> Options:
         """The options of a proposal."""
@@ -121,11 +124,6 @@ class Marbles:
         """What was probably meant: the player is asked."""
         return text.lower()
 
-    def unused(self, state: State, seat: int, orders: Words) -> tuple[Phrase, ...]:
-        """What orders leave unused: here there is nothing of that kind."""
-        del state, seat, orders
-        return ()
-
     def turn(self, state: State, orders: Mapping[int, Words]) -> tuple[State, list[Report]]:
         """Resolve a turn."""
         seat, guess = state.seat, orders[state.seat].number
@@ -134,11 +132,6 @@ class Marbles:
         result = Result.of((1, 0) if seat == 1 else (0, 1)) if answer == "right" else None
         after = State(state.options, state.hidden, state.turn + (result is None), result)
         return after, [{"seat": seat, "kind": "guess", "number": guess, "answer": answer, "hidden": hidden}]
-
-    def without(self, state: State, seat: int, edition: int) -> State | None:
-        """The position without a seat that resigned: of two, none is left to play on."""
-        del state, seat, edition
-        return None
 
     def show(self, report: Report, seat: int | None) -> Report | None:
         """What a seat, or the public, may read of a report."""
@@ -178,4 +171,4 @@ def _number(options: Options, text: str, verb: str) -> Words:
     return Words(f"{verb} {found[1]}", int(found[1]))
 
 
-RULES = Marbles()
+RULES = Rules()
