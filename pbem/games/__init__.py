@@ -23,6 +23,7 @@ __all__ = [
     "INTERFACE",
     "Fault",
     "Game",
+    "NoSetup",
     "Options",
     "Orders",
     "Refused",
@@ -123,6 +124,19 @@ class Setup(Protocol):
         """The canonical notation: what is stored and hashed. No final line end."""
 
 
+class NoSetup(NamedTuple):
+    """The setup of each seat in a game without secret setups."""
+
+    text: str = ""
+
+    @classmethod
+    def judge(cls, text: str) -> NoSetup:
+        """The setup of this text; raises `Refused` if there is any."""
+        if text.strip():
+            raise Refused(Fault("setup", text.strip(), Phrase("this game has no setups")))
+        return cls()
+
+
 class Orders(Protocol):
     """One seat's judged orders of one turn."""
 
@@ -185,6 +199,8 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
     """The numbers of seats that the game can have."""
     empty_orders: bool
     """True if a seat may always order nothing at all, with an empty text: what is played for a missed turn."""
+    secret_setups: bool = True
+    """False if a game begins at once: nobody is asked for a setup, and that of each seat is the empty text."""
 
     def options(self, raw: Mapping[str, object], seats: int) -> TheOptions:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""

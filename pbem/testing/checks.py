@@ -212,7 +212,7 @@ def notation(subject: Subject) -> None:
     """The canonical text means the same again, also after a way through the mail, and needs no correction."""
     judge = subject.judge
     for game in subject.played:
-        for seat, text in enumerate(game.setups, start=1):
+        for seat, text in enumerate(game.setups if judge.secret_setups else (), start=1):
             _check_text(subject, partial(judge.setup, game.options, seat), text, f"setup m1 game 1\n{_PLACE}")
     for game, number in subject.positions():
         state = game.states[number]

@@ -21,10 +21,10 @@ class RandomPlayers:
 
     options: Sequence[tuple[Mapping[str, Any], int]]
     """Some options to play under, as a record has them, and the number of seats; the first is played by mail."""
-    setup: Callable[[Random, Any, int], str]
-    """A legal setup of a seat, by the game's own options."""
     orders: Callable[[Random, dict[str, Any]], str]
     """Legal orders of a seat that is asked for them, from its view alone."""
+    setup: Callable[[Random, Any, int], str] = lambda *_: ""
+    """A legal setup of a seat, by the game's own options; not of a game without setups."""
     nearly: Sequence[str] = ()
     """Texts that are nearly setups or orders: they are refused, and nothing worse."""
     changes: Sequence[Change] = ()

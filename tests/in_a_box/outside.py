@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MARBLES = Path(__file__).parents[2] / "examples" / "marbles" / "pbem_marbles"
+STICKS = Path(__file__).parents[1] / "toy" / "pbem_sticks"
+"""A game without setups and secrets."""
 
 
-def install(site: Path, name: str = "pbem-marbles", version: str = "0.1.0", game: str = "marbles") -> Path:
-    """Install our example as a package of this name into a folder; the folder of its module."""
+def install(
+    site: Path, name: str = "pbem-marbles", version: str = "0.1.0", game: str = "marbles", source: Path = MARBLES
+) -> Path:
+    """Install a game, our example, as a package of this name into a folder; the folder of its module."""
     module = name.replace("-", "_")
-    shutil.copytree(MARBLES, site / module, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(source, site / module, ignore=shutil.ignore_patterns("__pycache__"))
     info = site / f"{module}-{version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
