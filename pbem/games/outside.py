@@ -57,6 +57,13 @@ class Package(NamedTuple):
         raise ValueError("no package of rules")
 
 
+def coded(package: Package | None) -> str:
+    """A package with its code, in words."""
+    if package is None:
+        return "no package"
+    return f"{package}, code {package.code}" if package.code else f"{package}, of unknown code"
+
+
 PACKAGES: Final[dict[str, Package]] = {}
 """The packages of the games that were enabled, by game."""
 

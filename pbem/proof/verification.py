@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.games import BUILT_IN, GAMES
-from pbem.games.outside import PACKAGES, not_enabled
+from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.identity import ed25519_points
 from pbem.match import events
 from pbem.match.changed import replace
@@ -26,7 +26,6 @@ from pbem.proof.named_papers import letter_of, named, named_letter, revealed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.games.outside import Package
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.proof.bundle import Bundle
@@ -147,7 +146,7 @@ def _by_the_rules(found: Bundle, match: Match, reader: type[Letters], proved: Pr
         yield Check(True, "rules", f"of {agreed}, by the very code that was agreed on: {agreed.code}")
         yield from _walk(found, reader, proved)
         return
-    both = f"agreed on was {_coded(agreed)}; replayed by {_coded(here)}"
+    both = f"agreed on was {coded(agreed)}; replayed by {coded(here)}"
     yield Check(True, "rules", both)
     try:
         yield from _walk(found, reader, proved)
@@ -158,12 +157,6 @@ def _by_the_rules(found: Bundle, match: Match, reader: type[Letters], proved: Pr
 def _open(found: Bundle, match: Match, reader: type[Letters], reason: str) -> Check:
     """What holds without the rules, which leave the rest open."""
     return Check(None, "rules", f"{reason}. Without them: {without_rules.check(found, match, reader)}")
-
-
-def _coded(package: Package | None) -> str:
-    if package is None:
-        return "no package"
-    return f"{package}, code {package.code}" if package.code else f"{package}, of unknown code"
 
 
 def _walk(found: Bundle, reader: type[Letters], proved: Proved) -> Iterator[Check]:

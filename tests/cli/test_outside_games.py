@@ -16,6 +16,7 @@ from in_a_box.terminal import Terminal
 
 from pbem.cli.play.foundation import PlayTable
 from pbem.cli.play.page_room import PlayRoom
+from pbem.games import outside
 from pbem.letters.render import Templates
 from pbem.player.account_file import places
 
@@ -43,6 +44,7 @@ def begun(terminal: Terminal) -> Mailbox:
     terminal.referee.send(bob, new(bob, "marbles", "ann"))
     shown = terminal("accept", "m1", "--yes")
     assert "  rules     those of pbem-marbles 0.1.0, which is not part of pbem\n  code      " in shown
+    assert "Careful" not in shown
     assert "setup of game 1: your move" in terminal()
     return bob
 
@@ -60,6 +62,17 @@ def test_a_match_is_played_from_the_terminal(terminal: Terminal) -> None:
     assert "m1, turn 2: you order\n  guess 5\n" in terminal("m1", "guess", "5", "--final", "--yes")
     assert "closed: you won" in terminal()
     assert "checks hold" in terminal("verify", "m1")
+
+
+def test_other_code_than_the_servers_is_told_before_it_is_agreed_on(terminal: Terminal) -> None:
+    terminal.register()
+    bob = terminal.referee.registered("bob")
+    terminal.referee.send(bob, new(bob, "marbles", "ann"))
+    outside.PACKAGES["marbles"] = outside.Package("pbem-marbles", "0.2.0", None)
+    shown = terminal("m1")
+    assert (
+        "Careful: here is pbem-marbles 0.2.0, of unknown code; the server plays by pbem-marbles 0.1.0, code " in shown
+    )
 
 
 def test_whoever_does_not_enable_it_is_told_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

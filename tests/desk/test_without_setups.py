@@ -60,6 +60,12 @@ def test_two_games_are_played_and_proved(referee: Referee) -> None:
     referee.send(bob, "setup m1 game 2\nserver play.example\nplayer bob\nrev 1\ntake 1\nend\n")
     assert "no setup is due" in bob.text
     play(referee, ann, bob)
+    page = bob.find("turn 1").get_body(("html",))
+    assert page is not None
+    assert "ann took 3." in page.get_content()
+    assert page.get_content().count("<b>I</b>") == 6
+    referee.send(bob, "sheet sticks\nsheet m1\n", sign=False)
+    assert attachment(bob.last, ".pdf").startswith(b"%PDF")
     found = held(bob.find("game 2, the end"))
     assert "game 1: it begins, without setups" in found
     assert types(referee)[:2] == ["agreed", "commitments"]
