@@ -233,6 +233,18 @@ def test_a_game_of_our_own_has_no_package(proof: bytes) -> None:
     fails(signed_again(with_entry(found, 0, saying(terms=terms))), "which are pbem's own")
 
 
+def test_a_package_that_was_left_out_of_the_terms_is_found(proof: bytes, tmp_path: Path) -> None:
+    """Whoever plays it by whatever code would leave that out."""
+    found = bundle.read(proof)
+    terms = dict(found.entries[0].body["terms"])
+    del terms["rules_package"]
+    hashed = Terms.read(terms).hash("play.example", "m1")
+    lie = signed_again(with_entry(found, 0, saying(terms=terms, rules=hashed)))
+    with enabled(tmp_path):
+        assert rules_line(bundle.write(lie)).startswith("agreed on was no package; replayed by pbem-marbles 0.1.0, ")
+        fails(lie, "does not accept the terms of this match")
+
+
 def test_what_a_server_names_as_a_package_is_no_command(proof: bytes) -> None:
     found = bundle.read(proof)
     terms = {**found.entries[0].body["terms"], "rules_package": {"name": "-r", "version": "1; true", "code": None}}
