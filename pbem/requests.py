@@ -175,6 +175,54 @@ class Withdraw(InMatch, frozen=True):
     """`withdraw`."""
 
 
+# About a tournament.
+
+
+class AnnounceTournament(Request, frozen=True):
+    """`tournament new`: a game, and the `option: value` lines, names in lower case."""
+
+    rules: str = ""
+    options: dict[str, str] = {}
+
+
+class InTournament(Request, frozen=True):
+    """A request about a tournament."""
+
+    tournament: str | None = None
+    """The name of the tournament in lower case, such as `t3`."""
+
+
+class ShowTournament(InTournament, frozen=True):
+    """`tournament`."""
+
+
+class Enter(InTournament, frozen=True):
+    """`enter`: the hash of the terms, lower case, and perhaps a team."""
+
+    hash: str | None = None
+    team: str | None = None
+
+
+class Leave(InTournament, frozen=True):
+    """`leave`."""
+
+
+class ChallengePlayer(InTournament, frozen=True):
+    """`challenge`: a player of a ladder by name."""
+
+    name: str = ""
+
+
+class Rule(InTournament, frozen=True):
+    """`rule`: `annul` a match, have a `substitute` play on for another, or `close`; the options hold the reason."""
+
+    what: Literal["annul", "substitute", "close"] | None = None
+    match: str | None = None
+    name: str | None = None
+    leaver: str | None = None
+    options: dict[str, str] = {}
+
+
 # Submissions for a turn or a game.
 
 

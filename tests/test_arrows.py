@@ -44,17 +44,20 @@ ARROWS: dict[str, set[str]] = {
     "tlog": {"identity"},
     "mail": {"games"},
     "mailbox": set(),
-    "proof": {"games", "identity", "mail", "match", "tlog"},
+    "tournament": {"games", "match"},
+    "proof": {"games", "identity", "mail", "match", "tlog", "tournament"},
     "letters": {"boards", "games", "mail", "match"},
     "pages": {"games", "letters", "mail", "match", "proof"},
     "player": {"games", "identity", "mail", "mailbox", "match", "proof", "tlog"},
     "smtp": {"mail", "store"},
-    "desk": {"boards", "games", "identity", "letters", "mail", "match", "pages", "proof", "store", "tlog"},
+    "desk": {
+        *("boards", "games", "identity", "letters", "mail", "match", "pages", "proof", "store", "tlog", "tournament"),
+    },
     "testing": {"desk", "games", "identity", "letters", "mail", "match", "player", "store"},
     "server": {"desk", "games", "identity", "letters", "mail", "mailbox", "match", "proof", "smtp", "store"},
     "cli": {
         *("boards", "desk", "games", "identity", "letters", "mail", "match", "pages", "player", "proof", "server"),
-        *("store", "testing", "tlog"),
+        *("store", "testing", "tlog", "tournament"),
     },
 }
 """What a room imports when it runs, beside the leaves; what it names for types alone is not held against it."""

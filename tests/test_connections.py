@@ -64,7 +64,7 @@ def page() -> Iterator[tuple[int, Callable[[], object]]]:
 
     def ask() -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port.server_address[1], timeout=10)
-        connection.request("GET", port.path, headers={"Cookie": f"pbem={session}"})
+        connection.request("GET", port.path, headers={"Host": port.origin[7:], "Cookie": f"pbem={session}"})
         assert connection.getresponse().read() == b"<p>page</p>"
         connection.close()
 

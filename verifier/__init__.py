@@ -2,7 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from verifier.conventions import Unknown, Wrong
 from verifier.entries import verified
+from verifier.file import TOURNAMENT_LISTS
+from verifier.tournament import verified_tournament
+from verifier.tournament_matches import check_matches
 
-__all__ = ["Unknown", "Wrong", "verified"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Unknown", "Wrong", "judged", "judged_tournament", "verified"]
+
+
+def judged(content: bytes, bundles: Iterable[bytes] = ()) -> list[str]:
+    """What is left open of a bundle or a tournament that holds."""
+    if not content.startswith(TOURNAMENT_LISTS[0].encode(), 30):
+        return verified(content).open
+    return judged_tournament(content, bundles)
+
+
+def judged_tournament(content: bytes, bundles: Iterable[bytes]) -> list[str]:
+    """What is left open of a tournament that holds, with those of its matches whose bundles are here."""
+    state = verified_tournament(content)
+    check_matches(state, bundles)
+    return state.open

@@ -1,6 +1,6 @@
-"""The command of the second verifier: whether bundles hold, one line for each.
+"""The command of the second verifier: whether bundles and tournaments hold, one line for each.
 
-python -m verifier BUNDLE...
+python -m verifier [--bundles DIR] FILE...
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from verifier import Unknown, Wrong, verified
+from verifier import Unknown, Wrong, judged
 
 NOT_READ, NOT_JUDGED = 2, 3
 
@@ -17,17 +17,20 @@ NOT_READ, NOT_JUDGED = 2, 3
 def main() -> int:
     """Judge the files; returns 1 if one does not hold, 2 if one cannot be read, 3 if its rules are not here."""
     parser = argparse.ArgumentParser(prog="python -m verifier", description="Say of bundles whether they hold.")
-    parser.add_argument("bundles", metavar="BUNDLE", type=Path, nargs="+")
+    parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a match's bundle, or a tournament")
+    parser.add_argument("--bundles", metavar="DIR", type=Path, help="the bundles of the matches of tournaments")
+    given = parser.parse_args()
     status = 0
-    for path in parser.parse_args().bundles:
+    for path in given.files:
         try:
             content = path.read_bytes()
+            bundles = [one.read_bytes() for one in sorted(given.bundles.iterdir())] if given.bundles else []
         except OSError as error:
-            print(f"{path}: cannot be read: {error.strerror}", file=sys.stderr)
+            print(f"{error.filename}: cannot be read: {error.strerror}", file=sys.stderr)
             status = NOT_READ
             continue
         try:
-            match = verified(content)
+            found = judged(content, bundles)
         except Unknown as unknown:
             print(f"{path}: not judged: {unknown.reason}")
             status = status or NOT_JUDGED
@@ -35,7 +38,7 @@ def main() -> int:
             print(f"{path}: does not hold: {wrong}")
             status = status or 1
         else:
-            print("; not judged: ".join([f"{path}: holds", *dict.fromkeys(match.open)]))
+            print("; not judged: ".join([f"{path}: holds", *dict.fromkeys(found)]))
     return status
 
 

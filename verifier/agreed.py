@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def read_player(match: Match, seat: int, said: Mapping[str, Any], seq: int) -> Player:
+    """Who is at a seat; at seat 0, a player of a tournament."""
     keys = {}
     for one in said["keys"]:
         must(fingerprint(one["format"], one["public"]) == one["fingerprint"], "a key of another fingerprint")
@@ -29,7 +30,7 @@ def read_player(match: Match, seat: int, said: Mapping[str, Any], seq: int) -> P
     player = Player(said["name"], keys, said.get("mailbox"))
     must(keys or player.mailbox, "neither key nor mailbox")
     if player.mailbox:
-        path = f"evidence/mailbox-{seq}-seat-{seat}.txt"
+        path = f"evidence/mailbox-{seq}-seat-{seat}.txt" if seat else f"evidence/mailbox-{seq}.txt"
         found = read_mailbox(match.paper(path, player.mailbox))
         right = {"server": match.server, "match": match.id, "seat": str(seat), "player": player.name}
         must(all(found[key] == value for key, value in right.items()), "a mailbox of something else")
@@ -69,6 +70,7 @@ def check_agreement(match: Match, entry: Entry, seat: int, said: Mapping[str, st
         for command in commands:
             given = {"server": match.server, "player": player.name}
             right = all(command.said.get(key, value) == value for key, value in given.items())
-            if right and not command.fault and agrees(match, seat, command):
+            by_key = "evidence" not in said
+            if right and not command.fault and agrees(match, seat, command, by_key=by_key):
                 return
     raise No("no agreement to these terms")

@@ -6,16 +6,20 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
-from verifier.text import plain
+from verifier.conventions import No
+from verifier.security_keys import strings
+from verifier.text import plain, unbase64
 
 M = r"(m?[0-9]\S*|turn|game)( |$)"
 B = (
     r"[a-z][a-z0-9_-]*( (server|player|end|#\S*|help|games|whoami|standings|rules|sheet|register|confirm|key|recover"
     r"|address|set|vacation|new|list|accept|decline|join|withdraw|setup|seal|step|reveal|orders|clear|status|preview"
-    r"|report|transcript|diary|press|observe|unobserve|block|unblock|resign|draw|annul|extend|claim|substitute))?$"
+    r"|report|transcript|diary|press|observe|unobserve|block|unblock|resign|draw|annul|extend|claim|substitute"
+    r"|tournament|enter|leave|challenge|rule))?$"
 )
 C = r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$"
 N = r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$"
+T = r"t[0-9]\S*( |$)"
 R = r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|RW|untrusted|end\b|$)"
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "help": ("?line", "", ""),
@@ -39,6 +43,12 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "decline": ("match", "fields", ""),
     "join": ("match", "fields", M),
     "withdraw": ("match", "fields", M),
+    "tournament new": ("name", "fields options", ""),
+    "tournament": ("tournament", "", T),
+    "enter": ("tournament ?hash ?team", "fields", T),
+    "leave": ("tournament", "fields", T),
+    "challenge": ("tournament name", "fields", T),
+    "rule": ("tournament ruling", "fields options", T),
     "setup": ("match ?game", "fields block", M),
     "seal": ("match ?game", "fields block", M),
     "step": ("match ?game turn0", "fields block", M),
@@ -69,6 +79,8 @@ NAME = re.compile(
 )
 WORDS = {
     "match": re.compile(r"m[1-9][0-9]{0,8}"),
+    "tournament": re.compile(r"t[1-9][0-9]{0,8}"),
+    "team": NAME,
     "number": re.compile(r"[1-9][0-9]{0,4}"),
     "name": NAME,
     "leaver": NAME,
@@ -83,7 +95,8 @@ ARMOR = re.compile(
     r"-----BEGIN (PGP PUBLIC KEY BLOCK|CERTIFICATE|PUBLIC KEY)-----(?:[^-]|-(?!----))*-----END \1-----"
     r"|(?:untrusted comment:[^\n]*\s+)?RW[A-Za-z0-9+/]{54}(?!\S)"
 )
-SSH_KEY = re.compile(r"((?:ssh|ecdsa|sk)-[a-z0-9@.-]+)\s+([A-Za-z0-9+/=]{20,})[^\n]*")
+SSH_KEY = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+")
+STRINGS = {"ssh-ed25519": 2, "sk-ecdsa-sha2-nistp256@openssh.com": 4}
 
 
 @dataclass
@@ -195,6 +208,10 @@ def argument(reading: Reading, command: Command, one: str) -> bool:
         return others(reading, command)
     if one in {"key", "fingerprint"}:
         return argument_of_key(reading, command, one)
+    if one == "team":
+        return argument_of_team(reading, command, word)
+    if one == "ruling":
+        return argument_of_ruling(reading, command, word)
     pattern = re.compile(one[1:]) if one.startswith("=") else WORDS.get(one)
     if pattern is None or not pattern.fullmatch(word):
         return False
@@ -219,6 +236,25 @@ def argument_of_place(reading: Reading, command: Command, one: str, word: str) -
     return True
 
 
+def argument_of_team(reading: Reading, command: Command, word: str) -> bool:
+    if word == "team" and NAME.fullmatch(name := bare(reading.peek(1).lower())):
+        command.said["*team"] = name
+        reading.take()
+        reading.take()
+    elif word == "team":
+        command.fault = True
+    return True
+
+
+def argument_of_ruling(reading: Reading, command: Command, word: str) -> bool:
+    wanted = {"annul": "match", "substitute": "name for leaver", "close": ""}.get(word)
+    if wanted is None:
+        return False
+    command.said["*what"] = word
+    reading.take()
+    return all(argument(reading, command, one) for one in wanted.split())
+
+
 def others(reading: Reading, command: Command) -> bool:
     if reading.peek().lower() != "with":
         return False
@@ -231,9 +267,9 @@ def others(reading: Reading, command: Command) -> bool:
 
 
 def argument_of_key(reading: Reading, command: Command, one: str) -> bool:
-    found = reading.match(ARMOR) or reading.match(SSH_KEY) if one == "key" else None
-    if found:
-        command.said["*key"] = found[0]
+    found = reading.match(ARMOR) if one == "key" else None
+    if found or (one == "key" and SSH_KEY.fullmatch(reading.peek())):
+        command.said["*key"] = found[0] if found else ssh_key(reading)
         return True
     word = bare(reading.peek())
     if one == "key" or word.lower() in FIELDS or not re.fullmatch(r"[A-Za-z0-9+/:=]{4,200}", word):
@@ -246,13 +282,29 @@ def argument_of_key(reading: Reading, command: Command, one: str) -> bool:
     return True
 
 
+def ssh_key(reading: Reading) -> str:
+    """A key, of however many words a mail program made it."""
+    kind, blob = reading.take(), ""
+    while re.fullmatch(r"[A-Za-z0-9+/=]+", reading.peek()) and not is_whole(blob, STRINGS.get(kind, 3)):
+        blob += reading.take()
+    reading.skip_line()
+    return f"{kind} {blob}"
+
+
+def is_whole(blob: str, count: int) -> bool:
+    try:
+        return len(strings(unbase64(blob))) == count
+    except No:
+        return False
+
+
 def fields(reading: Reading, command: Command, *, more: bool) -> None:
     known = (
         FIELDS
         | ({"game", "turn"} if more else set())
         | ({"final"} if command.name in {"orders", "preview"} else set())
     )
-    while (word := reading.peek().lower()) in known:
+    while (word := reading.peek().lower()) in known and command_here(reading) is None:
         reading.take()
         if word == "final":
             command.said["*final"] = "yes"

@@ -95,7 +95,10 @@ def step(match: Match, entry: Entry, before: Entry | None) -> None:
         AT_ONCE[kind](match, entry, said)
 
 
-UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, AssertionError, Refused, UnsupportedAlgorithm)
+UNREADABLE = (
+    *(ValueError, TypeError, LookupError, AttributeError, AssertionError, NotImplementedError),
+    *(Refused, UnsupportedAlgorithm),
+)
 
 
 def check_entries(match: Match, entries: Sequence[Entry]) -> None:
@@ -138,7 +141,7 @@ def verified(content: bytes) -> Match:
         path = "heads.txt"
         check_heads(entries, members[path])
         if (game := entries[0].body["terms"].get("game")) not in GAMES:
-            raise Unknown(1, None, f"the rules of {game} are not here (12)")
+            raise Unknown(1, None, f"the rules of {game} are not here (13)")
         check_entries(match, entries)
         path = "commitments.sha256"
         check_commitments(entries, members)

@@ -12,9 +12,16 @@ from verifier.conventions import must
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+TOURNAMENT_LISTS = ("tournament.jsonl", "heads.txt")
 LISTS = ("transcript.jsonl", "heads.txt", "commitments.sha256")
 PAPER = re.compile(
     r"(openings|letters|evidence|receipts|withdrawals|steps|traces|reports|records)/[a-z0-9-]{1,100}\.(txt|eml|json|pbem\.toml)"
+)
+
+
+TOURNAMENT_PAPER = re.compile(
+    r"letters/(announced|entered|left|challenged|ruled)-[0-9]{1,5}\.eml"
+    r"|evidence/(announced|entered|left|challenged|ruled|mailbox)-[0-9]{1,5}\.txt"
 )
 
 
@@ -31,7 +38,9 @@ def write_file(members: Mapping[str, bytes]) -> bytes:
     return made + listed + b"PK\x05\x06" + end
 
 
-def read_file(content: bytes) -> dict[str, bytes]:
+def read_file(
+    content: bytes, lists: tuple[str, ...] = LISTS, paper_name: re.Pattern[str] = PAPER
+) -> dict[str, bytes]:
     members: dict[str, bytes] = {}
     at = 0
     while content[at : at + 4] == b"PK\x03\x04":
@@ -42,9 +51,10 @@ def read_file(content: bytes) -> dict[str, bytes]:
         members[name] = content[at + 30 + length : at + 30 + length + size]
         at += 30 + length + size
     names = list(members)
-    must(tuple(names[:3]) == LISTS, "not the three lists")
-    must(all(PAPER.fullmatch(name) for name in names[3:]), "a strange name")
-    must(names[3:] == sorted(names[3:]), "names out of order")
+    rest = names[len(lists) :]
+    must(tuple(names[: len(lists)]) == lists, "not the lists that are first")
+    must(all(paper_name.fullmatch(name) for name in rest), "a strange name")
+    must(rest == sorted(rest), "names out of order")
     must(write_file(members) == content, "not as a bundle is written")
     for name, paper in members.items():
         must(len(paper) <= limit(name), f"{name} is too big")
@@ -52,7 +62,7 @@ def read_file(content: bytes) -> dict[str, bytes]:
 
 
 def limit(name: str) -> int:
-    if name in LISTS:
+    if name in {*LISTS, *TOURNAMENT_LISTS}:
         return 64 << 20
     if name.startswith("letters/"):
         return 256 << 10

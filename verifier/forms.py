@@ -141,6 +141,72 @@ FORMS: dict[str, Form] = {
     "closed": {"winner": is_number, "scores": is_scores, "reason": is_text},
 }
 
+LETTER = {"mail": is_hash, "received": is_time, "words": is_hash}
+NAMED = re.compile(
+    r"(?!(server|player|prev|rev|challenge|fingerprint|proof|end|final|with|stop)$)[a-z][a-z0-9_-]{0,31}"
+)
+
+
+def is_name(value: Any) -> bool:
+    return isinstance(value, str) and NAMED.fullmatch(value) is not None
+
+
+def or_null(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or kind(value)
+
+
+def is_match(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch("m[1-9][0-9]{0,8}", value) is not None
+
+
+def two_of(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: list_of(kind)(value) and len(value) == 2
+
+
+def is_pair(value: Any) -> bool:
+    kinds = {"round": is_number, "board": is_number, "players": two_of(is_name), "match": is_match}
+    return (
+        isinstance(value, dict) and set(value) == set(kinds) and all(kind(value[key]) for key, kind in kinds.items())
+    )
+
+
+TOURNAMENT_FORMS: dict[str, Form] = {
+    "announced": each(is_text, "version server tournament")
+    | each(is_hash, "server_key rules")
+    | {"register": is_number, "terms": is_object, "secret": or_null(is_hash), "organiser": is_player}
+    | LETTER,
+    "entered": {"player": is_player, "team": or_null(is_name)} | LETTER,
+    "left": each(is_name, "player") | LETTER,
+    "challenged": each(is_name, "player against") | LETTER,
+    "started": {"secret": is_hash, "beacon": is_text, "order": list_of(is_name)},
+    "paired": {"pairs": list_of(is_pair), "bye": or_null(is_name), "unfinished": list_of(is_match)}
+    | {"rematches": is_number},
+    "result": {"match": is_match, "closed": is_hash, "players": two_of(is_name), "winner": is_number}
+    | {"scores": is_scores, "reason": is_text, "turns": is_number, "missed": two_of(is_number), "silent": are_seats},
+    "ruled": {"what": is_text, "reason": is_text, "by": one_of("organiser", "operator")},
+    "withdrawn": {"player": is_name, "why": is_text, "games": is_text},
+    "ended": {"reason": is_text, "table": list_of(list_of(is_object))},
+}
+RULINGS: dict[str, Form] = {
+    "annul": {"match": is_match},
+    "substitute": {"player": is_name, "for": is_name},
+    "close": {},
+}
+
+
+def check_tournament_form(entry: Entry) -> None:
+    body = entry.body
+    must(entry.type in TOURNAMENT_FORMS, "an unknown type")
+    kinds = dict(TOURNAMENT_FORMS[entry.type])
+    if entry.type == "ruled":
+        must(isinstance(body.get("what"), str) and body["what"] in RULINGS, "no such ruling")
+        kinds |= RULINGS[body["what"]] | (LETTER if body.get("by") == "organiser" else {})
+    if "mail" in kinds and ("level" in body or "evidence" in body):
+        kinds |= {"level": one_of("mailbox"), "evidence": is_hash}
+    must(set(body) == set(kinds), "other keys in the body")
+    for key, kind in kinds.items():
+        must(kind(body[key]), f"another kind of value: {key}")
+
 
 def is_verdict(value: Any) -> bool:
     if isinstance(value, str):

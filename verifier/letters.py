@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from verifier.commands import Command, read_commands
 from verifier.conventions import Body, No, moment, must, sha256
 from verifier.mailbox import dkim_holds, evidence
-from verifier.one_letter import Place, given, token_in
+from verifier.one_letter import Place, detail_in, given
 from verifier.papers import read_evidence
 from verifier.signature import Key, signed_text
-from verifier.text import plain, text_of
+from verifier.text import entity, plain, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ class Letter:
 
     @property
     def message(self) -> Message:
-        return email.message_from_bytes(self.raw)
+        return entity(self.raw)
 
 
 def letter_named(match: Match, entry: Entry, path: str, digest: str, received: str | None) -> Letter:
@@ -98,7 +98,15 @@ class Player:
 def proven(
     letter: Letter, player: Player, proof: str | None, *, waited: str, turn: int | None = None
 ) -> Iterator[tuple[list[Command], str]]:
-    """The commands of a letter, and by which key they are signed; `proof` is the hash of evidence.
+    """The commands of a letter, and by which key they are signed."""
+    for text, mark in proven_texts(letter, player, proof, waited=waited, turn=turn):
+        yield read_commands(text), mark
+
+
+def proven_texts(
+    letter: Letter, player: Player, proof: str | None, *, waited: str, turn: int | None = None
+) -> Iterator[tuple[str, str]]:
+    """The texts of a letter that are proven, and by which key; `proof` is the hash of evidence.
 
     `waited`: "" at once, "waited" with the former keys of now, "unused" with all that there ever were.
     """
@@ -108,7 +116,7 @@ def proven(
         keyless = not player.keys and not player.former
         must(player.mailbox, "no mailbox")
         must(keyless or player.keyless == match.prev or waited == "unused", "a mailbox no longer counts")
-        yield read_commands(evidence(letter, proof, player, turn=turn)), match.vouched[letter.path]
+        yield evidence(letter, proof, player, turn=turn), match.vouched[letter.path]
         return
     keys = dict(player.keys)
     if waited:
@@ -116,7 +124,7 @@ def proven(
     for key in keys.values():
         text = signed_text(letter.message, key, match)
         if text is not None:
-            yield read_commands(text), key.fingerprint
+            yield text, key.fingerprint
 
 
 def in_one_letter(letter: Letter, paper: Mapping[str, str], commands: list[Command]) -> list[Command]:
@@ -126,10 +134,10 @@ def in_one_letter(letter: Letter, paper: Mapping[str, str], commands: list[Comma
     if "evidence" not in paper or not bare_letter or match.phase != "playing" or not match.replies:
         return commands
     found = read_evidence(match.papers[letter.path.replace("letters/", "evidence/").replace(".eml", ".txt")])
-    token = token_in([str(to) for to in letter.message.get_all("To") or []])
+    detail = detail_in([str(to) for to in letter.message.get_all("To") or []])
     place = Place(match.id, match.turn_due, match.prev, int(paper["seat"]), int(paper["rev"]), match.replies)
     here = f"game {match.game} turn {match.turn_due}"
-    if found["by"] != "dkim" or found["place"] != here or token != place.token:
+    if found["by"] != "dkim" or found["place"] != here or detail != f"{match.id}.{place.token}":
         return commands
     if sha256(place.token.encode()) != found["token"]:
         return commands

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from verifier.letters import Letter, Player
     from verifier.state import Match
 
+ANYWHERE = {"agreed", "announced", "entered", "left", "challenged", "ruled"}
+"""The entries whose letters answer ones that need not be about this match, or be about any (5.1 and 12.1)."""
+
 
 def evidence(letter: Letter, digest: str, player: Player, *, turn: int | None) -> str:
     """The text of a letter without a key, and the source of the evidence."""
@@ -34,15 +37,15 @@ def evidence(letter: Letter, digest: str, player: Player, *, turn: int | None) -
     found = read_evidence(match.paper(path, digest))
     must(found["server"] == match.server and found["player"] == player.name, "evidence of somebody else")
     must(found["mail"] == sha256(letter.raw), "evidence of another letter")
-    agreement = letter.entry.type == "agreed"
-    must(agreement or found["match"] == match.id, "evidence of another match")
+    anywhere = letter.entry.type in ANYWHERE
+    must(anywhere or found["match"] == match.id, "evidence of another match")
     must(found["received"] == letter.received, "received at another time")
     sender = letter.message.get_all("From") or []
     address = email.utils.getaddresses([str(one) for one in sender])
     must(len(sender) == 1 and len(address) == 1, "not one sender")
     must(address[0][1].lower() == player.address, "from another address")
     tokens_right(letter, found["token"])
-    must(agreement or place_right(found["place"], match, turn), "about something else")
+    must(anywhere or place_right(found["place"], match, turn), "about something else")
     must(match.tokens.setdefault(found["token"], found["mail"]) == found["mail"], "a token twice")
     if found["by"] == "dkim":
         dkim_holds(letter.raw, found["name"], found["record"], moment(found["received"]))
@@ -84,6 +87,9 @@ def server_vouched(letter: Letter, found: Mapping[str, str]) -> None:
     raise No("no such header")
 
 
+HEAD = re.compile(rb"(?:From [^\r\n]*\r\n)?(?:[!-9;-~]+:[^\r\n]*\r\n(?:[ \t][^\r\n]*\r\n)*)*")
+
+
 def tags(text: str) -> dict[str, str]:
     found = (one.partition("=") for one in text.split(";") if one.strip())
     return {
@@ -94,6 +100,7 @@ def tags(text: str) -> dict[str, str]:
 
 def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime, over: str = "from") -> None:
     head, _, body = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n").partition(b"\r\n\r\n")
+    must(HEAD.fullmatch(head + b"\r\n"), "a line that is no header")
     headers = [one.partition(b":")[::2] for one in re.findall(rb"[^\r\n]+(?:\r\n[ \t][^\r\n]*)*", head)]
     sender = str(email.message_from_bytes(raw)["From"])
     domain_from = email.utils.parseaddr(sender)[1].lower().rpartition("@")[2]

@@ -49,10 +49,10 @@ class Place:
         return base64.b32encode(hashlib.sha256(said).digest()).decode()[:20].lower()
 
 
-def token_in(to: Sequence[str]) -> str | None:
-    """The token of the only reply address in To."""
+def detail_in(to: Sequence[str]) -> str | None:
+    """The match and the token of the only reply address in To."""
     addresses = [address.lower() for value in to for address in sent_to(value)]
-    found = {one[1] for address in addresses if (one := re.search(r"\.([a-z2-7]{20})@", address))}
+    found = {one[1] for address in addresses if (one := re.search(r"([a-z0-9]{0,20}\.[a-z2-7]{20})@", address))}
     return found.pop() if len(found) == 1 else None
 
 
@@ -73,15 +73,15 @@ def sent_to(value: str) -> list[str]:
             bare += one
     if depth or quoted:
         return []
-    last = (one.rpartition(":")[2].rpartition("<")[2].partition(">")[0].strip() for one in re.split("[,;]", bare))
-    return [one for one in last if ADDRESS.fullmatch(one)]
+    last = (one.rpartition(":")[2].rpartition("<")[2].partition(">")[0] for one in re.split("[,;]", bare))
+    return [address for one in last if ADDRESS.fullmatch(address := one.strip(" \t\r\n"))]
 
 
 def first_paragraph(lines: Sequence[str]) -> list[str]:
     """The first lines that belong together, without those that say whose quote follows."""
     found: list[str] = []
     gap = empty = False
-    for line in [*lines, ">"]:
+    for line in [*lines, ""]:
         if line.lstrip().startswith(">"):
             gap = True
             continue

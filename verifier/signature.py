@@ -25,7 +25,8 @@ from cryptography.hazmat.primitives.serialization import (
 from verifier.commands import COMMANDS
 from verifier.conventions import must
 from verifier.ed25519 import ed25519
-from verifier.text import Part, clean, parts_of, text_of, unbase64
+from verifier.security_keys import algorithm, first, parted, strings, touched
+from verifier.text import Part, clean, of_ssh, parts_of, text_of, unbase64
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,17 +40,6 @@ class Key:
     format: str
     fingerprint: str
     public: str
-
-
-def strings(blob: bytes) -> list[bytes]:
-    found = []
-    while blob:
-        must(len(blob) >= 4, "a cut string")
-        length = int.from_bytes(blob[:4], "big")
-        must(len(blob) >= 4 + length, "a cut string")
-        found.append(blob[4 : 4 + length])
-        blob = blob[4 + length :]
-    return found
 
 
 def raw_ed25519(public: str) -> bytes:
@@ -80,7 +70,7 @@ def openpgp_fingerprint(public: str) -> str:
 def fingerprint(form: str, public: str) -> str:
     """The fingerprint of a key in its written form."""
     if form == "ssh":
-        blob = unbase64(public.split()[1])
+        blob = of_ssh(public.split()[1])
         return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
     if form == "ed25519":
         return raw_ed25519(public).hex()
@@ -104,7 +94,7 @@ def form_of(public: str) -> str:
     return "minisign" if re.search(r"(^|\s)RW\S{54}$", public.strip()) else "ssh"
 
 
-SSH = re.compile(r"-----BEGIN SSH SIGNATURE-----\s+([A-Za-z0-9+/=\s]+)-----END SSH SIGNATURE-----")
+SSH = re.compile(r"-----BEGIN SSH SIGNATURE-----([A-Za-z0-9+/=\s]+)-----END SSH SIGNATURE-----")
 CURVES: dict[str, Callable[[], hashes.HashAlgorithm]] = {
     "nistp256": hashes.SHA256,
     "nistp384": hashes.SHA384,
@@ -112,37 +102,57 @@ CURVES: dict[str, Callable[[], hashes.HashAlgorithm]] = {
 }
 
 
+RSA = {"rsa-sha2-256", "rsa-sha2-512"}
+
+
 def by_ssh(key: Key, armor: str, text: bytes, server: str) -> bool:
     found = SSH.search(armor)
-    blob = unbase64(found[1]) if found else b""
+    blob = of_ssh(found[1]) if found else b""
     must(blob[:6] == b"SSHSIG" and blob[6:10] == b"\0\0\0\1", "no SSH signature")
-    public, namespace, reserved, algorithm, signature = strings(blob[10:])
+    fields = strings(blob[10:])
+    must(len(fields) == 5, "more or less than a signature")
+    public, namespace, reserved, digest_of, signature = fields
     must(namespace == f"pbem@{server}".encode() and not reserved, "another namespace")
-    must(algorithm in {b"sha256", b"sha512"}, "another hash")
-    if public != unbase64(key.public.split()[1]):
+    must(digest_of in {b"sha256", b"sha512"}, "another hash")
+    if public != of_ssh(key.public.split()[1]):
         return False
-    digest = hashlib.new(algorithm.decode(), text).digest()
-    said = b"SSHSIG" + b"".join(len(one).to_bytes(4, "big") + one for one in (namespace, reserved, algorithm, digest))
-    kind, value = strings(signature)
-    return ssh_holds(key, kind.decode("ascii", "replace"), value, said)
+    digest = hashlib.new(digest_of.decode(), text).digest()
+    said = b"SSHSIG" + b"".join(len(one).to_bytes(4, "big") + one for one in (namespace, reserved, digest_of, digest))
+    kind, rest = first(signature)
+    value, tail = first(rest)
+    return ssh_holds(key, kind.decode("ascii", "replace"), value, tail, said)
 
 
-def ssh_holds(key: Key, kind: str, value: bytes, said: bytes) -> bool:
-    loaded = load_ssh_public_key(" ".join(key.public.split()[:2]).encode())
+def ssh_holds(key: Key, kind: str, value: bytes, tail: bytes, said: bytes) -> bool:
+    sort, blob, application = parted(key.public)
+    loaded = load_ssh_public_key(f"{sort} {blob}".encode())
+    fit = RSA if sort == "ssh-rsa" else {algorithm(key.public, application)}
+    must(kind in fit and bool(application) == bool(tail), "another algorithm, or more than a signature")
+    if application:
+        of_device = touched(application, tail, said)
+        if of_device is None:
+            return False
+        said = of_device
     try:
-        if isinstance(loaded, Ed25519PublicKey) and kind == "ssh-ed25519":
+        if isinstance(loaded, Ed25519PublicKey):
             return ed25519(loaded.public_bytes_raw(), value, said)
-        if isinstance(loaded, rsa.RSAPublicKey) and kind in {"rsa-sha2-256", "rsa-sha2-512"}:
+        if isinstance(loaded, rsa.RSAPublicKey):
             good_rsa(loaded, 2048)
             loaded.verify(value, said, padding.PKCS1v15(), hashes.SHA256() if kind[-3:] == "256" else hashes.SHA512())
             return True
-        if isinstance(loaded, ec.EllipticCurvePublicKey) and kind.startswith("ecdsa-sha2-nistp"):
-            r, s = (int.from_bytes(one, "big") for one in strings(value))
-            loaded.verify(encode_dss_signature(r, s), said, ec.ECDSA(CURVES[kind[11:]]()))
+        if isinstance(loaded, ec.EllipticCurvePublicKey):
+            numbers = strings(value)
+            r, s = (int.from_bytes(one, "big") for one in numbers)
+            must([shortest(r), shortest(s)] == numbers, "a number in another form")
+            loaded.verify(encode_dss_signature(r, s), said, ec.ECDSA(CURVES[sort[11:]]()))
             return True
     except InvalidSignature:
         return False
     return False
+
+
+def shortest(number: int) -> bytes:
+    return number.to_bytes(number.bit_length() // 8 + 1, "big")
 
 
 def good_rsa(key: rsa.RSAPublicKey, least: int) -> None:

@@ -7,15 +7,23 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from verifier.conventions import must
-from verifier.forms import is_number, is_object, is_text, list_of, one_of
+from verifier.conventions import must, sha256
+from verifier.forms import is_hash, is_number, is_object, is_text, list_of, one_of
 from verifier.rules import Refused, rules
+from verifier.transcript import canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from verifier.commands import Command
     from verifier.state import Match
+
+
+def object_of(**kinds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: (
+        isinstance(value, dict) and set(value) == set(kinds) and all(kinds[key](one) for key, one in value.items())
+    )
+
 
 TERMS = {
     "bank": is_number,
@@ -36,12 +44,21 @@ TERMS = {
     "keys": one_of("demanded"),
     "sealed": one_of(True),
     "unreachable": one_of("loses"),
+    "tournament": object_of(id=is_text, terms=is_object),
+    "pairing": object_of(round=is_number, board=is_number, entry=is_hash),
 }
+MAY = {"keys", "sealed", "unreachable", "tournament", "pairing"}
+OWN = ("players", "tournament", "pairing")
+"""The terms of a tournament's match that the tournament does not hold."""
 RANGES = {"settle": (0, 604800), "grace": (0, 7776000), "bank": (0, 31622400)}
 
 
 def check_terms(terms: Mapping[str, Any]) -> None:
-    must(set(terms) | {"keys", "sealed", "unreachable"} == set(TERMS), "other keys in the terms")
+    must(set(terms) | MAY == set(TERMS), "other keys in the terms")
+    must(("tournament" in terms) == ("pairing" in terms), "half a tournament")
+    if "tournament" in terms:
+        own = {key: value for key, value in terms.items() if key not in OWN}
+        must(terms["tournament"]["terms"].get("match") == own, "terms that the tournament does not have")
     for key, value in terms.items():
         must(TERMS[key](value), f"terms: {key}")
     must(terms["edition"] in rules(terms["game"]).EDITIONS, "an unknown edition")
@@ -58,10 +75,24 @@ def check_terms(terms: Mapping[str, Any]) -> None:
     must(made == terms["options"], "options that are the default")
 
 
-def agrees(match: Match, seat: int, command: Command) -> bool:
+def agrees(match: Match, seat: int, command: Command, *, by_key: bool) -> bool:
+    if "tournament" in match.terms:
+        return enters(match, command) and not (by_key and {"server", "player"} - command.said.keys())
     if command.name == "accept":
         return (command.said.get("*match"), command.said.get("*hash")) == (match.id, match.rules_hash)
     return command.name == "new" and seat == 1 and proposes(match, command)
+
+
+def enters(match: Match, command: Command) -> bool:
+    held = match.terms["tournament"]
+    rules_hash = tournament_hash(match.server, held["id"], held["terms"])
+    said = (command.said.get("*tournament"), command.said.get("*hash"))
+    return command.name == "enter" and said == (held["id"], rules_hash)
+
+
+def tournament_hash(server: str, name: str, terms: Mapping[str, Any]) -> str:
+    document = canonical({"server": server, "terms": terms, "tournament": name})
+    return sha256(f"pbem tournament terms 1\n{document}".encode())
 
 
 def proposes(match: Match, command: Command) -> bool:

@@ -7,10 +7,11 @@ import binascii
 import codecs
 import re
 from dataclasses import dataclass
+from email import message_from_bytes
 from email.message import Message
 from typing import TYPE_CHECKING
 
-from verifier.conventions import No
+from verifier.conventions import No, must
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +55,20 @@ def decoded(content: bytes, charset: str | None) -> str:
     return content.decode("cp1252", "replace")
 
 
+class Entity(Message):
+    """A letter, or a part of one; without a type it is text, in a digest, too."""
+
+    def set_default_type(self, ctype: str) -> None:
+        """Nothing has another type by default."""
+
+
+def entity(raw: bytes) -> Message:
+    """A letter with its parts; a part whose first line is no header, as it begins with a blank, has none."""
+    for mark in set(re.findall(rb'(?i)boundary="?([^"\r\n;]+)', raw)):
+        raw = re.sub(rb"(?m)^(--" + re.escape(mark.rstrip()) + rb"[ \t]*(\r?\n))(?=[ \t])", rb"\1\2", raw)
+    return message_from_bytes(raw, Entity)
+
+
 def leaves(message: Message) -> Iterator[Message]:
     """Those of a forwarded letter are not the letter's."""
     if message.get_content_maintype() != "multipart":
@@ -66,8 +81,16 @@ def leaves(message: Message) -> Iterator[Message]:
 
 def parts_of(message: Message) -> Iterator[Part]:
     for part in leaves(message):
-        if "quoted-printable" in str(part["Content-Transfer-Encoding"]).lower():
+        encoding = re.split(r"[;(\s]", str(part["Content-Transfer-Encoding"]).strip().lower())[0]
+        del part["Content-Transfer-Encoding"]
+        if encoding in {"base64", "quoted-printable"}:
+            part["Content-Transfer-Encoding"] = encoding
+        if encoding == "quoted-printable":
             part.set_payload(re.sub(r"=[ \t]+(?=\r?\n|\Z)", "=", str(part.get_payload())))
+        if encoding == "base64":  # its padding is foreign, too
+            digits = re.sub(r"[^A-Za-z0-9+/]", "", str(part.get_payload()))
+            digits = digits[: len(digits) - (len(digits) % 4 == 1)]
+            part.set_payload(digits + "=" * (-len(digits) % 4))
         content = part.get_payload(decode=True)
         content = content if isinstance(content, bytes) else b""
         name = part.get_filename() or ""
@@ -86,6 +109,13 @@ def unbase64(text: str) -> bytes:
         return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError) as error:
         raise No("no base64") from error
+
+
+def of_ssh(text: str) -> bytes:
+    """The octets of SSH's base64, which has one form."""
+    octets = unbase64(text)
+    must(base64.b64encode(octets).decode() == "".join(text.split()), "base64 in another form")
+    return octets
 
 
 INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")

@@ -51,7 +51,7 @@ def ascii_keys(value: object) -> None:
             ascii_keys(one)
 
 
-def read_entry(number: int, line: bytes) -> Entry:
+def read_entry(number: int, line: bytes, title: str) -> Entry:
     must(line.isascii(), "not ASCII")
     found = read_json(line.decode())
     must(isinstance(found, dict) and set(found) == {"seq", "prev", "time", "type", "body"}, "no entry")
@@ -60,24 +60,25 @@ def read_entry(number: int, line: bytes) -> Entry:
     must(isinstance(found["time"], str) and isinstance(found["type"], str), "no entry")
     must(isinstance(found["body"], dict), "no body")
     moment(found["time"])
-    return Entry(number, found["prev"], found["time"], found["type"], found["body"], sha256(b"pbem entry 1\n" + line))
+    head = sha256(f"{title}\n".encode() + line)
+    return Entry(number, found["prev"], found["time"], found["type"], found["body"], head)
 
 
-def read_transcript(content: bytes) -> list[Entry]:
+def read_transcript(content: bytes, path: str = "transcript.jsonl", title: str = "pbem entry 1") -> list[Entry]:
     must(content.endswith(b"\n"), "no line end")
     entries: list[Entry] = []
     for number, line in enumerate(content[:-1].split(b"\n"), start=1):
         try:
-            entry = read_entry(number, line)
+            entry = read_entry(number, line, title)
             before = entries[-1].head if entries else "0" * 64
             must(entry.prev == before, "the chain is broken")
         except No as error:
-            raise Wrong(number, "transcript.jsonl", str(error)) from error
+            raise Wrong(number, path, str(error)) from error
         entries.append(entry)
     return entries
 
 
-def check_heads(entries: Sequence[Entry], content: bytes) -> None:
+def check_heads(entries: Sequence[Entry], content: bytes, title: str = "pbem head 1", of: str = "match") -> None:
     lines = content.decode("ascii", "replace").split("\n")
     must(lines.pop() == "" and len(lines) == len(entries), "not a line an entry")
     body = entries[0].body
@@ -85,7 +86,7 @@ def check_heads(entries: Sequence[Entry], content: bytes) -> None:
         found = re.fullmatch(rf"{entry.seq} {entry.head} ([0-9a-f]{{128}})", line)
         must(found, f"line {entry.seq}")
         assert found
-        said = f"pbem head 1\nserver {body['server']}\nmatch {body['match']}\nseq {entry.seq}\nhead {entry.head}\n"
+        said = f"{title}\nserver {body['server']}\n{of} {body[of]}\nseq {entry.seq}\nhead {entry.head}\n"
         public = bytes.fromhex(body["server_key"])
         if not ed25519(public, bytes.fromhex(found[1]), said.encode()):
             raise Wrong(entry.seq, "heads.txt", "the server did not sign this head")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import io
+import sys
 from importlib import import_module
 
 import click
@@ -76,3 +78,5 @@ def _enable(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> No
 )
 def group() -> None:
     """`pbem`."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a narrow terminal encoding is no reason to fail
+        sys.stdout.reconfigure(errors="backslashreplace")

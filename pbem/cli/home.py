@@ -61,14 +61,15 @@ def letters(address: str) -> Path:
 def listens_at() -> tuple[str, int]:
     """The host and port of this user's trial server; raises ClickException if another server is configured there."""
     config_file = home(os.environ)
-    config = tomllib.loads(config_file.read_text("utf-8"))
-    if config.get("server") != SERVER or "house" not in config:
-        raise click.ClickException(
-            f"{config_file} is not the configuration of a trial server with a house: play there with `pbem play"
-            " register`, or move the file away"
-        )
-    host, _, port = str(config["smtp"]["listen"]).rpartition(":")
-    return host, int(port)
+    with suppress(OSError, ValueError, KeyError, TypeError):  # somebody may have written anything into it
+        config = tomllib.loads(config_file.read_text("utf-8"))
+        host, _, port = str(config["smtp"]["listen"]).rpartition(":")
+        if config["server"] == SERVER and "house" in config:
+            return host, int(port)
+    raise click.ClickException(
+        f"{config_file} is not the configuration of a trial server with a house: play there with `pbem play"
+        " register`, or move the file away"
+    )
 
 
 def house_is_there() -> bool:
@@ -86,8 +87,7 @@ def running() -> Iterator[None]:
     begin()
     config_file = home(os.environ)
     place = listens_at()
-    if _is_at_work(config_file):
-        _wait_until_open(place)
+    if _is_open(config_file, place):
         yield
         return
     try:
@@ -133,15 +133,19 @@ def _is_at_work(config_file: Path) -> bool:
     return False
 
 
-def _wait_until_open(place: tuple[str, int]) -> None:
-    """Wait for a server that has just been started; raises ClickException if it does not listen."""
+def _is_open(config_file: Path, place: tuple[str, int]) -> bool:
+    """Wait for a server that has just been started; False if none runs, or it ends after a command that was killed.
+
+    Raises ClickException if it runs, and does not listen.
+    """
     until = time.monotonic() + _PATIENCE
-    while True:
+    while _is_at_work(config_file):
         with suppress(OSError), socket.create_connection(place, timeout=1.0):
-            return
+            return True
         if time.monotonic() > until:
             raise click.ClickException(f"The trial server does not listen at {place[0]}:{place[1]}.")
         time.sleep(0.1)
+    return False
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], ready: Path, log: Path) -> None:

@@ -76,7 +76,7 @@ def _run(settings: ProgramSettings, stop: threading.Event) -> None:
     if not path.exists():
         signing.make(path, account.address)
         log.info("made the key %s", path)
-    key = signing.read(path, _locked)
+    key = signing.read(path, _locked, _untouched)
     templates = Templates(language=settings.language)
 
     def words(name: str, /, **facts: object) -> str:
@@ -118,6 +118,10 @@ def _pass(program: Program, source: MailSource, settings: ProgramSettings, pause
 
 def _locked(prompt: str) -> str:
     raise signing.CannotSign(f"{prompt}: nobody is here to type it; give the program a key without one")
+
+
+def _untouched() -> None:
+    raise signing.CannotSign("Nobody is here to touch a security key; give the program another key.")
 
 
 def _now() -> datetime:

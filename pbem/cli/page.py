@@ -42,4 +42,4 @@ def page(game: str, config_file: Path | None, language: str) -> None:
         except ConfigError as error:
             raise click.ClickException(str(error)) from error
         home = Home(config.server, config.mail_address, config.delimiter)
-    click.echo(composer(game, home, language), nl=False)
+    click.echo(composer(game, home, language).encode(), nl=False)

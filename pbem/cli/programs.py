@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pbem.cli.harmless import harmless
+from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
+from pbem.player.signing import CannotSign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from pbem.player.signing import SigningKey
+
+
+TOUCH = Phrase("Touch your security key now: then it signs.")
 
 
 def settings_option(program: str) -> Callable[[Any], Any]:
@@ -32,6 +39,16 @@ def settings_option(program: str) -> Callable[[Any], Any]:
 def passphrase(prompt: str) -> str:
     """Ask for the passphrase of a key."""
     return str(click.prompt(prompt, hide_input=True, err=True))
+
+
+def touch() -> None:
+    """Ask for a touch of the security key."""
+    click.echo(TOUCH, err=True)
+
+
+def no_browser(_key: SigningKey, _text: bytes, _namespace: str) -> str:
+    """Refuse to sign with a passkey where no browser is."""
+    raise CannotSign("This key is a passkey of your browser: pbem play --browser signs with it.")
 
 
 def stopping() -> threading.Event:

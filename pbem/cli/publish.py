@@ -51,8 +51,9 @@ def publish(
     letters prove of the server's log, and with --witness whose cosignatures to look for there.
 
     DIR holds, in each language, an index with the standings, the open invitations and the public matches; a page
-    for each invitation, to be passed on; a page for each finished public match (without the players' letters); and
-    the pages on which players compose orders. It holds nothing of a private match, and of a running match only how it
+    for each invitation, to be passed on; a page for each finished public match (without the players' letters); a page
+    for each tournament, with its transcript, and as the file that `pbem verify` reads (without letters, too); and the
+    pages on which players compose orders. It holds nothing of a private match, and of a running match only how it
     stands. Only files that changed are written, and they are renamed into place; run it as often as you like, while
     the server runs.
 
@@ -91,7 +92,7 @@ def _fill(folder: Path, config_file: Path) -> None:
         facts = {**home, "pages": config.pages, "house": config.house_name, **public.site()}
         try:
             witnesses = [str(witness.key) for witness in config.witness.cosigners]
-            done = site.publish(folder, site.pages(facts, public.finished(), witnesses))
+            done = site.publish(folder, site.pages(facts, public.finished(), witnesses, list(public.tournaments())))
         except OSError as error:
             raise click.ClickException(f"{folder}: {error}") from error
     click.echo(f"{folder}: {len(done.written)} written, {len(done.kept)} unchanged, {len(done.removed)} removed.")

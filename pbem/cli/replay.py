@@ -39,8 +39,6 @@ def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
     2: one cannot be read as a record. With several files, the highest status counts.
     """
     worst = LEGAL
-    if hasattr(sys.stdout, "reconfigure"):  # a narrow terminal encoding is no reason to fail
-        sys.stdout.reconfigure(errors="backslashreplace")
     for file in files:
         status, found, account = _judge(file)
         worst = max(worst, status)

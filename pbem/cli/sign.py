@@ -10,9 +10,10 @@ from pathlib import Path
 
 import click
 
-from pbem.cli.programs import passphrase, troubles
+from pbem.cli.programs import passphrase, touch, troubles
 from pbem.identity import ssh
 from pbem.mail.commands import clean, parse
+from pbem.player.forms import read_alike
 from pbem.player.signing import SigningKey
 
 
@@ -23,7 +24,7 @@ from pbem.player.signing import SigningKey
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("~/.ssh/id_ed25519"),
     show_default=True,
-    help="Your SSH key: a private key, or the .pub of a key in an agent.",
+    help="Your SSH key: a private key, that of a security key, or the .pub of a key in an agent.",
 )
 @click.option("--server", help="Name of the server, if the form has no line `server`.")
 def sign(file: str, key: Path, server: str | None) -> None:
@@ -36,8 +37,9 @@ def sign(file: str, key: Path, server: str | None) -> None:
         text = _form(source.read())
     name = _server(text, server)
     with troubles():
-        signature = SigningKey(key.expanduser(), "", passphrase).sign(text.encode(), f"pbem@{name}")
-    click.echo(text + signature, nl=False)
+        signer = SigningKey(key.expanduser(), "", passphrase, touch)
+        signature = signer.sign(read_alike(text).encode(), f"pbem@{name}")
+    click.echo((text + signature).encode(), nl=False)
 
 
 def _form(data: bytes) -> str:

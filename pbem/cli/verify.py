@@ -1,6 +1,7 @@
-"""`pbem verify`: proves a match from its bundle alone, and compares kept letters with it.
+"""`pbem verify`: proves a match from its bundle alone, and compares kept letters with it; or proves a tournament.
 
-Thin: the proof is in `pbem.proof.verification`, the comparison with letters in `pbem.proof.compare`.
+Thin: the proof is in `pbem.proof.verification`, the comparison with letters in `pbem.proof.compare`, the proof of
+tournaments in `pbem.proof.tournament_proof`.
 docs/verification.md describes what `--json` prints.
 """
 
@@ -20,14 +21,15 @@ import msgspec
 from pbem.cli.harmless import harmless
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex, written
-from pbem.proof.bundle import BeyondLimits, load
+from pbem.proof.bundle import LIMITS, BeyondLimits, is_tournament, load
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved
 from pbem.proof.verification import verify as checks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from pbem.identity import Key
     from pbem.proof.compare.finding import Finding, NamedLetter, Standing
     from pbem.proof.verification import Check
     from pbem.verifier_key import VerifierKey
@@ -77,6 +79,13 @@ def _server_key(_: click.Context, __: click.Parameter, value: str | None) -> str
     help="The seed of a program that played, or a file with the letter that opened it: did it see only its letters?",
 )
 @click.option(
+    "--keys",
+    "known",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="A player's public keys as you know them: .keys of a forge, authorized_keys, allowed_signers; - is a pipe.",
+)
+@click.option(
     "--witness",
     "witnesses",
     multiple=True,
@@ -89,18 +98,26 @@ def _server_key(_: click.Context, __: click.Parameter, value: str | None) -> str
     callback=_server_key,
     help="The server's Ed25519 key as you know it, 64 hex digits.",
 )
+@click.option(
+    "--bundles",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder with the bundles of a tournament's matches: is each result that of its match?",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: docs/verification.md.")
-def verify(
+def verify(  # noqa: PLR0913, PLR0917 - options of a command
     bundle: Path,
     more: tuple[Path, ...],
     against: tuple[Path, ...],
     opened: tuple[str, ...],
+    known: tuple[str, ...],
     witnesses: tuple[str, ...],
     server_key: str | None,
+    bundles: Path | None,
     *,
     as_json: bool,
 ) -> None:
-    """Verify a match from its BUNDLE, without a server or a network.
+    """Verify a match or a tournament from its BUNDLE, without a server or a network.
 
     Checks the chain, the server's signatures, every player's signature, that each commitment opens, that every setup
     and order was legal, and that every turn replays to the very reports that were mailed. Each check gets a line; it
@@ -112,8 +129,13 @@ def verify(
     With --opponent, it plays again the seat of the program that committed to this seed, from the reports that were
     mailed to it. This convicts a program that saw more.
 
+    With --keys, it says of each key by which a player's letters counted whether it is one of those in your file.
+
     With --witness, the letters also show what others saw of the server's log: up to which entry, and when at the
     latest.
+
+    Of a tournament, checks the chain, the signatures, the letters of entry, the lot, the pairings and the table; with
+    --bundles also each match and its result. OPEN is what the files do not say, WORD what rests on a bare word.
 
     \b
     Exit status:
@@ -124,7 +146,9 @@ def verify(
          or the command was written wrongly
       3  the bundle holds; but a letter is damaged or leaves something open,
          or none of the letters has anything to compare,
-         or it cannot be said whether a program saw only its letters
+         or it cannot be said whether a program saw only its letters,
+         or a key of a player is none of those that you know;
+         or something about a tournament is OPEN
     """  # noqa: D301 - click wants the very character
     if more and not against:
         raise click.UsageError("letters come after --against")
@@ -132,22 +156,55 @@ def verify(
         raise click.UsageError("what witnesses saw stands in letters: name some with --against")
     believed = _witness_keys(witnesses) if witnesses else []
     seeds = _seeds(opened) if opened else []
+    keys = _known_keys(known) if known else {}
     content = _loaded(bundle)
+    if is_tournament(content):
+        if against or opened or known or witnesses:
+            raise click.UsageError("these options are about a match, and this is a tournament")
+        sys.exit(_tournament(bundle, content, bundles, server_key, as_json=as_json))
+    if bundles:
+        raise click.UsageError("--bundles is about a tournament, and this is a match")
     proved = Proved(telling=bool(against or seeds))
     made = list(_checked(content, server_key, proved, as_json=as_json))
     holds = made[-1].holds
     judged, seen = _compared(proved, [*against, *more], believed) if holds and against else ([], {})
     played = list(_played_again(proved, seeds, as_json=as_json)) if holds and seeds else []
-    status = _status(made[-1], judged, played, bool(against), len(seen) < len(believed))
+    owned = list(_owned(proved, keys, as_json=as_json)) if holds and keys else []
+    status = _status(made[-1], judged, [*played, *owned], bool(against), len(seen) < len(believed))
     if as_json:
         about = {"bundle": str(bundle), "sha256": sha256_hex(content), "server_key_known": server_key is not None}
-        document = {**about, "status": status, **_document(made, proved, judged, played, seen)}
+        document = {**about, "status": status, **_document(made, proved, judged, played, owned, seen)}
         click.echo(json.dumps(document, indent=1, sort_keys=True))
     elif holds:
         _print_witnesses(believed, seen, proved)
-        _print_letters(judged, bool(against), not status and all(finding.standing == "agrees" for finding in played))
+        _print_letters(
+            judged, bool(against), not status and all(finding.standing == "agrees" for finding in [*played, *owned])
+        )
     if status:
         sys.exit(status)
+
+
+def _tournament(bundle: Path, content: bytes, folder: Path | None, server_key: str | None, *, as_json: bool) -> int:
+    """Verify a tournament, and print each check at once; returns the exit status."""
+    from pbem.proof.tournament_proof import verify_tournament
+
+    bundles = None if folder is None else (_loaded(path) for path in sorted(folder.rglob("*.zip")))
+    made = []
+    for check in verify_tournament(content, bundles, server_key):
+        made.append(check)
+        if not as_json:
+            click.echo(f"{check.standing:<4}  {check.what:<10} {check.found}")
+    standings = {check.standing for check in made}
+    status = 1 if "FAIL" in standings else 3 if "OPEN" in standings else 0
+    if made[-1].what == "limits":
+        status = 2
+    if as_json:
+        about = {"bundle": str(bundle), "sha256": sha256_hex(content), "server_key_known": server_key is not None}
+        document = {"pbem": "tournament verification 1", **about, "status": status}
+        click.echo(json.dumps(document | {"checks": msgspec.to_builtins(made)}, indent=1, sort_keys=True))
+    elif not status:
+        click.echo("Everything holds.")
+    return status
 
 
 def _loaded(bundle: Path) -> bytes:
@@ -211,11 +268,49 @@ def _played_again(proved: Proved, seeds: Sequence[bytes], *, as_json: bool) -> I
     """Play the programs' seats again from their seeds, and print each finding at once."""
     from pbem.player.blind import replayed
 
-    for finding in replayed(proved, seeds):
+    yield from _printed("opponent", replayed(proved, seeds), as_json=as_json)
+
+
+def _printed(about: str, findings: Iterable[Finding], *, as_json: bool) -> Iterator[Finding]:
+    """Print each finding at once."""
+    for finding in findings:
         if not as_json:
             result = {"agrees": "ok  ", "open": "OPEN"}.get(finding.standing, "FAIL")
-            click.echo(harmless(f"{result}  {'opponent':<10} {finding.what}: {finding.found}"))
+            click.echo(harmless(f"{result}  {about:<10} {finding.what}: {finding.found}"))
         yield finding
+
+
+def _known_keys(options: Sequence[str]) -> dict[str, list[Key]]:
+    """The keys of players, by name; a name may come with several files."""
+    from pbem.proof.known_keys import keys_in
+
+    known: dict[str, list[Key]] = {}
+    for option in options:
+        name, given, file = option.partition("=")
+        if not given:
+            raise click.UsageError(f"{option}: write NAME=FILE, with the name of a player")
+        try:
+            with click.open_file(file, "rb") as source:
+                octets = source.read(LIMITS.paper_octets + 1)
+            if len(octets) > LIMITS.paper_octets:
+                raise click.UsageError(f"{file} is no file of public keys: it is too long")
+            known.setdefault(name, []).extend(keys_in(octets.decode("utf-8", "replace")))
+        except OSError as error:
+            raise click.UsageError(f"{file} cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise click.UsageError(f"{file} is no file of public keys: {error}") from error
+    return known
+
+
+def _owned(proved: Proved, known: Mapping[str, Sequence[Key]], *, as_json: bool) -> Iterator[Finding]:
+    """Compare the keys of players with known ones."""
+    from pbem.proof.known_keys import compared
+
+    assert proved.bundle is not None
+    try:
+        yield from _printed("keys", compared(proved.bundle.entries, known), as_json=as_json)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _status(last: Check, judged: Sequence[NamedLetter], played: Sequence[Finding], asked: bool, unseen: bool) -> int:
@@ -289,6 +384,7 @@ def _document(
     proved: Proved,
     judged: Sequence[NamedLetter],
     played: Sequence[Finding],
+    owned: Sequence[Finding],
     seen: Mapping[str, tuple[int, int]],
 ) -> dict[str, object]:
     match = proved.match
@@ -303,6 +399,7 @@ def _document(
         "result": dict(match.outcome) if match and match.outcome else None,
         "scores": list(match.totals) if match else None,
         "opponents": msgspec.to_builtins(played),
+        "keys": msgspec.to_builtins(owned),
         "letters": [
             {
                 "source": letter.kept.source,

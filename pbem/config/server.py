@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -168,6 +169,11 @@ class Config(ConfigTable, frozen=True):
     def mail_address(self) -> str:
         """The one address that everything is sent to and from."""
         return self.address or f"pbem@{self.server}"
+
+    @property
+    def pages_host(self) -> str:
+        """The host of the pages, to which the players' passkeys belong; empty if there are none."""
+        return urlsplit(self.pages).hostname or ""
 
     @property
     def house_name(self) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.match_facts import duration
 from pbem.desk.seats import running
 from pbem.identity import Key
+from pbem.identity.security_keys import passkey_host
 from pbem.letters.draft import OutgoingLetter
 from pbem.match import seat_clock
 from pbem.match.changed import replace
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pbem.desk.outages_and_zones import OutagesAndZones
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.seats import Seats
+    from pbem.desk.tournament_archive import TournamentRepository
     from pbem.identity import Verdict
     from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
@@ -53,6 +55,7 @@ class Keyring:
     seats: Seats
     time: OutagesAndZones
     config: Config
+    tournaments: TournamentRepository
 
 
 # The signer.
@@ -123,7 +126,10 @@ def account(keys: Keyring, player: PlayerRow) -> dict[str, object]:
     return {
         "player": player,
         "waiting": [(one, seat_clock.written(from_db(one.due), zone) if one.due else None) for one in waiting],
-        "keys": [(key, _day(key.added), _day(key.revoked)) for key in (*player.keys, *player.former)],
+        "keys": [
+            (key, _day(key.added), _day(key.revoked), passkey_host(key.public))
+            for key in (*player.keys, *player.former)
+        ],
         "waiting_addresses": keys.players.waiting_addresses(player=player.name),
         "has_code": keys.players.recovery_hash(player.name) is not None,
     }
@@ -211,7 +217,11 @@ def replace_all(
 
 
 def enter(keys: Keyring, player: PlayerRow, change: KeyChange, now: datetime) -> None:
-    """Enter a change in the transcript of each running match, and tell the opponents there."""
+    """Enter a change in the transcript of each running match, and tell the opponents there.
+
+    Matches that a tournament is to begin are told when they do.
+    """
+    keys.tournaments.change_keys(player.name, change)
     for seated in running(keys.seats, player.name):
         step = seated.step(now)
         keys_changed.change(step, seated.seat, change)

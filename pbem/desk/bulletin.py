@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.desk import tournament_facts
 from pbem.match.events import claimed
 from pbem.match.transcript import sha256_hex, written
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.store.matches import MatchRow
     from pbem.tlog.proof import InclusionProof
+    from pbem.tournament.tournament_state import Tournament
 
 SIGNED_TEXT = ".signed.txt"
 """The ending of a file's name, if it holds a text that another player signed, with the signature."""
@@ -52,6 +54,7 @@ def of_match(
         "programs": list(programs),
         "asked": match.asked(seat),
         "claim": bool(claimed.silent(match, seat)),
+        "miss": match.terms.miss,
         "deadline": written(clock.deadline) if clock and clock.deadline else None,
         "accepted": row.of(seat).accepted,
         "agreement": match.terms.document() if match.phase in ("open", "proposed") else None,
@@ -68,9 +71,21 @@ def of_match(
         "head": head,
         "address": address,
     }
+    if match.terms.tournament is not None:
+        told["tournament"] = match.terms.tournament["id"]
     if match.terms.sealed:
         told["sealed"] = {"owes": {str(one): list(match.owes(one)) for one in match.seats}}
     return told
+
+
+def of_tournament(t: Tournament, reader: str) -> JsonObject:
+    """The state of a tournament for its reader, who may have no place in it."""
+    own = tournament_facts.standing(t, reader) or {"place": None, "of": None, "points": None, "running": 0}
+    line = t.line_of(reader)
+    told = {"about": "tournament", "tournament": t.id, "seq": t.seq, "format": t.terms.format, "phase": t.phase}
+    told |= {"rules": t.terms.match["game"], "hash": t.rules, "entrants": len(t.entrants)}
+    told |= {"entered": line is not None and not line.out}
+    return told | {name: own[name] for name in ("place", "of", "points", "running")}
 
 
 def of_log(match: str, seq: int, proof: InclusionProof) -> JsonObject:

@@ -19,7 +19,7 @@ from pbem.desk.reply import Reply
 from pbem.desk.seats import answered_at
 from pbem.games import Fault
 from pbem.letters.visible import escaped
-from pbem.mail.commands import AnyCommand, Command, parse
+from pbem.mail.commands import COMMANDS, AnyCommand, Command, parse
 from pbem.match.signed import here
 from pbem.match.state import standing
 from pbem.phrase import Phrase
@@ -84,7 +84,7 @@ def stands(seated: SeatContext, command: AnyCommand) -> bool:
 
 def proposing(command: AnyCommand, server: str, player: str) -> str | None:
     """The form of a proposal that lacks only its `end`, with its place."""
-    if command.name != "new" or command.block is not None or len(command.unclosed) > MOST:
+    if COMMANDS[command.name].body != "options" or command.block is not None or len(command.unclosed) > MOST:
         return None
     place = {"server": server, "player": player, **command.fields}
     lines = [*(f"{name} {value}" for name, value in place.items()), *command.unclosed.splitlines(), "end"]

@@ -23,7 +23,7 @@ from pbem.desk.seats import find_seat, number_of, own_match
 from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
 from pbem.letters.visible import escaped
-from pbem.mail.commands import COMMANDS, NAME_THE_MATCH, OF_ANY_PLACE, asked_by_nothing, asked_by_subject
+from pbem.mail.commands import COMMANDS, NAME_THE_MATCH, OF_ANY_PLACE, asked_by_nothing, asked_by_subject, masked
 from pbem.phrase import Phrase
 from pbem.requests import DEFAULT, Choose, SubmitOrders
 from pbem.store.database import from_db, to_db
@@ -177,7 +177,7 @@ def _replies(desk: Desk, caller: Caller, reading: Reading) -> tuple[list[tuple[A
         (command, beyond.get(at) or _reply(desk, caller, command, together)) for at, command in enumerate(wanted)
     ]
     replies += [(command, _without_effect(desk, caller, command)) for command in reading.meant or []]
-    if reading.short and (whole := understood(desk.seats, desk.mailboxes, caller, reading.short)) is not None:
+    if reading.short and (whole := understood(desk.seats, desk.mailboxes, caller, masked(reading.short))) is not None:
         replies, ignored = [whole[:2]], whole[2]
     return replies, msgspec.structs.replace(reading, ignored=[*ignored, *left_out])
 

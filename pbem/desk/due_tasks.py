@@ -68,13 +68,14 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
             _LOG.error("clock failed", match=number, reference=reference, exc_info=error)
             with desk.database.transaction():
                 desk.archive.matches.look_at(number, to_db(now + _TRY_AGAIN))
+    tournaments = _see_to_tournaments(desk, now)
     due = desk.archive.matches.next_due()
     recovery = _when_due(desk, desk.changes.next_due, partial(account_keys.carry_out, desk.keys), now)
     digest = _when_due(desk, desk.held.next_due, desk.letters.send_digests, now)
     offers = _when_due(desk, desk.people.next_held_back, partial(unasked.send, desk.offers), now)
     kept = housekeeping.look(desk, now)
     log = _see_to_log(desk, now)
-    times = [due, recovery, following, digest, offers, kept, log, look]
+    times = [due, tournaments, recovery, following, digest, offers, kept, log, look]
     return min(filter(None, times), default=None)
 
 
@@ -82,6 +83,31 @@ def beat(desk: Desk, now: datetime) -> None:
     """Record that the server is at work, once a minute."""
     if desk.time.is_beat_due(now):
         decide(desk, partial(_beat, desk, now))
+
+
+def _see_to_tournaments(desk: Desk, now: datetime) -> datetime | None:
+    """Start tournaments and rounds that are due, and tell the tables once a month; returns when to call again."""
+    rows = desk.tournaments.archive.rows
+    for number in rows.due(to_db(now)):
+        try:
+            decide(desk, partial(desk.tournaments.wake, number, now))
+        except StoreError:
+            raise
+        except Exception as error:
+            _LOG.error("tournament failed", tournament=number, exc_info=error)
+            with desk.database.transaction():
+                rows.look_at(number, to_db(now + _TRY_AGAIN))
+    month = now.date().isoformat()[:7]
+    if desk.tables_told != month:
+        decide(desk, partial(_tell_tables, desk, month, now))
+        desk.tables_told = month
+    return rows.next_due()
+
+
+def _tell_tables(desk: Desk, month: str, now: datetime) -> None:
+    if desk.database.meta("tables told") != month:
+        desk.database.set_meta("tables told", month)
+        desk.tournaments.tell_tables(now)
 
 
 def _see_to_log(desk: Desk, now: datetime) -> datetime | None:

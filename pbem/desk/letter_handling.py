@@ -106,7 +106,8 @@ def _question(desk: Desk, row: InboxRow, records: dict[str, str | None]) -> Ques
     sender, recipients, config = row.envelope.sender, row.envelope.recipients, desk.config
     keys = _keys(desk, sender) if sender and not row.envelope.for_operator else None
     returned = not sender or delivery_status.token(recipients, config.mail_address, config.delimiter) is not None
-    return Question(row.raw, row.received, config.server, keys, config.identity.authserv_id, records, returned)
+    authserv_id, host = config.identity.authserv_id, config.pages_host
+    return Question(row.raw, row.received, config.server, keys, authserv_id, records, returned, host)
 
 
 def _keys(desk: Desk, sender: str) -> list[Key]:

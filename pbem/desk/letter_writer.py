@@ -217,16 +217,27 @@ class LetterWriter:
         if player is None:
             return
         if self.setting(player.name, "mail") == "digest":
-            zone = zone_named(self._players.setting(player.name, "timezone", "UTC")) or "UTC"
-            due = next_digest(now, zone)
+            due = self._digest_of(player, now)
             if all(can_wait(kind, match, seat, due) for kind, _ in outs):
-                language = self.language_of(player)
-                for _, out in outs:
-                    self._held.hold(player.name, row.number, pack(self._rendered(out, language)), due)
+                self.hold(player, row.number, [out for _, out in outs], now)
                 return
         # Waiting news about the same match comes along: no player must read of the end before the turn.
         waiting = [unpack(held.content) for held in self._held.take(player.name, row.number)]
         self._send_together(player, [*waiting, *(out for _, out in outs)], now)
+
+    def _digest_of(self, player: PlayerRow, now: datetime) -> datetime:
+        """When the player's next digest goes."""
+        return next_digest(now, zone_named(self._players.setting(player.name, "timezone", "UTC")) or "UTC")
+
+    def hold(self, player: PlayerRow, match: int, outs: Sequence[OutgoingLetter], now: datetime) -> None:
+        """Put letters about a match (0: about none) into the player's next digest."""
+        language, due = self.language_of(player), self._digest_of(player, now)
+        for out in outs:
+            self._held.hold(player.name, match, pack(self._rendered(out, language)), due)
+
+    def thread(self, about: str) -> str:
+        """The Message-ID to which all letters about a match or a tournament refer."""
+        return self._composer.message_id(f"{about}.thread")
 
     def post_alone(self, row: MatchRow, seat: int, out: OutgoingLetter, now: datetime) -> None:
         """Send a seat a letter at once, with no other."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk import bulletin, mailing_lists
+from pbem.desk import bulletin, mailing_lists, tournament_facts
 from pbem.desk.match_facts import (
     asked_for,
     commitments_of,
@@ -30,6 +30,7 @@ from pbem.desk.match_facts import (
     truth_of,
 )
 from pbem.games import part_of
+from pbem.identity.security_keys import way
 from pbem.letters import subjects
 from pbem.letters.draft import Drawing, OutgoingLetter
 from pbem.letters.visible import escaped
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from pbem.desk.match_archive import MatchRepository
     from pbem.desk.position_files import PositionFiles
     from pbem.desk.reply_tokens import ReplyTokens
+    from pbem.desk.tournament_archive import TournamentRepository
     from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed, Facts, TemplateText
     from pbem.mail.compose import Attachment, Composer
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from pbem.store.matches import MatchRow
     from pbem.store.people import People
     from pbem.store.players import Players
+    from pbem.tournament.tournament_state import Tournament
 
 _ROOM = 6 * 1024 * 1024
 """The largest bundle, in octets, that is mailed: mail servers accept ten million, and base64 adds a third.
@@ -94,6 +97,7 @@ class MatchLetters:
     _people: People
     _archive: MatchRepository
     _mailboxes: ReplyTokens
+    _tournaments: TournamentRepository
 
     def tell(self, notices: Sequence[Notice], latest: Match, row: MatchRow, now: datetime) -> None:
         """Tell each seat's player of its notices in one letter; `latest` is the match after all of them."""
@@ -157,7 +161,7 @@ class MatchLetters:
             if in_words and player is not None and not self._people.opted_out(player.address):
                 wanted, language = self._writer.setting(name, "format"), self._writer.language_of(player)
                 out = OutgoingLetter(subject, in_words(wanted, language))
-                out.references = [self._composer.message_id(f"{match.id}.thread")]
+                out.references = [self._writer.thread(match.id)]
                 out.mailing = mailing_lists.observers_of(match.id)
                 self._writer.send(player.address, out, now)
 
@@ -274,7 +278,7 @@ class MatchLetters:
             reply_to=self._composer.reply_address(detail),
             detail=detail if keyless else None,
             place=(row.number, match.game, match.turn),
-            references=[self._composer.message_id(f"{match.id}.thread")],
+            references=[self._writer.thread(match.id)],
         )
         out.bulletin = self._for_programs(latest or match, row, seat, out)
         return out
@@ -292,9 +296,17 @@ class MatchLetters:
         """The bulletin's items about a match for a seat: its state, and the proof that witnesses saw its head."""
         assert out.reply_to is not None
         signature = self._signature(match, row)
-        standing = bulletin.of_match(match, row, seat, signature, out.reply_to, self.programs(match))
-        logged = self._archive.logged(row.number)
-        return [standing, bulletin.of_log(match.id, *logged)] if logged else [standing]
+        items = [bulletin.of_match(match, row, seat, signature, out.reply_to, self.programs(match))]
+        if (logged := self._archive.logged(row.number)) is not None:
+            items.append(bulletin.of_log(match.id, *logged))
+        if (t := self._tournament(match)) is not None:
+            items.append(bulletin.of_tournament(t, match.name(seat)))
+        return items
+
+    def _tournament(self, match: Match) -> Tournament | None:
+        """The tournament of a match, if it has one."""
+        held = match.terms.tournament
+        return self._tournaments.load(int(held["id"][1:])) if held is not None else None
 
     def programs(self, match: Match) -> list[int]:
         """The seats of a match whose players are programs."""
@@ -324,7 +336,7 @@ class MatchLetters:
             "prev": match.prev,
             "next": {what: rev + 1 for (said_by, what), rev in match.said.items() if said_by == seat},
             "address": self._composer.sub_address(match.id),
-            "format": keys[-1].format if keys else "ssh",
+            "format": way(keys[-1].format, keys[-1].public) if keys else "ssh",
         }
 
     def _appointment(self, match: Match, seat: int, now: datetime) -> list[Attachment]:
@@ -463,9 +475,11 @@ class MatchLetters:
         if len(match.games) < match.game:
             name = f"{match.id}.pbem.zip"
             self._bring_bundle(name, notice, latest, row, out, now)
-        rematch = self._rematch(match, notice.seat)
+        rematch = self._rematch(match, notice.seat) if match.terms.tournament is None else None
         facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
-        return facts | {"bundle_name": name}
+        t = self._tournament(match)
+        standing = tournament_facts.standing(t, match.name(notice.seat)) if t is not None else None
+        return facts | {"bundle_name": name, "tournament": standing}
 
     def _bring_bundle(
         self, name: str, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime

@@ -13,7 +13,7 @@ from pbem.mail.commands import COMMANDS
 from pbem.match.changed import replace
 from pbem.match.signed import at_reply_address
 from pbem.match.state import RUNNING
-from pbem.requests import Propose
+from pbem.requests import AnnounceTournament, Propose, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +69,7 @@ def next_rev(command: AnyCommand, match: Match, seat: int) -> int:
 def sentence(command: AnyCommand, place: Mapping[str, str]) -> str:
     """The whole sentence of a command: its words, its place and its block."""
     lines = [command.head, *(f"{key} {value}" for key, value in place.items())]
-    if isinstance(command.request, Propose):
+    if isinstance(command.request, Propose | AnnounceTournament | Rule):
         lines += [f"{key}: {value}" for key, value in command.request.options.items()]
     elif command.block:
         lines.append(command.block)

@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pbem.desk import tournament_facts
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_facts import duration
 from pbem.desk.ratings import PROVISIONAL, tables
+from pbem.desk.tournament_archive import TournamentRepository
 from pbem.games import BUILT_IN
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
@@ -21,13 +23,14 @@ from pbem.mail.message import Unreadable, read
 from pbem.match.state import BUNDLES, RUNNING
 from pbem.match.terms import KEYS
 from pbem.match.transcript import Entry
-from pbem.pages.site import Finished
+from pbem.pages.site import Finished, PublicTournament
 from pbem.proof.bundle import Bundle
 from pbem.proof.named_papers import keys_in
 from pbem.proof.signed_letters import VOCABULARY, said
 from pbem.store.matches import Matches
 from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
+from pbem.store.tournament_rows import Tournaments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,13 +40,10 @@ if TYPE_CHECKING:
     from pbem.store.vault import Vault
 
 _RANKED = 100
-_LISTED = 50
 _PAPERS = re.compile(r"(openings|receipts|withdrawals|steps|traces|reports|records)/game-[0-9]++[a-z0-9.-]*+")
 """The papers of a bundle that are the server's own and hold no address."""
 _BARE_KEYS = frozenset({"ssh", "minisign", "ed25519"})
 """The formats whose public keys are keys and nothing else; certificates name their owners' addresses."""
-_PROVED = "ssh-ed25519 "
-"""How the keys begin whose signatures the page of a match can check: of no others is a form any use there."""
 _REMARKS = frozenset("#@")
 """A comment in orders, or an address, is no part of the game."""
 
@@ -55,6 +55,7 @@ class Public:
         self._people = People(database)
         self._matches = Matches(database, vault)
         self._archive = MatchRepository(self._matches, self._people, server, _log=TransparencyLog(database))
+        self._tournaments = TournamentRepository(Tournaments(database, vault), server)
 
     def site(self) -> dict[str, object]:
         """Everything that the first page of a server says, except its finished matches."""
@@ -67,7 +68,7 @@ class Public:
 
     def invitations(self) -> Iterator[dict[str, object]]:
         """The open list: proposals with a seat for anybody, newest first."""
-        for number in self._people.open_matches(_LISTED):
+        for number in self._people.open_matches():
             if match := self._public(number, ("open",)):
                 free = [seat for seat, kept in self._people.free(number).items() if kept is None]
                 terms, by = match.terms, self._people.standing(match.terms.game, match.name(1))
@@ -79,6 +80,21 @@ class Public:
                     "lines": terms.lines(),
                     "keys": terms.keys == KEYS[1],
                 }
+
+    def tournaments(self) -> Iterator[PublicTournament]:
+        """All tournaments, newest first: nothing about them is secret but addresses, which the letters hold."""
+        for number in reversed(self._tournaments.rows.numbers()):
+            t = self._tournaments.load(number)
+            assert t is not None
+            entries = self._tournaments.entries(number)
+            players = [entry.body.get("player") or entry.body["organiser"] for entry in entries if _pins(entry)]
+            bare = all(key["format"] in _BARE_KEYS for player in players for key in player["keys"])
+            transcript = b"".join(entry.canonical() + b"\n" for entry in entries)
+            files = {
+                f"{t.id}.jsonl": transcript,
+                f"{t.id}.pbem-tournament.zip": self._tournaments.bundle(number, letters=False),
+            }
+            yield PublicTournament(tournament_facts.of(t, ""), files if bare else {})
 
     def running(self) -> Iterator[dict[str, object]]:
         """The public matches that are being played, newest first: only how each stands."""
@@ -141,6 +157,11 @@ class Public:
         }
 
 
+def _pins(entry: Entry) -> bool:
+    """True if an entry of a tournament pins the keys of a player."""
+    return entry.type in {"announced", "entered"}
+
+
 def key_formats(entries: Sequence[Entry]) -> Iterator[str]:
     """The formats of all keys that a transcript holds."""
     return (key["format"] for _, key in keys_in(entries))
@@ -160,8 +181,12 @@ def _forms(match: Match, entries: Sequence[Entry], papers: Mapping[str, bytes]) 
 
 
 def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -> str | None:
-    """The text that one of these Ed25519 keys of SSH signed, with its signature; None unless it is a single form."""
-    pinned = [Key("ssh", key["fingerprint"], key["public"]) for key in keys if key["public"].startswith(_PROVED)]
+    """The text that one of these keys signed, with its signature; None unless it is a single form.
+
+    A form whose signature no page can check is of no use there.
+    """
+    known = [key for key in keys if key["public"].split()[0] in ssh.ON_PAGES]
+    pinned = [Key("ssh", key["fingerprint"], key["public"]) for key in known]
     try:
         opened = read(letter)
         verdict = judge(opened, pinned, server, words=VOCABULARY)

@@ -17,6 +17,7 @@ import msgspec
 from pbem import identity
 from pbem.config.limits import Limits
 from pbem.identity import BadKey, Key, Verdict
+from pbem.identity.security_keys import check_host
 from pbem.identity.sender_auth import Voucher, vouch
 from pbem.mail import commands, delivery_status
 from pbem.mail.commands import Reading
@@ -59,6 +60,8 @@ class Question(msgspec.Struct, frozen=True):
     """The DNS records of its DKIM keys, if they were asked for."""
     returned: bool = False
     """True if it came as a letter comes back."""
+    pages_host: str = ""
+    """The host to which new passkeys must belong; empty: no passkey of a page on the web is taken."""
 
 
 class Brought(msgspec.Struct, frozen=True):
@@ -182,19 +185,21 @@ def _understood(
         tried = sorted(keys, key=lambda key: key.fingerprint == said.verdict.key)
         others = shown(said.verdict.pasted.encode(), [key.public for key in tried], question.server)
     asking = [one.request for one in reading.commands if isinstance(one.request, BringsKey)]
-    brought = list(_brought(letter, said.verdict, asking, question.at, read)) if asking else []
+    brought = list(_brought(letter, said.verdict, asking, question, read)) if asking else []
     return Understood([*keys], said, reading, voucher, brought, others)
 
 
 def _brought(
-    letter: Letter, verdict: Verdict, asking: Sequence[BringsKey], at: datetime, read: Callable[[bytes], Letter]
+    letter: Letter, verdict: Verdict, asking: Sequence[BringsKey], question: Question, read: Callable[[bytes], Letter]
 ) -> Iterator[Brought]:
     """The new keys that the commands bring; each part of the letter is parsed once, however many ask for it."""
 
     @cache
     def parsed(data: str | bytes) -> Key | BadKey:
         try:
-            return identity.parse_key(data, at)
+            key = identity.parse_key(data, question.at)
+            check_host(key, question.pages_host)
+            return key
         except BadKey as error:
             return error
 

@@ -182,17 +182,16 @@ class ReplyTokens:
         self, letter: Letter, row: InboxRow, voucher: Voucher, found: Sequence[Token], player: PlayerRow | None
     ) -> MailboxProof:
         """The proof that a letter brings, by its voucher and the tokens found in it; raises `NeedsDns`."""
-        sender = (letter.sender or "").lower()
         name = player.name if player else None
         # The evidence must show which token it was: one that only the envelope knew proves nothing later.
         shown = mailbox_evidence.shown_tokens(letter)
-        given = [token for token in found if token.address.lower() == sender and name in {None, token.name}]
+        given = [token for token in found if token.is_of(letter.sender or "", name)]
         own = [token for token in given if token.hash in shown]
         text = _text_of(letter)
         if not own:
             return MailboxProof(_UNSEEN if given else _FOREIGN if found else _NO_REPLY)
         # The one in To before others: for orders without a form, no other counts.
-        to = sha256_hex(mailbox_evidence.token_in_to(letter).encode())
+        to = mailbox_evidence.token_hash(mailbox_evidence.detail_in_to(letter))
         token = min(own, key=lambda one: (bool(one.used) and one.letter != text, one.hash != to, bool(one.used)))
         if token.used is not None and token.letter != text:
             return MailboxProof(
@@ -240,7 +239,7 @@ class ReplyTokens:
     def use_all_shown(self, token: Token, letter: Letter, now: datetime) -> None:
         """Use up all of the player's tokens in a letter that opponents will get, and could send again with them."""
         self.use(token, letter, now)
-        beside = mailbox_evidence.shown_tokens(letter) - {token.hash}
+        beside = mailbox_evidence.tokens_anywhere(letter) - {token.hash}
         self._tokens.use_with_it(beside, token.name, _text_of(letter), to_db(now))
 
 

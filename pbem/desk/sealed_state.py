@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pbem.desk.bulletin import SIGNED_TEXT
+from pbem.identity import ssh
 from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
@@ -26,10 +27,8 @@ _FOR_AGENTS = frozenset({"seals", "resigned"})
 _OF_STEPS = frozenset({"seq", "head", "mail", "letter"})
 """The fields that a page does not read: it checks papers, not letters."""
 
-_CHECKED = "ssh-ed25519 "
-"""The only keys that a page can check."""
 _LONGEST = 2000
-"""The most characters of a resignation in a link: four times as many as one signed with such a key has."""
+"""The most characters of a resignation in a link: one signed with a passkey has three quarters as many."""
 
 
 def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachment]) -> JsonObject:
@@ -83,7 +82,7 @@ def for_page(sealed: JsonObject, seat: int) -> JsonObject:
     """
     found = {name: value for name, value in sealed.items() if name not in _FOR_AGENTS}
     found["keys"] = {
-        other: [" ".join(key.split()[:2]) for key in keys if key.startswith(_CHECKED)]
+        other: [" ".join(key.split()[:2]) for key in keys if key.split()[0] in ssh.ON_PAGES]
         for other, keys in sealed["keys"].items()
         if other != str(seat)
     }

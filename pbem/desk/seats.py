@@ -68,6 +68,8 @@ class Seats:
     world: Callable[[datetime], Environment]
     house: str
     """The name of the server's house program; empty if there is none."""
+    over: Callable[[Match, datetime], Callable[[], None]]
+    """Has the tournament of a match that has closed take its result; returns what follows from that."""
 
 
 class SeatContext(msgspec.Struct):
@@ -91,8 +93,13 @@ class SeatContext(msgspec.Struct):
     def commit(self, step: Step) -> None:
         """Write the result of a step, and tell everybody."""
         self._seats.archive.save(self.row.number, self.match, step)
+        follow = None
+        if step.match.terms.tournament is not None and step.match.phase == "closed" != self.match.phase:
+            follow = self._seats.over(step.match, step.world.now)
         self._seats.match_letters.tell(step.notices, step.match, self.row, step.world.now)
         self.match = step.match
+        if follow is not None:
+            follow()
 
     def say(self, caller: Caller, command: Command[Requested], event: Event[Requested, T]) -> tuple[Step, T]:
         """A new step in which this seat says what a command says, and what came of that; raises `Refused`."""
@@ -245,12 +252,12 @@ def without_keys(players: Players, terms: Terms, *names: str) -> list[Fault]:
     ]
 
 
-def pinned(players: Players, name: str, match: Match, seat: int, salt: str) -> Player:
-    """A player as the transcript of a match pins one: by keys, or by the mailbox."""
+def pinned(players: Players, name: str, place: tuple[str, str, int], salt: str) -> Player:
+    """A player as a transcript pins one: by keys, or by the mailbox; the place is server, match and seat."""
     row = players.by_name(name)
     assert row is not None
     keys = tuple(key.document() for key in row.keys)
     if row.level != "mailbox":
         return Player(name, keys)
-    named = NamedMailbox(match.server, match.id, seat, name, row.address.lower(), salt)
+    named = NamedMailbox(*place, name, row.address.lower(), salt)
     return Player(name, keys, mailbox=sha256_hex(named.text().encode()), named=named)

@@ -22,6 +22,8 @@ from pbem.desk.position_files import PositionFiles
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.seats import Seats
 from pbem.desk.strangers import Strangers
+from pbem.desk.tournament_archive import TournamentRepository
+from pbem.desk.tournament_director import Director
 from pbem.desk.unasked import Offers
 from pbem.failpoints import passing
 from pbem.match.step import Environment
@@ -37,6 +39,7 @@ from pbem.store.people import People
 from pbem.store.players import Players
 from pbem.store.tlog import TransparencyLog
 from pbem.store.tokens import Tokens
+from pbem.store.tournament_rows import Tournaments
 from pbem.store.witness_requests import WitnessRequests
 
 if TYPE_CHECKING:
@@ -77,6 +80,8 @@ class Desk:
     """True if letters may be leased, known here or not: those of a call that broke off are given back by the next."""
     offered: OrderedDict[str, list[Key]] = field(default_factory=OrderedDict)
     """The keys that were last offered for an address; which they are now is looked up when it matters."""
+    tables_told: str = ""
+    """The month in which the tables of tournaments last went into digests."""
     pruned_on: str = ""
     """The day for which old rows were last deleted."""
     warned_on: str = ""
@@ -121,13 +126,33 @@ class Desk:
             config, self.composer, self.outbox, self.players, self.archive, self.random, self.mailboxes, self.held
         )
         files = PositionFiles(self.letters, self.composer, matches, config.pages)
+        rows = Tournaments(database, vault)
+        tournaments = TournamentRepository(rows, config.server, sign, log)
         self.match_letters = MatchLetters(
-            self.letters, files, self.composer, self.players, self.people, self.archive, self.mailboxes
+            self.letters, files, self.composer, self.players, self.people, self.archive, self.mailboxes, tournaments
         )
 
         # What commands are handed of these.
-        self.seats = Seats(self.archive, self.letters, self.match_letters, self.world, config.house_name)
-        self.keys = Keyring(self.players, self.changes, self.counts, self.mailboxes, self.seats, self.time, config)
+        self.seats = Seats(
+            self.archive,
+            self.letters,
+            self.match_letters,
+            self.world,
+            config.house_name,
+            over=lambda match, now: self.tournaments.over(match, now),  # noqa: PLW0108 - it is made after this
+        )
+        self.tournaments = Director(
+            tournaments,
+            self.seats,
+            self.players,
+            self.letters,
+            self.inbox,
+            config.server,
+            self.composer.address,
+        )
+        self.keys = Keyring(
+            self.players, self.changes, self.counts, self.mailboxes, self.seats, self.time, config, tournaments
+        )
         self.offers = Offers(self.seats, self.players, self.people, self.strangers, self.counts, self.time)
 
     def world(self, now: datetime) -> Environment:

@@ -13,10 +13,10 @@ from pbem.desk.answer_letter import own_lines
 from pbem.desk.completion import MOST, faults_of, nearly
 from pbem.desk.reply_tokens import demand_dns
 from pbem.desk.seats import find_seat
+from pbem.mail.commands import masked
 from pbem.match.changed import replace
-from pbem.match.transcript import sha256_hex
 from pbem.proof import one_letter
-from pbem.proof.mailbox_evidence import token_in_to
+from pbem.proof.mailbox_evidence import detail_in_to, token_hash
 from pbem.requests import SubmitOrders
 
 if TYPE_CHECKING:
@@ -35,16 +35,18 @@ def read(
     desk: Desk, letter: Letter, understood: Understood, tokens: Sequence[Token], player: PlayerRow | None
 ) -> Reading:
     """The commands of a letter, with the one that it gives by its reply address; raises `NeedsDns`."""
-    reading, used = understood.reading, token_in_to(letter)
+    reading, used = understood.reading, detail_in_to(letter)
     if player is None or player.level != "mailbox" or not reading.short or reading.meant is not None:
         return reading
-    found = next((one for one in tokens if one.place and one.hash == sha256_hex(used.encode())), None)
+    # His own: that of somebody who had the seat before proves nothing, and the evidence would name another one.
+    mailed = (one for one in tokens if one.is_of(letter.sender or "", player.name))
+    found = next((one for one in mailed if one.place and one.hash == token_hash(used)), None)
     at = find_seat(desk.seats, found.place[0], player.name) if found and found.place else None
     rev = desk.mailboxes.revision(at.match, at.seat, found, letter) if at and found else 0
     if at is None or not rev:
         return reading
     command = one_letter.given(at.match, at.seat, rev, used, reading.short, letter.text or "")
-    said = reading.short.split("\n")
+    said = masked(reading.short).split("\n")
     ignored = [run for run in reading.ignored if run.strip() not in said]
     if command is None or _is_in_doubt(at.match, at.seat, reading.short, command, own_lines(ignored)):
         return reading

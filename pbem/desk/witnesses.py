@@ -29,6 +29,7 @@ from pbem.tlog import tree
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.cosigning import answer, answer_text
 from pbem.tlog.note import NotANote, Note, NoteSignature, holds, signed
+from pbem.tournament.tournament_entries import tournament_statement
 from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ def _put_in(desk: Desk) -> bool:
 
 
 def _leaf(desk: Desk, head: QueuedHead) -> bytes:
+    if head.match < 0:
+        return tournament_statement(desk.config.server, f"t{-head.match}", head.seq, head.head)
     return statement(desk.config.server, f"m{head.match}", head.seq, head.head)
 
 

@@ -568,7 +568,8 @@ def _form(lines: list[str], fields: Collection[str]) -> tuple[list[str], list[st
     if (closed := re.search(r"\s(end)$", text, re.I)) is not None:
         text, tail = text[: closed.start()], [closed[1]]
     words = list(re.finditer(r"\S+", text))
-    at = next((at for at, word in enumerate(words) if word[0].lower() in fields), len(words))
+    # The first word is the command's name, and one of them, `challenge`, is also a field's.
+    at = next((at for at, word in enumerate(words) if at and word[0].lower() in fields), len(words))
     head = [" ".join(word[0] for word in words[:at])]
     while at < len(words) and words[at][0].lower() in fields:
         head.append(" ".join(word[0] for word in words[at : at + 2]))

@@ -139,12 +139,15 @@ def _message(letter: Letter, most: int | None = None) -> dkim.DKIM:
     refused = BadSignature(Phrase("The headers of the letter are malformed."))
     if is_repeated(letter.root.headers):  # the lowest is signed, and the topmost read (RFC 6376 8.15)
         raise refused
+    raw = letter.raw
+    if letter.root.body and not raw.endswith(b"\n"):  # dkimpy adds it after it looked for blanks at line ends
+        raw += b"\r\n"
     try:
-        message = dkim.DKIM(letter.raw[:most])
+        message = dkim.DKIM(raw[:most])
     except (dkim.DKIMException, IndexError) as error:
         raise refused from error
     start = len(letter.raw) - len(letter.root.body)
-    body = re.sub(rb"\r?\n", b"\r\n", letter.raw[start:most])
+    body = re.sub(rb"\r?\n", b"\r\n", raw[start:most])
     if message.body != body or len(message.headers) != len(letter.root.headers):
         raise refused
     return message

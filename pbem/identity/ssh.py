@@ -8,7 +8,6 @@ and RFC 8709; what is refused beyond them follows protocol.md, "Identity".
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
 from functools import lru_cache
@@ -27,8 +26,10 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )
 
+from pbem.identity import security_keys
 from pbem.identity.costs import check_rsa
 from pbem.identity.ed25519_points import WEAK, holds, is_sound
+from pbem.identity.ssh_wire import mpint, string, take, take_mpint, take_name, unbase64
 from pbem.identity.verdict import BadKey, BadSignature, Key, State
 from pbem.phrase import Phrase
 
@@ -52,13 +53,17 @@ _ALGORITHMS = {
     "ecdsa-sha2-nistp384": frozenset({"ecdsa-sha2-nistp384"}),
     "ecdsa-sha2-nistp521": frozenset({"ecdsa-sha2-nistp521"}),
     "ssh-rsa": frozenset({"rsa-sha2-256", "rsa-sha2-512"}),
+    **security_keys.ALGORITHMS,
 }
+ON_PAGES = ("ssh-ed25519", *security_keys.PLAIN)
+"""The types of keys whose signatures pages can check, too."""
 _DIGESTS: dict[str, hashes.HashAlgorithm] = {
     "ecdsa-sha2-nistp256": hashes.SHA256(),
     "ecdsa-sha2-nistp384": hashes.SHA384(),
     "ecdsa-sha2-nistp521": hashes.SHA512(),
     "rsa-sha2-256": hashes.SHA256(),
     "rsa-sha2-512": hashes.SHA512(),
+    **dict.fromkeys(security_keys.ALGORITHMS["sk-ecdsa-sha2-nistp256@openssh.com"], hashes.SHA256()),
 }
 _HASHES = {"sha256": hashlib.sha256, "sha512": hashlib.sha512}
 
@@ -71,6 +76,8 @@ class SshSignature(msgspec.Struct, frozen=True):
     hash_algorithm: str
     algorithm: str
     signature: bytes
+    device: security_keys.Device | None = None
+    """What a security key or a browser added."""
 
     @property
     def issuer(self) -> str:
@@ -89,32 +96,6 @@ class SshSignature(msgspec.Struct, frozen=True):
 _DAMAGED = Phrase("This public key is damaged: send the line of your .pub file whole.")
 
 
-def _string(data: bytes) -> bytes:
-    return len(data).to_bytes(4, "big") + data
-
-
-def _take(data: bytes) -> tuple[bytes, bytes]:
-    """Split an RFC 4251 string off the front; raises ValueError, as all that takes a blob apart."""
-    end = 4 + int.from_bytes(data[:4], "big")
-    if len(data) < end:
-        raise ValueError("cut off")
-    return data[4:end], data[end:]
-
-
-def _take_name(data: bytes) -> tuple[str, bytes]:
-    name, rest = _take(data)
-    return name.decode("ascii"), rest
-
-
-def _take_mpint(data: bytes) -> tuple[int, bytes]:
-    """Split a positive RFC 4251 mpint in its shortest form off the front."""
-    raw, rest = _take(data)
-    shortest = raw and not raw[0] & 0x80 and (raw[0] or raw[1:2] >= b"\x80")
-    if not shortest:
-        raise ValueError("no shortest form")
-    return int.from_bytes(raw, "big"), rest
-
-
 @lru_cache(maxsize=256)
 def fingerprint(blob: bytes) -> str:
     """Name a public key blob as `ssh-keygen -l` does: `SHA256:` and the hash in base64 without padding."""
@@ -124,7 +105,7 @@ def fingerprint(blob: bytes) -> str:
 def parse(line: str) -> Key:
     """Read a public key line, `ssh-ed25519 AAAA… comment`.
 
-    Raises BadKey: options before the type, certificates, hardware keys, DSA, RSA under 2048 bits, damage.
+    Raises BadKey: options before the type, certificates, DSA, RSA under 2048 bits, damage.
     """
     words = line.split(None, 2)
     if len(words) < 2:
@@ -132,10 +113,10 @@ def parse(line: str) -> Key:
     kind, text = words[:2]
     _check_type(kind)
     try:
-        blob = binascii.a2b_base64(text, strict_mode=True)
+        blob = unbase64(text)
     except ValueError as error:
         raise BadKey(_DAMAGED) from error
-    if not blob.startswith(_string(kind.encode())):
+    if not blob.startswith(string(kind.encode())):
         raise BadKey(_DAMAGED)
     _public(blob, kind)
     comment = re.sub(r"[^\x20-\x7e]", "", words[2]).strip()[:64] if len(words) > 2 else ""
@@ -145,10 +126,6 @@ def parse(line: str) -> Key:
 def _check_type(kind: str) -> None:
     if "-cert-v" in kind:
         raise BadKey(Phrase("Certificates are not accepted: send the plain public key."))
-    if kind.startswith("sk-"):
-        raise BadKey(
-            Phrase("Keys held in security keys (sk-…) are not accepted: make one with ssh-keygen -t ed25519.")
-        )
     if kind not in _ALGORITHMS:
         known = ", ".join(_ALGORITHMS)
         raise BadKey(Phrase("A public key line begins with its type, one of {known}.", known=known))
@@ -157,11 +134,19 @@ def _check_type(kind: str) -> None:
 @lru_cache(maxsize=256)  # a player's every letter asks for the same one
 def _public(blob: bytes, kind: str) -> PublicKey:
     """Load a key blob; only the one canonical encoding of a key is accepted, so that its hash names it."""
+    if kind in security_keys.PLAIN:
+        try:
+            plain, within, _ = security_keys.taken_apart(blob)
+        except BadKey:
+            raise
+        except ValueError as error:
+            raise BadKey(_DAMAGED) from error
+        return _public(within, plain)
     line = kind.encode() + b" " + base64.b64encode(blob)
     try:
         key = load_ssh_public_key(line)
         again = key.public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
-    except (ValueError, UnsupportedAlgorithm) as error:
+    except (ValueError, NotImplementedError, UnsupportedAlgorithm) as error:  # the second: of compressed points
         raise BadKey(_DAMAGED) from error
     if again != line or not isinstance(key, PublicKey):
         raise BadKey(_DAMAGED)
@@ -181,7 +166,7 @@ def read(armor: str) -> SshSignature:
     try:
         if not (body.startswith(BEGIN) and body.endswith(END) and len(body) > len(BEGIN) + len(END)):
             raise ValueError("no armor")
-        return _taken_apart(binascii.a2b_base64("".join(body[len(BEGIN) : -len(END)].split()), strict_mode=True))
+        return _taken_apart(unbase64("".join(body[len(BEGIN) : -len(END)].split())))
     except ValueError as error:
         damaged = Phrase("The SSH signature is damaged: paste it whole, with its first and last line.")
         raise BadSignature(damaged, "bad") from error
@@ -193,22 +178,27 @@ def _taken_apart(blob: bytes) -> SshSignature:
         raise ValueError("no signature")
     if blob[len(_MAGIC) : head] != _VERSION:
         raise BadSignature(Phrase("This version of SSH signatures is not supported."))
-    publickey, rest = _take(blob[head:])
-    namespace, rest = _take_name(rest)
-    reserved, rest = _take(rest)
-    hash_algorithm, rest = _take_name(rest)
-    inner, rest = _take(rest)
-    algorithm, inner = _take_name(inner)
-    signature, inner = _take(inner)
-    _check_signature(publickey, algorithm, hash_algorithm)
+    publickey, rest = take(blob[head:])
+    namespace, rest = take_name(rest)
+    reserved, rest = take(rest)
+    hash_algorithm, rest = take_name(rest)
+    inner, rest = take(rest)
+    algorithm, inner = take_name(inner)
+    signature, inner = take(inner)
+    kind = _check_signature(publickey, algorithm, hash_algorithm)
+    device = None
+    if kind in security_keys.PLAIN:
+        *_, application = security_keys.taken_apart(publickey)
+        device, inner = security_keys.read(application, algorithm, inner), b""
     # OpenSSH skips what is reserved; nobody uses it, so anything there is none of ours.
     if rest or inner or reserved:
         raise ValueError("more than a signature")
-    return SshSignature(publickey, namespace, hash_algorithm, algorithm, signature)
+    return SshSignature(publickey, namespace, hash_algorithm, algorithm, signature, device)
 
 
-def _check_signature(publickey: bytes, algorithm: str, hash_algorithm: str) -> None:
-    kind, _ = _take_name(publickey)
+def _check_signature(publickey: bytes, algorithm: str, hash_algorithm: str) -> str:
+    """The type of the key, if it may sign so; raises `BadSignature`."""
+    kind, _ = take_name(publickey)
     try:
         _check_type(kind)
         _public(publickey, kind)
@@ -223,13 +213,14 @@ def _check_signature(publickey: bytes, algorithm: str, hash_algorithm: str) -> N
         raise BadSignature(unfit)
     if hash_algorithm not in _HASHES:
         raise BadSignature(Phrase("SSH signatures are accepted over SHA-256 and SHA-512 only."))
+    return kind
 
 
 def _to_be_signed(message: bytes, namespace: str, hash_algorithm: str) -> bytes:
     """PROTOCOL.sshsig, section 2: what the key itself signs."""
     digest = _HASHES[hash_algorithm](message).digest()
     fields = (namespace.encode("ascii"), b"", hash_algorithm.encode("ascii"), digest)
-    return _MAGIC + b"".join(map(_string, fields))
+    return _MAGIC + b"".join(map(string, fields))
 
 
 def verify(signature: SshSignature, key: Key, message: bytes) -> bool:
@@ -239,6 +230,7 @@ def verify(signature: SshSignature, key: Key, message: bytes) -> bool:
         return False
     data = _to_be_signed(message, signature.namespace, signature.hash_algorithm)
     try:
+        data = signature.device.signed(data) if signature.device else data
         return _holds(_public(signature.publickey, kind), signature, data)
     except (InvalidSignature, ValueError):
         return False
@@ -249,8 +241,8 @@ def _holds(key: PublicKey, signature: SshSignature, data: bytes) -> bool:
     if isinstance(key, ed25519.Ed25519PublicKey):
         return holds(key.public_bytes_raw(), signature.signature, data)
     if isinstance(key, ec.EllipticCurvePublicKey):
-        r, rest = _take_mpint(signature.signature)
-        s, rest = _take_mpint(rest)
+        r, rest = take_mpint(signature.signature)
+        s, rest = take_mpint(rest)
         if rest:
             raise ValueError("more than two numbers")
         key.verify(encode_dss_signature(r, s), data, ec.ECDSA(_DIGESTS[signature.algorithm]))
@@ -297,9 +289,9 @@ def sign(
     kind, text = public(key).split()
     algorithm = "rsa-sha2-512" if kind == "ssh-rsa" else kind
     data = _to_be_signed(message, namespace, hash_algorithm)
-    made = _string(algorithm.encode()) + _string(_sign(key, algorithm, data))
+    made = string(algorithm.encode()) + string(_sign(key, algorithm, data))
     fields = (base64.b64decode(text), namespace.encode("ascii"), b"", hash_algorithm.encode("ascii"), made)
-    blob = _MAGIC + _VERSION + b"".join(map(_string, fields))
+    blob = _MAGIC + _VERSION + b"".join(map(string, fields))
     body = base64.b64encode(blob).decode()
     lines = [body[at : at + _WIDTH] for at in range(0, len(body), _WIDTH)]
     return "\n".join([BEGIN, *lines, END, ""])
@@ -311,8 +303,4 @@ def _sign(key: PrivateKey, algorithm: str, data: bytes) -> bytes:
     if isinstance(key, rsa.RSAPrivateKey):
         return key.sign(data, padding.PKCS1v15(), _DIGESTS[algorithm])
     r, s = decode_dss_signature(key.sign(data, ec.ECDSA(_DIGESTS[algorithm])))
-    return _mpint(r) + _mpint(s)
-
-
-def _mpint(number: int) -> bytes:
-    return _string(number.to_bytes(number.bit_length() // 8 + 1, "big"))
+    return mpint(r) + mpint(s)

@@ -359,12 +359,12 @@ def _part(raw: bytes) -> Part:
     )
 
 
-_ADDRESSED = frozenset({"to", "cc", "delivered-to", "x-original-to"})
+ADDRESSED = ("to", "cc", "delivered-to", "x-original-to")
 
 
 def _letter(root: Part) -> Letter:
     sender, defect = _from(root)
-    addressed = [value for name, value in root.headers if name in _ADDRESSED]
+    addressed = [value for name, value in root.headers if name in ADDRESSED]
     recipients = [address for value in addressed for address in ADDRESSES.findall(value)]
     plain = _plain(root)
     first = dict(reversed(root.headers))

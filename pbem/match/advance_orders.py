@@ -18,6 +18,7 @@ from pbem.phrase import Phrase
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
+    from pbem.games import Rules, State
     from pbem.match.signed import Signed
     from pbem.match.state import Submission
     from pbem.match.step import Step
@@ -38,22 +39,28 @@ def store(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
     step.demand_key(signed)
     turn = form.turn or DEFAULT
     before = match.stored.get((seat, turn))
-    faults = misplaced(match, form, seat, before, in_advance=True, turn=turn)
-    if turn > match.turn + FARTHEST:
-        says = Phrase("that is more than {farthest} turns ahead", farthest=FARTHEST)
-        faults.append(Fault("turn", f"turn {turn}", says))
-    if turn == DEFAULT and match.terms.miss != "default":
-        faults.append(Fault("default", None, _NOT_AGREED.given(miss=match.terms.miss)))
-    if seat not in match.position.remaining:
-        faults.append(Fault("orders", None, Phrase("you are out of this game, and have nothing to order")))
-    faults.extend(match.rules.ahead(match.position, seat, turn, form.request.text))
-    if faults:
-        raise Refused(*faults)
+    found = misplaced(match, form, seat, before, in_advance=True, turn=turn)
+    found += faults(match.rules, match.position, seat, turn, form.request.text, match.terms.miss)
+    if found:
+        raise Refused(*found)
     if same := again(before, form.rev, form.request.text, final=form.request.final):
         return same
     submission = receipted(step, seat, turn, form, signed, form.request.text, before)
     step.match = replace(match, stored={**match.stored, (seat, turn): submission})
     return submission
+
+
+def faults(rules: Rules, position: State, seat: int, turn: int, text: str, miss: str) -> list[Fault]:
+    """The faults of a seat's orders for a later turn, or of default orders, which no position could mend."""
+    found = []
+    if turn > position.turn + FARTHEST:
+        says = Phrase("that is more than {farthest} turns ahead", farthest=FARTHEST)
+        found.append(Fault("turn", f"turn {turn}", says))
+    if turn == DEFAULT and miss != "default":
+        found.append(Fault("default", None, _NOT_AGREED.given(miss=miss)))
+    if seat not in position.remaining:
+        found.append(Fault("orders", None, Phrase("you are out of this game, and have nothing to order")))
+    return [*found, *rules.ahead(position, seat, turn, text)]
 
 
 def withdraw(step: Step, seat: int, form: SignedForm[Clear], signed: Signed) -> Submission:

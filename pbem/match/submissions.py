@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pbem.match.step import Step
     from pbem.requests import AnyForm, Clear, SignedForm, SubmitOrders, SubmitSetup
 
+SEALED = Phrase("this match is sealed: keep your secrets, and send what is due; `help sealed` says how")
+
 
 def setup(step: Step, seat: int, form: SignedForm[SubmitSetup], signed: Signed) -> Submission:
     """A seat's secret setup of the next game, which begins with the last setup."""
@@ -159,8 +161,7 @@ def withdrawn(step: Step, seat: int, turn: int, form: AnyForm, signed: Signed, b
 def refuse_secrets(match: Match, what: str) -> None:
     """Refuse a setup or orders in a sealed match: their player must keep them secret."""
     if match.terms.sealed:
-        says = Phrase("this match is sealed: keep your secrets, and send what is due; `help sealed` says how")
-        raise Refused(Fault(what, match.id, says))
+        raise Refused(Fault(what, match.id, SEALED))
 
 
 def answered(step: Step, seat: int, signed: Signed) -> None:

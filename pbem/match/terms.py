@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pbem.games import GAMES, Fault, Options, Refused, rules
 from pbem.games.outside import PACKAGES, Package
 from pbem.games.sealed import sealed_rules
+from pbem.match.entry_forms import anything, hash_, mapping, number, text
 from pbem.match.record import toml_value
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.phrase import Phrase, either
@@ -87,6 +88,11 @@ _CHOICES = {
 }
 """The options with a fixed choice of words, the default first."""
 
+_PLACE = frozenset({"tournament", "pairing"})
+"""The terms that only the matches of tournaments have."""
+_TOURNAMENT = mapping({"id": text, "terms": anything})
+_PAIRING = mapping({"round": number, "board": number, "entry": hash_})
+
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _LONGEST_SETTLING = 7 * 86400
 _PACE = 7 * 86400
@@ -121,6 +127,10 @@ class Terms:
     """True if players send no secrets before the game is over, and answer for their own sides."""
     unreachable: str = UNREACHABLE[1]
     """The fate of a player whose letters bounce: `loses` as by silence, or the clock `stands`."""
+    tournament: JsonObject | None = None
+    """The tournament of the match, its `id` and its `terms`, which hold the terms of all its matches."""
+    pairing: JsonObject | None = None
+    """The match's place in the tournament: `round`, `board`, and the head of the `entry` that paired its players."""
     rules_package: Package | None = None
     """The package whose rules the server had when the match was proposed; None for a game of pbem itself."""
     _hashes: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -171,10 +181,21 @@ class Terms:
             del document["sealed"]
         if self.unreachable == UNREACHABLE[1]:
             del document["unreachable"]
+        document = {name: value for name, value in document.items() if value is not None or name not in _PLACE}
         del document["rules_package"]
         if self.rules_package is not None:
             document["rules_package"] = self.rules_package._asdict()
         return document
+
+    @property
+    def as_announced(self) -> bool:
+        """True unless these are terms of a tournament's match that the tournament does not have."""
+        if self.tournament is None:
+            return self.pairing is None
+        if not (_TOURNAMENT(self.tournament) and _PAIRING(self.pairing)):
+            return False
+        own = {"players": list(self.players), "tournament": self.tournament, "pairing": self.pairing}
+        return self.document() == {**self.tournament["terms"]["match"], **own}
 
     @classmethod
     def read(cls, document: JsonObject) -> Terms:
@@ -194,21 +215,69 @@ class Terms:
         """The terms of a proposal's option lines; `settle` is the server's default; raises `Refused`."""
         if game not in GAMES:
             raise Refused(Fault("new", game, Phrase("no such game; there are: {games}", games=", ".join(GAMES))))
-        return _Proposal(game, dict(lines), tuple(players), settle).judge()
+        return _Proposal(game, lines, tuple(players), settle).judge()
 
 
-class _Proposal:
-    """The judgement of option lines, which collects all faults before it refuses."""
+def hash_of_tournament(server: str, tournament: str, terms: object) -> str:
+    """The hash of the terms of a tournament, by their document: who enters agrees to it, and so to every match."""
+    document = canonical({"server": server, "tournament": tournament, "terms": terms})
+    return sha256_hex(b"pbem tournament terms 1\n" + document)
 
-    def __init__(self, game: str, lines: dict[str, str], players: tuple[str, ...], settle: timedelta) -> None:
-        self.rules = rules(game)
+
+class OptionLines:
+    """Option lines, each judged by its kind; all faults are collected."""
+
+    def __init__(self, lines: Mapping[str, str]) -> None:
         self.lines = lines
-        self.players = players
-        self.settle = settle
         self.faults: list[Fault] = []
 
     def refuse(self, what: str, token: str | None, says: Phrase) -> None:
+        """Note a fault."""
         self.faults.append(Fault(what, token, says))
+
+    def choice(self, key: str, words: tuple[str, ...]) -> str:
+        """One of these words, the first by default."""
+        text = " ".join(self.lines.get(key, words[0]).lower().split())
+        if text not in words:
+            self.refuse(key, text, Phrase("{key} is one of: {words}", key=key, words=", ".join(words)))
+        return text
+
+    def number(self, key: str, least: int = 1, most: int = 9999) -> int | None:
+        """A whole number within these bounds; None by default."""
+        text = self.lines.get(key)
+        if text is None:
+            return None
+        if not (re.fullmatch(r"[1-9][0-9]{0,3}", text) and least <= int(text) <= most):
+            self.refuse(
+                key, text, Phrase("{key} is a number from {least} to {most}", key=key, least=least, most=most)
+            )
+            return None
+        return int(text)
+
+    def time(self, key: str, default: int, bounds: tuple[int, int], *, none: bool = False) -> int:
+        """A time in seconds within these bounds; `none` allows that word, which is 0."""
+        text = self.lines.get(key)
+        if text is None:
+            return default
+        if none and text.strip().lower() == "none":
+            return 0
+        seconds = duration(text)
+        least, most = bounds
+        if seconds is None or not least <= seconds <= most:
+            says = _TIMES[bool(least), none].given(key=key, least=least // 3600, most=most // 86400)
+            self.refuse(key, text, says)
+            return default
+        return seconds
+
+
+class _Proposal(OptionLines):
+    """The judgement of a proposal's option lines."""
+
+    def __init__(self, game: str, lines: Mapping[str, str], players: tuple[str, ...], settle: timedelta) -> None:
+        super().__init__(lines)
+        self.rules = rules(game)
+        self.players = players
+        self.settle = settle
 
     def judge(self) -> Terms:
         if len(self.players) not in self.rules.seats:
@@ -268,35 +337,6 @@ class _Proposal:
         if len(self.players) > _SEALED_SEATS:
             self.refuse("sealed", "yes", Phrase("a sealed match is for {number} players", number=_SEALED_SEATS))
         return {"keys": KEYS[1], "settle": 0}
-
-    def choice(self, key: str, words: tuple[str, ...]) -> str:
-        text = " ".join(self.lines.get(key, words[0]).lower().split())
-        if text not in words:
-            self.refuse(key, text, Phrase("{key} is one of: {words}", key=key, words=", ".join(words)))
-        return text
-
-    def number(self, key: str) -> int | None:
-        text = self.lines.get(key)
-        if text is None:
-            return None
-        if not re.fullmatch(r"[1-9][0-9]{0,3}", text):
-            self.refuse(key, text, Phrase("{key} is a number from 1 to 9999", key=key))
-            return None
-        return int(text)
-
-    def time(self, key: str, default: int, bounds: tuple[int, int], *, none: bool = False) -> int:
-        text = self.lines.get(key)
-        if text is None:
-            return default
-        if none and text.strip().lower() == "none":
-            return 0
-        seconds = duration(text)
-        least, most = bounds
-        if seconds is None or not least <= seconds <= most:
-            says = _TIMES[bool(least), none].given(key=key, least=least // 3600, most=most // 86400)
-            self.refuse(key, text, says)
-            return default
-        return seconds
 
     def game_options(self, lines: dict[str, str]) -> Mapping[str, object]:
         if len(self.players) not in self.rules.seats:

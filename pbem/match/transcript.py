@@ -10,7 +10,7 @@ import hashlib
 import json
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import msgspec
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 BEFORE = "0" * 64
 """The head before the first entry."""
-
-_TAG = b"pbem entry 1\n"
 
 
 class TranscriptError(Exception):
@@ -42,6 +40,9 @@ class BrokenChain(TranscriptError):
 class Entry(msgspec.Struct, frozen=True, dict=True):  # in its dictionary it remembers its head
     """One entry: its number from 1, the head before it, its UTC time, its type and its (immutable) body."""
 
+    TAG: ClassVar[bytes] = b"pbem entry 1\n"
+    """The line that is hashed before an entry, so that no head is that of anything else."""
+
     seq: int
     prev: str
     time: str
@@ -55,10 +56,10 @@ class Entry(msgspec.Struct, frozen=True, dict=True):  # in its dictionary it rem
     @cached_property
     def head(self) -> str:
         """The head of the chain after this entry: SHA-256 over a tag and the canonical bytes, in hex."""
-        return _head(self.canonical())
+        return sha256_hex(self.TAG + self.canonical())
 
     @classmethod
-    def read(cls, line: bytes) -> Entry:
+    def read(cls, line: bytes) -> Self:
         """The entry of these canonical bytes; raises ValueError if they are anything else."""
         found = _DECODER.decode(line.decode("ascii"))
         if not isinstance(found, dict) or sorted(found) != sorted(cls.__struct_fields__):
@@ -75,12 +76,8 @@ class Entry(msgspec.Struct, frozen=True, dict=True):  # in its dictionary it rem
             raise ValueError(str(error)) from error
         if again != line:
             raise ValueError("not the canonical bytes of an entry")
-        entry.__dict__["head"] = _head(line)
+        entry.__dict__["head"] = sha256_hex(cls.TAG + line)
         return entry
-
-
-def _head(content: bytes) -> str:
-    return hashlib.sha256(_TAG + content).hexdigest()
 
 
 def _no_number(text: str) -> None:

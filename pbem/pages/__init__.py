@@ -58,6 +58,7 @@ _COMPOSING = (
     "report.js",
     "ed25519.js",
     "sshsig.js",
+    "passkey.js",
     "keyring.js",
     "secrets.js",
     "note.js",

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 _LIST = "published.json"
 """The files that the last publishing left, each with its SHA-256."""
-_OURS = re.compile(r"(?:[a-z-]+|m[1-9][0-9]*)(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.html")
+_OURS = re.compile(
+    r"(?:[a-z-]+|[mt][1-9][0-9]*)(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.html"
+    r"|t[1-9][0-9]*\.(?:jsonl|pbem-tournament\.zip)"
+)
 
 
 class Published(msgspec.Struct):
@@ -55,13 +58,21 @@ class Finished(msgspec.Struct, frozen=True):
     """An entry with the proof that witnesses saw it in the server's log, where there is one."""
 
 
+class PublicTournament(msgspec.Struct, frozen=True):
+    """A tournament: what everybody may know of it, and its files, none where its transcript holds addresses."""
+
+    facts: Mapping[str, Any]
+    files: Mapping[str, bytes]
+
+
 def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
     """The first page of a server.
 
     It shows `server`, `address`, the `house` if there is one, and what `desk.public` says, with all `finished`.
     """
     invited = [{**match, "file": page_file(match["id"], language)} for match in site["invitations"]]
-    shown = {"house": "", **site, **_begun(), "invitations": invited}
+    played = [{**t, "file": page_file(t["id"], language)} for t in site.get("tournaments", ())]
+    shown = {"house": "", **site, **_begun(), "invitations": invited, "tournaments": played}
     return page("index", str(site["server"]), (), shown=shown, language=language)
 
 
@@ -80,6 +91,23 @@ def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str 
         "code": _code(place) if place else "",
     }
     return page("invitation", f"{match['title']}, {match['id']}", (), shown=shown, language=language)
+
+
+def tournament(
+    site: Mapping[str, Any], found: PublicTournament, matches: Mapping[str, str], language: str = ENGLISH
+) -> str:
+    """The page of a tournament; `matches` are the pages of its matches, by the matches' names."""
+    t = found.facts
+    shown = {
+        "server": site["server"],
+        "address": site["address"],
+        "index": page_file("index", language),
+        "t": t,
+        "matches": matches,
+        "carried": sorted(found.files),
+        "files": _files(t["id"]),
+    }
+    return page("tournament", f"{t['title']}, {t['id']}", (), shown=shown, language=language)
 
 
 def _code(address: str) -> Markup:
@@ -104,9 +132,12 @@ def _files(name: str) -> list[tuple[str, str, str | None]]:
 
 
 def pages(
-    site: Mapping[str, Any], finished: Iterable[Finished], witnesses: Sequence[str] = ()
-) -> Iterator[tuple[str, str]]:
-    """All files of the folder by name; the index lists the summaries of finished matches.
+    site: Mapping[str, Any],
+    finished: Iterable[Finished],
+    witnesses: Sequence[str] = (),
+    tournaments: Sequence[PublicTournament] = (),
+) -> Iterator[tuple[str, str | bytes]]:
+    """All files of the folder by name; the index lists tournaments, and the summaries of finished matches.
 
     `witnesses` are the keys of those whom the server names as its own.
     """
@@ -131,9 +162,15 @@ def pages(
                 language=tag,
             )
             yield file, text
+    for found in tournaments:
+        yield from found.files.items()
     for tag in LANGUAGES:
+        own = {str(summary["id"]): files[tag] for summary, files in summaries if tag in files}
+        for found in tournaments:
+            yield page_file(found.facts["id"], tag), tournament(site, found, own, tag)
         finished_here = [{**summary, "file": files.get(tag, "")} for summary, files in summaries]
-        yield page_file("index", tag), index({**site, "finished": finished_here}, tag)
+        listed = {"finished": finished_here, "tournaments": [found.facts for found in tournaments]}
+        yield page_file("index", tag), index({**site, **listed}, tag)
 
 
 def composers(home: Home) -> Iterator[tuple[str, str]]:
@@ -151,7 +188,7 @@ def composer_folder(home: Home) -> Iterator[tuple[str, str]]:
         yield page_file("index", language), page("composers", home.server, (), shown=shown, language=language)
 
 
-def publish(folder: Path, files: Iterable[tuple[str, str]]) -> Published:
+def publish(folder: Path, files: Iterable[tuple[str, str | bytes]]) -> Published:
     """Bring a folder up to date, the index last; raises OSError, also for a folder with others' files.
 
     A reader meets each file whole, the old one or the new one. The same files again change nothing.
@@ -164,7 +201,7 @@ def publish(folder: Path, files: Iterable[tuple[str, str]]) -> Published:
     before, done, now = _listed(folder), Published(), dict[str, str]()
     for name, text in files:
         assert _OURS.fullmatch(name), name
-        content = text.encode()
+        content = text if isinstance(text, bytes) else text.encode()
         now[name] = hashlib.sha256(content).hexdigest()
         (done.written if _put(folder / name, content) else done.kept).append(name)
     for name in sorted(before - now.keys()):

@@ -6,6 +6,7 @@ the user's state folder (XDG Base Directory Specification 0.8). Neither holds a 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
@@ -117,6 +118,10 @@ class Places(NamedTuple):
     def secrets(self, account: str) -> Path:
         """The folder of an account's secrets of sealed matches."""
         return self.state / f"{account}.secrets"
+
+    def passkey(self, account: str, line: str) -> Path:
+        """The file for the line of a passkey: each has its own, as one that fails to register must replace none."""
+        return self.config / f"{account}.{hashlib.sha256(line.encode()).hexdigest()[:16]}.pub"
 
     def load(self, account: str = "") -> Account:
         """The account of this name, or the only one; raises `BadAccount`."""

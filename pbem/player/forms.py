@@ -6,13 +6,19 @@ in can end it, or begin another command. Implements protocol.md, "Identity" (the
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import parse
 from pbem.player import PlayerTrouble
+from pbem.proof.signed_letters import UNCLEAR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+_ODD = re.compile(UNCLEAR.pattern + "|[\ud800-\udfff]")
+"""What the server refuses in what is signed; and octets that are no UTF-8, which no letter can hold."""
 
 
 class Unfit(PlayerTrouble):
@@ -43,7 +49,7 @@ def checked(form: str) -> str:
 
     A letter has one kind of line end: a text that has others would not be signed as it leaves.
     """
-    form = "".join(f"{line}\n" for line in form.splitlines())
+    form = read_alike("".join(f"{line}\n" for line in form.splitlines()))
     reading = parse(form)
     faults: Sequence[str] = [fault.message for command in reading.commands for fault in command.faults]
     if faults:
@@ -55,3 +61,13 @@ def checked(form: str) -> str:
             raise Unfit(f"`{first}` is no command of the server's: `pbem play ask help` lists them")
         raise Unfit("that would be more than one command: no other line of it may begin with a command's name")
     return form
+
+
+def read_alike(text: str) -> str:
+    """The text, if all programs read the same in it; raises `Unfit`."""
+    odd = _ODD.search(text)
+    if odd is not None:
+        raise Unfit(
+            f"it contains a character that programs read in different ways, U+{ord(odd[0]):04X}: leave it out"
+        )
+    return text

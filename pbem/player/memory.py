@@ -20,7 +20,7 @@ import msgspec
 
 from pbem.durable import make_folder
 from pbem.player import PlayerTrouble
-from pbem.player.standing import MatchStanding
+from pbem.player.standing import MatchStanding, TournamentStanding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,6 +42,7 @@ CREATE TABLE IF NOT EXISTS letters (
     text TEXT NOT NULL, raw BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS about (letter INTEGER NOT NULL, match TEXT NOT NULL, PRIMARY KEY (letter, match));
 CREATE TABLE IF NOT EXISTS matches (id TEXT PRIMARY KEY, time TEXT NOT NULL, standing TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS tournaments (id TEXT PRIMARY KEY, standing TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS papers (
     match TEXT NOT NULL, game INTEGER NOT NULL, turn INTEGER NOT NULL, kind TEXT NOT NULL, seq INTEGER NOT NULL,
     content TEXT NOT NULL, PRIMARY KEY (match, game, turn, kind));
@@ -268,6 +269,21 @@ class Memory:
         """Record the state of a match, and the time of the bulletin."""
         row = (standing.match, time, msgspec.json.encode(standing).decode())
         self._database.execute("INSERT OR REPLACE INTO matches VALUES (?, ?, ?)", row)
+
+    def tournament(self, name: str) -> TournamentStanding | None:
+        """The state of a tournament, by the newest bulletin."""
+        standing = self._value("SELECT standing FROM tournaments WHERE id = ?", name)
+        return msgspec.json.decode(standing, type=TournamentStanding) if standing else None
+
+    def tournaments(self) -> list[TournamentStanding]:
+        """The states of all tournaments, by their numbers."""
+        rows = self._database.execute("SELECT standing FROM tournaments ORDER BY length(id), id")
+        return [msgspec.json.decode(standing, type=TournamentStanding) for (standing,) in rows]
+
+    def stand_in(self, standing: TournamentStanding) -> None:
+        """Record the state of a tournament."""
+        row = (standing.tournament, msgspec.json.encode(standing).decode())
+        self._database.execute("INSERT OR REPLACE INTO tournaments VALUES (?, ?)", row)
 
     def paper(self, match: str, game: int, turn: int, kind: str) -> JsonObject | None:
         """A JSON file that a letter brought: a requested setup, a position, or the reports of a turn."""

@@ -1,15 +1,18 @@
 """The page at home: a port of this machine for one browser, which comes with a token that counts once.
 
 Whoever brings the token gets a cookie; everything else lies below a path that nobody can guess, as a browser sends
-its cookies to every port of a machine. Only this machine's own number is served, so that no page of the Web can reach
-in. What is shown and done is handed in. Implements docs/playing.md, "In the browser".
+its cookies to every port of a machine. Only the name `localhost` is served, which browsers look up nowhere, so that
+no page of the Web can reach in; by a number, they know no passkeys. What is shown and done is handed in. Implements
+docs/playing.md, "In the browser".
 """
 
 from __future__ import annotations
 
+import errno
 import hmac
 import json
 import os
+import select
 import socket
 import sys
 import threading
@@ -84,7 +87,7 @@ class _PageHandler(QuietHandler):
             self._refuse(403)
         elif url.path == "/favicon.ico":
             self._refuse(204)  # every browser asks, and would call anything else an error
-        elif port.is_token(url.path) and _is_of_another_user(self.client_address, port.server_address[1]):
+        elif port.is_token(url.path) and not self._is_of_this_user():
             self._refuse(403)  # who read the address in the list of processes
         elif port.is_token(url.path):
             self._enter(port.enter())
@@ -109,8 +112,15 @@ class _PageHandler(QuietHandler):
             self._answer(port.room.act(self.path.removeprefix(port.path), asked), 400)
 
     def _is_of_this_machine(self) -> bool:
-        """True if the browser addressed this machine by number: another name may be anybody's."""
+        """True if the browser addressed this machine by our name for it: another name may be anybody's."""
         return self.headers.get("Host") == self.server.origin.removeprefix("http://")
+
+    def _is_of_this_user(self) -> bool:
+        """True if this user's browser waits for the answer: whose a connection was that is closed, nobody says."""
+        if _is_of_another_user(self.client_address, self.server.server_address[1]):
+            return False
+        gone, _, _ = select.select([self.connection], [], [], 0)  # or says something more, as no browser does
+        return not gone
 
     def _comes_from_us(self, *others: str) -> bool:
         """True unless the browser says that something else made it ask."""
@@ -174,6 +184,21 @@ def _is_of_another_user(client: tuple[str, int], port: int) -> bool:
     return False
 
 
+def _held(port: int) -> socket.socket | None:
+    """Take a port of ::1, where browsers look for localhost first, so that no other user can; None without IPv6."""
+    held = None
+    try:
+        held = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+        held.bind(("::1", port))
+    except OSError as error:
+        if held:
+            held.close()
+        if error.errno in {errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL}:
+            return None
+        raise
+    return held  # it does not listen: a browser that tries it goes on to 127.0.0.1 at once
+
+
 class PagePort(LimitedThreads, HTTPServer):
     """A port of this machine that serves a room to the one browser that brings the token first.
 
@@ -185,7 +210,8 @@ class PagePort(LimitedThreads, HTTPServer):
         self.room = room
         self.used = used
         self.path = f"/{random(16).hex()}/"
-        self.origin = f"http://127.0.0.1:{self.server_address[1]}"
+        self.origin = f"http://localhost:{self.server_address[1]}"
+        self._held = _held(self.server_address[1])
         self._token, self._session = random(16).hex(), random(16).hex()
         self._entered = threading.Lock()
         self._thread = threading.Thread(target=self.serve_forever, name="page", daemon=True)
@@ -221,3 +247,5 @@ class PagePort(LimitedThreads, HTTPServer):
         while self._served and time.monotonic() < until:
             time.sleep(0.01)
         self.server_close()
+        if self._held:
+            self._held.close()

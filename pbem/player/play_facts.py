@@ -29,8 +29,9 @@ def account_facts(letters: Correspondence, agent: Agent) -> JsonObject:
 def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding) -> JsonObject:
     """A match in a line: what it is, whose move, until when, and how it ended."""
     match, outcome = standing.match, standing.outcome
-    programs = letters.matches.programs
-    sent = letters.matches.pending(match)
+    matches = letters.matches
+    programs, sent, unused = matches.programs, matches.pending(match), matches.unused(match)
+    stored = matches.stored(match)
     others = [name for seat, name in enumerate(standing.players, start=1) if seat != standing.seat]
     unread = agent.held.unread(match) if standing.sealed else None
     return {
@@ -46,6 +47,9 @@ def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding) 
         "sealed": bool(standing.sealed),
         "sent": sent.state if sent else "",
         "yours": sent.form if sent else "",
+        "unused": unused.form if unused else "",
+        "stored": [{"turn": turn, "state": sent.state, "form": sent.form} for turn, sent in stored.items()],
+        "default": standing.miss == "default",
         "deadline": standing.deadline,
         "offers": standing.offers,
         "paused": standing.paused,

@@ -274,6 +274,9 @@ class Program:
     def _play(self, standing: MatchStanding, now: datetime) -> bool:
         plan = self._plan(standing)
         match = standing.match
+        # A match of a tournament begins without asking: the entry has accepted it, and the greeting brings the hash.
+        if plan is None and standing.tournament and standing.phase == "setup" and standing.game == 1:
+            plan = self._planned(standing)
         if plan is None:
             log.error("%s: its seed is not in the memory: it cannot be played", match)
             return False

@@ -15,6 +15,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from pbem.durable import make_folder, replace, write
 from pbem.identity import BadKey, ssh
+from pbem.identity.security_keys import passkey_host
+from pbem.identity.verdict import BadSignature
 from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
@@ -38,12 +40,18 @@ class SigningKey(msgspec.Struct):
     path: Path
     public: str
     _passphrase: Callable[[str], str]
+    _touch: Callable[[], None]
     _private: PrivateKey | None = None
 
     @property
     def fingerprint(self) -> str:
         """The key's fingerprint, as `ssh-keygen -l` prints it."""
         return ssh.parse(self.public).fingerprint
+
+    @property
+    def is_passkey(self) -> bool:
+        """True if a browser must be asked to sign."""
+        return bool(passkey_host(ssh.parse(self.public).public))
 
     def unlock(self) -> None:
         """Open the private half, if it is in the file: whoever signs later asks for no passphrase."""
@@ -55,15 +63,29 @@ class SigningKey(msgspec.Struct):
         self.unlock()
         if self._private is not None:
             return ssh.sign(self._private, text, namespace)
-        words = ["ssh-keygen", "-Y", "sign", "-n", namespace, "-f", str(self.path)]
-        try:
-            done = subprocess.run(words, input=text, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - a fixed command
-        except (OSError, subprocess.SubprocessError) as error:
-            raise CannotSign(f"ssh-keygen cannot be run: {type(error).__name__}") from error
+        # ED25519-SK and ECDSA-SK, at the end of its line. A key in an agent says nothing to this terminal itself.
+        if b"-SK)" in self._keygen("-l").stdout:
+            self._touch()
+        done = self._keygen("-Y", "sign", "-n", namespace, given=text)
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             raise CannotSign(f"ssh-keygen does not sign with {self.path}: {said[-1] if said else 'no reason'}")
-        return done.stdout.decode("ascii")
+        armor = done.stdout.decode("ascii")
+        try:
+            ssh.read(armor)
+        except BadSignature as error:
+            raise CannotSign(f"No server takes what {self.path} signs. {error.reason}") from error
+        return armor
+
+    def _keygen(self, *words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        whole = ["ssh-keygen", *words, "-f", str(self.path)]
+        try:
+            return subprocess.run(whole, input=given, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - fixed commands
+        except subprocess.TimeoutExpired as error:
+            waited = "the security key was not touched, or the agent does not answer"
+            raise CannotSign(f"Nothing was signed with {self.path}: {waited}.") from error
+        except OSError as error:
+            raise CannotSign(f"ssh-keygen cannot be run: {type(error).__name__}") from error
 
     def _opened(self) -> PrivateKey | None:
         """The private key of the file; None if only ssh-keygen can use it."""
@@ -88,10 +110,10 @@ class SigningKey(msgspec.Struct):
         raise CannotSign("The key stays locked.")
 
 
-def read(path: Path, passphrase: Callable[[str], str]) -> SigningKey:
+def read(path: Path, passphrase: Callable[[str], str], touch: Callable[[], None]) -> SigningKey:
     """The key of a file: a private one, or the public one of a key that an agent holds. Raises `CannotSign`.
 
-    `passphrase` asks for one, with the given words.
+    `passphrase` asks for one, with the given words; `touch` asks for a touch of the security key that holds the key.
     """
     beside = path if path.suffix == ".pub" else path.with_name(f"{path.name}.pub")
     try:
@@ -106,7 +128,7 @@ def read(path: Path, passphrase: Callable[[str], str]) -> SigningKey:
         ) from error
     except (ValueError, BadKey) as error:
         raise CannotSign(f"{path}: {error}") from error
-    return SigningKey(path, line, passphrase)
+    return SigningKey(path, line, passphrase, touch)
 
 
 def make(path: Path, comment: str) -> None:

@@ -1,7 +1,7 @@
 """The state of a match, by a bulletin's item: an item of another form is not believed, whoever signed it.
 
 These values go into forms that the player signs, into addresses, and onto the terminal: no text may hold more
-than its line. Pure. Implements docs/attachments.md, "`about`: `match`".
+than its line. Pure. Implements docs/attachments.md, "`about`: `match`" and "`about`: `tournament`".
 """
 
 from __future__ import annotations
@@ -86,6 +86,8 @@ class MatchStanding(msgspec.Struct, frozen=True):
     sealed: SealedOwes | None = None
     programs: list[_Number] = []
     claim: bool = False
+    miss: _Word = ""
+    tournament: _Word | None = None
 
     def __post_init__(self) -> None:
         if self.seat > len(self.players):
@@ -111,3 +113,25 @@ class MatchStanding(msgspec.Struct, frozen=True):
     def owes(self) -> list[str]:
         """The steps that are due from this player's seat now in a sealed match, in their order."""
         return self.sealed.owes.get(str(self.seat), []) if self.sealed and not self.paused else []
+
+
+class TournamentStanding(msgspec.Struct, frozen=True):
+    """The state of a tournament for this player, who may have no place in it, when the server wrote a letter."""
+
+    tournament: Annotated[str, msgspec.Meta(pattern=r"\At[1-9][0-9]{0,8}\Z")]
+    seq: _Number
+    format: _Line
+    phase: Literal["open", "playing", "ended"]
+    rules: _Word
+    hash: _Hash
+    entrants: _Number
+    entered: bool
+    place: _Number | None
+    of: _Number | None
+    points: _Number | None
+    running: _Number
+
+    @classmethod
+    def read(cls, item: JsonObject) -> TournamentStanding:
+        """Read a bulletin's item about a tournament; raises `msgspec.ValidationError`, which names the fault."""
+        return msgspec.convert(item, cls)

@@ -3,7 +3,7 @@
 A zip file without compression, written in one canonical way, so that stock tools can open it (`unzip`,
 `sha256sum -c commitments.sha256`, `ssh-keygen -Y verify`) and so that no byte of it can be changed unseen: reading
 compares each header with the one that would be written. Here are also the limits beyond which nothing is examined.
-Nothing is judged here; see `verify`. Implements protocol.md, "Transcript".
+Nothing is judged here; see `verify`. A tournament has a file of the same kind. Implements protocol.md, "Transcript".
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ LIMITS: Final = BundleLimits()
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _LISTS = ("transcript.jsonl", "heads.txt", "commitments.sha256")
+_TOURNAMENT_LISTS = ("tournament.jsonl", "heads.txt")
 _PATH = re.compile(
     r"(openings|letters|evidence|receipts|withdrawals|steps|traces|reports|records)/"
     r"[a-z0-9-]{1,100}\.(txt|eml|json|pbem\.toml)"
@@ -82,13 +83,22 @@ class Bundle(msgspec.Struct, frozen=True):
 
 def write(bundle: Bundle) -> bytes:
     """The bundle's bytes: the same for the same match."""
+    return _packed("transcript.jsonl", bundle, {"commitments.sha256": _commitments(bundle).encode()})
+
+
+def write_tournament(bundle: Bundle) -> bytes:
+    """The file of a tournament."""
+    return _packed("tournament.jsonl", bundle, {})
+
+
+def _packed(transcript: str, bundle: Bundle, lists: Mapping[str, bytes]) -> bytes:
     files = {
-        "transcript.jsonl": b"".join(entry.canonical() + b"\n" for entry in bundle.entries),
+        transcript: b"".join(entry.canonical() + b"\n" for entry in bundle.entries),
         "heads.txt": "".join(
             f"{entry.seq} {entry.head} {signature.hex()}\n"
             for entry, signature in zip(bundle.entries, bundle.signatures, strict=True)
         ).encode(),
-        "commitments.sha256": _commitments(bundle).encode(),
+        **lists,
         **{path: bundle.papers[path] for path in sorted(bundle.papers)},
     }
     buffer = io.BytesIO()
@@ -131,13 +141,9 @@ def load(path: Path) -> bytes:
 
 def read(content: bytes) -> Bundle:
     """The bundle of these bytes; raises `NotABundle`."""
-    _refuse_more("the file", len(content), LIMITS.octets, "octets")
-    files = dict(_Members(content))
+    bundle, files = _unpacked(content, _LISTS, Entry)
     try:
-        entries = tuple(_entries(files.pop("transcript.jsonl")))
-        signatures = tuple(_signatures(files.pop("heads.txt"), entries))
         listed = files.pop("commitments.sha256")
-        bundle = Bundle(entries, signatures, files)
         if listed != _commitments(bundle).encode():
             raise NotABundle("commitments.sha256 does not list the commitments of the transcript")
     except NotABundle:
@@ -145,6 +151,25 @@ def read(content: bytes) -> Bundle:
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise NotABundle(f"the commitments cannot be listed: {error}") from error
     return bundle
+
+
+def is_tournament(content: bytes) -> bool:
+    """True if these bytes begin as the file of a tournament does."""
+    return content.startswith(_TOURNAMENT_LISTS[0].encode(), _LOCAL.size)
+
+
+def read_tournament(content: bytes, kind: type[Entry]) -> Bundle:
+    """The tournament of these bytes, with entries of its own kind; raises `NotABundle`."""
+    return _unpacked(content, _TOURNAMENT_LISTS, kind)[0]
+
+
+def _unpacked(content: bytes, lists: Sequence[str], kind: type[Entry]) -> tuple[Bundle, dict[str, bytes]]:
+    """The bundle in a file, and its files, of which it has all but the lists."""
+    _refuse_more("the file", len(content), LIMITS.octets, "octets")
+    files = dict(_Members(content, lists))
+    entries = tuple(_entries(lists[0], files.pop(lists[0]), kind))
+    signatures = tuple(_signatures(files.pop("heads.txt"), entries))
+    return Bundle(entries, signatures, files), files
 
 
 def _refuse_more(what: str, count: int, most: int, of: str) -> None:
@@ -162,8 +187,9 @@ _HOW = (20, 0, 0, 0, 0x21)
 class _Members:
     """The files in a bundle, in order; each byte around them is checked to be the one that would be written."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, lists: Sequence[str]) -> None:
         self._content = content
+        self._lists = lists
         self._at = 0
         self._list: list[bytes] = []
         self._last = ""
@@ -171,8 +197,8 @@ class _Members:
     def __iter__(self) -> Iterator[tuple[str, bytes]]:
         while self._content.startswith(b"PK\3\4", self._at):
             yield self._member()
-        if len(self._list) < len(_LISTS):
-            raise NotABundle(f"not a bundle: {_LISTS[len(self._list)]} is missing")
+        if len(self._list) < len(self._lists):
+            raise NotABundle(f"not a bundle: {self._lists[len(self._list)]} is missing")
         files = b"".join(self._list)
         end = _END.pack(b"PK\5\6", 0, 0, len(self._list), len(self._list), len(files), self._at, 0)
         if self._content[self._at :] != files + end:
@@ -187,7 +213,7 @@ class _Members:
         self._place(name)
         start += length
         content = self._content[start : start + size]
-        _refuse_more(name, len(content), _most(name), "octets")
+        _refuse_more(name, len(content), _most(name, self._lists), "octets")
         sizes = (zlib.crc32(content), len(content), len(content), len(raw), 0)
         if header != _LOCAL.pack(b"PK\3\4", *_HOW, *sizes):
             raise NotABundle(f"{name} was changed, or is not stored as a bundle stores it")
@@ -200,9 +226,9 @@ class _Members:
         """Refuse a name that may not be at this position: the three lists come first, then the papers by name."""
         count = len(self._list)
         _refuse_more("the bundle", count + 1, LIMITS.members, "files")
-        if count < len(_LISTS):
-            if name != _LISTS[count]:
-                raise NotABundle(f"not a bundle: {_LISTS[count]} is missing before {name[:80]!r}")
+        if count < len(self._lists):
+            if name != self._lists[count]:
+                raise NotABundle(f"not a bundle: {self._lists[count]} is missing before {name[:80]!r}")
             return
         if not _PATH.fullmatch(name):
             raise NotABundle(f"{name[:80]!r} has no place in a bundle")
@@ -211,27 +237,27 @@ class _Members:
         self._last = name
 
 
-def _most(name: str) -> int:
+def _most(name: str, lists: Sequence[str]) -> int:
     """The most octets of a file in the bundle."""
     if name.startswith("letters/"):
         return LIMITS.letter_octets
-    if name in _LISTS:
+    if name in lists:
         return LIMITS.member_octets
     return LIMITS.record_octets if name.startswith("records/") else LIMITS.paper_octets
 
 
-def _entries(content: bytes) -> Iterator[Entry]:
-    _refuse_more("transcript.jsonl", content.count(b"\n"), LIMITS.entries, "entries")
-    _refuse_more("transcript.jsonl", sum(map(content.count, (b",", b"[", b"{"))), LIMITS.values, "values")
+def _entries(name: str, content: bytes, kind: type[Entry]) -> Iterator[Entry]:
+    _refuse_more(name, content.count(b"\n"), LIMITS.entries, "entries")
+    _refuse_more(name, sum(map(content.count, (b",", b"[", b"{"))), LIMITS.values, "values")
     if not content.endswith(b"\n"):
-        raise NotABundle("transcript.jsonl does not end with an entry")
+        raise NotABundle(f"{name} does not end with an entry")
     for number, ended in enumerate(io.BytesIO(content), start=1):
         line = ended[:-1]
-        what = f"transcript.jsonl: entry {number}"
+        what = f"{name}: entry {number}"
         _refuse_more(what, len(line), LIMITS.entry_octets, "octets")
         _refuse_more(what, depth(line), DEPTH, "lists and objects in one another")
         try:
-            yield Entry.read(line)
+            yield kind.read(line)
         except (ValueError, TypeError) as error:
             raise NotABundle(f"{what}: {error}") from error
 

@@ -103,12 +103,10 @@ class Fates:
             return Fate("open", what, f"{reason}; what was withdrawn and then given up leaves no trace", missed.seq)
         if given_up:
             return Fate("agrees", what, f"given up with the seat in entry {given_up}", given_up)
-        if sha256 in self._hashes:
-            return Fate(
-                "agrees", what, "withdrawn" if isinstance(paper, Withdrawal) else "not legal when its turn came"
-            )
         if isinstance(paper, Withdrawal):
-            return self._of_withdrawal(paper, what)
+            return self._of_withdrawal(paper, what, sha256)
+        if sha256 in self._hashes:
+            return Fate("agrees", what, "not legal when its turn came")
         if missed:
             return Fate("dropped", what, _missed_although_in(missed), missed.seq)
         return self._of_answer(paper, what, sha256)
@@ -123,7 +121,7 @@ class Fates:
         if named == sha256:
             return Fate("agrees", what, "", entry.seq)
         stood = self._stood(paper)
-        if stood is not None and stood.rev > paper.rev and not (isinstance(stood, Receipt) and stood.by_default):
+        if stood is not None and _is_later(stood, paper) and not _is_by_default(stood):
             return Fate("agrees", what, f"replaced by rev {stood.rev}", entry.seq)
         if paper.game not in self._revealed:
             return Fate("open", what, "others stood in the end; the reveal will show which, and when", entry.seq)
@@ -179,9 +177,15 @@ class Fates:
                 return Fate("dropped", what, reason, cause.seq)
         return Fate("agrees", what, f"given up with the seat in entry {given_up}" if given_up else "", given_up)
 
-    def _of_withdrawal(self, paper: Withdrawal, what: str) -> Fate:
+    def _of_withdrawal(self, paper: Withdrawal, what: str, sha256: str) -> Fate:
         """The fate of a withdrawal: it leaves a trace where the submission was due, or none if that never was."""
         entry = self._end(paper) if paper.by_default else self._resolved(paper) or self._end(paper)
+        if sha256 in self._hashes:
+            stood = self._stood(paper)
+            if entry is None or stood is None or _is_by_default(stood) or _is_later(stood, paper):
+                return Fate("agrees", what, "withdrawn")
+            reason = f"entry {entry.seq} was made with rev {stood.rev}, which it withdrew"
+            return Fate("dropped", what, reason, entry.seq)
         if entry is None:
             return Fate("later", what, "the bundle does not have that yet; ask for a newer one")
         if entry.type in {"commitments", "turn"} and paper.game not in self._revealed:
@@ -235,9 +239,7 @@ class Fates:
         turn = paper.turn if isinstance(paper, Receipt) else 0
         by_default = isinstance(paper, Receipt) and paper.by_default
         return [
-            one
-            for one in self._aside.get((paper.game, paper.seat, turn, by_default), ())
-            if one.rev > paper.rev and utc(paper.received) - utc(one.received) <= SET_BACK
+            one for one in self._aside.get((paper.game, paper.seat, turn, by_default), ()) if _is_later(one, paper)
         ]
 
     def _resolved(self, paper: Sent) -> Entry | None:
@@ -257,11 +259,11 @@ class Fates:
         last = self.found.entries[-1]
         return self._first("ended", paper.game) or (last if last.type == "closed" else None)
 
-    def _stood(self, paper: Opening | Receipt) -> Opening | Receipt | None:
-        if isinstance(paper, Receipt):
-            place = f"turn-{paper.turn}" if paper.turn else "setup"
-            return self._read(Receipt.read, f"receipts/game-{paper.game}-{place}-seat-{paper.seat}.txt")
-        return self._read(Opening.read, f"openings/game-{paper.game}-seat-{paper.seat}.txt")
+    def _stood(self, paper: Sent) -> Opening | Receipt | None:
+        if isinstance(paper, Opening):
+            return self._read(Opening.read, f"openings/game-{paper.game}-seat-{paper.seat}.txt")
+        place = f"turn-{paper.turn}" if paper.turn else "setup"
+        return self._read(Receipt.read, f"receipts/game-{paper.game}-{place}-seat-{paper.seat}.txt")
 
     def _read(self, reader: Callable[[str], Kind], path: str) -> Kind | None:
         """The paper, if it is here and well-formed: before the reveal, only its hash was compared."""
@@ -307,6 +309,18 @@ class Fates:
                     return change.seq
                 name, left = change.body["player"]["name"], change.seq
         return left if name != paper.player else None
+
+
+def _is_later(one: Sent, other: Sent) -> bool:
+    """True if one has a higher revision, and came later, as far as the server's clock tells.
+
+    Revisions without a form are the server's: it could make that of an earlier letter the higher one.
+    """
+    return one.rev > other.rev and utc(other.received) - utc(one.received) <= SET_BACK
+
+
+def _is_by_default(one: Sent) -> bool:
+    return isinstance(one, Receipt) and one.by_default
 
 
 def _what(paper: Sent) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pbem.mail.message import mailboxes
+from pbem.mail.message import ADDRESSED, mailboxes
 from pbem.match.transcript import is_time, sha256_hex, utc
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
 
 TOKEN = re.compile(r"\.([a-z2-7]{20})@")
+_DETAIL = re.compile(r"([a-z0-9]{0,20}\.[a-z2-7]{20})@")
 
 _SEARCHED = 20_000
 """The number of characters of a text that are searched for a quoted address."""
@@ -33,33 +34,49 @@ def place(game: int, turn: int) -> str:
 def shown_tokens(letter: Letter) -> set[str]:
     """SHA-256 of each reply token that a letter shows: in its addresses, in a quote, or in the letter it answers."""
     answers = (message_id.lower() for message_id in (*letter.in_reply_to, *letter.references))
-    seen = " ".join([*letter.recipients, *answers, (letter.text or "")[:_SEARCHED].lower()])
+    addressed = (value for name in ADDRESSED for value in letter.values(name))
+    headers = " ".join([*addressed, *answers]).encode("ascii", "replace").decode()  # no other letter becomes `k`
+    return _hashes(f"{headers} {(letter.text or '')[:_SEARCHED]}".lower())
+
+
+def tokens_anywhere(letter: Letter) -> set[str]:
+    """The same of all that anybody finds in a letter: in any header, and in files, pages and letters within it."""
+    return _hashes(" ".join([letter.raw.decode("latin-1"), *(part.text for part in letter.parts)]).lower())
+
+
+def _hashes(seen: str) -> set[str]:
     return {sha256_hex(token.encode()) for token in TOKEN.findall(seen)}
 
 
-def token_in_to(letter: Letter) -> str:
-    """The token of the one reply address in To; empty if there are several, or none."""
+def detail_in_to(letter: Letter) -> str:
+    """The detail of the one reply address in To, such as `m17.` and a token; empty if there are several, or none."""
     to = " ".join(address.lower() for value in letter.values("to") for address in mailboxes(value))
-    found = {*TOKEN.findall(to)}
+    found = {*_DETAIL.findall(to)}
     return found.pop() if len(found) == 1 else ""
 
 
-def signed_token(letter: Letter, evidence: Evidence) -> str:
-    """The token in To, if it is that of the evidence, and a DKIM signature that the evidence proves covers To."""
-    token = token_in_to(letter)
-    if evidence.by != "dkim" or sha256_hex(token.encode()) != evidence.token:
+def token_hash(detail: str) -> str:
+    """SHA-256 of the token in a detail, as evidence and the store have it."""
+    return sha256_hex(detail.partition(".")[2].encode())
+
+
+def signed_detail(letter: Letter, evidence: Evidence) -> str:
+    """The same, if the token is that of the evidence, and a DKIM signature that the evidence proves covers To."""
+    detail = detail_in_to(letter)
+    if evidence.by != "dkim" or token_hash(detail) != evidence.token:
         return ""
-    return "" if _signed(letter, evidence, utc(evidence.received), over="to") else token
+    return "" if _signed(letter, evidence, utc(evidence.received), over="to") else detail
 
 
-def vouched(letter: Letter, evidence: Evidence, match: Match, *, waited: bool) -> str:
+def vouched(letter: Letter, evidence: Evidence, match: Match | None, *, waited: bool) -> str:
     """Judge a letter again by the kept evidence; returns why it does not hold, or an empty text if it does.
 
-    A letter that `waited` may have been sent in an earlier turn of its game than the one in which it counts.
+    A letter that `waited` may have been sent in an earlier turn of its game than the one in which it counts. Without
+    a match, it may answer any letter.
     """
     if evidence.token not in shown_tokens(letter):
         return "the letter does not show the reply address that the evidence names"
-    if match.seq and not _was_here(evidence.place, match, waited=waited):
+    if match is not None and match.seq and not _was_here(evidence.place, match, waited=waited):
         return f"the letter that it answers was about {evidence.place}"
     if evidence.mail != sha256_hex(letter.raw):
         return "the evidence is about another letter"

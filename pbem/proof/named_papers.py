@@ -1,6 +1,6 @@
 """The papers of a match that its entries name: by path and hash, and the letters that papers name in turn.
 
-Nothing here is judged by the rules of a game. Implements docs/bundle.md, 9 and 12.
+Nothing here is judged by the rules of a game. Implements docs/bundle.md, 9 and 13.
 """
 
 from __future__ import annotations

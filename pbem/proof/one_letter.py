@@ -1,7 +1,7 @@
 """The orders, or the `clear`, that a letter without a form gives at a reply address of its turn.
 
 The desk and verification both call this, so that nobody understands such a letter in a way of their own. Place, head
-and revision follow from the address in To. A DKIM signature must cover that (`mailbox_evidence.signed_token`).
+and revision follow from the address in To. A DKIM signature must cover that (`mailbox_evidence.signed_detail`).
 Implements protocol.md, "Identity", level `mailbox`; docs/bundle.md, "Letters without a form".
 """
 
@@ -11,7 +11,7 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from pbem.mail.commands import ARMOR, Command, clean, parse, row_of
+from pbem.mail.commands import ARMOR, Command, clean, masked, parse, row_of
 from pbem.match.replies import token
 from pbem.match.signed import here
 from pbem.requests import Clear, SubmitOrders
@@ -42,9 +42,10 @@ _DIGIT = re.compile(r"\d")
 def given(match: Match, seat: int, rev: int, used: str, short: str, text: str) -> AnyCommand | None:
     """The command that a letter gives at the reply address of this seat and revision; None if it gives none.
 
-    `used` is the token in the signed To, `short` the first paragraph of a text without a command (`Reading.short`).
+    `used` is the detail of the address in the signed To, `short` the first paragraph of a text without a command
+    (`Reading.short`).
     """
-    if not short or not used or used != token(match, seat, rev):
+    if not short or used != f"{match.id}.{token(match, seat, rev)}":
         return None
     request: Clear | SubmitOrders | None
     if short.strip(" .!").lower() == "clear":
@@ -57,7 +58,8 @@ def given(match: Match, seat: int, rev: int, used: str, short: str, text: str) -
     if request is None:
         return None
     block = request.text if isinstance(request, SubmitOrders) else None
-    return Command(row_of(request).name, short, short, 1, here(match, seat, rev, request), block=block)
+    shown = masked(short)
+    return Command(row_of(request).name, shown, shown, 1, here(match, seat, rev, request), block=block)
 
 
 def consents(text: str) -> bool:

@@ -27,17 +27,18 @@ from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal
 from pbem.match.remaking import Sentence, UnvouchedError
 from pbem.match.signed import at_reply_address
 from pbem.match.step import misplaced
-from pbem.match.terms import Terms
+from pbem.match.terms import Terms, hash_of_tournament
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import key_changes, one_letter
 from pbem.proof.bundle import LIMITS
 from pbem.proof.mailbox_evidence import place as place_of
-from pbem.proof.mailbox_evidence import signed_token, vouched
+from pbem.proof.mailbox_evidence import signed_detail, vouched
 from pbem.requests import (
     DEFAULT,
     Accept,
     Clear,
+    Enter,
     Propose,
     Resign,
     Sections,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from pbem.identity import Key
     from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter
-    from pbem.match.pinned_keys import KeyChange
+    from pbem.match.pinned_keys import KeyChange, Player
     from pbem.match.remaking import Proving
     from pbem.match.signed import Signed
     from pbem.match.state import Match
@@ -66,7 +67,7 @@ VOCABULARY = identity.Vocabulary(tuple(commands.COMMANDS), commands.FIELDS)
 _SHOWN: Final = Limits(message_bytes=64 << 20, message_lines=1_000_000)
 """Wider than a server's limits: in UTF-8, an accepted text may have three times as many octets."""
 
-_UNCLEAR = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
+UNCLEAR: Final = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that some programs read as the end of a line or of the text, and others as a blank, or not at all."""
 
 
@@ -185,7 +186,7 @@ class Letters:
             keys = player.keys_at(match.prev) if waited else player.keys
             if former:
                 keys = (*player.keys, *(key for _, key in player.former))
-            level, (key, text) = "key", self.signed(match, seat, signed.raw, keys)
+            level, (key, text) = "key", signed_text(signed.raw, keys, player.name, match.server)
         reading = commands.parse(text)
         if isinstance(paper, Receipt | Withdrawal):
             if (paper.level, paper.key) != (level, key):
@@ -203,31 +204,9 @@ class Letters:
             raise ValueError("is not signed, and this match demands a signature by a key")
         if not (player.mailbox and (former or player.mailbox_at(match.prev))):
             raise ValueError(f"{player.name} has a key, and this letter is not signed with it")
-        if (vouching.server, vouching.player) != (match.server, player.name):
-            raise ValueError("the evidence belongs to another server or player")
         if match.seq and vouching.match != match.id:  # a proposal answers a letter of no match
             raise ValueError("the evidence belongs to another match")
-        try:
-            letter = _opened(signed.raw)
-        except Unreadable as error:
-            raise ValueError(f"cannot be read: {error}") from error
-        sender = (letter.sender or "").lower()
-        if player.named is None or sender != player.named.address:
-            raise ValueError(f"does not come from the mailbox of {player.name}")
-        if fault := vouched(letter, vouching, match, waited=waited):
-            raise ValueError(f"it is not vouched for: {fault}")
-        return vouching.key, letter.text or ""
-
-    @staticmethod
-    def signed(match: Match, seat: int, letter: bytes, keys: Iterable[Mapping[str, str]]) -> tuple[str, str]:
-        """The key that signed a letter, and the signed text; raises ValueError if none of these did."""
-        try:
-            verdict, text = _by_keys(letter, keys, match.server)
-        except Unreadable as error:
-            raise ValueError(f"cannot be read: {error}") from error
-        if verdict.kind != "valid":
-            raise ValueError(f"the signature of {match.name(seat)} does not hold: {verdict.reason}")
-        return verdict.key or "", text
+        return vouching.key, vouched_text(signed.raw, vouching, player, match.server, match, waited=waited)
 
     def keys(self, match: Match, seat: int, change: KeyChange) -> None:
         """Check that the letters of a key change prove it; raises ValueError."""
@@ -244,12 +223,41 @@ class Letters:
                 raise ValueError(f"the letter signed by the {who} key does not say so")
 
 
+def signed_text(raw: bytes, keys: Iterable[Mapping[str, str]], player: str, server: str) -> tuple[str, str]:
+    """The key of a player that signed a letter, and the signed text; raises ValueError."""
+    try:
+        verdict, text = _by_keys(raw, keys, server)
+    except Unreadable as error:
+        raise ValueError(f"cannot be read: {error}") from error
+    if verdict.kind != "valid":
+        raise ValueError(f"the signature of {player} does not hold: {verdict.reason}")
+    return verdict.key or "", text
+
+
+def vouched_text(
+    raw: bytes, vouching: Evidence, player: Player, server: str, match: Match | None = None, *, waited: bool = False
+) -> str:
+    """The text of a letter that counts at level `mailbox`, by this evidence; raises ValueError."""
+    if (vouching.server, vouching.player) != (server, player.name):
+        raise ValueError("the evidence belongs to another server or player")
+    try:
+        letter = _opened(raw)
+    except Unreadable as error:
+        raise ValueError(f"cannot be read: {error}") from error
+    sender = (letter.sender or "").lower()
+    if player.named is None or sender != player.named.address:
+        raise ValueError(f"does not come from the mailbox of {player.name}")
+    if fault := vouched(letter, vouching, match, waited=waited):
+        raise ValueError(f"it is not vouched for: {fault}")
+    return letter.text or ""
+
+
 def _in_one_letter(match: Match, seat: int, signed: Signed, rev: int, short: str) -> AnyCommand | None:
     """The command that a letter without a form gives at the reply address of this revision."""
     letter, evidence = _opened(signed.raw), Evidence.read(signed.evidence.decode())
     if evidence.place != place_of(match.game, match.turn):
         return None
-    return one_letter.given(match, seat, rev, signed_token(letter, evidence), short, letter.text or "")
+    return one_letter.given(match, seat, rev, signed_detail(letter, evidence), short, letter.text or "")
 
 
 _IN_ITS_WORDS = (SubmitSetup, SubmitOrders, Sections)
@@ -396,8 +404,11 @@ def said(verdict: Verdict, read: Callable[[bytes], Letter] = read) -> str:
 
 
 def _one_form(verdict: Verdict, entity: Letter | None) -> str:
+    return _normal(verdict.signed.decode("utf-8", "replace") if entity is None else entity.text or "")
+
+
+def _normal(text: str) -> str:
     """The text in its normal form: line ends LF, plain blanks, none at line ends, no invisible characters."""
-    text = verdict.signed.decode("utf-8", "replace") if entity is None else entity.text or ""
     return "\n".join(line.rstrip() for line in commands.clean(text).split("\n"))
 
 
@@ -462,7 +473,7 @@ def _unclear(verdict: Verdict, entity: Letter | None) -> Phrase | None:
         text = None
     if text is None:
         return Phrase("The signed text is not in the character set that its letter declares: send it as UTF-8.")
-    odd = _UNCLEAR.search(text) or re.search(r"\r(?!\n)|\0", around)
+    odd = UNCLEAR.search(text) or re.search(r"\r(?!\n)|\0", around)
     if odd is None:
         return None
     return Phrase(
@@ -476,6 +487,11 @@ def words(text: str, files: Iterable[bytes] = ()) -> str:
     """The hash by which to recognise the same words: of a text as `said` returns it, and of keys signed with it."""
     lines = [text.strip("\n"), *(sha256_hex(b" ".join(content.split())) for content in files)]
     return sha256_hex("\n".join(lines).encode("utf-8", "replace"))
+
+
+def words_of_entry(text: str) -> str:
+    """The hash of what a letter says to a tournament, signed or not, as the tournament's entry names it."""
+    return words(_normal(text))
 
 
 _opened = lru_cache(maxsize=4)(read)
@@ -524,18 +540,33 @@ def _listed(key: Mapping[str, str]) -> Key:
     return parsed
 
 
+def enters(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
+    """True if a form enters the tournament of a match, by the hash of its terms, which hold those of the match."""
+    asked, held = form.request, match.terms.tournament
+    assert held is not None
+    if not isinstance(asked, Enter) or not names(form, match.server, match.name(seat), by_mailbox=bool(evidence)):
+        return False
+    return (asked.tournament, asked.hash) == (held["id"], hash_of_tournament(match.server, held["id"], held["terms"]))
+
+
+def names(form: AnyForm, server: str, player: str, *, by_mailbox: bool) -> bool:
+    """True if a form names this server and this player; at level `mailbox`, its reply address may stand for both."""
+    if by_mailbox:
+        return form.server in {None, server} and form.player in {None, player}
+    return (form.server, form.player) == (server, player)
+
+
 def _agrees(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
     """True if a form accepts the terms by their hash, which stands for the place, or proposes exactly these."""
     asked = form.request
+    if match.terms.tournament is not None:
+        return enters(form, match, seat, evidence)
     if isinstance(asked, Accept):
         return asked == Accept(match=match.id, hash=match.rules_hash)
     # The first seat agrees by its own proposal, whose place a reply address may complete.
-    place = (match.server, match.name(seat))
     if not isinstance(asked, Propose) or seat != 1:
         return False
-    if (form.server, form.player) != place and not (
-        evidence and form.server in {None, match.server} and form.player in {None, match.name(seat)}
-    ):
+    if not names(form, match.server, match.name(seat), by_mailbox=bool(evidence)):
         return False
     # Then its seats, the named players (addresses are invited, and may register any name), and all its terms.
     terms, lines = match.terms, {key: text for key, text in asked.options.items() if key != "seats"}

@@ -7,6 +7,7 @@ Implements protocol.md, "Transcript".
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from pbem.proof import bundle, without_rules
 from pbem.proof.named_papers import letter_of, named, named_letter, revealed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.match.state import Match
     from pbem.match.step import Notice
@@ -68,14 +69,12 @@ def verify(
     used, and the check says so. `proved` gets the results.
     """
     for check in _checks(content, reader, server_key, proved or Proved(telling=False)):
-        if (check.what + check.found).isprintable():
-            yield check
-        else:
-            yield replace(check, what=_printable(check.what), found=_printable(check.found))
+        yield replace(check, what=printable(check.what), found=printable(check.found))
 
 
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+def printable(text: str) -> str:
+    """A text in which all that cannot be printed is escaped."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def _checks(content: bytes, reader: type[Letters], server_key: str | None, proved: Proved) -> Iterator[Check]:
@@ -88,7 +87,8 @@ def _checks(content: bytes, reader: type[Letters], server_key: str | None, prove
         match = begin(found.entries[0])
         _formal(found.entries)
         proved.server_key = str(found.entries[0].body.get("server_key"))
-        yield Check(True, "server", _signatures(found, match, server_key))
+        about = partial(statement, match.server, match.id)
+        yield Check(True, "server", check_signatures(found, match.server, about, server_key))
         yield from _by_the_rules(found, match, reader, proved)
     except bundle.BeyondLimits as error:
         yield Check(False, "limits", str(error))
@@ -113,7 +113,13 @@ def _formal(entries: Sequence[Entry]) -> None:
         before = entry.time
 
 
-def _signatures(found: Bundle, match: Match, server_key: str | None) -> str:
+def check_signatures(
+    found: Bundle, server: str, statement: Callable[[int, str], bytes], server_key: str | None
+) -> str:
+    """Check the server's signatures of all heads; returns what was found in words, or raises `TranscriptError`.
+
+    `statement` makes what is signed about a head, from its number and the head.
+    """
     key = str(found.entries[0].body.get("server_key"))
     if server_key is not None and key != server_key.lower():
         raise TranscriptError(1, None, f"the server's key is {key}, not the one that you gave")
@@ -124,10 +130,10 @@ def _signatures(found: Bundle, match: Match, server_key: str | None) -> str:
     if not ed25519_points.is_sound(public):
         raise TranscriptError(1, None, "the server's key is none under which a signature proves anything")
     for entry, signature in zip(found.entries, found.signatures, strict=True):
-        if not ed25519_points.holds(public, signature, statement(match.server, match.id, entry.seq, entry.head)):
+        if not ed25519_points.holds(public, signature, statement(entry.seq, entry.head)):
             raise TranscriptError(entry.seq, "heads.txt", "the server's signature of the head does not hold")
     known = "the key that you gave" if server_key else "by its own word; compare with what others know"
-    return f"each head signed by {match.server} with {key} ({known})"
+    return f"each head signed by {server} with {key} ({known})"
 
 
 def _by_the_rules(found: Bundle, match: Match, reader: type[Letters], proved: Proved) -> Iterator[Check]:
@@ -136,7 +142,7 @@ def _by_the_rules(found: Bundle, match: Match, reader: type[Letters], proved: Pr
     if game in BUILT_IN and agreed is not None:
         raise TranscriptError(1, None, f"the terms name {agreed} for the rules of {game}, which are pbem's own")
     if game not in GAMES:
-        yield _open(found, match, reader, not_enabled(game, agreed))
+        yield _open(found, match, not_enabled(game, agreed))
         return
     here = PACKAGES.get(game)
     if here is None:
@@ -151,12 +157,12 @@ def _by_the_rules(found: Bundle, match: Match, reader: type[Letters], proved: Pr
     try:
         yield from _walk(found, reader, proved)
     except Exception as error:  # whatever other code makes of it convicts nobody
-        yield _open(found, match, reader, f"{both}: {error}")
+        yield _open(found, match, f"{both}: {error}")
 
 
-def _open(found: Bundle, match: Match, reader: type[Letters], reason: str) -> Check:
+def _open(found: Bundle, match: Match, reason: str) -> Check:
     """What holds without the rules, which leave the rest open."""
-    return Check(None, "rules", f"{reason}. Without them: {without_rules.check(found, match, reader)}")
+    return Check(None, "rules", f"{reason}. Without them: {without_rules.check(found, match)}")
 
 
 def _walk(found: Bundle, reader: type[Letters], proved: Proved) -> Iterator[Check]:

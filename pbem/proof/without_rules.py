@@ -2,7 +2,7 @@
 
 Chain and heads are checked before. Here, each paper must be one that an entry or another paper names by its hash,
 what a revealed game needs must be there, and each letter must be signed by a key of its player. Whether setups and
-orders were legal, and whether reports and results follow from them, stays open. Implements docs/bundle.md, 12.
+orders were legal, and whether reports and results follow from them, stays open. Implements docs/bundle.md, 13.
 """
 
 from __future__ import annotations
@@ -14,27 +14,29 @@ from typing import TYPE_CHECKING
 from pbem.mail import commands
 from pbem.match.transcript import TranscriptError, canonical, sha256_hex
 from pbem.proof.named_papers import keys_in, letter_of, named, named_letter, revealed
+from pbem.proof.signed_letters import enters, signed_text
 from pbem.requests import Accept, Propose
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from pbem.match.state import Match
     from pbem.proof.bundle import Bundle
-    from pbem.proof.signed_letters import Letters
 
 _HASH = re.compile(rb"[0-9a-f]{64}")
 _SEAT = re.compile(r"-seat-([0-9]{1,2})\b")
 
 
-def check(found: Bundle, match: Match, reader: type[Letters]) -> str:
+def check(found: Bundle, match: Match) -> str:
     """Check the papers and letters of a bundle, and say what was checked; raises `TranscriptError`."""
     first = found.entries[0]
     if first.body["rules"] != match.rules_hash:
         raise TranscriptError(first.seq, None, "agreed: `rules` is not the hash of the terms")
+    if not match.terms.as_announced:
+        raise TranscriptError(first.seq, None, "agreed: these are not the terms of a tournament's matches")
     _check_needed(found, sealed=match.terms.sealed)
     _check_named(found)
-    signed = _check_signed(found, match, reader)
+    signed = _check_signed(found, match)
     vouched = sum(path.startswith("letters/") for path in found.papers) - signed
     mailbox = f", {vouched} came from mailboxes" if vouched else ""
     return f"each of {len(found.papers)} papers is named, {signed} letters are signed by their players{mailbox}"
@@ -83,7 +85,7 @@ def _check_named(found: Bundle) -> None:
         raise TranscriptError(len(found.entries), min(min(paths) for paths in left.values()), "is named by no entry")
 
 
-def _check_signed(found: Bundle, match: Match, reader: type[Letters]) -> int:
+def _check_signed(found: Bundle, match: Match) -> int:
     """Check that each letter without evidence is signed by a key of its seat; returns their number."""
     keys: Mapping[int, list[Mapping[str, str]]] = defaultdict(list)
     for seat, key in keys_in(found.entries):
@@ -95,7 +97,7 @@ def _check_signed(found: Bundle, match: Match, reader: type[Letters]) -> int:
             continue
         seat = int(place[1])
         try:
-            _, text = reader.signed(match, seat, letter, keys[seat])
+            _, text = signed_text(letter, keys[seat], match.name(seat), match.server)
             if path.startswith("letters/agreed-"):
                 _check_agreement(match, seat, text)
         except ValueError as error:
@@ -106,10 +108,13 @@ def _check_signed(found: Bundle, match: Match, reader: type[Letters]) -> int:
 
 def _check_agreement(match: Match, seat: int, text: str) -> None:
     """Check that a letter accepts these terms by their hash; what a proposal says, the rules must help to read."""
-    asked: Sequence[object] = [command.form.request for command in commands.parse(text).commands]
-    if Accept(match=match.id, hash=match.rules_hash) not in asked and (
-        seat != 1 or not any(isinstance(one, Propose) for one in asked)
-    ):
+    said = [command.form for command in commands.parse(text).commands]
+    if match.terms.tournament is not None:
+        agrees = any(enters(form, match, seat, b"") for form in said)
+    else:
+        accepts = Accept(match=match.id, hash=match.rules_hash)
+        agrees = any(form.request == accepts or (seat == 1 and isinstance(form.request, Propose)) for form in said)
+    if not agrees:
         raise ValueError("does not accept the terms of this match")
 
 

@@ -13,7 +13,7 @@ from pbem.store.errors import StoreError
 if TYPE_CHECKING:
     from pbem.store.database import Database
 
-FIRST = ("players", "matches", "inbox", "outbox")
+FIRST = ("players", "matches", "tournaments", "inbox", "outbox")
 """The tables that rows of others refer to, in the order in which they refer to each other."""
 
 LEFT = frozenset({"owners"})

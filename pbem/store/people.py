@@ -76,10 +76,10 @@ class People:
         """Stop keeping the seat."""
         self._database.execute("DELETE FROM free_seats WHERE match = ? AND seat = ?", (match, seat))
 
-    def open_matches(self, most: int) -> list[int]:
+    def open_matches(self) -> list[int]:
         """The matches of the open list, newest first."""
-        query = "SELECT DISTINCT match FROM free_seats WHERE address IS NULL ORDER BY match DESC LIMIT ?"
-        return [row[0] for row in self._database.execute(query, (most,))]
+        query = "SELECT DISTINCT match FROM free_seats WHERE address IS NULL ORDER BY match DESC"
+        return [row[0] for row in self._database.execute(query)]
 
     def withdraw(self, match: int) -> None:
         """Stop keeping any seat of the match; nobody is told any more that it is proposed."""

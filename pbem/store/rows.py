@@ -33,6 +33,9 @@ SEALS: Final[Mapping[str, Seals]] = {
     "key_changes": Seals(("letter",), "key change {player} {fingerprint}"),
     "notes_to_self": Seals(("sealed",), "note {match} {game} {seat}"),
     "signed_texts": Seals(("sealed",), "text {match} {mail}"),
+    "tournaments": Seals(("secret",), "tournament {number}"),
+    "tournament_papers": Seals(("sealed",), "tournament paper {tournament} {path}"),
+    "tournament_keys": Seals(("sealed",), "tournament keys {tournament} {player}"),
 }
 
 

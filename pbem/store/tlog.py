@@ -1,8 +1,8 @@
 """The rows of the transparency log: heads that wait to be put into the tree, the tree, its checkpoints, witnesses.
 
 Only storage: the desk decides what a checkpoint says, and who is shown it. Heads are queued in the transaction that
-signs them, and get their places in the tree later, one after the other. Every call is part of the
-caller's transaction. Implements docs/witnesses.md.
+signs them, and get their places in the tree later, one after the other. A tournament stands in the column `match`
+as its number below zero. Every call is part of the caller's transaction. Implements docs/witnesses.md.
 """
 
 from __future__ import annotations
@@ -19,10 +19,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+_ENTRIES = (
+    "(SELECT match, seq, head FROM entries"
+    " UNION ALL SELECT -tournament AS match, seq, head FROM tournament_entries) AS entries"
+)
+"""The entries of all matches and tournaments."""
+
+
 class QueuedHead(msgspec.Struct, frozen=True):
     """A head that is not in the tree yet: its match and number, and what is signed."""
 
     match: int
+    """Below zero, the number of a tournament."""
     seq: int
     head: str
 
@@ -63,7 +71,7 @@ class TransparencyLog(Rows):
         """Queue all heads from before there was a log; returns how many."""
         before = int(self._database.scalar("SELECT count(*) FROM log_queue"))
         self._database.write(
-            "INSERT INTO log_queue SELECT match, seq, 0 FROM entries WHERE NOT EXISTS (SELECT 1 FROM log_leaves"
+            f"INSERT INTO log_queue SELECT match, seq, 0 FROM {_ENTRIES} WHERE NOT EXISTS (SELECT 1 FROM log_leaves"
             " WHERE log_leaves.match = entries.match AND log_leaves.seq = entries.seq) ON CONFLICT DO NOTHING"
         )
         return int(self._database.scalar("SELECT count(*) FROM log_queue")) - before
@@ -76,7 +84,7 @@ class TransparencyLog(Rows):
     def queued(self, limit: int) -> list[QueuedHead]:
         """The next heads to be put into the tree."""
         query = (
-            "SELECT log_queue.match, log_queue.seq, head FROM log_queue JOIN entries"
+            f"SELECT log_queue.match, log_queue.seq, head FROM log_queue JOIN {_ENTRIES}"
             " ON entries.match = log_queue.match AND entries.seq = log_queue.seq"
             " ORDER BY log_queue.match, log_queue.seq LIMIT ?"
         )

@@ -47,6 +47,10 @@ class Token(msgspec.Struct, frozen=True):
         """The place of the match, if it is about one."""
         return None if self.match is None else (self.match, self.game, self.turn)
 
+    def is_of(self, address: str, player: str | None) -> bool:
+        """True if it was mailed to this address, and for this player, if the address has one."""
+        return self.address.lower() == address.lower() and player in {None, self.name}
+
     def came_back(self, address: str, player: str | None) -> bool:
         """True if it comes back for the first time, and from where it was mailed to, or from its player."""
         own = self.purpose == "write" and self.name == player

@@ -321,9 +321,13 @@ def recalled(subject: Subject) -> None:
                     (view.get("entitled") is not None) >= (state.due.get(seat, 0) is None),
                     f"turn {state.turn}: seat {seat} is asked, and `entitled` of its view is None",
                 )
+                again = _recalled(subject, view, seat)
+                early = (seat, state.turn + len(seats), "nonsense")
+                said = f"turn {state.turn}, seat {seat}: orders ahead are judged otherwise than in the position"
+                demand(judge.ahead(state, *early) == judge.ahead(again, *early), said)
+                demand((seat in again.remaining) == (seat in state.remaining), f"seat {seat} is recalled as gone")
                 if state.due.get(seat, 0) is not None:
                     continue
-                again = _recalled(subject, view, seat)
                 nearly = [random.choice(subject.players.nearly)] if subject.players.nearly else []
                 for text in (game.orders[number][seat], "nonsense", *nearly):
                     one, other = (list(answers(judge, found, seat, [text])) for found in (state, again))

@@ -5,6 +5,8 @@ const COMPOSER = (() => {
   const LONGEST = 1900, SHOWN = 12;
   const TOLD = { setup: say("your setup"), open: say("your orders, revealed"), departs: say("your departure"), answers: say("answers for your own side"), flash: say("flashcube data") };
   const byId = (id) => document.getElementById(id);
+  // In the page at home, drafts are this tab's alone: whoever listens at its port later could read what is kept.
+  const drafts = parent === window ? localStorage : sessionStorage;
   /** @type {?Draft} */
   let draft = null;
   let state = null, judged = null, asking = null, key = null, signed = "", unsignedWanted = false, least = 0;
@@ -76,7 +78,7 @@ const COMPOSER = (() => {
 
   /** What is kept in this browser, and of this game: to go on with. */
   function recall() {
-    const kept = DRAFT.kept(localStorage).filter(({ found }) => found.rules === FACTS.name);
+    const kept = DRAFT.kept(drafts).filter(({ found }) => found.rules === FACTS.name);
     byId("kept").replaceChildren(...kept.slice(0, SHOWN).map(({ found }) => make("button", { type: "button", onclick: () => attempt(() => found) },
       found.pbem === "setup 1" ? say("{match}: setup of game {game}", found) : say("{match}: turn {turn}", found))));
     return kept.map(({ found }) => found);
@@ -90,8 +92,8 @@ const COMPOSER = (() => {
   function begin(found, now = null) {
     asking = null;
     sealed = now;
-    const later = found.practice ? null : DRAFT.later(localStorage, found);
-    draft = found.practice ? DRAFT.begin(found) : DRAFT.resume(localStorage, found);
+    const later = found.practice ? null : DRAFT.later(drafts, found);
+    draft = found.practice ? DRAFT.begin(found) : DRAFT.resume(drafts, found);
     state = draft.found;
     signed = written = ""; unsignedWanted = certain = false; least = 0;
     byId("ask").hidden = byId("unsigned").hidden = byId("twice").hidden = true;
@@ -105,7 +107,7 @@ const COMPOSER = (() => {
     byId("about").textContent = state.practice ? say("You would play seat 1, by the default options. There is nothing to send: try what you like.") : about(later);
     byId("last").replaceChildren(...happened());
     byId("send").hidden = byId("mail").hidden = Boolean(state.practice);
-    byId("final").parentElement.hidden = isSetup() || Boolean(sealed);
+    byId("final").parentElement.hidden = byId("ahead").hidden = isSetup() || Boolean(sealed);
     byId("rev").parentElement.hidden = Boolean(sealed);
     byId("composing").hidden = Boolean(sealed) && !sealed.asks;
     byId("telling").replaceChildren(...telling());
@@ -160,7 +162,7 @@ const COMPOSER = (() => {
     if (!sealed || sealed.asks) GAME.draw(state, text, judged, byId("controls"), byId("boards"), byId("given"));
     verdict(!text.trim());
     if (state.practice) return;
-    DRAFT.keep(localStorage, draft, Date.now());
+    DRAFT.keep(drafts, draft, Date.now());
     form();
   }
 
@@ -242,7 +244,10 @@ const COMPOSER = (() => {
       form();
     }
     if (key && !signed) {
-      signed = await SSHSIG.signed(sealed ? written : unsigned(true), state.server, key.raw, (told) => KEYRING.sign(key, told));
+      const text = sealed ? written : unsigned(true);
+      const made = await KEYRING.signed(key, text, state.server, (words) => { byId("sent").textContent = words; });
+      if (!made || text !== (sealed ? written : unsigned(true))) return; // something else may have been decided before the touch
+      signed = made;
       form();
     }
     const whole = byId("mail").href.includes("&body=");
@@ -250,7 +255,7 @@ const COMPOSER = (() => {
     byId("sent").textContent = whole ? told : say("It is too long for a link. {copied} Paste it into the letter that was opened.", { copied: told });
     location.href = byId("mail").href;
     draft = DRAFT.opened(draft, revision(), sealed ? signed || written : "");
-    DRAFT.keep(localStorage, draft, Date.now());
+    DRAFT.keep(drafts, draft, Date.now());
     verdict(!draft.text.trim());
   }
 

@@ -1,5 +1,6 @@
 // The key in this browser: made here, kept in IndexedDB where nothing can read it out, and, if its owner chose a
-// passphrase, a copy of it that only the passphrase opens (PBKDF2 and AES-GCM of Web Cryptography).
+// passphrase, a copy of it that only the passphrase opens (PBKDF2 and AES-GCM of Web Cryptography). Or a passkey, of
+// which nothing secret is here: the copy says which it is.
 
 /**
  * @typedef {{pbem: string, public: string, iterations: number, salt: string, iv: string, sealed: string}} Copy in hex
@@ -55,10 +56,17 @@ const KEYRING = (() => {
     return settled(secret, pair.publicKey, passphrase ? await sealed(secret, raw, passphrase) : null);
   }
 
+  /** Have a passkey known here. */
+  async function adopt(key) {
+    await keep((store) => store.put(key, "player"));
+    return { key };
+  }
+
   /** The key in a copy; raises an Error in words. */
   async function open(text, passphrase) {
     let copy = null;
     try { copy = JSON.parse(text); } catch { copy = null; }
+    if (typeof copy === "string") return adopt(PASSKEY.read(copy));
     if (!copy || copy.pbem !== "key 1" || !(copy.iterations > 0 && copy.iterations < 1e8)) throw new Error(say("this is not a copy of a key"));
     const lock = await sealing(passphrase, bytes(copy.salt), copy.iterations, "decrypt");
     let secret;
@@ -67,14 +75,28 @@ const KEYRING = (() => {
     return settled(secret, await crypto.subtle.importKey("raw", bytes(copy.public), "Ed25519", true, ["verify"]), copy);
   }
 
-  /** @returns {Promise<?Key>} the key that is kept here */
+  /** @returns {Promise<?(Key|Passkey)>} the key that is kept here */
   async function kept() {
     const found = await keep((store) => store.get("player")).catch(() => null);
     if (!found || found.raw) return found || null;
     return { ...found, copy: null, raw: new Uint8Array(await crypto.subtle.exportKey("raw", found.publicKey)) };
   }
 
-  const sign = async (key, told) => new Uint8Array(await crypto.subtle.sign("Ed25519", key.privateKey, told));
+  /** The strings of a signature; raises an Error in words. */
+  const sign = async (key, told) => (key.passkey ? PASSKEY.sign(key, told) : SSHSIG.strings("ssh-ed25519", new Uint8Array(await crypto.subtle.sign("Ed25519", key.privateKey, told))));
 
-  return { keep, make, open, kept, sign };
+  /** A text with the signature beneath it; "" where there is none. `tell` is given what its reader must do, and what went wrong. */
+  async function signed(key, text, server, tell) {
+    tell(key.passkey ? say("Touch your phone, computer or security key.") : "");
+    try {
+      const made = await SSHSIG.signed(text, server, key, (told) => sign(key, told)), [, armor] = made.slice(text.length).match(SSHSIG.ARMOR);
+      if (await SSHSIG.under(SSHSIG.read(armor), [text]) !== null) return made;
+      throw new Error(say("its signature proves nothing"));
+    } catch (error) {
+      tell(say("Nothing was signed: {reason}.", { reason: error.message }));
+      return "";
+    }
+  }
+
+  return { keep, make, adopt, open, kept, signed };
 })();

@@ -3,13 +3,15 @@
 
 (() => {
   const byId = (id) => document.getElementById(id), NAME = new RegExp(`^${FORMS.written.player}$`);
-  /** @type {?Key} */
+  /** @type {?(Key|Passkey)} */
   let key = null;
+  const hindrance = PASSKEY.hindrance();
 
   function show(found) {
     key = found;
-    byId("public").value = key ? SSHSIG.line(key.raw) : "";
+    byId("public").value = key ? SSHSIG.line(key) : "";
     byId("make").disabled = Boolean(key);
+    byId("make-passkey").disabled = Boolean(key || hindrance);
     const save = byId("save-key");
     save.hidden = !(key && key.copy);
     if (key && key.copy) save.href = URL.createObjectURL(new Blob([JSON.stringify(key.copy)], { type: "application/json" }));
@@ -22,13 +24,15 @@
       const { key: found, lasting } = await made();
       show(found);
       byId("passphrase").value = "";
-      byId("keyed").textContent = `${done} ${lasting ? say("The browser promises to keep it until you remove it.") : say("The browser may delete it when storage runs low.")} ${key.copy ? say("Save the copy as well.") : ""}`;
+      const where = key.passkey ? say("The copy holds no secret: it tells another browser which passkey is yours.") : lasting ? say("The browser promises to keep it until you remove it.") : say("The browser may delete it when storage runs low.");
+      byId("keyed").textContent = `${done} ${where} ${key.copy ? say("Save the copy as well.") : ""}`;
     } catch (error) {
-      byId("keyed").textContent = say("This browser cannot keep such a key: {reason}", { reason: error.message });
+      byId("keyed").textContent = say("Nothing was made or opened: {reason}.", { reason: error.message });
     }
   }
 
   byId("make").addEventListener("click", () => settle(() => KEYRING.make(byId("passphrase").value), say("The key is made. Now register with it.")));
+  byId("make-passkey").addEventListener("click", () => settle(async () => KEYRING.adopt(await PASSKEY.make(byId("name").value.trim() || "pbem")), say("The passkey is made. Now register with it.")));
   byId("open-key").addEventListener("change", async (event) => {
     const text = await event.target.files[0].text();
     event.target.value = "";
@@ -39,10 +43,17 @@
   function register() {
     const name = byId("name").value.trim(), letter = byId("register");
     const to = HOME.server && HOME.server.address, ready = NAME.test(name) && to;
+    byId("add").disabled = !(ready && key);
     if (!ready) { letter.removeAttribute("href"); letter.setAttribute("aria-disabled", "true"); return; }
     letter.href = COMPOSER.link(to, "[pbem] register", `register ${name}\n${byId("public").value}\n`.trimEnd() + "\n");
     letter.removeAttribute("aria-disabled");
   }
+
+  /** The letter that adds this key to an account: an older key of its owner, elsewhere, signs it. */
+  byId("add").addEventListener("click", () => {
+    byId("other").value = `key add\n${byId("public").value}\nserver ${HOME.server.server}\nplayer ${byId("name").value.trim()}\nend\n`;
+    byId("signed-other").textContent = say("Sign this text with your older key, on the device that has it, and send it from there. Then paste the answer here, and sign it with the new key.");
+  });
 
   byId("name").addEventListener("input", register);
   byId("name").parentElement.parentElement.hidden = !HOME.server;
@@ -57,7 +68,9 @@
     if (pasted.includes("-----BEGIN SSH SIGNATURE")) { said.textContent = say("It is signed already."); return; }
     if (!server) { said.textContent = say("The form names no server: enter the one that it is for, such as play.example."); return; }
     if (HOME.server && server !== HOME.server.server) { said.textContent = say("This page is only for {server}.", { server: HOME.server.server }); return; }
-    byId("other").value = await SSHSIG.signed(text, server, key.raw, (told) => KEYRING.sign(key, told));
+    const made = await KEYRING.signed(key, text, server, (words) => { said.textContent = words; });
+    if (!made || byId("other").value !== pasted) return;
+    byId("other").value = made;
     if (HOME.server) {
       byId("mail-other").href = COMPOSER.link(HOME.server.address, `[pbem] ${text.split("\n")[0].slice(0, 40)}`, byId("other").value);
       byId("mail-other").hidden = false;
@@ -65,6 +78,7 @@
     said.textContent = say("Signed: send all of it in a letter.");
   });
 
+  byId("no-passkey").textContent = hindrance;
   if (HOME.server) byId("server").value = HOME.server.server;
   KEYRING.kept().then(show, () => show(null));
 })();

@@ -8,7 +8,7 @@ const RESIGNATION = (() => {
   /** The opponent's keys as a letter tells them, those that this page can check; null where it tells of none. */
   function told(found) {
     const keys = (found.sealed.keys || {})[3 - found.seat];
-    return Array.isArray(keys) ? keys.map((key) => String(key).split(" ")).filter(([kind]) => kind === "ssh-ed25519").map(([, key]) => key) : null;
+    return Array.isArray(keys) ? keys.map((key) => String(key).split(" ")).filter(([kind]) => SSHSIG.isKind(kind)).map(([, key]) => key) : null;
   }
 
   /** Keep the opponent's keys as the first letter of a match tells them. One that asks for a reveal would vouch for itself. */
@@ -48,7 +48,7 @@ const RESIGNATION = (() => {
     if (typeof text !== "string") return say("According to the letters so far, the game continues. Reveal your secrets only if it ended in another way, such as a resignation.");
     const isOwn = (text.match(/\bplayer\s+(\S+)/i) || [])[1] === found.player, keys = isOwn ? own : others, player = isOwn ? found.player : found.names[2 - found.seat];
     const doubtful = (reason) => say("The letter says that {player} resigned, but {reason}. Reveal your secrets only if you know that the game is over.", { player, reason });
-    const armor = text.match(SSHSIG.ARMOR), signature = armor && await readable(armor[1]);
+    const armor = text.match(SSHSIG.ARMOR), signature = armor && SSHSIG.read(armor[1]);
     if (keys && !keys.length || !signature || !SSHSIG.isKnown(signature)) return doubtful(say("this page cannot check such a signature"));
     if (!keys) return doubtful(say("this browser knew no key of that player before this letter"));
     const signed = keys.includes(signature.key) && signature.namespace === `pbem@${found.server}`;
@@ -56,8 +56,6 @@ const RESIGNATION = (() => {
     const holds = said !== null && !text.slice(armor.index + armor[0].length).trim() && isOfPlace(said, found, player, turn, after(found, heads));
     return holds ? "" : doubtful(say("what came with this letter is not signed with a key that this browser knows, or not for this place in the game"));
   }
-
-  const readable = (armor) => { try { return SSHSIG.read(armor); } catch { return null; } };
 
   return { remember, remembered, doubt };
 })();

@@ -84,7 +84,7 @@ const SEALING = (() => {
 
   async function ownKeys() {
     const key = await KEYRING.kept();
-    return key && [SSHSIG.line(key.raw).split(" ")[1]];
+    return key && [SSHSIG.line(key).split(" ")[1]];
   }
 
   /** @returns {Promise<Sealed>} raises an Error in words */

@@ -1,5 +1,5 @@
 // A bundle checked in the browser, from its own bytes: the chain, the server's signatures, commitments, receipts,
-// reports, records, and players' Ed25519 signatures made by ssh-keygen. Each check names what fails and where. What a
+// reports, records, and players' signatures, of the kinds of SSH that sshsig.js knows. Each check names what fails and where. What a
 // browser cannot check is said by each check that leaves something open.
 
 const VERIFY = (() => {
@@ -8,7 +8,7 @@ const VERIFY = (() => {
   const unhex = (digits) => Uint8Array.from(digits.match(/../g) || [], (pair) => parseInt(pair, 16));
   const sha256 = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
 
-  const proper = (raw) => must(ED25519.isPoint(raw), say("the key {key} is none under which a signature proves anything", { key: hex(raw) }));
+  const proper = (raw, sound = ED25519.isPoint(raw)) => must(sound, say("the key {key} is none under which a signature proves anything", { key: hex(raw) }));
   const ed25519 = (raw) => {
     proper(raw);
     return ED25519.key(raw);
@@ -93,8 +93,8 @@ const VERIFY = (() => {
     const trace = async (name, hash, seq, optional) => {
       const list = hash && await check(`traces/${name}.txt`, hash, seq, optional);
       for (const [, listed, path] of list ? text(list).matchAll(/^([0-9a-f]{64})  ([a-z]+\/[a-z0-9-]+\.txt)$/gm) : []) {
-        const paper = await check(path, listed, seq, false), stem = path.slice(path.indexOf("/") + 1, -4);
-        await letter(stem, field(paper, "mail"), field(paper, "evidence"), field(paper, "seat"), seq, false, "aside");
+        const paper = await check(path, listed, seq, optional), stem = path.slice(path.indexOf("/") + 1, -4);
+        if (paper) await letter(stem, field(paper, "mail"), field(paper, "evidence"), field(paper, "seat"), seq, optional, "aside");
       }
     };
     // What a sealed match commits to and tells: a list of commitments, and the letters, of which one may bring several steps.
@@ -291,9 +291,10 @@ const VERIFY = (() => {
   async function signed(letter, namespace, keys) {
     for (const [armor, texts] of signatures(letter)) {
       const found = SSHSIG.read(armor);
+      if (!found) continue; // damaged: `pbem verify` judges whether another one is there
       must(found.namespace === namespace && keys.includes(found.key), say("is signed with a key that is not the player's"));
       if (!SSHSIG.isKnown(found)) return null;
-      proper(found.raw);
+      proper(found.raw, await SSHSIG.isSound(found));
       const said = await SSHSIG.under(found, texts);
       if (said !== null) return said;
     }
@@ -372,8 +373,8 @@ const VERIFY = (() => {
       }
       yield { holds: true, said: missing.length ? say("players: {letters} letters signed with these keys; {missing} are not published", { letters: held, missing: missing.length }) : say("players: {letters} letters signed with these keys", { letters: held }) };
       if (open.length) yield { holds: null, said: open.length === 1
-        ? say("players: 1 letter that pbem verify can judge, but this page cannot (rewrapped on the way, or not signed with an Ed25519 key of ssh-keygen): {names}", { names: some(open) })
-        : say("players: {letters} letters that pbem verify can judge, but this page cannot (rewrapped on the way, or not signed with an Ed25519 key of ssh-keygen): {names}", { letters: open.length, names: some(open) }) };
+        ? say("players: 1 letter that pbem verify can judge, but this page cannot (rewrapped on the way, or signed with a kind of key that only it knows): {names}", { names: some(open) })
+        : say("players: {letters} letters that pbem verify can judge, but this page cannot (rewrapped on the way, or signed with a kind of key that only it knows): {names}", { letters: open.length, names: some(open) }) };
     } catch (error) {
       const fault = error instanceof Wrong ? error.message : say("cannot be read: {reason}", { reason: error.message });
       yield { holds: false, said: failed(fault) };

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browser.test_passkey import AUTHENTICATOR, is_wrong
+from browser.waiting import until
 from cli.test_try import PBEM, port_of, user
 from playwright.sync_api import expect
 
+from pbem.identity import parse_key
 from pbem.player.account_file import places
 from pbem.player.memory import Memory
 
@@ -20,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, BrowserContext, Page, Route
+    from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route
 
 __all__ = ["user"]
 
-_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S+")
+_ADDRESS = re.compile(r"http://localhost:\d+/\S+")
 _LONG = 30_000  # milliseconds: the first start of a server and its house
 
 
@@ -47,7 +50,7 @@ def start(user: Path, chromium: Browser) -> Iterator[Callable[..., HomePage]]:
     processes: list[subprocess.Popen[str]] = []
     contexts: list[BrowserContext] = []
 
-    def start(*words: str, width: int = 1100) -> HomePage:
+    def start(*words: str, width: int = 1100, script: str = "") -> HomePage:
         process = subprocess.Popen(
             [PBEM, "play", *words],
             env=environment(user),
@@ -61,6 +64,7 @@ def start(user: Path, chromium: Browser) -> Iterator[Callable[..., HomePage]]:
         while not (found := _ADDRESS.search(line := process.stdout.readline())):
             assert line, "it ended without an address"
         contexts.append(chromium.new_context(viewport={"width": width, "height": 900}))
+        contexts[-1].add_init_script(script)
         page = contexts[-1].new_page()
         watch(page, wrong)
         page.goto(found[0])
@@ -83,8 +87,8 @@ def run(user: Path, *words: str) -> None:
 
 def watch(page: Page, wrong: list[str]) -> None:
     page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda said: wrong.append(said.text) if said.type in {"error", "warning"} else None)
-    page.on("request", lambda asked: None if "//127.0.0.1:" in asked.url else wrong.append(asked.url))
+    page.on("console", lambda said: wrong.append(said.text) if is_wrong(said) else None)
+    page.on("request", lambda asked: None if "//localhost:" in asked.url else wrong.append(asked.url))
 
 
 def practise(page: Page, game: str = "spaceships") -> None:
@@ -92,9 +96,9 @@ def practise(page: Page, game: str = "spaceships") -> None:
     expect(page.locator("#whose-move")).to_have_text("turn 1: your move", timeout=_LONG)
 
 
-def order(page: Page, text: str = "Gx3") -> None:
+def order(page: Page, text: str = "Gx3", legal: str = "legal orders") -> None:
     page.frame_locator("#composer").locator("#notation").fill(text)
-    expect(page.locator("#brief")).to_have_text("legal orders")
+    expect(page.locator("#brief")).to_have_text(legal)
     page.locator("#hand-over").click()
     page.locator("#yes").click()
 
@@ -205,13 +209,27 @@ def test_when_it_ends_no_tab_asks_the_port_any_more(start: Callable[..., HomePag
     second = page.context.new_page()
     second.goto(page.url)
     expect(second.locator("#whose-move")).to_have_text("turn 1: your move")
-    second.evaluate("localStorage.setItem('pbem match x m1', 'secret')")
+    until(second, "sessionStorage.length === 1")  # the draft of the composer
     if by_signal:
         process.terminate()
     else:
         page.locator("#stop").click()
     expect(second.locator("#state")).to_have_text("Stopped. This page can be closed.", timeout=_LONG)
+    assert second.evaluate("sessionStorage.length") == 0
+
+
+def test_nothing_secret_is_left_in_the_browser_whose_tab_was_closed_or_whose_program_was_killed(
+    start: Callable[..., HomePage],
+) -> None:
+    page, process, _ = start("--browser")
+    practise(page)
+    second = page.context.new_page()
+    second.goto(page.url)
+    until(second, "sessionStorage.length === 1")
+    page.close()
     assert second.evaluate("localStorage.length") == 0
+    process.kill()
+    until(second, "sessionStorage.length === 0")
 
 
 def test_the_keyboard_alone_is_enough_on_a_telephone(start: Callable[..., HomePage]) -> None:
@@ -244,6 +262,76 @@ def test_the_keyboard_alone_is_enough_on_a_telephone(start: Callable[..., HomePa
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     demand_accessible(page)
+
+
+def test_another_turn_is_ordered_in_advance(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser")
+    practise(page)
+    expect(page.locator("#when option")).to_have_text(["for turn 1, which is due", "for a later turn"])
+    page.frame_locator("#composer").locator("#notation").fill("Gx3")
+    expect(page.locator("#brief")).to_have_text("legal orders")
+    page.locator("#when").select_option("later")
+    expect(page.locator("#brief")).to_be_empty()
+    expect(page.locator("#early-orders")).to_have_value("Gx3")
+    expect(page.locator("#later")).to_have_value("2")
+    demand_accessible(page)
+    page.locator("#later").fill("1")
+    page.locator("#hand-over").click()
+    expect(page.locator("#sure")).to_be_hidden()  # the browser says what is wrong
+    page.locator("#later").fill("3")
+    page.locator("#early-orders").fill("Gx3 " * 30)
+    page.locator("#hand-over").click()
+    expect(page.locator("#sure-title")).to_have_text("m1, turn 3: You order")
+    expect(page.locator("#careful")).to_have_text(
+        re.compile("In turn 1, which is being played, they would not be legal: that is .* too many")
+    )
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_have_text("turn 1: your move; stored: turn 3", timeout=_LONG)
+    expect(page.locator("#when")).to_have_value("")
+    page.locator("#when").select_option("later")
+    page.locator("#early-orders").fill("Gx4")
+    page.locator("#hand-over").click()
+    expect(page.locator("#read-back")).to_have_text("conventional strikes at Gx4")
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_have_text("turn 1: your move; stored: turn 2, turn 3", timeout=_LONG)
+    expect(page.locator("#stored p")).to_have_text(["turn 2: storedTake it back", "turn 3: storedTake it back"])
+    demand_accessible(page)
+    order(page)
+    expect(page.locator("#whose-move")).to_have_text(
+        "turn 3: your move; what you had sent does not count", timeout=_LONG
+    )
+    expect(page.locator("#letters summary").filter(has_text=re.compile(", turn 2$"))).to_have_count(1)
+    page.locator("#standing > summary").click()
+    expect(page.frame_locator("#board").locator("body")).to_contain_text("Gx4")
+
+
+def test_default_orders_are_stored_and_taken_back_where_they_were_agreed_on(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser")
+    practise(page)
+    page.locator("header a").click()
+    page.locator("#opponents").fill("house")
+    page.locator("#options").fill("miss: default\nfleet: cost:3")
+    page.locator("#propose [type=submit]").click()
+    page.locator("#yes").click()
+    page.locator("#accounts a", has_text="m2").click(timeout=_LONG)
+    expect(page.locator("#whose-move")).to_contain_text("setup of game 1: your move", timeout=_LONG)
+    expect(page.locator("#when")).to_be_hidden()
+    order(page, "MD Rv1 Rv2 Rv3", "a legal setup")
+    expect(page.locator("#whose-move")).to_contain_text("turn 1: your move", timeout=_LONG)
+    page.locator("#when").select_option("default")
+    expect(page.locator("#later")).to_be_hidden()
+    page.locator("#early-orders").fill("Gx3")
+    page.locator("#hand-over").click()
+    expect(page.locator("#sure-title")).to_have_text("m2, whenever I miss a turn: You order")
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_contain_text("; stored: default orders", timeout=_LONG)
+    expect(page.locator("#stored pre")).to_contain_text("orders m2 default")
+    page.locator("#stored button").click()
+    expect(page.locator("#read-back")).to_have_text("clear m2 default")
+    page.locator("#yes").click()
+    expect(page.locator("#stored")).to_be_empty()
+    expect(page.locator("#told")).to_contain_text("Answered: clear m2: done.", timeout=_LONG)
+    expect(page.locator("#whose-move")).not_to_contain_text("stored")
 
 
 def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> None:
@@ -335,3 +423,83 @@ def test_an_account_with_a_mailbox_is_registered_by_a_form(start: Callable[..., 
     expect(page.locator("#told")).to_contain_text(re.compile("Answered: seal m2.*: done"), timeout=_LONG)
     with closing(Memory(places(environment(user)).memory("guest@pbem.localhost"))) as memory:
         assert [sent.command for sent in memory.in_state("done") if sent.match == "m2"] == ["accept", "seal"]
+
+
+def signed(page: Page, wanted: Locator) -> int:
+    """Agree to all that is to be signed, until something is there; how often that was asked."""
+    signs, agreed = page.get_by_role("heading", name="Sign this with your passkey"), 0
+    while True:
+        expect(wanted.or_(signs).first).to_be_visible(timeout=_LONG)
+        if not signs.is_visible():
+            return agreed
+        if not agreed:
+            demand_accessible(page)
+        page.locator("#yes").click()
+        expect(signs).to_be_hidden()
+        agreed += 1
+
+
+ALONE = "Object.defineProperty(navigator, 'userActivation', { value: { isActive: false } })"
+"""A page on which nobody has pressed anything for some time."""
+
+
+@pytest.mark.parametrize("script", ["", ALONE])
+def test_a_passkey_signs_for_an_account_at_home(start: Callable[..., HomePage], user: Path, script: str) -> None:
+    """It is asked for a touch at once after a press, or when its owner agreed; who cancels has sent nothing."""
+    page, _, _ = start("--browser", script=script)
+    device = page.context.new_cdp_session(page)
+    device.send("WebAuthn.enable")
+    found = device.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
+    practise(page)  # so that there is a server to register on
+    page.locator("header a").click()
+    page.locator("#joining > summary").click()
+    given = {
+        "account": "anna@pbem.localhost",
+        "address": "anna@home.localhost",
+        "mail_in": f"maildir:{user}/.local/share/pbem/mail/anna@home.localhost",
+        "mail_out": f"smtp://127.0.0.1:{port_of(user)}",
+    }
+    for name, value in given.items():
+        page.locator(f'#register [name="{name}"]').fill(value)
+    page.locator("#holder").select_option("passkey")
+    page.locator("#register button").click()
+    heading = page.locator("#accounts h2").filter(has_text=re.compile("^anna@pbem.localhost$"))
+    agreed = signed(page, heading)
+    line = next((user / ".config/pbem").glob("anna@pbem.localhost.*.pub")).read_text()
+    assert parse_key(line).public.startswith("sk-ecdsa-sha2-nistp256@openssh.com ")
+    page.locator("#whose").select_option("anna@pbem.localhost")
+    page.locator("#opponents").fill("house")
+    page.locator("#options").fill("pace: none")
+    page.locator("#propose [type=submit]").click()
+    page.locator("#yes").click()
+    match = page.locator("#accounts tr").filter(has_text="setup of game 1: your move")
+    agreed += signed(page, match)
+    match.locator("a").click()
+    page.frame_locator("#composer").locator("#notation").fill(
+        "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
+    )
+    ours = {"authenticatorId": found["authenticatorId"]}
+    device.send("WebAuthn.setUserVerified", {**ours, "isUserVerified": False})
+    page.locator("#hand-over").click()
+    page.locator("#yes").click()
+    agreed += signed(page, page.get_by_text("Nothing was signed: nobody touched it in time, it was cancelled").first)
+    device.send("WebAuthn.setUserVerified", {**ours, "isUserVerified": True})
+    page.locator("#hand-over").click()
+    page.locator("#yes").click()
+    if script:
+        page.get_by_role("heading", name="Sign this with your passkey").wait_for()
+        page.locator("#no").click()
+        expect(page.locator("#state")).to_contain_text("Nothing was signed: you did not want to.")
+        page.locator("#hand-over").click()
+        page.locator("#yes").click()
+    agreed += signed(page, page.locator("#whose-move").filter(has_text="turn 1: your move"))
+    assert agreed >= (3 if script else 0)
+    with closing(Memory(places(environment(user)).memory("anna@pbem.localhost"))) as memory:
+        assert [sent.command for sent in memory.in_state("done") if sent.match] == ["setup"]
+    # Where no browser is, nothing is signed.
+    done = subprocess.run(
+        [PBEM, "play", "--account", "anna@pbem.localhost", "m2", "Gx3", "--yes"],
+        env=environment(user), cwd=user, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "pbem play --browser signs with it" in done.stderr

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 HOME = Home(SERVER, f"pbem@{SERVER}")
 PAGES = "https://play.example/pbem/"
-LINK = re.compile(rf"{re.escape(PAGES)}[a-z-]+\.html#([A-Za-z0-9_-]+)")
+LINK = re.compile(r"https://[a-z.]+/pbem/[a-z-]+\.html#([A-Za-z0-9_-]+)")
 VECTOR = json.loads((Path(__file__).parents[1] / "player" / "sealed_note.json").read_text())
 
 LOCKED = """async (vector) => {
@@ -65,6 +65,9 @@ DECIDE = """async (found) => {
 class Browser:
     """A player who has nothing but a browser and a mailbox: each letter is composed on the page, and signed there."""
 
+    MAKE = "#make"
+    """What is pressed for a key."""
+
     def __init__(self, referee: Referee, name: str, page: Page) -> None:
         self.referee, self.page = referee, page
         self.box = referee.person(name)
@@ -72,7 +75,7 @@ class Browser:
         self.words = self.link = ""
         self.read = self.letters = self.acts = 0
         page.locator("#signing > summary").click()
-        page.locator("#make").click()
+        page.locator(self.MAKE).click()
         until(page, "document.getElementById('public').value")
         referee.send(self.box, f"register {name}\n{page.locator('#public').input_value()}\n", sign=False)
         referee.send(self.box, self.signed(form_in(self.box.text, "confirm")), sign=False)
@@ -150,9 +153,11 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
     referee.close()
 
 
-def agreed(referee: Referee, game: str, page: Page, terms: str = "") -> tuple[SealedSeat, Browser]:
+def agreed(
+    referee: Referee, game: str, page: Page, terms: str = "", kind: type[Browser] = Browser
+) -> tuple[SealedSeat, Browser]:
     """A sealed match of a program's against somebody with a browser."""
-    box, browser = referee.registered("ann"), Browser(referee, "bob", page)
+    box, browser = referee.registered("ann"), kind(referee, "bob", page)
     referee.send(box, f"new {game} with bob\nsealed: yes\n{terms}end\n")
     referee.send(browser.box, browser.signed(form_in(browser.box.text, "accept", lines=1)), sign=False)
     return SealedSeat(box, Random("ann")), browser

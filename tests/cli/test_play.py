@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.bulletins import FIELD
-from in_a_box.referee import Referee, new
+from in_a_box.referee import Referee, new, placed
 from in_a_box.table import ANN, BOB, SMALL
 from in_a_box.terminal import Terminal
 from judges import sentences
@@ -146,6 +146,10 @@ def test_the_rest_of_the_language(terminal: Terminal) -> None:
     bob = begun(terminal)
     terminal("press", "m1", "Good", "luck!", "--yes")
     assert "Good luck!" in bob.text
+    terminal.referee.send(bob, "press m1\nserver play.example\nplayer bob\nrev 1\n船\nend\n")
+    terminal.charset = "latin-1"
+    assert "\\u8239" in terminal("letter", "m1")
+    terminal.charset = "utf-8"
     terminal("draw", "m1", "offer", "--yes")
     assert sentences.OFFERS_A_DRAW in bob.text
     terminal.referee.send(bob, "draw m1 decline\n")
@@ -424,3 +428,16 @@ def test_when_it_is_over_nothing_may_be_ordered(terminal: Terminal) -> None:
     shown = terminal("m1")
     assert "closed: bob won" in shown
     assert sentences.YOU_MAY_ORDER not in shown
+
+
+def test_tournaments_are_entered_listed_and_left(terminal: Terminal) -> None:
+    referee = terminal.referee
+    terminal.register()
+    bob = referee.registered("bob")
+    referee.send(bob, f"tournament new spaceships\n{placed(bob)}closes: 2026-03-10\n{SMALL}\nend\n")
+    assert "The terms of t1 have not come" in terminal("enter", "t1", status=1)
+    shown = terminal("enter", "t1", typed="y\n")
+    assert "tournament t1, by bob" in shown
+    assert "  t1: round robin, 1 entered so far\n" in terminal()
+    terminal("leave", "t1", "--yes")
+    assert "t1:" not in terminal()

@@ -10,13 +10,18 @@ import signal
 import sqlite3
 import subprocess
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 from cli.test_try import PBEM
 from click.testing import CliRunner
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -24,16 +29,19 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     PublicFormat,
 )
+from signing import passkeys
+from signing.passkeys import Wish
 
-from pbem.cli.play import browser
+from pbem.cli.play import browser, page_room
 from pbem.cli.play.foundation import PlayTable
 from pbem.cli.play.overview import play
 from pbem.cli.play.page_room import PlayRoom
+from pbem.player import PlayerTrouble
 from pbem.player.account_file import Account, places
+from pbem.player.signing import CannotSign, SigningKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pbem.json_object import JsonObject
     from pbem.player.page_port import PageAnswer
@@ -149,6 +157,19 @@ def test_a_passphrase_is_asked_for_at_the_start_alone(table: PlayTable) -> None:
     assert len(asked) == 1
 
 
+def test_a_touch_is_asked_for_on_the_page_at_once(table: PlayTable, capfd: pytest.CaptureFixture[str]) -> None:
+    """Not when the device has signed, or has not: the terminal may be out of sight."""
+    table.passphrase = lambda _: SECRET
+    room = PlayRoom(table.folders, "", "de")
+    room.seat(table)
+    with room._overheard():
+        table.touch()
+        _, latest = room.news.after(0, 1.0)
+        assert isinstance(latest, dict)
+        assert latest["told"] == ["Berühre jetzt deinen Sicherheitsschlüssel: Dann signiert er."]
+    assert "Touch your security key" in capfd.readouterr().err
+
+
 def acted(room: PlayRoom, *acts: tuple[str, JsonObject]) -> list[JsonObject | None]:
     """What comes of presses of buttons, in their order."""
     found: list[PageAnswer | None] = []
@@ -249,3 +270,61 @@ def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:
 )
 def test_the_language_is_that_of_the_user(environment: dict[str, str], language: str) -> None:
     assert browser._language(environment) == language
+
+
+PASSKEY = ec.derive_private_key(1234567890, ec.SECP256R1())
+TEXT, NAMESPACE = b"orders m1 turn 1\nGx3\nend\n", "pbem@play.example"
+HERE = Wish(origin="http://localhost:40321", host="localhost")
+
+
+def wanted_by(room: PlayRoom) -> Any:
+    """The text that a page would be asked to have signed."""
+    latest: Any = room.news.after(0, 0.0)[1]
+    return latest.get("wanted")
+
+
+def asked_to_sign(room: PlayRoom, *answers: JsonObject) -> str:
+    """What the page's answers make of a text to be signed, each with the number of the question, if it has none."""
+    line = f"{passkeys.public(PASSKEY, 'localhost')} pbem@browser AAAA"
+    key = SigningKey(Path("none.pub"), line, str, lambda: None)
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(room._signed_there, key, TEXT, NAMESPACE)
+        while not (wanted := wanted_by(room)):
+            time.sleep(0.01)
+        assert wanted["key"] == key.public
+        assert (wanted["text"], wanted["server"]) == (TEXT.decode(), "play.example")
+        for answer in answers:
+            assert room.act("touched", {"number": wanted["number"], **answer})
+        return done.result(20)
+
+
+def test_a_passkey_that_does_not_register_replaces_none(table: PlayTable) -> None:
+    """The file of the one that signs for the account says how the browser finds it: without it, nothing signs."""
+    room = PlayRoom(table.folders, "", "en")
+    lines = [f"{passkeys.public(PASSKEY, 'localhost')} pbem@browser {name}" for name in ("AAAA", "BBBB")]
+    for line in lines:
+        asked = {"account": "zoe@play.example", "address": "zoe@mail.example", "passkey": line, "mail_in": "nowhere"}
+        with pytest.raises((PlayerTrouble, ValueError)):
+            room._register(msgspec.convert(asked, page_room._Registering))
+    found = sorted(path.read_text().strip() for path in table.folders.config.glob("zoe@*.pub"))
+    assert found == lines
+
+
+def test_a_page_signs_with_a_passkey(table: PlayTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = PlayRoom(table.folders, "", "en")
+    armor = passkeys.sign(PASSKEY, TEXT, NAMESPACE, HERE, "localhost")
+    assert asked_to_sign(room, {"armor": armor}) == armor
+    assert asked_to_sign(room, {"number": 1, "error": "late"}, {"armor": armor}) == armor
+    other = passkeys.sign(PASSKEY, TEXT + b"x", NAMESPACE, HERE, "localhost")
+    for answer, words in (
+        ({"armor": other}, "does not hold"),
+        ({"armor": "nothing"}, "does not hold"),
+        ({"error": "it was cancelled"}, "Nothing was signed: it was cancelled"),
+    ):
+        with pytest.raises(CannotSign, match=words):
+            asked_to_sign(room, answer)
+    assert room.act("touched", {"number": "x"}) is None
+    monkeypatch.setattr(page_room, "_TOUCH", 0.1)
+    with pytest.raises(CannotSign, match="Nobody touched"):
+        asked_to_sign(room)
+    assert wanted_by(room) is None

@@ -75,6 +75,13 @@ def test_quotes_and_margins_are_taken_away(given: str) -> None:
     assert signed(run(given).stdout) == FORM
 
 
+def test_in_any_terminal_it_is_utf_8_that_was_signed() -> None:
+    given = FORM.replace("# so", "# süß, 船")
+    Path("orders.txt").write_text(given, encoding="utf-8")
+    result = CliRunner(charset="latin-1").invoke(sign, ["orders.txt", "--key", str(KEYS / "ssh-ed25519")])
+    assert signed(result.stdout_bytes.decode()) == given
+
+
 def test_a_server_by_option() -> None:
     result = run("accept m17 5d0c5d0c\n", "--server", "Other.Example")
     assert signed(result.stdout, server="other.example") == "accept m17 5d0c5d0c\n"
@@ -92,6 +99,7 @@ def test_a_server_by_option() -> None:
         (FORM, ("--server", "other.example"), "several servers"),
         (FORM + ssh.BEGIN, (), "signed already"),
         (b"\xff\xfe", (), "UTF-8"),
+        (FORM.replace("# so", "# \x1b[31mso"), (), "U+001B"),
     ],
 )
 def test_what_is_no_form_is_not_signed(form: str | bytes, options: tuple[str, ...], said: str) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import socket
 import subprocess
 import sys
+import threading
 import tomllib
 from pathlib import Path
 
@@ -102,13 +104,35 @@ def test_a_port_that_somebody_else_has_gets_none_of_the_letters(tmp_path: Path) 
     assert port_of(tmp_path) != 2525
 
 
-def test_another_server_of_this_user_is_left_alone(user: Path) -> None:
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        (SERVER, "play.example"),
+        ('"127', "127"),
+        ("pbem", "\xff"),
+        ("listen = ", "port = "),
+        ("127.0.0.1:", "127.0.0.1:x"),
+    ],
+)
+def test_another_server_of_this_user_is_left_alone(user: Path, written: str, instead: str) -> None:
     config = user / ".local/share/pbem/pbem.toml"
-    config.write_text(config.read_text("utf-8").replace(SERVER, "play.example"))
+    config.write_text(config.read_text("utf-8").replace(written, instead), "latin-1")
     done = pbem(user, "play", "try")
     assert done.returncode == 1
     assert "is not the configuration of a trial server" in done.stderr
     assert not (user / ".config/pbem/guest@pbem.localhost.toml").exists()
+
+
+def test_a_server_that_ends_with_a_command_that_was_killed_is_not_waited_for(
+    user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(user))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    with (user / ".local/share/pbem/pbem.sqlite.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        threading.Timer(0.5, lambda: fcntl.flock(lock, fcntl.LOCK_UN)).start()
+        with running(), socket.create_connection(("127.0.0.1", port_of(user)), timeout=10):
+            pass
 
 
 def test_without_the_libraries_of_the_server_it_says_so(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -334,3 +334,55 @@ def test_of_two_witnesses_the_slower_one_leaves_nothing_open(proof: Path, tmp_pa
         assert code == status, lines
         assert not any("leaves something open" in line for line in lines)
         assert any(line.startswith(f"{name} saw entry {last} of {last} ") for line in lines) is not bool(status)
+
+
+VECTORS = Path(__file__).parents[1] / "vectors/good"
+
+
+def pinned(name: str, seq: int = 1, seat: str = "1") -> str:
+    """The line of a key in a bundle among the vectors: of a seat at the start, or the one that an entry adds."""
+    body = bundle.read((VECTORS / f"{name}.pbem.zip").read_bytes()).entries[seq - 1].body
+    keys = body["added"] if seq > 1 else body["players"][seat]["keys"]
+    return f"{keys[0]['public']} somebody@home\n"
+
+
+def compared(name: str, *options: str, typed: str = "") -> tuple[int, list[str]]:
+    words = [str(VECTORS / f"{name}.pbem.zip"), *(word for option in options for word in ("--keys", option))]
+    result = CliRunner().invoke(verify, words, input=typed)
+    return result.exit_code, [line for line in result.output.splitlines() if " keys " in line or "Error" in line]
+
+
+def test_whose_key_is_whose(tmp_path: Path) -> None:
+    (tmp_path / "bob").write_text(f"bob@home {pinned('ssh', seat='2')}")
+    assert compared("ssh", "ann=-", f"bob={tmp_path / 'bob'}", typed=pinned("keys", 3) + pinned("ssh"))[0] == 0
+    status, lines = compared("ssh", "ann=-", typed=pinned("ssh", seat="2"))
+    assert (status, len(lines)) == (3, 1)
+    assert lines[0].startswith("OPEN  keys       ann's key SHA256:")
+    assert lines[0].endswith(", as the seat was taken: it is none of those")
+
+
+def test_keys_that_came_later_are_compared_too(tmp_path: Path) -> None:
+    """Whoever knows the first key alone learns which ones it brought."""
+    status, lines = compared("keys", "ann=-", typed=pinned("keys"))
+    assert status == 3
+    assert [line[:4] for line in lines] == ["ok  ", "OPEN", "OPEN"]
+    assert "added later (signed): it is none of those" in lines[1]
+    assert "replaced later (recovery code): it is none of those" in lines[2]
+    (tmp_path / "first").write_text(pinned("keys"))
+    later = pinned("keys", 3) + pinned("keys", 7)
+    assert compared("keys", f"ann={tmp_path / 'first'}", "ann=-", typed=later)[0] == 0
+
+
+def test_keys_of_whoever_took_a_seat_over_and_of_whoever_has_none() -> None:
+    assert compared("substitute", "carl=-", typed=pinned("ssh"))[0] == 3
+    status, lines = compared("mailbox", "bob=-", typed=pinned("ssh"))
+    assert (status, lines) == (3, ["OPEN  keys       bob, who took the seat without one: there is no key to compare"])
+
+
+@pytest.mark.parametrize("option", ["ann", "ann=nowhere", "ann=-", "zoe=key", "ann=long"])
+def test_files_of_keys_that_cannot_be_compared(option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "key").write_text(pinned("ssh"))
+    (tmp_path / "long").write_text(pinned("ssh") + "#" * bundle.LIMITS.paper_octets)
+    status, lines = compared("ssh", option, typed="Not Found")
+    assert (status, len(lines)) == (2, 1)

@@ -7,12 +7,15 @@ import io
 import zipfile
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
 from data.material import IN_FORCE, KEYS
 from in_a_box.inquiries import held
 from in_a_box.referee import Mailbox, Referee, attachment, body, confirming, form_in, placed
 from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
+from signing import passkeys
 from signing.signers import WAYS, by_openpgp_mime, by_ssh, head, pasted
 
 from pbem.identity import parse_key, ssh
@@ -160,6 +163,28 @@ def test_a_private_key_is_refused(referee: Referee) -> None:
         assert "private key" in ann.text, ann.text
 
 
+@pytest.mark.parametrize(
+    ("host", "pages", "taken"),
+    [
+        ("cards.example", "https://cards.example/pbem/", True),
+        ("cards.example", "https://Cards.Example:8443/", True),
+        ("cards.example", "https://play.example/", False),
+        ("play.cards.example", "https://cards.example/", False),
+        ("cards.example", "", False),
+        ("localhost", "https://cards.example/", True),
+        ("ssh:games", "", True),
+    ],
+)
+def test_passkeys_are_of_the_servers_pages(referee: Referee, host: str, pages: str, *, taken: bool) -> None:
+    referee.config = msgspec.structs.replace(referee.config, pages=pages)
+    referee.open_desk()
+    ann = referee.person("ann")
+    key = passkeys.public(ec.derive_private_key(1234567890, ec.SECP256R1()), host)
+    referee.send(ann, f"register ann\n{key} ann@home\n", sign=False)
+    assert (parse_key(key).fingerprint in ann.text) == taken
+    assert taken or f"passkey is for {host}" in " ".join(ann.text.split())
+
+
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "PGP/MIME"])
 def test_letters_say_how_to_sign_with_ones_own_key(referee: Referee, way: str) -> None:
     kind, file, sign = WAYS[way]
@@ -173,12 +198,13 @@ def test_letters_say_how_to_sign_with_ones_own_key(referee: Referee, way: str) -
         "minisign": "minisign -Sm",
         "ed25519": "openssl pkeyutl",
         "ssh": "ssh-keygen -Y sign",
+        "passkey": "with your passkey",
     }
     for letter, name in (("proposes", "accept.txt"), ("your setup", "setup.txt")):
         if letter == "your setup":
             referee.deliver(sign(ann, form_in(body(ann.find("proposes")), "accept", lines=1)), ann.address)
         text = body(ann.find(letter))
-        assert name in text
-        assert [other for other, command in words.items() if command in text] == [kind]
+        assert (name in text) == (way != "passkey")
+        assert [other for other, command in words.items() if command in text] == [way if way in words else kind]
         assert max(map(len, text.split("\n"))) <= 80
     assert sentences.SSH_KEYGEN_Y_SIGN in body(bob.find("your setup"))

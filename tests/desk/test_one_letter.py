@@ -5,11 +5,13 @@ What such a letter looks like on its way, and what makes it no orders: other wor
 
 from __future__ import annotations
 
+import base64
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from in_a_box.inquiries import types
 from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, attachment, body, form_in
 from judges import sentences
 from judges.honest import accused
@@ -268,6 +270,48 @@ def test_nobody_else_may_use_it(table: Table) -> None:
     assert table.orders() is None
 
 
+def test_not_even_who_has_the_seat_now_and_was_forwarded_it(table: Table) -> None:
+    """The evidence would name an address of Carl's own, and the proof find no orders at that."""
+    table.reply("status m1", table.begins)
+    carl = table.referee.person("carl")
+    table.referee.send(carl, "register carl\n", sign=False)
+    writes(table, carl, "register carl\n")
+    table.reply("substitute m1 carl for bob")
+    table.referee.send(table.ann, form_in(table.ann.text, "substitute"))
+    writes(table, carl, form_in(carl.text, "substitute"))
+    writes(table, carl, "Gx3", to=address(table.begins), headers=f"Cc: {address(carl.last)}\n")
+    assert table.orders() is None
+    writes(table, carl, "Gx3")
+    table.referee.turn((table.ann, ""))
+    table.bob = carl
+    table.proof()
+
+
+def writes(table: Table, person: Mailbox, text: str, *, to: str = "", headers: str = "") -> None:
+    """An answer of somebody without a key to the last letter, or to this address."""
+    to = to or address(person.last)
+    raw = table.referee.raw(person, text).replace(b"To: pbem@play.example", f"{headers}To: {to}".encode())
+    table.referee.deliver(HOME.craft(raw, headers=("to", *OTHERS)), person.address, to)
+
+
+@pytest.mark.parametrize("encoding", ["7bit", "base64"])
+def test_an_address_in_a_file_of_a_shown_letter_is_used_up_with_it(table: Table, encoding: str) -> None:
+    """Ann gets what Bob sends beside a gift of time, and his domain does not sign To."""
+    table.reply("status m1", table.begins)
+    unused = address(table.bob.last)
+    table.reply("status m1")
+    used = address(table.bob.last)
+    file = f"Reply-To: {unused}\n\nTurn 1\n"
+    content = base64.encodebytes(file.encode()).decode() if encoding == "base64" else file
+    kind = f"Content-Type: message/rfc822\nContent-Transfer-Encoding: {encoding}\n\n"
+    text = f"--b\n\nextend m1 3d\n--b\n{kind}{content}--b--\n"
+    raw = table.referee.raw(table.bob, text).replace(b"text/plain", b"multipart/mixed; boundary=b")
+    shown = HOME.craft(raw, headers=OTHERS)
+    for to in (used, unused):
+        table.referee.deliver(shown.replace(b"To: pbem@play.example", f"To: {to}".encode()), table.bob.address, to)
+    assert types(table.referee).count("extended") == 1
+
+
 def test_after_the_highest_revision_there_is_none(table: Table) -> None:
     """Papers have nine digits for it: what is withdrawn or replaced then was a fault of the server."""
     table.reply(table.bob.filled("orders", "Gx3").replace("\nrev 1\n", "\nrev 999999999\n"), table.begins)
@@ -290,6 +334,28 @@ def test_an_address_that_the_reveal_showed_proves_nothing_any_more(table: Table)
     assert table.referee.desk.players.setting("bob", "timezone", "as it was") == "as it was"
 
 
+def test_an_address_that_names_another_match_orders_nothing_in_this_one(table: Table) -> None:
+    """So a server that gives Bob one of m1 as if it were of m2 has no letter of his to m1."""
+    told = address(table.begins)
+    assert "+m1." in told
+    table.reply("Gx3", table.begins, to=told.replace("+m1.", "+m2."))
+    assert table.orders() is None
+
+
+def test_a_server_that_gives_an_address_out_as_one_of_another_match_is_convicted(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_reply = bulletin.of_reply
+    monkeypatch.setattr(bulletin, "of_reply", lambda address, number, _place: of_reply(address, number, (2, 1, 1)))
+    table.reply("status m1", table.begins)
+    table.reply("Gx3")
+    table.referee.turn((table.ann, ""))
+    table.reply("resign m1 match")
+    said = accused(table.referee)
+    assert said
+    assert all("reply address" in one and "it was for m2 game 1 turn 1" in one for one in said), said
+
+
 def test_a_server_that_uses_an_address_elsewhere_is_convicted_by_the_letter_that_brought_it(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,4 +369,4 @@ def test_a_server_that_uses_an_address_elsewhere_is_convicted_by_the_letter_that
     table.reply("resign m1 match")
     said = accused(table.referee)
     assert said
-    assert all("reply address" in one and "it was for game 1 turn 1" in one for one in said), said
+    assert all("reply address" in one and "it was for m1 game 1 turn 1" in one for one in said), said

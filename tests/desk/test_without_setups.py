@@ -14,7 +14,6 @@ from pbem.games.outside import enable
 from pbem.letters.render import Templates
 from pbem.match.transcript_replay import begin
 from pbem.proof import bundle, without_rules
-from pbem.proof.signed_letters import Letters
 from pbem.testing import CHECKS, subject, write_records
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def test_two_games_are_played_and_proved(referee: Referee) -> None:
     assert "game 1: it begins, without setups" in found
     assert types(referee)[:2] == ["agreed", "commitments"]
     content = bundle.read(attachment(bob.find("game 2, the end"), ".zip"))
-    assert "papers is named" in without_rules.check(content, begin(content.entries[0]), Letters)
+    assert "papers is named" in without_rules.check(content, begin(content.entries[0]))
     (row,) = referee.database.execute("SELECT count(*) FROM inbox WHERE state = 'aside'")
     assert row[0] == 0
 

@@ -37,7 +37,8 @@ def key(name: str) -> Key:
 
 PGP = {name: key(f"pgp-{name}.pub.asc") for name in ("anna", "rolf", "nora", "subi", "exie", "revo", "weak")}
 SMIME = {name: key(f"sm-{name}.crt") for name in ("rsa", "p256", "ed25519", "self")}
-SSH = {name: key(f"ssh-{name}.pub") for name in ("ed25519", "ecdsa", "rsa", "withcert")}
+SECURE = ("ed25519-sk", "ecdsa-sk", "passkey")
+SSH = {name: key(f"ssh-{name}.pub") for name in (*SECURE, "ed25519", "ecdsa", "rsa", "withcert", "untouched")}
 OTHERS = {"minisign": key("minisign.pub"), "signify": key("signify.pub"), "raw": key("raw-ed25519.pub")}
 ALL = [*PGP.values(), *SMIME.values(), *SSH.values(), *OTHERS.values()]
 
@@ -64,7 +65,7 @@ ACCEPTED = {
     **{f"smime/cms-{way}-{name}": SMIME[name] for way in ("detached", "opaque") for name in SMIME},
     **{f"smime/cms-{way}-p256-keyid": SMIME["p256"] for way in ("detached", "opaque")},
     **{f"smime/cms-{way}-rsa-pss": SMIME["rsa"] for way in ("detached", "opaque")},
-    **{f"sshsig/{name}": SSH[name] for name in ("ed25519", "ecdsa", "rsa")},
+    **{f"sshsig/{name}": SSH[name] for name in (*SECURE, "ed25519", "ecdsa", "rsa")},
     "raw/ed25519": OTHERS["raw"],
     "raw/minisign": OTHERS["minisign"],
     "raw/signify": OTHERS["signify"],
@@ -81,6 +82,7 @@ REFUSED = {
     **{f"smime/{form}-{way}-evil": "unknown key" for form in ("smime", "cms") for way in ("detached", "opaque")},
     **{f"smime/cms-{way}-p256-noattr": "refused" for way in ("detached", "opaque")},
     "sshsig/evil": "unknown key",
+    "sshsig/untouched": "refused",
     "sshsig/withcert": "refused",
     "sshsig/wrongnamespace": "refused",
 }
@@ -109,7 +111,7 @@ def test_samples_that_are_accepted(name: str, line_end: bytes) -> None:
     elif name.endswith("thunderbird"):
         assert text == order("anna").replace("end\n", "# grüße — end of orders\nend\n")
     else:
-        player = re.search(r"^player: (\w+)$", text, re.M)
+        player = re.search(r"^player: ([\w-]+)$", text, re.M)
         assert player is not None
         assert text == order(player[1])
 

@@ -33,6 +33,9 @@ FINGERPRINTS = {
     "ed25519": "SHA256:EfuNOFe3lVq2PM6jgE1tE5n3QfsrfqtTPRjMGhVUK6c",
     "ecdsa": "SHA256:Wp9Qow03HtAlVxFuz5gC4Ypqe4ort8x+9sd7P65h/Gk",
     "rsa": "SHA256:fo4+ZCLVB170vHiYZefSuRD8tdvS7CpkWgrxSoV9XGk",
+    "ed25519-sk": "SHA256:DNYsd4AKMokf198mCONqUkBTrkAg+/+8xh9d7anE4TI",
+    "ecdsa-sk": "SHA256:DoF+qOuDVM5AuT7/GM+BpKIBGmqeP4sFMRdyZHFttLY",
+    "passkey": "SHA256:18g1dJbBWA/7kjo5erpmqYhfjkHSJuuPCpqt0s27bww",
 }
 
 
@@ -94,6 +97,17 @@ def test_ecdsa_of_every_curve_comes_round(curve: ec.EllipticCurve, hash_algorith
     assert not ssh.verify(ssh.read(armor), ssh.parse(ssh.public(key)), b"text")
 
 
+def compressed(line: str) -> str:
+    """A key whose point is written in half its length."""
+    kind, text = line.split()[:2]
+    field, marks = string(b"nistp256"), base64.b64decode(text)
+    before, _, after = marks.partition(field)
+    size = int.from_bytes(after[:4], "big")
+    point = bytes([2 + after[3 + size] % 2]) + after[5 : 5 + size // 2]
+    whole = before + field + string(point) + after[4 + size :]
+    return f"{kind} {base64.b64encode(whole).decode()}"
+
+
 def test_the_reason_for_a_refused_key_is_named() -> None:
     weak = rsa.generate_private_key(65537, 1024)
     blob = base64.b64decode(key_line("ed25519").split()[1])
@@ -105,13 +119,15 @@ def test_the_reason_for_a_refused_key_is_named() -> None:
         ('from="*" ' + key_line("ed25519"), "begins with its type"),
         (key_line("withcert").replace("ssh-ed25519", "ssh-ed25519-cert-v01@openssh.com"), "Certificates"),
         ((SIGNED / "keys/ssh-withcert-cert.pub").read_text(), "Certificates"),
-        ("sk-ssh-ed25519@openssh.com AAAA", "security keys"),
+        ("sk-ssh-ed25519@openssh.com AAAA", "damaged"),
         ("ssh-dss AAAA", "begins with its type"),
         (ssh.public(weak), "2048"),
         (f"ssh-ed25519 {long_form}", "damaged"),
         (key_line("rsa").replace("ssh-rsa ", "ssh-ed25519 "), "damaged"),
         ("ssh-ed25519 not*base64", "damaged"),
         ("ssh-ed25519 AAAA", "damaged"),
+        (compressed(key_line("ecdsa")), "damaged"),
+        (compressed(key_line("passkey")), "damaged"),
     ]:
         with pytest.raises(BadKey, match=reason):
             ssh.parse(line)
@@ -183,16 +199,16 @@ def test_a_signature_by_sha1_is_refused_for_rsa() -> None:
     assert caught.value.kind == "refused"
 
 
-@given(st.integers(0, 10_000), st.integers(1, 255))
-def test_no_changed_octet_verifies(at: int, change: int) -> None:
-    text, armor = sample("ed25519")
+@given(st.integers(0, 10_000), st.integers(1, 255), st.sampled_from(["ed25519", "ed25519-sk", "ecdsa-sk", "passkey"]))
+def test_no_changed_octet_verifies(at: int, change: int, name: str) -> None:
+    text, armor = sample(name)
     blob = bytearray(blob_of(armor))
     blob[at % len(blob)] ^= change
     try:
         signature = ssh.read(armored(bytes(blob)))
     except BadSignature:
         return
-    assert not ssh.verify(signature, ssh.parse(key_line("ed25519")), text)
+    assert not ssh.verify(signature, ssh.parse(key_line(name)), text)
 
 
 @given(st.binary(max_size=300))
@@ -203,7 +219,8 @@ def test_reading_a_blob_raises_nothing_else(blob: bytes) -> None:
 
 @given(st.text())
 def test_parsing_a_key_raises_nothing_else(text: str) -> None:
-    for line in (text, "ssh-ed25519 " + text, "ssh-rsa AAAA" + text):
+    security = "sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29t"
+    for line in (text, "ssh-ed25519 " + text, "ssh-rsa AAAA" + text, security + text):
         with pytest.raises(BadKey):
             ssh.parse(line)
 

@@ -30,6 +30,7 @@ class Terminal:
         self.ann = referee.person("ann")
         self.came = 0
         self.sent: list[bytes] = []
+        self.charset = "utf-8"
         self.provider: Domain | None = None
         """Who signs what leaves, for a player without a key."""
         self.own_ids = False
@@ -43,7 +44,7 @@ class Terminal:
         """What the terminal shows of `pbem`, in the same way."""
         self.bring()
         environment = {"HOME": str(self.home), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
-        result: Result = CliRunner().invoke(group, list(words), input=typed, env=environment)
+        result: Result = CliRunner(self.charset).invoke(group, list(words), input=typed, env=environment)
         assert result.exit_code == status, result.output
         self.post()
         return result.output

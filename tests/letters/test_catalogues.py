@@ -38,6 +38,7 @@ TYPED = {
     *{"accept", "confirm", "continued", "end", "games", "keep", "key", "kind", "open", "settle", "stop", "with"},
     *{"bob", "anna", "home", "30m", "NAME", "AAAAC3NzaC1lZDI1NTE5AAAAI", "ssh", "ed25519", "tYw4JkQ", "SHA256"},
     *{"3f2a", "91bc", "sha256", "head", "signature"},
+    *{"at", "closes", "double", "format", "once", "reason", "robin", "round"},
 }
 """What is typed or signed, and the field names beneath a signed head: the same in every language."""
 

@@ -58,7 +58,7 @@ class Player(Correspondent):
         self.outgoing: list[bytes] = []
         self._wavers = wavers
         self._order = self.letters.order
-        self.letters.order = self.order  # type: ignore[method-assign]  # what a program orders comes through here
+        self.letters.order = self.order  # type: ignore[assignment, method-assign]  # what a program orders comes through here
 
     def _write(self, sent: SentForm) -> None:
         self.outgoing.append(sent.raw)

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from data.material import KEYS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,6 +89,12 @@ EXAMPLES = {
     "decline": "decline m17",
     "join": "join m17",
     "withdraw": "withdraw m17",
+    "tournament new": "tournament new spaceships\nformat: ladder\nend",
+    "tournament": "tournament t3",
+    "enter": f"enter t3 {HASH} team red",
+    "leave": "leave t3",
+    "challenge": "challenge t3 rolf",
+    "rule": "rule t3 substitute carl for rolf\nreason: he is ill\nend",
     "setup": "setup m17 game 2\nDS Rv1 Rv2\nend",
     "orders": ORDERS,
     "seal": f"seal m17 game 2\ncommitment {HASH}\nend",
@@ -139,6 +146,11 @@ def test_what_key_demanding_matches_want_signed() -> None:
         "decline",
         "join",
         "withdraw",
+        "tournament new",
+        "enter",
+        "leave",
+        "challenge",
+        "rule",
         "setup",
         "orders",
         "clear",
@@ -166,6 +178,7 @@ def test_what_key_demanding_matches_want_signed() -> None:
         "register",
         "standings",
         "list",
+        "tournament",
     }
 
 
@@ -337,6 +350,18 @@ def test_a_pasted_key(pasted: str) -> None:
     command = reading.commands[0]
     assert asked(command)["name"] == "anna"
     assert str(asked(command)["key"]).split()[:2] == KEY.split()
+
+
+@pytest.mark.parametrize("name", ["ed25519-sk", "ecdsa-sk", "passkey", "ecdsa", "rsa"])
+def test_a_longer_key_may_be_wrapped_too(name: str) -> None:
+    """A passkey's, too long for a line of most mail programs."""
+    kind, text, comment = (KEYS / f"ssh-{name}.pub").read_text().split()
+    pieces = [text[at : at + 70] for at in range(0, len(text), 70)]
+    for wrapped in ("\n".join([kind, *pieces, comment]), "\n".join([f"{kind} {pieces[0]}", *pieces[1:], comment])):
+        assert (
+            asked(only(f"key add\n{wrapped}\nserver play.example\nplayer anna\nend\n"))["key"]
+            == f"{kind} {text} {comment}"
+        )
 
 
 def test_a_key_of_another_sort_is_handed_on_as_it_is() -> None:

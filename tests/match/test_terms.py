@@ -264,6 +264,8 @@ CHANGED: dict[str, Any] = {
     "sealed": True,
     "unreachable": "stands",
     "rules_package": Package("pbem-marbles", "1.0", None),
+    "tournament": {"id": "t1", "terms": {}},
+    "pairing": {"round": 1, "board": 1, "entry": "0" * 64},
 }
 
 

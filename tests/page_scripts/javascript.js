@@ -1,8 +1,8 @@
-// What the scripts of the pages find in a browser and QuickJS does not have: text, digests, Ed25519, inflating. Whatever
+// What the scripts of the pages find in a browser and QuickJS does not have: text, digests, signatures, inflating. Whatever
 // is hard is answered by javascript.py, in hexadecimal digits. There is no document and no window here.
 
 const WINDOW = (() => {
-  const { decoded, digest, authenticated, verifies, inflated } = globalThis;
+  const { decoded, digest, authenticated, is_point, verifies, inflated } = globalThis;
   const octets = (source) => new Uint8Array(source.buffer || source, source.byteOffset || 0, source.byteLength);
 
   class TextEncoder {
@@ -15,9 +15,12 @@ const WINDOW = (() => {
 
   const subtle = {
     async digest(name, bytes) { return Uint8Array.fromHex(digest(name, octets(bytes).toHex())).buffer; },
-    async importKey(format, raw, name) { return { format, name, raw: octets(raw).toHex() }; },
+    async importKey(format, raw, name) {
+      if (name.namedCurve && !is_point(octets(raw).toHex())) throw new TypeError("no point of the curve");
+      return { format, name, raw: octets(raw).toHex() };
+    },
     async sign(name, key, said) { return Uint8Array.fromHex(authenticated(key.raw, octets(said).toHex())).buffer; },
-    async verify(name, key, signature, said) { return verifies(key.raw, octets(signature).toHex(), octets(said).toHex()); },
+    async verify(name, key, signature, said) { return verifies(name.name || name, key.raw, octets(signature).toHex(), octets(said).toHex()); },
   };
 
   class Blob {

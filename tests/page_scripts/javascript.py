@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import quickjs
 from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.hazmat.primitives.hashes import SHA256
 
 from pbem.i18n import ENGLISH, template_folder
 from pbem.pages import messages, script
@@ -47,7 +50,7 @@ class Scripts:
     def __init__(self, *names: str, language: str = ENGLISH) -> None:
         self.context = quickjs.Context()
         self.context.eval(f"globalThis.MESSAGES = {json.dumps(messages(names, language))}")
-        for answer in (decoded, digest, authenticated, verifies, inflated):
+        for answer in (decoded, digest, authenticated, is_point, verifies, inflated):
             self.context.add_callable(answer.__name__, answer)
         for source in (HOST.read_text(encoding="utf-8"), *(script(name, language) for name in names)):
             self.context.eval(source)
@@ -82,10 +85,30 @@ def authenticated(key: str, octets: str) -> str:
     return hmac.new(bytes.fromhex(key), bytes.fromhex(octets), "sha256").hexdigest()
 
 
-def verifies(key: str, signature: str, said: str) -> bool:
-    """Whether OpenSSL says that an Ed25519 signature holds."""
+def point(octets: bytes) -> ec.EllipticCurvePublicKey:
+    """A point of P-256, as lenient as some engines are: the hybrid encoding is read, too."""
+    plain = b"\4" + octets[1:] if octets[:1] in {b"\6", b"\7"} else octets
+    return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), plain)
+
+
+def is_point(octets: str) -> bool:
+    """Whether OpenSSL says that this is a point of P-256."""
     try:
-        Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)).verify(bytes.fromhex(signature), bytes.fromhex(said))
+        point(bytes.fromhex(octets))
+    except ValueError:
+        return False
+    return True
+
+
+def verifies(name: str, key: str, signature: str, said: str) -> bool:
+    """Whether OpenSSL says that a signature holds, of Ed25519 or, in two numbers of 32 octets, of P-256."""
+    raw, made, message = map(bytes.fromhex, (key, signature, said))
+    try:
+        if name == "Ed25519":
+            Ed25519PublicKey.from_public_bytes(raw).verify(made, message)
+        else:
+            r, s = int.from_bytes(made[:32], "big"), int.from_bytes(made[32:], "big")
+            point(raw).verify(encode_dss_signature(r, s), message, ec.ECDSA(SHA256()))
     except (InvalidSignature, ValueError):
         return False
     return True

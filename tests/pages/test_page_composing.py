@@ -160,9 +160,8 @@ def test_forms_are_found_in_a_letter() -> None:
 
 
 SIGN = """async ([raw, text]) => {
-    const hex = (char) => char.charCodeAt(0).toString(16).padStart(2, "0");
-    globalThis.btoa = (bytes) => packed([...bytes].map(hex).join(""));
-    const key = Uint8Array.fromHex(raw), sign = async (told) => Uint8Array.fromHex(signature(told.toHex()));
+    const key = { raw: Uint8Array.fromHex(raw) };
+    const sign = async (told) => SSHSIG.strings("ssh-ed25519", Uint8Array.fromHex(signature(told.toHex())));
     return [SSHSIG.line(key), await SSHSIG.signed(text, "play.example", key, sign)];
 }"""
 
@@ -171,7 +170,6 @@ def test_a_signature_is_one_of_ssh_keygen() -> None:
     key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
     scripts, text = Scripts("ed25519.js", "sshsig.js"), "orders m1 turn 3\nRv1 ö\nend\n"
     scripts.context.add_callable("signature", lambda told: key.sign(bytes.fromhex(told)).hex())
-    scripts.context.add_callable("packed", lambda octets: base64.b64encode(bytes.fromhex(octets)).decode())
     line, signed = scripts.evaluate(SIGN, [key.public_key().public_bytes_raw().hex(), text])
     assert line.split()[:2] == ssh.public(key).split()[:2]
     assert signed == text + ssh.sign(key, text.encode(), "pbem@play.example")

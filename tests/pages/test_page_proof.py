@@ -145,6 +145,16 @@ def test_the_secret_of_reply_addresses_is_checked(verifier: Scripts) -> None:
         assert not all(check.holds for check in checked(anew))
 
 
+def test_what_was_set_aside_may_be_left_out_while_a_game_runs(verifier: Scripts) -> None:
+    """The list of it may be there all the same, as may any paper that has its hash."""
+    found = bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes())
+    shown = ("evidence/agreed", "evidence/mailbox-1", "letters/agreed", "traces/game-1-turn", "openings")
+    papers = {name: paper for name, paper in found.papers.items() if name.startswith(shown)}
+    running = replace(found, entries=found.entries[:4], signatures=found.signatures[:4], papers=papers)
+    assert checked(running)[-1].holds
+    assert fails(verifier, running) is None
+
+
 def test_a_page_of_a_match_that_runs_keeps_what_belongs_to_games_that_are_over() -> None:
     found = bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes())
     begun = replace(found.entries[1], seq=9, body={**found.entries[1].body, "game": 2})

@@ -41,7 +41,7 @@ def files(referee: Referee, pages: str = PAGES) -> dict[str, str]:
     public = Public(SERVER, referee.database, referee.vault)
     home = {"server": SERVER, "address": f"pbem@{SERVER}", "delimiter": "+", "pages": pages}
     facts = {**home, **public.site()}
-    return dict(site.pages(facts, public.finished()))
+    return {name: page for name, page in site.pages(facts, public.finished()) if isinstance(page, str)}
 
 
 def carried(html: str) -> tuple[dict[str, Any], bundle.Bundle]:
@@ -280,6 +280,13 @@ def test_an_invitation_has_a_page_to_be_passed_on(referee: Referee) -> None:
     assert 'class="code"' not in files(referee, "")["m1.html"]
     referee.send(bob, "join m1\n")
     assert "m1.html" not in files(referee)
+
+
+def test_newer_invitations_take_no_page_away(referee: Referee) -> None:
+    people = [referee.registered(name) for name in ("ann", "bob", "cy")]
+    for number in range(51):
+        referee.send(people[number // 20], f"new shoot-em-up\nkind: scored\ntarget: {number + 1}\nend\n")
+    assert {f"m{number}.html" for number in range(1, 52)} <= set(files(referee))
 
 
 def test_only_what_is_open_to_all_has_a_page_that_invites(referee: Referee) -> None:

@@ -127,6 +127,17 @@ class TestAMatch:
         playing.receive()
         assert playing.letters.matches.standing("m1").offers == []
 
+    @pytest.mark.parametrize("odd", ["\x1b[31m", "a\0b", "\x7f", "caf\udce9"])
+    def test_characters_that_the_server_refuses_are_not_signed(
+        self, playing: Side, referee: Referee, odd: str
+    ) -> None:
+        before = playing.memory.count()
+        with pytest.raises(Unfit, match="a character that programs read in different ways, U"):
+            playing.letters.tell("press m1", referee.now, match="m1", text=odd)
+        with pytest.raises(Unfit, match="a character that programs read in different ways, U"):
+            playing.letters.ask(f"list {odd}", referee.now)
+        assert playing.memory.count() == before
+
     def test_press_that_would_be_a_command_is_not_signed(self, playing: Side, referee: Referee) -> None:
         before = playing.memory.count()
         with pytest.raises(Unfit, match="command"):
@@ -821,3 +832,17 @@ def test_what_was_not_sent_before_its_turn_was_over_is_given_up(playing: Side, r
     found = playing.memory.by_message_id(sent.message_id)
     assert found is not None
     assert found.state == "refused"
+
+
+def test_what_is_for_a_later_turn_is_not_late(playing: Side, referee: Referee) -> None:
+    early = [playing.letters.order("m1", "Gx3", referee.now, turn=turn) for turn in (2, 3)]
+    bob = bob_of(referee)
+    for _ in range(2):
+        assert playing.letters.outbox.unsent() == early
+        other = playing.letters.order("m1", "Gx4", referee.now)
+        referee.deliver(other.raw, playing.person.address, other.to)
+        referee.turn((bob, ""))
+        playing.receive()
+    assert playing.letters.matches.standing("m1").turn == 3
+    assert playing.letters.outbox.unsent() == early[1:], "it is for the turn that is due by now"
+    assert playing.letters.matches.pending("m1") == early[1]

@@ -22,6 +22,7 @@ import pytest
 from aiosmtpd.smtp import SMTP, AuthResult
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
+from data.material import KEYS, SIGNED
 from machines import imap_server
 
 from pbem.games import GAMES
@@ -315,6 +316,21 @@ def never(_prompt: str) -> str:
     raise AssertionError("nobody asked for a passphrase")
 
 
+def untouched() -> None:
+    raise AssertionError("nobody asked for a touch")
+
+
+def keygen(folder: Path, signature: str) -> None:
+    """A stand-in for `ssh-keygen`, and for the security key that it finds: it makes a sample's signature."""
+    armor = SIGNED / f"sshsig/{signature}.txt.sig"
+    program = folder / "ssh-keygen"
+    program.write_text(f"""#!/bin/sh
+echo "$1" >> {folder}/asked
+case "$1" in -l) echo "256 SHA256:x ann (ED25519-SK)";; *) cat > {folder}/text; cat {armor};; esac
+""")
+    program.chmod(0o755)
+
+
 def holds(armor: str, key: str) -> bool:
     return ssh.verify(ssh.read(armor), ssh.parse(key), b"orders\n")
 
@@ -324,7 +340,7 @@ class TestSigning:
         path = tmp_path / "keys" / "id"
         signing.make(path, "ann@mail.example")
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        key = signing.read(path, never)
+        key = signing.read(path, never, untouched)
         assert holds(key.sign(b"orders\n", "pbem@play.example"), key.public)
         with pytest.raises(signing.CannotSign, match="there already"):
             signing.make(path, "ann@mail.example")
@@ -352,15 +368,15 @@ class TestSigning:
         path = tmp_path / "id"
         path.write_bytes(locked)
         with pytest.raises(signing.CannotSign, match="locked"):
-            signing.read(path, never)
+            signing.read(path, never, untouched)
         path.with_name("id.pub").write_text(ssh.public(private))
         given = iter(["wrong", "open"])
-        key = signing.read(path, lambda _: next(given))
+        key = signing.read(path, lambda _: next(given), untouched)
         assert holds(key.sign(b"orders\n", "pbem@play.example"), key.public)
         assert holds(key.sign(b"orders\n", "pbem@play.example"), key.public), "asked for once"
         asked: list[str] = []
         with pytest.raises(signing.CannotSign, match="stays locked"):
-            signing.read(path, lambda prompt: asked.append(prompt) or "wrong").sign(b"", "x")  # type: ignore[func-returns-value]
+            signing.read(path, lambda prompt: asked.append(prompt) or "wrong", untouched).sign(b"", "x")  # type: ignore[func-returns-value]
         assert len(asked) == 3
 
     @pytest.mark.skipif(not shutil.which("ssh-agent"), reason="OpenSSH is not here")
@@ -375,7 +391,7 @@ class TestSigning:
                 assert agent.poll() is None
             subprocess.run(["ssh-add", "-q", str(path)], check=True, capture_output=True)
             path.unlink()
-            key = signing.read(path.with_name("id.pub"), never)
+            key = signing.read(path.with_name("id.pub"), never, untouched)
             assert holds(key.sign(b"orders\n", "pbem@play.example"), key.public)
         finally:
             agent.terminate()
@@ -383,11 +399,45 @@ class TestSigning:
         with pytest.raises(signing.CannotSign, match="ssh-keygen does not sign"):
             key.sign(b"orders\n", "pbem@play.example")
 
+    def test_a_security_key_is_touched(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        keygen(tmp_path, "ed25519-sk")
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        (tmp_path / "id.pub").write_text((KEYS / "ssh-ed25519-sk.pub").read_text())
+        touched: list[str] = []
+
+        def touch() -> None:
+            touched.append((tmp_path / "asked").read_text())
+
+        key = signing.read(tmp_path / "id.pub", never, touch)
+        key.unlock()
+        text = (SIGNED / "sshsig/ed25519-sk.txt").read_bytes()
+        armor = key.sign(text, "pbem-order@play.example")
+        assert ssh.verify(ssh.read(armor), ssh.parse(key.public), text)
+        assert (tmp_path / "text").read_bytes() == text
+        assert touched == ["-l\n"], "it was asked for once, before the device waited for it"
+
+    def test_a_key_that_nobody_touches(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        keygen(tmp_path, "ed25519-sk")
+        program = tmp_path / "ssh-keygen"
+        program.write_text(program.read_text().replace("*) ", "*) exec sleep 60; "))
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        monkeypatch.setattr(signing, "_SECONDS", 1.0)
+        (tmp_path / "id.pub").write_text((KEYS / "ssh-ed25519-sk.pub").read_text())
+        with pytest.raises(signing.CannotSign, match="not touched"):
+            signing.read(tmp_path / "id.pub", never, lambda: None).sign(b"orders\n", "pbem@play.example")
+
+    def test_what_no_server_takes_is_not_handed_out(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        keygen(tmp_path, "untouched")
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        (tmp_path / "id.pub").write_text((KEYS / "ssh-untouched.pub").read_text())
+        with pytest.raises(signing.CannotSign, match="Nobody touched"):
+            signing.read(tmp_path / "id.pub", never, lambda: None).sign(b"orders\n", "pbem@play.example")
+
     def test_what_is_no_key_is_said(self, tmp_path: Path) -> None:
         (tmp_path / "id.pub").write_text("nonsense")
         for name in ("id", "id.pub", "nowhere"):
             with pytest.raises(signing.CannotSign):
-                signing.read(tmp_path / name, never)
+                signing.read(tmp_path / name, never, untouched)
 
 
 class TestMemory:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import email
 import email.policy
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.referee import SERVER, Mailbox, Referee, new
+from in_a_box.referee import SERVER, Mailbox, Referee, new, placed
 from in_a_box.table import ANN, BOB, SMALL, TO, Side
 from signing.domains import Domain, rsa_key
 
@@ -17,6 +18,7 @@ from pbem.config.mail import MailboxConfig
 from pbem.player.account_file import Account
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
+from pbem.proof.tournament_proof import verify_tournament
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -236,3 +238,33 @@ def test_two_at_once_answer_a_letter_each(referee: Referee, playing: Guest) -> N
     playing.flush()
     answers = [event for event in playing.receive() if event.kind == "answer"]
     assert {event.sent.id: event.said for event in answers if event.sent} == {orders.id: "done", others[0].id: "done"}
+
+
+def test_a_tournament_is_entered_and_played(referee: Referee, tmp_path: Path) -> None:
+    """By answering its letters alone; the proof has the evidence that vouches for them."""
+    ann = referee.registered("ann")
+    closes = "closes: 2026-03-04\nkeys: optional\nfleet: cost:1\nsettle: 0"
+    referee.send(ann, f"tournament new spaceships\n{placed(ann)}{closes}\nend\n")
+    t = referee.desk.tournaments.archive.load(1)
+    assert t is not None
+    referee.send(ann, f"enter t1 {t.rules}\n")
+    guests = [Guest(referee, referee.person(name), tmp_path / f"{name}.sqlite") for name in ("gus", "hal")]
+    ida = Guest(referee, referee.person("ida"), tmp_path / "ida.sqlite")
+    for guest in (*guests, ida):
+        guest.register()
+        assert guest.said(guest.letters.tell(f"enter t1 {t.rules}", referee.now)) == ["done"]
+    assert ida.said(ida.letters.tell("leave t1", referee.now)) == ["done"]
+    ida.close()
+    referee.wait(datetime(2026, 3, 4, 1, tzinfo=UTC) - referee.now)
+    for guest in guests:
+        guest.receive()
+        running = [standing.match for standing in guest.letters.matches.standings if standing.phase == "setup"]
+        for match in running:
+            assert guest.said(guest.letters.say(match, f"resign {match} match", referee.now)) == ["done"]
+    archive, matches = referee.desk.tournaments.archive, referee.desk.match_letters
+    bundles = [matches.bundle(*referee.desk.archive.known(number), None) for number in (1, 2, 3)]
+    found = list(verify_tournament(archive.bundle(1, letters=True), bundles))
+    assert {check.standing for check in found} == {"ok"}, [one for one in found if one.standing != "ok"]
+    assert found[-1].found.startswith("ann 4")
+    for guest in guests:
+        guest.close()

@@ -61,7 +61,8 @@ def ask(
 ) -> tuple[int, bytes, Mapping[str, str]]:
     connection = http.client.HTTPConnection("127.0.0.1", port.server_address[1], timeout=10)
     try:
-        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        given = {"Host": port.origin.removeprefix("http://"), **headers}
+        connection.request(method, path, body, given)
         answer = connection.getresponse()
         return answer.status, answer.read(), dict(answer.getheaders())
     finally:
@@ -82,6 +83,17 @@ def test_who_brings_the_token_gets_a_cookie_for_a_path_that_nobody_can_guess(por
     assert re.fullmatch(rf"pbem=[0-9a-f]{{32}}; Path={port.path}; HttpOnly; SameSite=Strict", found)
     assert port.path not in port.url
     assert ask(port, "GET", port.path, Cookie=found.partition(";")[0])[:2] == (200, b"<p>page</p>")
+
+
+def test_nobody_else_can_answer_for_localhost(port: PagePort) -> None:
+    """Browsers try ::1 first, and go on where nobody listens."""
+    number = int(port.server_address[1])
+    with socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with pytest.raises(OSError, match=r"in use|assign"):
+            other.bind(("::1", number))
+    with pytest.raises(OSError, match=r"refused|assign"):
+        socket.create_connection(("::1", number), 5)
 
 
 def test_the_token_counts_once(port: PagePort) -> None:
@@ -136,12 +148,17 @@ REBOUND = {"Host": "rebound.example:{port}"}
         ("GET", "{path}", "", {"Cookie": "pbem=é"}, 403),
         ("GET", "{path}", "", {"Cookie": "other=1; pbem="}, 403),
         ("GET", "{path}", "", OURS | REBOUND, 403),
-        ("GET", "{path}", "", OURS | {"Host": "localhost:{port}"}, 403),
+        ("GET", "{path}", "", OURS | {"Host": "127.0.0.1:{port}"}, 403),
+        ("GET", "{path}", "", OURS | {"Host": "[::1]:{port}"}, 403),
+        ("GET", "{path}", "", OURS | {"Host": "localhost"}, 403),
+        ("GET", "{path}", "", OURS | {"Host": "rebound.localhost:{port}"}, 403),
+        ("GET", "{token}", "", {"Host": "127.0.0.1:{port}"}, 403),
         ("GET", "{token}", "", REBOUND, 403),
         ("GET", "{path}", "", OURS | {"Sec-Fetch-Site": "cross-site"}, 403),
         ("GET", "{path}", "", OURS | {"Sec-Fetch-Site": "same-site"}, 403),
         ("POST", "{path}send", json.dumps(TEXT), OURS | {"Origin": "http://evil.example"}, 403),
-        ("POST", "{path}send", json.dumps(TEXT), OURS | {"Origin": "http://127.0.0.1:1"}, 403),
+        ("POST", "{path}send", json.dumps(TEXT), OURS | {"Origin": "http://localhost:1"}, 403),
+        ("POST", "{path}send", json.dumps(TEXT), OURS | {"Origin": "http://127.0.0.1:{port}"}, 403),
         ("POST", "{path}send", json.dumps(TEXT), OURS | {"Origin": "null"}, 403),
         ("POST", "{path}send", json.dumps(TEXT), {"Content-Type": "application/json", "Cookie": "{cookie}"}, 403),
         ("POST", "{path}send", json.dumps(TEXT), OURS | {"Cookie": ""}, 403),
@@ -202,6 +219,16 @@ def test_a_refused_user_does_not_use_the_token_up(port: PagePort, monkeypatch: p
     with monkeypatch.context() as other:
         other.setattr(page_port, "_is_of_another_user", lambda *_: True)
         assert ask(port, "GET", port.url.removeprefix(port.origin))[0] == 403
+    entered(port)
+
+
+@pytest.mark.skipif(not hasattr(socket, "MSG_MORE"), reason="only Linux sends words and end at once")
+def test_who_goes_away_before_the_answer_does_not_use_the_token_up(port: PagePort) -> None:
+    request = f"GET {port.url.removeprefix(port.origin)} HTTP/1.1\r\nHost: {port.origin[7:]}\r\n\r\n".encode()
+    with socket.create_connection(("127.0.0.1", port.server_address[1]), 10) as line:
+        line.send(request, socket.MSG_MORE)
+        line.shutdown(socket.SHUT_WR)  # the end comes with the words
+        assert line.recv(1000).startswith(b"HTTP/1.0 403")
     entered(port)
 
 

@@ -128,7 +128,7 @@ def test_keys_and_accounts_stay(machine: Machine) -> None:
     signing.make(machine.folder / "keys" / "anna" / "id_ed25519", "anna")
     machine.power_cut()
     assert places.load() == ANNA
-    assert signing.read(machine.folder / "keys" / "anna" / "id_ed25519", str).public
+    assert signing.read(machine.folder / "keys" / "anna" / "id_ed25519", str, lambda: None).public
 
 
 def test_a_draft_that_counts_as_sent_stays(machine: Machine) -> None:

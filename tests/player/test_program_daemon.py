@@ -125,7 +125,7 @@ class Partner:
             *(name, "play.example", "pbem@play.example", f"{name}@mail.example", str(key)),
             *(f"maildir:{maildir}", f"smtp://127.0.0.1:{port}"),
         )
-        self.key = signing.read(key, lambda _: "")
+        self.key = signing.read(key, lambda _: "", lambda: None)
         self.memory = Memory(folder / "memory.sqlite")
         self.letters = Correspondence(self.account, self.memory, self.key.sign, os.urandom)
         games = {game: GameLimits(level) for game in STRATEGIES}

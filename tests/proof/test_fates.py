@@ -377,6 +377,20 @@ def test_orders_that_were_set_aside(aside: dict[str, Any], said: str) -> None:
     assert fate == Fate("dropped" if said.startswith(MADE) else "agrees", RECEIPT, said, 3)
 
 
+@pytest.mark.parametrize(("hour", "later"), [("12", True), ("11", False)])
+def test_a_server_gives_no_earlier_letter_the_higher_revision(hour: str, *, later: bool) -> None:
+    """Without a form, the revision is that of an address, which the server chooses; a day is for its clock."""
+    played = receipt(1, rev=5, received=f"2028-05-31T{hour}:00:00Z")
+    found = story(BEGUN, TURN, *END, receipts=played)
+    fate = Fates(found).of(receipt(1, rev=2, received="2028-06-01T12:00:00Z"), OTHER)
+    assert fate.standing == ("agrees" if later else "dropped")
+    withdrawn = replace(withdrawal(1), received="2028-06-01T12:00:00Z")
+    found = story(BEGUN, TURN, *END, receipts=played, withdrawals=withdrawn)
+    fate = Fates(found).of(withdrawn, sha256_hex(withdrawn.text().encode()))
+    assert fate.standing == ("agrees" if later else "dropped")
+    assert later or fate.found == "entry 3 was made with rev 5, which it withdrew"
+
+
 def test_orders_that_were_missed_and_then_given_up_leave_no_trace() -> None:
     found = story(BEGUN, MISS, CARL, TURN, *END)
     said = "entry 3 counts the time of seat 1 as missed, although this was in by then"

@@ -252,11 +252,16 @@ class TestReplyAddresses:
         assert self.found() == (Finding("agrees", "reply address", "game 1 turn 1"),)
         (said,) = self.found(place="game 1 turn 2")
         assert (said.standing, said.what) == ("two stories", "reply address")
-        assert said.found.startswith(f"it was for game 1 turn 2, and {self.PATH} says for game 1 turn 1; ")
+        assert said.found.startswith(f"it was for m1 game 1 turn 2, and {self.PATH} says for m1 game 1 turn 1; ")
 
-    def test_one_that_was_never_used_or_is_of_another_match_says_nothing(self) -> None:
+    def test_one_of_another_match_is_not_for_this_one(self) -> None:
+        (said,) = self.found(match="m2")
+        assert said.standing == "two stories"
+        assert said.found.startswith(f"it was for m2 game 1 turn 1, and {self.PATH} says for m1 game 1 turn 1; ")
+
+    def test_one_that_was_never_used_or_is_of_another_server_says_nothing(self) -> None:
         assert self.found(token=OTHER, place="game 1 turn 2") == ()
-        assert self.found(match="m2", place="game 1 turn 2") == ()
+        assert self.found(server="other.example", place="game 1 turn 2") == ()
 
     def test_what_the_server_did_not_sign_accuses_nobody(self) -> None:
         (said,) = self.found(key=Ed25519PrivateKey.generate(), place="game 1 turn 2")

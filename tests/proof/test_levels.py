@@ -24,7 +24,7 @@ from pbem.match.remaking import Sentence, UnvouchedError
 from pbem.match.signed import Signed, here
 from pbem.match.transcript import sha256_hex
 from pbem.proof.mailbox_evidence import shown_tokens, vouched
-from pbem.proof.signed_letters import Letters
+from pbem.proof.signed_letters import Letters, signed_text
 from pbem.requests import Clear, Extend, SignedForm
 
 if TYPE_CHECKING:
@@ -310,13 +310,13 @@ class TestKeyChanges:
         raw = f"From: a@b.example\r\n\r\nhelp\n{ssh.sign(self.ANN, b'help', f'pbem@{SERVER}')}".encode()
         other = {**key, name: "x"}
         with pytest.raises(ValueError, match=r"\w") as caught:
-            Letters.signed(match(), 1, raw, [other])
+            signed_text(raw, [other], "ann", SERVER)
         assert str(caught.value) == f"the key {other['fingerprint']} is not the one that stands beside it"
 
     def test_a_signed_letter_that_cannot_be_read(self) -> None:
         raw = b"From: a@b.example\r\n" + b"X: x\r\n" * 2000 + b"\r\nhelp\r\n"
         with pytest.raises(ValueError, match=r"cannot be read: more than .* headers"):
-            Letters.signed(match(), 1, raw, [])
+            signed_text(raw, [], "ann", SERVER)
 
     def test_it_is_signed_and_can_be_read(self) -> None:
         other = Ed25519PrivateKey.from_private_bytes(b"c" * 32)

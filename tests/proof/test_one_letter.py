@@ -17,10 +17,10 @@ from pbem.mail.message import decoded as in_first
 from pbem.mail.message import read
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle, one_letter
-from pbem.proof.mailbox_evidence import token_in_to
+from pbem.proof.mailbox_evidence import detail_in_to
 from verifier import Wrong, verified
 from verifier.commands import read_commands
-from verifier.one_letter import Place, given, token_in
+from verifier.one_letter import Place, detail_in, given
 from verifier.text import decoded as in_second
 from verifier.text import plain
 
@@ -145,11 +145,26 @@ def test_an_address_counts_where_a_signed_to_sends_the_letter(found: Bundle) -> 
         (f"To: {to}", f"To: pbem@play.example\r\nCc: {to}"),
         (f"To: {to}", f"To: pbem@play.example\r\nReferences: <{to}>"),
         (f"To: {to}", f"To: {other}\r\nCc: {to}"),
+        (f"To: {to}", f"To: {to.replace('+m1.', '+m2.')}"),
+        (f"To: {to}", f"To: {to.replace('+m1.', '+xm1.')}"),
+        (f"To: {to}", f"To: {to}, {to.replace('+m1.', '+m2.')}"),
     ):
         assert "holds no `orders` for this place" in turn_1(signed(found, change)), change
     assert "holds no" in turn_1(signed(found, over=("date",)))
     assert "holds no" in turn_1(signed(found, (f"To: {to}", f"To: {to}\r\nTo: {to}")))
     assert turn_1(signed(found, (f"To: {to}", f"To: {to}\r\nTo: {to}"), over=("to", "to"))) == ""
+
+
+@pytest.mark.parametrize(
+    ("shown", "counts"), [("a@b.{}@c", True), (".{}@ <eve@x>", True), ("{}@c", False), ("a.{}\u212a@c", False)]
+)
+def test_both_verifiers_find_the_words_that_the_evidence_names(found: Bundle, shown: str, *, counts: bool) -> None:
+    """For a form they may stand anywhere (docs/bundle.md, 6.6), as an address or not."""
+    to = address(found)
+    token = to.partition(".")[2].partition("@")[0]
+    cc = f"To: pbem@play.example\r\nCc: {shown.format(token)}"
+    form = ("Gx2 final", "orders m1 turn 1\r\nGx2\r\nend")
+    assert (turn_1(signed(found, (f"To: {to}", cc), form)) == "") is counts
 
 
 def test_an_address_that_its_turn_did_not_commit_to_counts_for_nothing(found: Bundle) -> None:
@@ -202,6 +217,39 @@ def test_a_quoted_form_names_its_revision_and_stands_in_the_text(found: Bundle) 
     assert "holds no" in quoting(found, *FORM[:2], "-----BEGIN SSH SIGNATURE-----", *FORM[2:])
 
 
+def test_who_says_more_than_yes_in_digits_says_something_else(found: Bundle) -> None:
+    """Also in those of a recovery code, which answers mask."""
+    assert "not legal" in quoting(found, "yes 0123-4567-89ab-cdef-0123-4567-89ab-cdef", *FORM[1:])
+
+
+def test_who_ends_with_a_quote_introduces_it_all_the_same(found: Bundle) -> None:
+    for end in ("", "\r\n", "\r\n-- \r\nBob", "\r\n-----BEGIN SSH SIGNATURE-----"):
+        text = f"Gx2\r\nOn 1 March, 12:00, pbem\r\nwrote:\r\n> Gx3{end}"
+        assert turn_1(signed(found, ("Gx2 final\r\n", text))) == "", repr(end)
+
+
+@pytest.mark.parametrize(
+    ("counts", "old", "new"),
+    [
+        (True, "Content-Type: text/plain", "Content-Type: multipart/digest; boundary=b\r\n\r\n--b\r\nX: y"),
+        (True, "\r\n\r\nGx2 final", "\r\nContent-Transfer-Encoding: base64 (folded)\r\n\r\nR3gyIGZpbmFs"),
+        (False, "\r\n\r\nGx2 final", "\r\nContent-Transfer-Encoding: base64\r\n\r\nR3gyIGZpbmFsDQo=\r\nfooter"),
+        (False, "Content-Type: text/plain", "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n bare"),
+        (False, "Content-Type:", ":x\r\nContent-Type:"),
+        (False, "Content-Type:", "no header\r\nContent-Type:"),
+        (False, "To: pbem", "To: \x1fpbem"),
+    ],
+)
+def test_both_verifiers_cut_an_odd_letter_alike(found: Bundle, old: str, new: str, *, counts: bool) -> None:
+    assert (turn_1(signed(found, (old, new), headers="From mbox\r\n")) == "") is counts
+
+
+def test_a_letter_without_a_last_line_end_is_the_same(found: Bundle) -> None:
+    """What was signed ends with one, and has no blanks before it."""
+    cut = signed(found, ("Gx2 final\r\n", "Gx2 final\r\n-- \r\n"))
+    assert turn_1(rewritten(cut, LETTER, cut.papers[LETTER].rstrip(b"\r\n"))) == ""
+
+
 def test_both_verifiers_read_what_a_charset_does_not_have() -> None:
     """A wrong octet below the text changes nothing above."""
     octets = "natürlich\nGx3\u00a0Gy3\n".encode() + b"\xe9"
@@ -221,8 +269,8 @@ def test_both_verifiers_find_the_same_address_in_any_to() -> None:
     for _ in range(5000):
         to = "".join(random.choice((*HEADER, *ours, *ours)) for _ in range(random.randrange(1, 9)))
         raw = f"From: bob@mail.example\r\nTo: {to}\r\n\r\nGx2\r\n".encode()
-        first = token_in_to(read(raw))
-        second = token_in([str(one) for one in message_from_bytes(raw).get_all("To") or []])
+        first = detail_in_to(read(raw))
+        second = detail_in([str(one) for one in message_from_bytes(raw).get_all("To") or []])
         assert first == (second or ""), to
         some += bool(first)
     assert some > 100

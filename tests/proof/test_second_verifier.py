@@ -187,6 +187,15 @@ def test_both_find_the_same_signature(tmp_path: Path, way: Callable[[bytes], byt
     referee.close()
 
 
+@pytest.mark.parametrize("name", ["ed25519", "ed25519-sk", "passkey", "rsa"])
+def test_the_second_reads_keys_that_a_mail_program_wrapped(name: str) -> None:
+    kind, blob = (KEYS / f"ssh-{name}.pub").read_text().split()[:2]
+    wrapped = "\n".join(blob[at : at + 70] for at in range(0, len(blob), 70))
+    (command,) = read_commands(f"key add\n{kind}\n{wrapped} ann@home\nserver play.example\nplayer ann\n")
+    assert command.said["*key"] == f"{kind} {blob}"
+    assert command.said["player"] == "ann"
+
+
 def test_what_the_second_leaves_open_is_told() -> None:
     for name in OPEN:
         assert verified(content("good", name)).open

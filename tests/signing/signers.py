@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 import pysequoia
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs7
 from data.material import KEYS
 from in_a_box.referee import SERVER
+from signing import passkeys
+from signing.passkeys import Wish
 
 from pbem.identity import ssh
 
@@ -103,6 +106,13 @@ def by_ssh(person: Mailbox, text: str, name: str = "rsa") -> bytes:
     return pasted(person, text + ssh.sign(_ssh_key(name), text.encode(), f"pbem@{SERVER}"))
 
 
+def by_passkey(person: Mailbox, text: str) -> bytes:
+    private = private_key("ssh-passkey")
+    assert isinstance(private, EllipticCurvePrivateKey)
+    return pasted(person, text + passkeys.sign(private, text.encode(), f"pbem@{SERVER}", AT_HOME, "localhost"))
+
+
+AT_HOME = Wish("http://localhost:40321", "localhost")
 WAYS = {
     "openpgp, clear-signed": ("openpgp", "pgp-anna.pub.asc", by_clear_openpgp),
     "PGP/MIME": ("openpgp", "pgp-anna.pub.asc", by_openpgp_mime),
@@ -110,4 +120,5 @@ WAYS = {
     "minisign": ("minisign", "minisign.pub", by_minisign),
     "ed25519": ("ed25519", "raw-ed25519.pub", by_ed25519),
     "ssh": ("ssh", "ssh-rsa.pub", by_ssh),
+    "passkey": ("ssh", "ssh-passkey.pub", by_passkey),
 }

@@ -15,13 +15,24 @@ from typing import TYPE_CHECKING
 
 from attackers.forgers import index, signed_again, with_entry, with_papers
 from attackers.mutations import rewritten, with_body
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from data.material import IN_FORCE, KEYS
 from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, form_in, placed, whole_sentence
 from in_a_box.sealed_seats import agreed, play
+from signing import passkeys
 from signing.domains import Domain
-from signing.signers import by_clear_openpgp, by_ed25519, by_minisign, by_smime, by_ssh, private_key
+from signing.signers import (
+    AT_HOME,
+    by_clear_openpgp,
+    by_ed25519,
+    by_minisign,
+    by_passkey,
+    by_smime,
+    by_ssh,
+    private_key,
+)
 
 from pbem.identity import parse_key, ssh
 from pbem.match.changed import replace
@@ -31,6 +42,8 @@ from pbem.proof import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from signing.passkeys import Wish
 
     from pbem.proof.bundle import Bundle
 
@@ -369,6 +382,7 @@ GOOD: dict[str, Callable[[Referee], bytes]] = {
     "minisign": partial(by_format, "minisign.pub", by_minisign),
     "ed25519": partial(by_format, "raw-ed25519.pub", by_ed25519),
     "ssh-rsa": partial(by_format, "ssh-rsa.pub", by_ssh),
+    "passkey": partial(by_format, "ssh-passkey.pub", by_passkey),
 }
 
 
@@ -451,6 +465,16 @@ def no_miss(found: Bundle) -> bytes:
     return without_entry(found, index(found, "missed", turn=1) + 1)
 
 
+def signed_by_passkey(found: Bundle, wish: Wish) -> bytes:
+    """Orders as no honest browser signs them."""
+    path, private = "letters/game-1-turn-1-seat-1.eml", private_key("ssh-passkey")
+    assert isinstance(private, EllipticCurvePrivateKey)
+    raw, _, _ = found.papers[path].decode().replace("\r", "").partition(ssh.BEGIN)
+    text = raw.partition("\n\n")[2]
+    made = raw + passkeys.sign(private, text.encode(), wish=wish, application="localhost")
+    return bundle.write(rewritten(found, path, made.replace("\n", "\r\n").encode()))
+
+
 def keyed(found: Bundle) -> bytes:
     """The key that was added is another."""
     public = ssh.public(key("somebody"))
@@ -515,6 +539,21 @@ def excused(found: Bundle) -> bytes:
 
 Lie = tuple[str, str, "Callable[[Bundle], bytes]"]
 LIES: dict[str, Lie] = {
+    "passkey-page": (
+        "passkey",
+        "orders signed on a page of another host",
+        partial(signed_by_passkey, wish=replace(AT_HOME, origin="http://cards.localhost:40321")),
+    ),
+    "passkey-untouched": (
+        "passkey",
+        "orders that a device signed untouched",
+        partial(signed_by_passkey, wish=replace(AT_HOME, flags=0)),
+    ),
+    "passkey-challenge": (
+        "passkey",
+        "a login somewhere as orders",
+        partial(signed_by_passkey, wish=replace(AT_HOME, challenge=bytes(32))),
+    ),
     "cut": ("ssh", "an octet is missing at the end of the file", cut_off),
     "chain": ("ssh", "an entry was changed, and the next one names the old head", broken_chain),
     "server": ("ssh", "the heads are signed by another key than the server's", unsigned),

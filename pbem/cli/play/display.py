@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.event_text import clean, indented, line_of
+from pbem.cli.play.event_text import clean, indented, line_of, when
 from pbem.games import GAMES, rules
 from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.phrase import Span
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pbem.cli.play.foundation import PlayTable
     from pbem.player.correspondence import Correspondence
-    from pbem.player.standing import MatchStanding
+    from pbem.player.standing import MatchStanding, TournamentStanding
 
 
 DOUBTFUL = (
@@ -59,8 +59,18 @@ def list_matches(table: PlayTable) -> None:
     list_rows(table, rows)
     if not rows:
         click.echo("  No matches. pbem play new GAME OPPONENT proposes one; pbem play ask list open shows who waits.")
+    for told in letters.memory.tournaments():
+        if told.entered and told.phase != "ended":
+            click.echo(f"  {standing_line(told)}")
     for alarm in letters.memory.alarms():
         click.echo(f"ALARM {alarm.time} {alarm.match}: {line_of(alarm.said)}", err=True)
+
+
+def standing_line(told: TournamentStanding) -> str:
+    """A tournament in one line: its format, one's place, and the games that run."""
+    running = f"{told.running} game{'' if told.running == 1 else 's'} running"
+    place = f"number {told.place} of {told.of}, {running}" if told.place else f"{told.entrants} entered so far"
+    return line_of(f"{told.tournament}: {told.format}, {place}")
 
 
 def list_rows(table: PlayTable, standings: Sequence[MatchStanding]) -> None:
@@ -118,7 +128,10 @@ def _whose(table: PlayTable, standing: MatchStanding) -> str:
         )
     offers = "".join(f"; {what} offered" for what in standing.offers)
     paused = "; paused" if standing.paused else ""
-    return f"{what}: {said}{_until(standing.deadline, table.now())}{offers}{paused}"
+    early = letters.matches.stored(match)
+    stored = "; stored: " + ", ".join(f"turn {turn}" if turn else "default orders" for turn in early) if early else ""
+    unused = "; what you had sent does not count" if letters.matches.unused(match) else ""
+    return f"{what}: {said}{_until(standing.deadline, table.now())}{unused}{offers}{paused}{stored}"
 
 
 def _until(deadline: str | None, now: datetime) -> str:
@@ -179,6 +192,11 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
             click.echo(f"Careful: here is {coded(here)}; the server plays by {coded(agreed)}.")
     if (sent := letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None) is not None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{indented(sent.form)}")
+    for turn, sent in letters.matches.stored(name).items():
+        state = "stored" if sent.state == "done" else _STATES[sent.state]
+        click.echo(f"\nYours, {when(turn)} ({state}):\n\n{indented(sent.form)}")
+    if (unused := letters.matches.unused(name)) is not None:
+        click.echo(f"\nYours, but it does not count, as the letter about the turn says:\n\n{indented(unused.form)}")
 
 
 def names_of(standing: MatchStanding) -> dict[int, str]:

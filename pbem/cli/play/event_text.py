@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.harmless import harmless
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from pbem.player.correspondence.event import Event
@@ -71,6 +72,11 @@ def about(sent: SentForm) -> str:
     return " ".join(
         filter(None, [sent.command, sent.match, sent.place if sent.command in {"orders", "setup"} else ""])
     )
+
+
+def when(turn: int) -> str:
+    """The turn for which orders are, or the turns for which default orders are."""
+    return f"turn {turn}" if turn != DEFAULT else "whenever you miss a turn"
 
 
 def indented(text: str) -> str:

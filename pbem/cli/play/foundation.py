@@ -30,6 +30,7 @@ from pbem.player.exchange import fetch, flush
 from pbem.player.memory import Memory
 from pbem.player.sealed_view import Contradiction
 from pbem.player.secret_vault import SecretVault
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,6 +67,9 @@ class PlayTable:
         self.secrets = secrets
         """The folder of the secrets of sealed matches, if they are not beside the memory."""
         self.passphrase: Callable[[str], str] = programs.passphrase
+        self.touch: Callable[[], None] = programs.touch
+        self.browser: Callable[[signing.SigningKey, bytes, str], str] = programs.no_browser
+        """What signs with a passkey."""
         self.afterwards = ExitStack()
         self.unproved: set[str] = set()
         """Subjects of letters that cannot be judged before the server's key is known."""
@@ -81,7 +85,7 @@ class PlayTable:
     @cached_property
     def key(self) -> signing.SigningKey:
         """The player's key; its private half is opened when something is signed."""
-        return signing.read(Path(self.account.key).expanduser(), self.passphrase)
+        return signing.read(Path(self.account.key).expanduser(), self.passphrase, self.touch)
 
     @cached_property
     def letters(self) -> Correspondence:
@@ -106,11 +110,14 @@ class PlayTable:
         return source
 
     def _sign(self, text: bytes, namespace: str) -> str:
-        return self.key.sign(text, namespace)
+        return self.browser(self.key, text, namespace) if self.key.is_passkey else self.key.sign(text, namespace)
 
-    def judge_of(self, standing: MatchStanding) -> Callable[[str, str], Judged]:
-        """The judge of a match's orders."""
-        return self.agent.judge_orders if standing.sealed else self.letters.judge.orders
+    def judged(self, standing: MatchStanding, text: str, turn: int | None = None) -> Judged:
+        """Judge orders for the turn that is due, or for another one; raises `Refused`, `Impossible`."""
+        if turn is not None:
+            return self.letters.judge.ahead(standing.match, turn, text)
+        judge = self.agent.judge_orders if standing.sealed else self.letters.judge.orders
+        return judge(standing.match, text)
 
     def now(self) -> datetime:
         """The time by this machine's clock."""
@@ -236,6 +243,20 @@ def at_table(command: Callable[Concatenate[PlayTable, _Options], None]) -> Calla
         command(table, *values, **options)
 
     return seated
+
+
+def turn_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Hand a command the turn that `--turn` or `--default` names, `DEFAULT` for the latter; None: what is due."""
+
+    @click.option("--turn", type=click.IntRange(1), metavar="N", help="In advance: for this later turn.")
+    @click.option("--default", is_flag=True, help="Whenever you miss a turn, if you agreed on `miss: default`.")
+    @wraps(command)
+    def named(*values: object, turn: int | None, default: bool, **options: object) -> None:
+        if turn is not None and default:
+            raise click.UsageError("--turn or --default: one of the two")
+        command(*values, turn=DEFAULT if default else turn, **options)
+
+    return named
 
 
 yes_option = click.option("--yes", is_flag=True, help="Do not ask before signing.")

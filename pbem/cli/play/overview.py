@@ -45,6 +45,7 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool) -> No
     pbem play                     list my matches: whose move it is, and until when
     pbem play m17                 show the boards of m17
     pbem play m17 Gx3 bRv1Rv3     judge these orders, read them back, sign and send them
+    pbem play m17 --turn 7 Gx3    the same for a later turn; --default: for any that you miss
     pbem play --browser           all of this on a page in the browser instead
 
     Everything is signed with your SSH key. To begin: pbem play register --help

@@ -8,8 +8,10 @@ browser".
 from __future__ import annotations
 
 import io
+import queue
 import re
 import sqlite3
+import sys
 import time
 from collections import deque
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
@@ -27,7 +29,10 @@ from pbem.cli.play.event_text import clean
 from pbem.cli.play.foundation import SIX_WORDS, PlayTable, demand_unchanged, state, troubles
 from pbem.cli.play.proved import proved
 from pbem.cli.play.register import open_account
+from pbem.cli.programs import TOUCH
 from pbem.games import BUILT_IN, GAMES, Refused, part_of, rules
+from pbem.identity import ssh
+from pbem.identity.verdict import BadSignature
 from pbem.letters.render import Templates
 from pbem.pages import Home, composer, fragment
 from pbem.pages.home_page import home_page
@@ -41,19 +46,22 @@ from pbem.player.play_facts import account_facts, composed, match_facts, seen
 from pbem.player.sealed_view import Contradiction
 from pbem.player.signing import CannotSign
 from pbem.proof.bundle import read
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.json_object import JsonObject
     from pbem.player.account_file import Places
     from pbem.player.memory import SentForm
+    from pbem.player.signing import SigningKey
     from pbem.player.standing import MatchStanding
 
 
 _SOON, _LOOK, _AGAIN = 0.1, 1.0, 30.0  # seconds between two looks: after something came, at most, after trouble
 _NEWS = 20.0  # seconds that a page waits for news
 _WORK = 25.0  # and for what it asked for
+_TOUCH = 60.0  # and for the touch of a passkey
 _LATER = "It takes longer than usual."
 _LINES = 60  # of what was told
 _DRAWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-same-origin; "
@@ -72,6 +80,8 @@ class _Composed(_OfMatch):
 
     text: str = ""
     final: bool = False
+    turn: int | None = None
+    """Another turn than the one that is due, or `DEFAULT`."""
     shown: tuple[str, int, int, str] = ("", 0, 0, "")
 
 
@@ -95,12 +105,22 @@ class _Registering(msgspec.Struct):
     server_address: str = ""
     key: str = ""
     new_key: bool = False
+    passkey: str = ""
+    """The line of a passkey that the page made, with its name for its device."""
     mail_in: str = ""
     mail_out: str = ""
     password: str = ""
     password_file: str = ""
     password_command: str = ""
     token_command: str = ""
+
+
+class _Touched(msgspec.Struct):
+    """What a page answers that was asked for a signature, or why there is none."""
+
+    number: int
+    armor: str = ""
+    error: str = ""
 
 
 class PlayRoom:
@@ -121,6 +141,9 @@ class PlayRoom:
         self._asked: tuple[PlayTable, SentForm] | None = None
         self._answered = ""
         self._pause = _SOON
+        self._wanted: JsonObject = {}
+        """The text that a passkey is to sign, if there is one."""
+        self._touches: queue.SimpleQueue[_Touched] = queue.SimpleQueue()
         self._shown: Mapping[str, Callable[[_OfMatch], JsonObject | PageAnswer]] = {
             "match": self._match,
             "composer": self._composer,
@@ -146,14 +169,43 @@ class PlayRoom:
         if table.account.key:
             table.key.unlock()
         self._tables[name] = table
+        table.touch, table.browser = self._touch, self._signed_there
         return name
+
+    def _touch(self) -> None:
+        """Ask for a touch, at once: the page hears of everything else when the work is done."""
+        self._told.append(self._templates.say(TOUCH))
+        self.news.tell(self._overview())
+        click.echo(TOUCH, sys.__stderr__)
 
     def _table(self, name: str) -> PlayTable:
         """A new table for an account, while the page is open."""
         table = PlayTable(self._folders, name, 0.0)
-        table.passphrase = _no_passphrase
+        table.passphrase, table.browser = _no_passphrase, self._signed_there
         self.afterwards.callback(table.afterwards.close)
         return table
+
+    def _signed_there(self, key: SigningKey, text: bytes, namespace: str) -> str:
+        """Have the page sign with a passkey; raises `CannotSign`."""
+        number = int(self._wanted.get("number", 0)) + 1
+        server = namespace.removeprefix("pbem@")
+        self._wanted = {"number": number, "key": key.public, "text": text.decode(), "server": server}
+        self.news.tell(self._overview())
+        try:
+            while (answer := self._touches.get(timeout=_TOUCH)).number != number:
+                pass  # of a page that was asked before
+        except queue.Empty:
+            raise CannotSign("Nobody touched the passkey; nothing was signed.") from None
+        finally:
+            self._wanted = {"number": number}
+            self.news.tell(self._overview())
+        try:
+            holds = ssh.verify(ssh.read(answer.armor), ssh.parse(key.public), text)
+        except BadSignature:
+            holds = False
+        if not holds:
+            raise CannotSign(f"Nothing was signed: {answer.error or 'the signature does not hold'}.")
+        return answer.armor
 
     def look(self) -> float:
         """Look for letters, and tell what there is; returns the seconds until the next look."""
@@ -181,7 +233,8 @@ class PlayRoom:
 
     def _overview(self) -> JsonObject:
         accounts = [account_facts(table.letters, table.agent) for table in self._tables.values()]
-        return {"accounts": accounts, "told": list(self._told), "answer": self._answered}
+        wanted = self._wanted if "text" in self._wanted else None
+        return {"accounts": accounts, "told": list(self._told), "answer": self._answered, "wanted": wanted}
 
     @contextmanager
     def _overheard(self) -> Iterator[None]:
@@ -297,7 +350,14 @@ class PlayRoom:
     def act(self, name: str, asked: JsonObject) -> PageAnswer | None:
         """Do what a press of a button asks for."""
         if name == "stop":
+            self._touches.put(_Touched(int(self._wanted.get("number", 0)), error="stopped"))
             self.work.stop()
+            return as_json({})
+        if name == "touched":
+            try:
+                self._touches.put(msgspec.convert(asked, _Touched))
+            except msgspec.ValidationError:
+                return None
             return as_json({})
         if name not in self._acts:
             return None
@@ -329,14 +389,21 @@ class PlayRoom:
         standing = table.letters.matches.standing(asked.match)
         say = self._templates.say
         setup = standing.phase == "setup"
-        judge = table.letters.judge.setup if setup else table.judge_of(standing)
         try:
-            judged = judge(asked.match, asked.text)
+            judged = (
+                table.letters.judge.setup(asked.match, asked.text)
+                if setup
+                else table.judged(standing, asked.text, asked.turn)
+            )
         except Refused as refused:
             return {"faults": [say(fault.message) for fault in refused.faults]}
-        words = judged.text.splitlines() if setup else in_words(standing.rules, judged.text)
-        unused = [say(one) for one in judged.unused]
-        return {"words": [say(one) for one in words], "unused": unused, "example": judged.example}
+        words: Sequence[str] = judged.text.splitlines() if setup else in_words(standing.rules, judged)
+        return {
+            "words": [say(one) for one in words],
+            "unused": [say(one) for one in judged.unused],
+            "example": judged.example,
+            "now": [say(fault.message) for fault in judged.faults],
+        }
 
     def _send(self, asked: _Composed) -> JsonObject:
         table, match, now = self._of(asked), asked.match, self._of(asked).now()
@@ -352,7 +419,7 @@ class PlayRoom:
         elif setup:
             table.letters.set_up(match, asked.text, now)
         else:
-            table.letters.order(match, asked.text, now, final=asked.final)
+            table.letters.order(match, asked.text, now, final=asked.final, turn=asked.turn)
         return {"sent": table.send(), "words": words}
 
     def _say(self, asked: _Sentence) -> JsonObject:
@@ -389,7 +456,11 @@ class PlayRoom:
     def _register(self, asked: _Registering) -> JsonObject:
         name, server = split(asked.account)
         given = msgspec.structs.asdict(asked) | {"server_address": asked.server_address or f"pbem@{server}"}
-        del given["account"], given["password"], given["new_key"]
+        del given["account"], given["password"], given["new_key"], given["passkey"]
+        if asked.passkey:
+            path = self._folders.passkey(asked.account, asked.passkey)
+            durable.replace(path, f"{asked.passkey}\n".encode())
+            given["key"] = str(path)
         made = Account(name=name, server=server, **given)
         if asked.password:
             _keep_password(asked.password_file, asked.password)
@@ -431,8 +502,11 @@ def _prepared(table: PlayTable, match: str, what: str, word: str) -> SentForm:
             return letters.say(match, f"resign {match} {word if word == 'match' else f'game {game}'}", now)
         case "join" | "decline" | "withdraw":
             return letters.tell(words, now, match=match)
-        case "draw" | "annul" | "extend" | "claim" | "clear":
+        case "draw" | "annul" | "extend" | "claim":
             return letters.say(match, words, now)
+        case "clear" if not word or re.fullmatch("default|turn [0-9]{1,9}", word):
+            turn = DEFAULT if word == "default" else int(word.removeprefix("turn ")) if word else None
+            return letters.withdraw(match, turn, now)
     raise Impossible(f"{what}: the page has no such command.")
 
 

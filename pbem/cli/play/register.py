@@ -82,7 +82,7 @@ def open_account(table: PlayTable, made: Account, *, new_key: bool, server_key: 
     path = Path(made.key).expanduser()
     if new_key:
         signing.make(path, made.address)
-    ours = signing.read(path, table.passphrase) if made.key else None
+    ours = signing.read(path, table.passphrase, table.touch) if made.key else None
     if place := mail_in.begin(made):
         click.echo(f"Maildir  {place}, made: have the letters to {made.address} delivered there")
     mail_in.source(made).close()

@@ -8,10 +8,12 @@ import click
 
 from pbem.cli import home
 from pbem.cli.play.display import show
-from pbem.cli.play.foundation import SIX_WORDS, at_table, confirm, yes_option
+from pbem.cli.play.event_text import line_of, when
+from pbem.cli.play.foundation import SIX_WORDS, at_table, confirm, turn_options, yes_option
 from pbem.cli.play.trial import see_the_move
 from pbem.games import Refused
 from pbem.player.correspondence.judge import in_words, meant
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     "--from", "file", type=click.File("r"), help="Read the orders, or the setup, from a file; - is the keyboard."
 )
 @click.option("--open", "browser", is_flag=True, help="Play it on the page in the browser.")
+@turn_options
 @yes_option
 @at_table
 def match(  # noqa: PLR0913, PLR0917 - options of a command
@@ -40,9 +43,10 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
     nothing: bool,
     file: Any,
     browser: bool,
+    turn: int | None,
     yes: bool,
 ) -> None:
-    """Show a match, or order its turn."""
+    """Show a match, or order its turn, or another one in advance."""
     table.send()
     standing = table.letters.matches.standing(match)
     texts = [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
@@ -52,36 +56,59 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
         run(table, match)
     elif not texts:
         show(table, standing)
+    elif turn is not None and not turn == standing.turn != DEFAULT:
+        _order(table, standing, texts, final=final, yes=yes, turn=turn)
     elif standing.phase == "setup":
         _set_up(table, match, "\n".join(orders) or texts[0], yes=yes)
     else:
         _order(table, standing, texts, final=final, yes=yes)
 
 
-def _order(table: PlayTable, standing: MatchStanding, texts: Sequence[str], *, final: bool, yes: bool) -> None:
+def _order(
+    table: PlayTable,
+    standing: MatchStanding,
+    texts: Sequence[str],
+    *,
+    final: bool,
+    yes: bool,
+    turn: int | None = None,
+) -> None:
     name = standing.match
-    text = read_back(table, standing, texts, asking=not yes)
+    text = read_back(table, standing, texts, asking=not yes, turn=turn)
     confirm(table, yes, standing)
     if standing.sealed:
         table.settle(table.agent.order(name, text, table.now()))
     else:
-        table.settle(table.letters.order(name, text, table.now(), final=final))
-    if table.account.server == home.SERVER:
+        table.settle(table.letters.order(name, text, table.now(), final=final, turn=turn))
+    if table.account.server == home.SERVER and turn is None:
         see_the_move(table, standing)
 
 
-def read_back(table: PlayTable, standing: MatchStanding, texts: Sequence[str], *, asking: bool = False) -> str:
+def read_back(
+    table: PlayTable,
+    standing: MatchStanding,
+    texts: Sequence[str],
+    *,
+    asking: bool = False,
+    turn: int | None = None,
+) -> str:
     """Read back the first legal one of these texts, and return it; raises `Refused`, `Impossible`.
 
-    `asking`: where none is legal, propose what was probably meant.
+    `asking`: where none is legal, propose what was probably meant. `turn`: another than the one that is due.
     """
-    name, judge = standing.match, table.judge_of(standing)
-    text, judged = _judged(standing.rules, lambda text: judge(name, text), texts, asking=asking)
-    click.echo(f"{name}, turn {table.agent.shown(name).turn if standing.sealed else standing.turn}: you order")
-    for phrase in in_words(standing.rules, judged.text) or ["nothing"]:
+    name, rules = standing.match, standing.rules
+    text, judged = _judged(rules, lambda text: table.judged(standing, text, turn), texts, asking=asking)
+    if turn is None:
+        turn = table.agent.shown(name).turn if standing.sealed else standing.turn
+    click.echo(f"{name}, {when(turn)}: you order")
+    for phrase in in_words(rules, judged) or ["nothing"]:
         click.echo(f"  {phrase}")
     if judged.unused:
         click.echo(f"Unused: {', '.join(judged.unused)}.")
+    if judged.faults:
+        click.echo(f"Turn {standing.turn} is being played; in it they would not be legal:")
+        for fault in judged.faults:
+            click.echo(f"  - {line_of(fault.message)}")
     return text
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.play.display import DOUBTFUL, list_rows, show, title_of
-from pbem.cli.play.event_text import line_of
-from pbem.cli.play.foundation import at_table, confirm, yes_option
+from pbem.cli.play.event_text import clean, line_of
+from pbem.cli.play.foundation import at_table, confirm, state, turn_options, yes_option
 from pbem.games import GAMES
+from pbem.player.correspondence.standings import Impossible, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,6 +85,17 @@ def take_back(table: PlayTable, match: str, yes: bool) -> None:
     table.take_back(match)
 
 
+@_about_match()
+@turn_options
+def clear(table: PlayTable, match: str, turn: int | None, yes: bool) -> None:
+    """Withdraw your setup, or your orders: for this turn, for a later one, or default orders."""
+    standing = table.letters.matches.standing(match)
+    words = f"clear {match}" + (f" {named(turn)}" if turn is not None else "")
+    click.echo(f"{title_of(table.letters, standing)}: {words}")
+    confirm(table, yes, standing)
+    table.settle(table.letters.withdraw(match, turn, table.now()))
+
+
 def _tell(table: PlayTable, words: str, yes: bool, *, match: str = "", text: str = "") -> None:
     """Sign and send words that belong to no turn."""
     click.echo("\n".join(filter(None, [words, text])))
@@ -113,8 +125,37 @@ def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
     return _about_match(name, help_)(click.argument("word", metavar=argument)(command) if argument else command)
 
 
+@click.command()
+@click.argument("tournament")
+@click.option("--team", default="", metavar="NAME", help="The team that you play for.")
+@yes_option
+@at_table
+def enter(table: PlayTable, tournament: str, team: str, yes: bool) -> None:
+    """Enter a tournament, and so accept all your matches in it, by the hash of its terms."""
+    memory = table.letters.memory
+    if memory.tournament(tournament) is None:
+        asked = table.letters.ask(f"tournament {tournament}", table.now())
+        table.send()
+        table.wait(lambda _: state(table.letters, asked) not in {"ready", "sent"}, "the terms")
+    told, letter = memory.tournament(tournament), memory.text(tournament)
+    if told is None or letter is None:
+        raise Impossible(f"The terms of {tournament} have not come: when they have, say this again.")
+    click.echo(clean(letter[1]))
+    words = f"enter {tournament} {told.hash}" + (f" team {team}" if team else "")
+    _tell(table, words, yes)
+
+
+@click.command()
+@click.argument("tournament")
+@yes_option
+@at_table
+def leave(table: PlayTable, tournament: str, yes: bool) -> None:
+    """Leave a tournament."""
+    _tell(table, f"leave {tournament}", yes)
+
+
 COMMANDS = (
-    *(new, accept, press, reveal, take_back, resign),
+    *(new, accept, press, reveal, take_back, resign, clear, enter, leave),
     _simple("join", "Take a seat in a match on the open list."),
     _simple("decline", "Decline a proposed match."),
     _simple("withdraw", "Withdraw your proposal."),
@@ -122,5 +163,4 @@ COMMANDS = (
     _sentence("draw", "Offer a draw, or answer such an offer.", "offer|accept|decline"),
     _sentence("annul", "Offer to annul the match, or answer such an offer.", "offer|accept|decline"),
     _sentence("extend", "Give your opponent more time, such as 3d.", "TIME"),
-    _sentence("clear", "Withdraw your orders for this turn, or your setup."),
 )

@@ -27,6 +27,7 @@ from pbem.desk.commands import (
     sealed_steps,
     substitutes,
     time,
+    tournament_commands,
 )
 from pbem.desk.seats import seated_at
 
@@ -74,6 +75,12 @@ def handlers(desk: Desk) -> Mapping[str, Handler]:
         "decline": at_seat(partial(proposals.give_up, people, desk.held)),
         "join": partial(proposals.join, desk.offers),
         "withdraw": at_seat(partial(proposals.give_up, people, desk.held)),
+        "tournament new": partial(tournament_commands.new, desk.tournaments, desk.config.clock.settle),
+        "tournament": partial(tournament_commands.show, desk.tournaments),
+        "enter": partial(tournament_commands.enter, desk.tournaments, people),
+        "leave": partial(tournament_commands.leave, desk.tournaments),
+        "challenge": partial(tournament_commands.challenge, desk.tournaments, people),
+        "rule": partial(tournament_commands.rule, desk.tournaments),
         "setup": at_seat(orders.setup),
         "orders": at_seat(orders.orders),
         "clear": at_seat(orders.clear),

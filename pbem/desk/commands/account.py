@@ -16,6 +16,7 @@ from pbem.desk.refused import refused
 from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
 from pbem.games import Fault, Refused, titles
 from pbem.identity import STATES, BadKey
+from pbem.identity.security_keys import way
 from pbem.mail.commands import COMMANDS, SETTINGS
 from pbem.match.seat_clock import written, zone_named
 from pbem.match.state import RUNNING
@@ -81,7 +82,12 @@ def register(keys: Keyring, offers: Offers, caller: Caller, command: Command[Reg
     challenge = same.challenge if same else keys.seats.world(caller.now).salt()
     waiting = Challenge(caller.address, name, KeyRow(key.format, key.fingerprint, key.public), challenge)
     keys.players.await_answer(waiting, to_db(caller.now), to_db(keys.time.ago(caller.now, _PATIENCE)))
-    facts = {"name": name, "format": key.format, "fingerprint": key.fingerprint, "challenge": challenge}
+    facts = {
+        "name": name,
+        "format": way(key.format, key.public),
+        "fingerprint": key.fingerprint,
+        "challenge": challenge,
+    }
     items = [bulletin.of_challenge(command, key.fingerprint, challenge)]
     return Reply("register", facts, outcome="asked", items=items)
 

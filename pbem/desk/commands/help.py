@@ -16,6 +16,7 @@ from pbem.mail.commands import COMMANDS, SETTINGS
 from pbem.match.terms import OPTIONS
 from pbem.pages import served
 from pbem.phrase import Phrase
+from pbem.tournament import tournament_terms
 
 if TYPE_CHECKING:
     from pbem.config.server import Config
@@ -35,7 +36,8 @@ def explain(config: Config, _caller: Caller, command: Command[AskHelp]) -> Reply
         return Reply("help", {"commands": COMMANDS.values(), "games": titles(), "pages": served(pages, "index")})
     spec = COMMANDS.get(topic)
     if spec is not None and spec.topic is None:
-        return Reply("help_command", {"form": spec, "options": OPTIONS, "settings": SETTINGS, "games": titles()})
+        options = {"options": OPTIONS, "tournament": tournament_terms.OPTIONS, "settings": SETTINGS}
+        return Reply("help_command", {"form": spec, **options, "games": titles()})
     if topic in {"signing", "mailbox"}:
         return Reply(f"help_{topic}")
     if topic.partition(" ")[0] in {spec.name.partition(" ")[0] for spec in _OF_KEYS}:

@@ -18,6 +18,7 @@ from pbem.desk.reply_tokens import split
 from pbem.desk.strangers import one_mailbox
 from pbem.games import Fault, Refused
 from pbem.identity import STATES, BadKey, Key
+from pbem.identity.security_keys import way
 from pbem.match.changed import replace
 from pbem.match.pinned_keys import HOW, KeyChange
 from pbem.match.seat_clock import written
@@ -289,7 +290,8 @@ def _challenge(
     # Asked again, the same form stands: whoever asks in the player's name must not make the form at hand void.
     challenge = same.challenge if same else keys.seats.world(now).salt()
     keys.changes.ask(WaitingKey(player.name, proof, row, challenge, to_db(now), asked_by, letter))
-    return Reply("challenge", {"name": player.name, "key": row, "challenge": challenge, "proof": proof})
+    facts = {"name": player.name, "format": way(row.format, row.public), "fingerprint": row.fingerprint}
+    return Reply("challenge", facts | {"challenge": challenge, "proof": proof})
 
 
 def _demand_left(keys: Keyring, limit: DailyLimit, player: PlayerRow, now: datetime, name: str) -> None:

@@ -222,7 +222,7 @@ def _open(
 ) -> tuple[list[dict[str, object]], list[JsonObject]]:
     """The open list in words, and for programs."""
     found, items = list[dict[str, object]](), list[JsonObject]()
-    for number in people.open_matches(_LISTED):
+    for number in people.open_matches()[:_LISTED]:
         match, _ = seats.archive.known(number)
         if reader and _is_blocked(people, match, reader):
             continue
@@ -312,7 +312,7 @@ def _begin(offers: Offers, seated: SeatContext, now: datetime) -> None:
     match, number = seated.match, seated.row.number
     step = seated.step(now)
     players = [
-        pinned(offers.players, name, match, seat, step.world.salt())
+        pinned(offers.players, name, (match.server, match.id, seat), step.world.salt())
         for seat, name in enumerate(match.terms.players, start=1)
     ]
     consents = offers.seats.archive.consents(number)

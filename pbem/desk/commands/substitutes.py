@@ -16,6 +16,7 @@ from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seated_at, without_keys
 from pbem.games import Refused
+from pbem.identity.security_keys import way
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS
 from pbem.match import progress, state
@@ -112,7 +113,7 @@ def _stranger(offers: Offers, seated: SeatContext, name: str) -> dict[str, objec
     return offers.seats.match_letters.public_facts(seated.match, seated.row) | {
         "prev": seated.match.prev,
         "level": offers.players.level(name),
-        "format": keys[-1].format if keys else "ssh",
+        "format": way(keys[-1].format, keys[-1].public) if keys else "ssh",
     }
 
 
@@ -144,7 +145,7 @@ def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Comm
         raise refused("substitute", None, Phrase("answer the letter that asked you to take this seat"))
     willing = seat in match.nominated[seat].willing
     step = seated.step(now)
-    newcomer = pinned(offers.players, name, match, seat, step.world.salt())
+    newcomer = pinned(offers.players, name, (match.server, match.id, seat), step.world.salt())
     said = placed(caller, command, state.seated(match, seat, newcomer), seat)
     substituted.take_over(step, seat, newcomer, said, caller.signed)
     progress.advance(step)

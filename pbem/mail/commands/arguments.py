@@ -53,6 +53,7 @@ Given = dict[str, object]
 or as `game` or `turn`."""
 
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
+_TOURNAMENT = re.compile(r"t[1-9][0-9]{0,8}", re.I)
 _LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
@@ -68,6 +69,8 @@ _KEY_BLOCK = re.compile(
 )
 _MINISIGN_LINE = r"RW[A-Za-z0-9+/]{54}(?!\S)"
 _MINISIGN_KEY = re.compile(rf"(?:untrusted comment:(?:[^\S\n]*+(?!{_MINISIGN_LINE})\S++)*+\s++)?{_MINISIGN_LINE}")
+_STRINGS = {"ssh-ed25519": 2, "sk-ecdsa-sha2-nistp256@openssh.com": 4}
+"""The strings of RFC 4251 that a key consists of; those of other types of three."""
 _KEY_START = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+$|-----BEGIN|untrusted$|RW[A-Za-z0-9+/]{54}$", re.I)
 _FINGERPRINT = re.compile(r"[A-Za-z0-9+/:=]{4,200}")
 _WHOLE_FINGERPRINT = re.compile(
@@ -118,6 +121,7 @@ def _number(keyword: str, missing: Phrase) -> ReadSlot:
 
 
 _match = _word("match", _MATCH, NAME_THE_MATCH)
+_tournament = _word("tournament", _TOURNAMENT, Phrase("name the tournament, such as t3"))
 _rules = _word("rules", _NAME, Phrase("name the game; `games` lists them all"))
 _name = _word(
     "name", _NAME, Phrase("give a name: a letter a to z, then up to 31 of a to z, 0 to 9, - and _"), but=RESERVED
@@ -237,6 +241,27 @@ def _leaver(words: Words, given: Given) -> Phrase | None:
     return None
 
 
+def _team(words: Words, given: Given) -> Phrase | None:
+    if words.low() != "team":
+        return None
+    if not _NAME.fullmatch(words.bare(1)) or words.bare(1).lower() in RESERVED:
+        return Phrase("after `team`, give its name")
+    given["team"] = words.bare(1).lower()
+    words.at += 2
+    return None
+
+
+def _ruling(words: Words, given: Given) -> Phrase | None:
+    what = words.bare().lower()
+    if what not in {"annul", "substitute", "close"}:
+        return Phrase("write `annul m17`, `substitute carl for bob`, or `close`")
+    given["what"] = what
+    words.take()
+    if what == "annul":
+        return _match(words, given)
+    return (_name(words, given) or _leaver(words, given)) if what == "substitute" else None
+
+
 def _players(words: Words, given: Given) -> Phrase | None:
     if words.low() != "with":
         return None
@@ -276,7 +301,7 @@ def _joined_key(words: Words, kind: str) -> str:
         if not _BASE64.fullmatch(words.word(ahead)):
             break
         blob += words.word(ahead)
-        if _is_whole(blob, strings=2 if kind.lower() == "ssh-ed25519" else 3):
+        if _is_whole(blob, strings=_STRINGS.get(kind.lower(), 3)):
             words.at += ahead + 1
             return blob
     return words.take() if words.same_line() else ""
@@ -346,6 +371,9 @@ class Slot(msgspec.Struct, frozen=True):
 
 
 MATCH = Slot("m17", _match)
+TOURNAMENT = Slot("t3", _tournament)
+TEAM = Slot("[team NAME]", _team)
+RULING = Slot("annul m17|substitute CARL for BOB|close", _ruling)
 OPTIONAL_MATCH = Slot("[m17]", _match_or_none)
 GAME = Slot("[game 2]", _game)
 TURN = Slot("turn 5", _turn)

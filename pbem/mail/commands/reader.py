@@ -113,7 +113,9 @@ class Reading(msgspec.Struct, frozen=True):
     place: dict[str, str] = {}
     """The server and the player that a `stop` names."""
     short: str = ""
-    """The first paragraph without its quotes, if the letter has no commands but faulty ones that name no match."""
+    """The first paragraph without its quotes, if the letter has no commands but faulty ones that name no match.
+
+    Nothing in it is masked: a proof reads it."""
     meant: list[AnyCommand] | None = None
     """The commands that might have had an effect, if the letter must have none."""
 
@@ -138,7 +140,8 @@ def asked_by_nothing() -> AnyCommand:
 
 def parse(text: str) -> Reading:
     """Read the commands of a text, up to a limit, and ignore the rest; never raises."""
-    kept, skipped, signature = _split(clean(text))
+    kept, quotes, signature = _split(clean(text))
+    skipped = list(quotes)
     words = Words(kept)
     commands: list[AnyCommand] = []
     unknown = 0
@@ -156,7 +159,7 @@ def parse(text: str) -> Reading:
         skipped.append((words.line(start), words.text[start : words.passed]))
     if words.more:
         skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
-    first = _first_paragraph(kept)
+    first = _first_paragraph(kept, quotes)
     if not commands and not optout:  # a proof may read commands, so their reading must not change
         optout = _single_word(first) == "unsubscribe"
         commands = asked_by_subject(first)
@@ -174,11 +177,13 @@ def without_effect(reading: Reading) -> Reading:
     return Reading(asked, reading.ignored, short=reading.short, meant=meant)
 
 
-def _first_paragraph(kept: list[tuple[int, str]]) -> str:
+def _first_paragraph(kept: list[tuple[int, str]], quotes: list[tuple[int, str]]) -> str:
     """The first paragraph, without the line that introduces a quote, such as `On 3 May, 10:15, Bob wrote:`."""
     lines: list[str] = []
     before, ended = 0, False
-    for number, line in kept:
+    # A quote may also be the last of the text.
+    end = 1 + max((number for number, _ in (*kept, *quotes)), default=0)
+    for number, line in (*kept, (end, "")):
         quoted = number != before + 1
         # The quote itself is gone; a colon above it ends the line that introduced it.
         if quoted and lines and lines[-1].endswith(":"):
@@ -189,7 +194,7 @@ def _first_paragraph(kept: list[tuple[int, str]]) -> str:
         ended = not line.strip()
         lines += filter(None, [line.strip()])
         before = number
-    return masked("\n".join(lines))
+    return "\n".join(lines)
 
 
 def unattributed(lines: list[str]) -> list[str]:
@@ -312,7 +317,8 @@ def _read_fields(words: Words, spec: CommandSpec, given: Given, wrong: list[_Wro
         if name == "final" and FINAL in spec.slots:
             FINAL.read(words, given)
             continue
-        if name not in FIELDS and not (spec.sentence and name in NUMBERED):
+        # A `challenge` that names a tournament is the next command.
+        if (name not in FIELDS and not (spec.sentence and name in NUMBERED)) or _command_at(words) is not None:
             return fields
         words.at += 1
         # Fingerprints in base64 depend on case; everything else is compared in lower case.

@@ -168,11 +168,13 @@ class CommandSpec(msgspec.Struct, frozen=True):
 
 # Patterns for `opens`, matched against the two words behind the name.
 _A_MATCH = re.compile(r"(m?[0-9]\S*|turn|game)( |$)", re.I)
+_A_TOURNAMENT = re.compile(r"t[0-9]\S*( |$)", re.I)
 _A_GAME = re.compile(r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$", re.I)
 _A_BLOCK = re.compile(
     r"[a-z][a-z0-9_-]*( (server|player|end|#\S*|help|games|whoami|standings|rules|sheet|register|confirm|key|recover"
     r"|address|set|vacation|new|list|accept|decline|join|withdraw|setup|seal|step|reveal|orders|clear|status|preview"
-    r"|report|transcript|diary|press|observe|unobserve|block|unblock|resign|draw|annul|extend|claim|substitute))?$",
+    r"|report|transcript|diary|press|observe|unobserve|block|unblock|resign|draw|annul|extend|claim|substitute"
+    r"|tournament|enter|leave|challenge|rule))?$",
     re.I,
 )
 """A name, and then the end, a field, a comment or another command: not `block the way`."""
@@ -360,6 +362,67 @@ COMMANDS: dict[str, CommandSpec] = {
             (arguments.MATCH,),
             opens=_A_MATCH,
             place="player",
+        ),
+        CommandSpec(
+            "tournament new",
+            requests.AnnounceTournament,
+            Phrase("Announce a tournament: the same game for all, and how the players meet."),
+            (arguments.RULES,),
+            body="options",
+            a_day=5,
+            place="player",
+            shown="at once",
+            published=True,
+        ),
+        CommandSpec(
+            "tournament",
+            requests.ShowTournament,
+            Phrase("Show a tournament: its terms, its table and your games."),
+            (arguments.TOURNAMENT,),
+            level="anyone",
+            opens=_A_TOURNAMENT,
+        ),
+        CommandSpec(
+            "enter",
+            requests.Enter,
+            Phrase("Enter a tournament, and so accept all your matches in it; the hash is that of its terms."),
+            (arguments.TOURNAMENT, arguments.HASH, arguments.TEAM),
+            opens=_A_TOURNAMENT,
+            place="player",
+            shown="at once",
+            published=True,
+        ),
+        CommandSpec(
+            "leave",
+            requests.Leave,
+            Phrase("Leave a tournament."),
+            (arguments.TOURNAMENT,),
+            opens=_A_TOURNAMENT,
+            place="player",
+            shown="at once",
+            published=True,
+        ),
+        CommandSpec(
+            "challenge",
+            requests.ChallengePlayer,
+            Phrase("Challenge a player above you in a ladder; if you win, you take the place."),
+            (arguments.TOURNAMENT, arguments.NAME),
+            a_day=10,
+            opens=_A_TOURNAMENT,
+            place="player",
+            shown="at once",
+            published=True,
+        ),
+        CommandSpec(
+            "rule",
+            requests.Rule,
+            Phrase("Rule on a match, a place or the end of a tournament of yours, with the line `reason:`."),
+            (arguments.TOURNAMENT, arguments.RULING),
+            body="options",
+            opens=_A_TOURNAMENT,
+            place="player",
+            shown="at once",
+            published=True,
         ),
         CommandSpec(
             "setup",

@@ -66,6 +66,8 @@ def remake(remaking: Remaking) -> Step:
     players = [Player.read(body["players"][str(seat)]) for seat in remaking.match.seats]
     if tuple(player.name for player in players) != remaking.match.terms.players:
         raise remaking.untrue(None, "the players are not those of the terms")
+    if not remaking.match.terms.as_announced:
+        raise remaking.untrue(None, "the terms are not those of the tournament")
     if remaking.match.terms.unreachable == "loses" and body["bundle"] < _newest(remaking.match):
         raise remaking.untrue(None, "a match of such terms began as a later version")  # no earlier server knew them
     if body["bundle"] > _newest(remaking.match):

@@ -22,9 +22,9 @@ from pbem.player.correspondence.incoming import LetterInbox
 from pbem.player.correspondence.judge import Judge
 from pbem.player.correspondence.outgoing import FormOutbox
 from pbem.player.correspondence.registration import Registration
-from pbem.player.correspondence.standings import Impossible, OwnMatches, due, is_past
+from pbem.player.correspondence.standings import Impossible, OwnMatches, due, named, place_of
 from pbem.player.memory import may_repeat
-from pbem.requests import Section
+from pbem.requests import DEFAULT, Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,37 +63,48 @@ class Correspondence:
         self.outbox = FormOutbox(account, memory, sign, random, failpoint)
         self.registration = Registration(account, memory, self.outbox, random)
 
-    def order(self, match: str, text: str, now: datetime, *, final: bool = False) -> SentForm:
+    def order(
+        self, match: str, text: str, now: datetime, *, final: bool = False, turn: int | None = None
+    ) -> SentForm:
         """Prepare orders for the turn that is due: signed, and on the disk. The same again is the same letter.
 
-        Raises `Refused`, `Impossible`.
+        `turn`: a later one, or `DEFAULT`; what is signed then is what was written. Raises `Refused`, `Impossible`.
         """
-        judged = self.judge.orders(match, text)
         standing = self.matches.standing(match)
+        if turn is None:
+            turn, text = standing.turn, self.judge.orders(match, text).text
+        else:
+            self.judge.ahead(match, turn, text)
         # An empty form counts as a question, unless it says that it is final.
-        final = final or not judged.text
-        head = f"orders {match} turn {standing.turn}"
-        return self._stand("orders", standing, head, judged.text, now, final=final)
+        final = final or not text.strip()
+        head = f"orders {match} {named(turn)}"
+        return self._stand(standing, place_of(standing, turn), head, text, now, final=final)
 
     def set_up(self, match: str, text: str, now: datetime) -> SentForm:
         """Prepare the setup that is due, in the same way."""
         judged = self.judge.setup(match, text)
         standing = self.matches.standing(match)
-        return self._stand("setup", standing, f"setup {match} game {standing.game}", judged.text, now)
+        command, place = due(standing)
+        return self._stand(standing, place, f"{command} {match} {place}", judged.text, now)
 
     def _stand(
-        self, command: str, standing: MatchStanding, head: str, text: str, now: datetime, *, final: bool = False
+        self, standing: MatchStanding, place: str, head: str, text: str, now: datetime, *, final: bool = False
     ) -> SentForm:
         """Prepare a form that counts until a higher revision replaces it."""
-        match, place = standing.match, due(standing)[1]
-        before = self.memory.sent(command, match, place)
-        if before and before[-1].state != "refused" and not is_past(standing, before[-1]):
-            fields = self._fields(standing) | {"rev": before[-1].rev}
-            if before[-1].form == forms.block(head, fields, text, final=final):
-                return self.outbox.again(before[-1])
-        rev = max([standing.rev, *(sent.rev + 1 for sent in before)])
+        match, command = standing.match, head.split(maxsplit=1)[0]
+        rev = self._next_rev(command, standing, place)
+        for sent in filter(None, (self.matches.pending(match), *self.matches.stored(match).values())):
+            if (sent.place, sent.rev + 1) == (place, rev):
+                fields = self._fields(standing) | {"rev": sent.rev}
+                if sent.form == forms.block(head, fields, text, final=final):
+                    return self.outbox.again(sent)
         form = forms.block(head, self._fields(standing) | {"rev": rev}, text, final=final)
         return self.outbox.prepare(command, match, place, rev, form, now)
+
+    def _next_rev(self, command: str, standing: MatchStanding, place: str) -> int:
+        """The next revision at a place: for a later turn, which no letter tells, that of our own letters."""
+        sent = self.memory.sent(command, standing.match, place) + self.memory.sent("clear", standing.match, place)
+        return max([standing.rev if place == due(standing)[1] else 1, *(one.rev + 1 for one in sent)])
 
     def _fields(self, standing: MatchStanding) -> dict[str, object]:
         return {"server": self.account.server, "player": self.account.name, "prev": standing.prev}
@@ -144,6 +155,19 @@ class Correspondence:
         where: dict[str, object] = {"server": self.account.server, "player": self.account.name, **turn}
         form = forms.sentence(words, {**where, "prev": standing.prev, "rev": rev})
         return self.outbox.prepare(command, match, place, rev, form, now)
+
+    def withdraw(self, match: str, turn: int | None, now: datetime) -> SentForm:
+        """Prepare the withdrawal of what is due (None), of orders for a later turn, or of default orders."""
+        standing = self.matches.standing(match)
+        if turn is None or turn == standing.turn != DEFAULT:
+            return self.say(match, f"clear {match}", now)
+        place = place_of(standing, turn)
+        rev = self._next_rev("orders", standing, place)
+        before = self.memory.sent("clear", match, place)
+        if before and before[-1].rev + 1 == rev and before[-1].state not in {"refused", "done"}:
+            return self.outbox.again(before[-1])
+        form = forms.sentence(f"clear {match} {named(turn)}", self._fields(standing) | {"rev": rev})
+        return self.outbox.prepare("clear", match, place, rev, form, now)
 
     def has_said(self, match: str, words: str, now: datetime) -> bool:
         """True if this sentence was prepared before in the present state of the match, and not refused long ago."""

@@ -21,7 +21,7 @@ from pbem.player.correspondence.answers import MESSAGE_ID
 from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.standings import SEALED_POSITION
 from pbem.player.memory import AnswerPlace
-from pbem.player.standing import MatchStanding
+from pbem.player.standing import MatchStanding, TournamentStanding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,6 +67,8 @@ class Belief:
                 self._memory.file(number, standing.match)
                 standings[standing.match] = standing
                 events += self._standing(number, letter, standing, heard, now)
+            elif item.get("about") == "tournament":
+                self._enter(number, item)
             elif item.get("about") == "challenge":
                 events += self._challenged(letter, item)
             elif item.get("about") == "account" and item.get("player") == self._account.name:
@@ -86,6 +88,17 @@ class Belief:
         if not any(event.kind == "contradiction" for event in events):
             self._put_files(heard, standings)
         return events
+
+    def _enter(self, number: int, item: JsonObject) -> None:
+        """Record how a tournament stands, unless something newer is known."""
+        try:
+            told = TournamentStanding.read(item)
+        except msgspec.ValidationError:
+            return
+        self._memory.file(number, told.tournament)
+        known = self._memory.tournament(told.tournament)
+        if known is None or told.seq >= known.seq:
+            self._memory.stand_in(told)
 
     def _put_files(self, heard: HeardBulletin, standings: Mapping[str, MatchStanding]) -> None:
         """Keep the files of a letter that are about its matches."""

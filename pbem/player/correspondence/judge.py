@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games import Refused, part_of, rules
+from pbem.games import Fault, Refused, faults, part_of, refuse, rules
 from pbem.games.setup_example import is_the_example
+from pbem.match import advance_orders, submissions
 from pbem.player.correspondence.standings import Impossible
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class Judged(msgspec.Struct, frozen=True):
     unused: tuple[Phrase, ...] = ()
     example: bool = False
     """True if a setup is the example in the letters, which everybody has read."""
+    faults: tuple[Fault, ...] = ()
+    """The faults that orders for a later turn would have now; then their text is as it was written."""
 
 
 class Judge:
@@ -44,6 +47,32 @@ class Judge:
             state = judge.recalled(position["view"], position["seat"])
             orders: Orders = judge.order(state, position["seat"], text)
             return Judged(orders.text, judge.unused(state, position["seat"], orders))
+        except Refused:
+            raise
+        except Exception as error:  # the server may have sent anything
+            raise Impossible(f"The position of {match} cannot be read; write `report {match}` for it.") from error
+
+    def ahead(self, match: str, turn: int, text: str) -> Judged:
+        """Judge orders for a later turn, or default orders, by what no position could mend.
+
+        Raises `Refused`, or `Impossible` if there is no such turn.
+        """
+        standing, position = self._matches.standing(match), self._matches.position(match)
+        if standing.sealed:
+            raise Refused(Fault("orders", match, submissions.SEALED))
+        if standing.phase != "playing":
+            raise Impossible(f"{match} asks for no orders now: it is {standing.phase}.")
+        if 0 < turn < standing.turn:
+            raise Impossible(f"Turn {turn} of {match} is over; turn {standing.turn} is being played.")
+        if position is None or position["game"] != standing.game:
+            raise Impossible(f"The letter that brings the position of {match} has not come.")
+        try:
+            judge, seat = rules(position["rules"]), position["seat"]
+            state = judge.recalled(position["view"], seat)
+            miss = standing.miss or "default"  # a server from before it told it
+            refuse(advance_orders.faults(judge, state, seat, turn, text, miss))
+            now = faults(judge.order, state, seat, text)
+            return Judged(text if now else judge.order(state, seat, text).text, faults=now)
         except Refused:
             raise
         except Exception as error:  # the server may have sent anything
@@ -69,10 +98,10 @@ class Judge:
             raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
 
 
-def in_words(game: str, text: str) -> Sequence[str]:
-    """Legal orders read back: in the game's own words, if it has any; otherwise its lines."""
-    said: Callable[[str], Sequence[str]] | None = getattr(part_of(game, "words"), "said", None)
-    return text.splitlines() if said is None else said(text)
+def in_words(game: str, judged: Judged) -> Sequence[Phrase | str]:
+    """Judged orders in the game's own words, if it has any; those that are not legal yet, as they were written."""
+    said: Callable[[str], Sequence[Phrase]] | None = getattr(part_of(game, "words"), "said", None)
+    return judged.text.splitlines() if said is None or judged.faults else said(judged.text)
 
 
 def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:

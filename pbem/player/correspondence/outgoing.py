@@ -14,7 +14,7 @@ from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS
-from pbem.player.correspondence.standings import Impossible, due
+from pbem.player.correspondence.standings import Impossible, is_late
 from pbem.player.memory import SentForm
 from pbem.player.standing import OVER
 
@@ -136,7 +136,7 @@ class FormOutbox:
         left = []
         for sent in self._memory.in_state("ready"):
             known = self._memory.standing(sent.match)
-            if known and sent.command in {"orders", "setup"} and due(known)[1] != sent.place:
+            if known and is_late(known, sent):
                 with self._memory.transaction():
                     self._memory.settle(sent.id, "refused", json.dumps(["it was too late to send it"]))
             else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.match.terms import Terms
 from pbem.player import PlayerTrouble
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
@@ -65,12 +66,34 @@ class OwnMatches:
 
     def pending(self, match: str) -> SentForm | None:
         """Setup or orders for what is due now that are on their way, or accepted."""
+        sent = self._last(match)
+        return None if sent is None or self._is_asked_again(sent) else sent
+
+    def unused(self, match: str) -> SentForm | None:
+        """What was accepted for what is due now, and does not count: in advance, and illegal when its turn came."""
+        sent = self._last(match)
+        return sent if sent is not None and self._is_asked_again(sent) else None
+
+    def _last(self, match: str) -> SentForm | None:
         standing = self.standing(match)
         command, place = due(standing)
-        if not place:
-            return None
-        alive = [sent for sent in self._memory.sent(command, match, place) if sent.state not in {"refused", "asked"}]
-        return alive[-1] if alive and not is_past(standing, alive[-1]) else None
+        alive = [sent for sent in self._memory.sent(command, match, place) if _is_alive(sent)]
+        # With a higher revision it was withdrawn since, or replaced from elsewhere.
+        return alive[-1] if alive and standing.rev <= alive[-1].rev + 1 else None
+
+    def _is_asked_again(self, sent: SentForm) -> bool:
+        return sent.state == "done" and self.standing(sent.match).asked
+
+    def stored(self, match: str) -> dict[int, SentForm]:
+        """Orders of ours for later turns of this game, by turn, and default orders at `DEFAULT`."""
+        standing = self.standing(match)
+        last: dict[int, SentForm] = {}
+        letters = [*self._memory.prepared("orders", match), *self._memory.prepared("clear", match)]
+        for sent in sorted(letters, key=lambda sent: sent.rev):
+            turn = early(standing, sent.place)
+            if turn is not None and _is_alive(sent) and (sent.command, sent.state) != ("clear", "bounced"):
+                last[turn] = sent
+        return {turn: sent for turn, sent in sorted(last.items()) if sent.command == "orders"}
 
     def setup_asked(self, match: str) -> JsonObject:
         """The request for the setup of the next game; raises `Impossible`."""
@@ -120,10 +143,35 @@ def due(standing: MatchStanding) -> tuple[str, str]:
     if standing.phase == "setup":
         return "setup", f"game {standing.game}"
     if standing.phase == "playing":
-        return "orders", f"game {standing.game} turn {standing.turn}"
+        return "orders", place_of(standing, standing.turn)
     return "", ""
 
 
-def is_past(standing: MatchStanding, sent: SentForm) -> bool:
-    """True if a setup or orders were withdrawn since they were sent, or replaced from elsewhere."""
-    return standing.rev > sent.rev + 1
+def place_of(standing: MatchStanding, turn: int) -> str:
+    """The place of orders for a turn of this game, or of default orders."""
+    return f"game {standing.game} {named(turn)}"
+
+
+def named(turn: int) -> str:
+    """A turn, or `DEFAULT`, as forms name it."""
+    return f"turn {turn}" if turn != DEFAULT else "default"
+
+
+def early(standing: MatchStanding, place: str) -> int | None:
+    """The later turn of this game whose place this is, or `DEFAULT`; None if it is the place of neither."""
+    if standing.phase != "playing":
+        return None
+    if place == place_of(standing, DEFAULT):
+        return DEFAULT
+    turn = place.removeprefix(f"game {standing.game} turn ")
+    return int(turn) if turn.isdecimal() and int(turn) > standing.turn else None
+
+
+def is_late(standing: MatchStanding, sent: SentForm) -> bool:
+    """True if a letter is a setup or orders for what is over."""
+    here = due(standing)[1]
+    return sent.command in {"setup", "orders"} and sent.place != here and early(standing, sent.place) is None
+
+
+def _is_alive(sent: SentForm) -> bool:
+    return sent.state not in {"refused", "asked"}

@@ -20,13 +20,16 @@ def compare(letter: Shown) -> Iterator[Finding]:
     index = letter.index
     for address in letter.kept.addresses:
         used = index.addresses.get(address.token)
-        if (address.server, address.match) != index.place or used is None:
+        if used is None or address.server != index.place[0]:
             continue
+        told = (address.match, address.place)
+        if told == (used.match, used.place) and address.match != index.place[1]:
+            continue  # a player may agree in the answer to a letter about another match
         what = "reply address"
         if not is_signature(index.key, address.signature, announcement(address.server, address.bulletin)):
             yield not_signed_by_the_server(index, what, None, None)
-        elif used.place == address.place:
+        elif told == (used.match, used.place):
             yield Finding("agrees", what, used.place)
         else:
-            reason = f"it was for {address.place}, and {used.path} says for {used.place}"
+            reason = f"it was for {' '.join(told)}, and {used.path} says for {used.match} {used.place}"
             yield differs(index, what, reason, is_signed=True)

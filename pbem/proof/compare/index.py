@@ -72,6 +72,7 @@ class BundleIndex:
 class UsedAddress(NamedTuple):
     """The place for which a bundle says that a reply address was, and the paper in which it does."""
 
+    match: str
     place: str
     path: str
 
@@ -81,7 +82,7 @@ def _addresses(found: Bundle) -> Iterator[tuple[str, UsedAddress]]:
         if paper.startswith(b"pbem evidence "):
             with suppress(NotADocument, UnicodeDecodeError):
                 evidence = Evidence.read(paper.decode())
-                yield evidence.token, UsedAddress(evidence.place, path)
+                yield evidence.token, UsedAddress(evidence.match, evidence.place, path)
 
 
 def first_entries(entries: Sequence[Entry]) -> dict[tuple[str, int, int | None], Entry]:

@@ -6,7 +6,7 @@
   const first = JSON.parse(byId("data").textContent).first;
   const SOON = 200, AGAIN = 3000, IN_VAIN = 3, OFFERED = { draw: say("a draw"), annul: say("to annul the match") };
   const quitting = new AbortController();
-  let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false;
+  let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false, touched = 0, asking = false;
 
   // Asking `pbem play`
 
@@ -49,10 +49,10 @@
         const news = await asked(`news?after=${number}`, { signal: quitting.signal, cache: "no-store" });
         failed = 0;
         if (news.latest.stopped) { end(); return; }
-        if (news.number !== number) { ({ number, latest } = news); draw(); }
+        if (news.number !== number) { ({ number, latest } = news); draw(); touch(latest.wanted); }
       } catch {
         failed += 1;
-        if (failed === IN_VAIN) stopped = true;  // another program may have the port by now: it is told nothing more
+        if (failed === IN_VAIN) quit();  // another program may have the port by now: it is told nothing more
         if (!quitting.signal.aborted) tell(say("pbem play does not answer: was it stopped in its terminal?"));
         await new Promise((rested) => { setTimeout(rested, AGAIN); });
       }
@@ -84,8 +84,11 @@
     const move = found.accused ? say("your agent has stopped") : found.unread.length ? say("your agent waits for your decision") : found.reveal ? say("the server asks for your secrets")
       : found.asked ? say("your move") : { ready: say("yours is not sent yet"), sent: say("yours is on its way"), bounced: say("yours came back: send it again"), done: say("yours stands; waiting for the others") }[found.sent] || say("waiting for the others");
     const offers = found.offers.map((offer) => say("; {offer} offered", { offer: OFFERED[offer] || offer }));
-    return [`${what}: ${move}`, until(found.deadline), found.paused ? say("; paused") : "", ...offers].join("");
+    return [`${what}: ${move}`, until(found.deadline), found.unused ? say("; what you had sent does not count") : "", found.paused ? say("; paused") : "", ...offers,
+      found.stored.length ? say("; stored: {places}", { places: found.stored.map(({ turn }) => placed(turn)).join(", ") }) : ""].join("");
   }
+
+  const placed = (turn) => (turn ? say("turn {turn}", { turn }) : say("default orders"));
 
   // Drawing
 
@@ -137,9 +140,10 @@
     redraw(byId("decide"), decisions(found));
     byId("terms").textContent = found.terms;
     show("terms", found.terms);
-    compose(found.composer);
-    byId("form").textContent = found.yours;
-    show("yours", found.yours);
+    compose(found);
+    redraw(byId("stored"), found.stored.flatMap(stored));
+    byId("form").textContent = found.yours || found.unused;
+    show("yours", found.yours || found.unused);
     show("standing", found.seen);
     if (!found.composer && byId("standing").dataset.of !== place.match) byId("standing").open = true;
     byId("standing").dataset.of = place.match;
@@ -166,6 +170,11 @@
       }))];
   }
 
+  function stored({ turn, state, form }) {
+    const how = { ready: say("not sent yet"), sent: say("on its way"), bounced: say("came back: send it again"), done: say("stored") }[state], label = say("Take it back");
+    return [make("p", { class: "row" }, `${placed(turn)}: ${how}`, button(label, () => sentence("clear", turn ? `turn ${turn}` : "default", label))), make("pre", { class: "told", tabindex: "0" }, form)];
+  }
+
   const sentences = (found) => [["draw", "offer", say("Offer a draw")], ["annul", "offer", say("Offer to annul the match")], ["extend", "3d", say("Give three days more")],
     found.sealed ? null : ["clear", "", say("Take back what you sent")], ["resign", "", say("Resign the game")], ["resign", "match", say("Resign the match")]]
     .filter(Boolean).map(([what, word, label]) => button(label, () => sentence(what, word, label)));
@@ -183,9 +192,9 @@
       if (id === "composer" && inside && inside.body) hold(inside);
       if (high > 24 && Math.abs(byId(id).offsetHeight - high) > 8) byId(id).style.height = `${high}px`;
     }
-    const legal = inComposer("form") && inComposer("form").value;
-    byId("hand-over").disabled = !legal;
-    const brief = inComposer("brief") ? inComposer("brief").textContent : "";
+    const early = byId("when").value, legal = inComposer("form") && inComposer("form").value;
+    byId("hand-over").disabled = !(early || legal);
+    const brief = !early && inComposer("brief") ? inComposer("brief").textContent : "";
     if (byId("brief").textContent !== brief) byId("brief").textContent = brief;
   }, SOON);
 
@@ -198,10 +207,31 @@
 
   const inComposer = (id) => (byId("composer").contentDocument ? byId("composer").contentDocument.getElementById(id) : null);
 
-  function compose(link) {
-    show("composing", link);
+  function compose(found) {
+    const link = found.composer, early = found.phase === "playing" && !found.sealed;
+    show("composing", link || early);
+    show("composer", link);
     if (link) frame("composer", `${of("composer")}${link}`);
+    show("when", early);
+    const options = [[link, "", say("for turn {turn}, which is due", found)], [early, "later", say("for a later turn")], [early && found.default, "default", say("whenever I miss a turn (default orders)")]].filter(([may]) => may);
+    byId("later").min = found.turn + 1;
+    fill("when", [found.match, found.turn, ...options.map(([, value]) => value)].join(" "), options.map(([, value, words]) => make("option", { value }, words)));
+    choose();
   }
+
+  /** Orders for another turn than the one that is due are written, beside the composer. */
+  function choose() {
+    const early = byId("when").value;
+    show("early", early);
+    show("later-label", early === "later");
+    show("later", early === "later");
+    if (Number(byId("later").value) < byId("later").min) byId("later").value = byId("later").min;
+  }
+
+  byId("when").addEventListener("change", () => {
+    choose();
+    if (byId("when").value && !byId("early-orders").value) byId("early-orders").value = inComposer("notation").value;
+  });
 
   // Signing: read back, asked once
 
@@ -228,6 +258,23 @@
   byId("no").addEventListener("click", () => byId("sure").close(""));
   byId("sure").addEventListener("keydown", (event) => { if (event.repeat) event.preventDefault(); });  // a key that was held answers nothing
 
+  /** Have a passkey sign what pbem play wants signed: at once after a press of its owner's, or else when its owner agrees. */
+  async function touch(wanted) {
+    if (!wanted && asking) byId("sure").close("");
+    if (!wanted || wanted.number === touched || (!navigator.userActivation.isActive && byId("sure").open)) return;
+    const { number, key, text, server } = wanted, answer = { number };
+    touched = number;
+    try {
+      asking = !navigator.userActivation.isActive;
+      if (asking && !await sure(say("Sign this with your passkey"), text.split("\n").filter(Boolean))) throw new Error(say("you did not want to"));
+      tell(say("Touch your phone, computer or security key."));
+      const passkey = PASSKEY.read(key), made = await SSHSIG.signed(text, server, passkey, (told) => PASSKEY.sign(passkey, told));
+      answer.armor = made.slice(text.length);
+    } catch (error) { answer.error = error.message; }
+    asking = false;
+    await act("touched", answer);
+  }
+
   const sent = (found) => { if (found) tell(found.sent ? say("Sent. The server's answer appears here.") : say("Not sent yet: it is kept, and tried again.")); };
 
   const sentence = (what, word, label) => alone(async () => {
@@ -236,18 +283,26 @@
   });
 
   byId("hand-over").addEventListener("click", () => alone(async () => {
-    const moment = shown, place = here, text = inComposer("notation").value, final = Boolean(inComposer("final") && inComposer("final").checked);
-    if (!moment) return;
-    const found = await act("judge", { ...place, text });
+    const moment = shown, place = here, early = byId("when").value;
+    if (!moment || (early === "later" && !byId("later").reportValidity())) return;
+    const text = early ? byId("early-orders").value : inComposer("notation").value, final = !early && Boolean(inComposer("final") && inComposer("final").checked);
+    const turn = { later: byId("later").valueAsNumber, default: 0 }[early] ?? null, [phase, game, due] = moment;
+    const found = await act("judge", { ...place, text, turn });
     if (!found || place !== here) return;
     if (found.faults) { tell(found.faults.join(" ")); return; }
-    const careful = [found.unused.length ? say("Unused: {unused}.", { unused: found.unused.join(", ") }) : "", found.example ? say("Careful: this is the example in the letters, and your opponent has read it, too.") : ""].filter(Boolean).join(" ");
-    const [phase, game, turn] = moment, setup = phase === "setup";
-    const title = `${place.match}, ${setup ? say("setup of game {game}", { game }) : say("turn {turn}", { turn })}: ${setup ? say("Your setup") : say("You order")}`;
+    const careful = [found.unused.length ? say("Unused: {unused}.", { unused: found.unused.join(", ") }) : "", found.example ? say("Careful: this is the example in the letters, and your opponent has read it, too.") : "",
+      found.now.length ? say("In turn {turn}, which is being played, they would not be legal: {faults}", { turn: due, faults: found.now.join(" ") }) : ""].filter(Boolean).join(" ");
+    const setup = phase === "setup", what = setup ? say("setup of game {game}", { game }) : turn === 0 ? say("whenever I miss a turn") : say("turn {turn}", { turn: turn ?? due });
+    const title = `${place.match}, ${what}: ${setup ? say("Your setup") : say("You order")}`;
     const words = found.words.length ? found.words : [say("nothing")];
     if (!await sure(title, final && !setup ? [...words, say("final: I will not change it")] : words, careful)) return;
-    const done = await act("send", { ...place, text, final, shown: moment });
+    const done = await act("send", { ...place, text, final, turn, shown: moment });
     sent(done);
+    if (done && early) {
+      byId("early-orders").value = byId("later").value = "";
+      byId("when").selectedIndex = 0;
+      choose();
+    }
     if (done && done.words) await sure(say("Keep these words"), done.words.split("\n"));
   }));
 
@@ -287,6 +342,10 @@
     event.preventDefault();
     const { holder, ...given } = Object.fromEntries(new FormData(event.target));
     byId("password").value = "";
+    if (holder === "passkey") {
+      try { given.passkey = (await PASSKEY.make(given.account)).copy; }
+      catch (error) { tell(say("Nothing was made or opened: {reason}.", { reason: error.message })); return; }
+    }
     if (await act("register", { ...given, new_key: holder === "new", key: holder === "none" ? "" : given.key })) tell(say("The letter is on its way; the answer appears here."));
   });
 
@@ -297,10 +356,14 @@
     end();
   });
 
-  function end() {
+  function quit() {
     stopped = true;
+    sessionStorage.clear();  // drafts hold secrets, and whoever listens at this port later could read them
+  }
+
+  function end() {
+    quit();
     byId("sure").close("");
-    localStorage.clear();  // drafts hold secrets, and whoever listens at this port later could read them
     show("at-home", false);
     byId("stop").disabled = true;
     tell(say("Stopped. This page can be closed."));
@@ -317,6 +380,7 @@
     show("one", false);  // until it is drawn: what another match left there must not be pressed for this one
     byId("sure").close("");
     byId("proved").textContent = "";
+    byId("early-orders").value = "";
     tell("");
     if (here && latest) open();
     if (!here) byId("all-title").focus();

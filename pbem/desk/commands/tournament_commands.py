@@ -1,0 +1,186 @@
+"""Tournaments by mail: announcing one, entering and leaving it, challenges, and the organiser's rulings.
+
+What an entry may follow on is judged by `pbem.tournament.fold`; here stands only what a register cannot know: who has
+a key, who is a program, who wants to hear from whom. Implements protocol.md, "Commands", and docs/bundle.md, 12.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.desk import bulletin
+from pbem.desk.refused import refused
+from pbem.desk.reply import Reply
+from pbem.desk.seats import demand_leisure, pinned
+from pbem.games import Fault, Refused
+from pbem.match.transcript import BEFORE
+from pbem.phrase import Phrase
+from pbem.proof.signed_letters import words_of_entry
+from pbem.tournament.tournament_step import SaidLetter, announce
+from pbem.tournament.tournament_terms import LADDER, TournamentTerms
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from pbem.desk.caller import Caller
+    from pbem.desk.reply import Outcome
+    from pbem.desk.tournament_director import Director
+    from pbem.mail.commands import Command
+    from pbem.match.pinned_keys import Player
+    from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, InTournament, Leave, Rule, ShowTournament
+    from pbem.store.people import People
+    from pbem.tournament.tournament_state import Tournament
+
+_REASON = 200
+"""The most characters of a reason: it stands in the tournament for ever."""
+
+
+def new(director: Director, settle: timedelta, caller: Caller, command: Command[AnnounceTournament]) -> Reply:
+    """`tournament new`: a tournament is announced; `settle` is the server's default."""
+    name, world = caller.known_player.name, director.seats.world(caller.now)
+    terms = TournamentTerms.propose(command.request.rules, command.request.options, settle)
+    if terms.beacon is not None:
+        raise refused("lot", "drand", Phrase("this server reads no beacon; its own secret draws the lot"))
+    _demand_key(director, terms, name)
+    number = director.archive.rows.create(BEFORE)
+    secret = None if terms.format == LADDER else world.salt()
+    step = announce(
+        f"t{number}",
+        terms,
+        _player(director, caller, f"t{number}"),
+        _said(caller),
+        server=director.server,
+        server_key=world.server_key,
+        version=world.version,
+        secret=secret,
+        now=caller.now,
+        match_name=lambda: director.next_match(caller.now),
+    )
+    director.archive.rows.keep_secret(number, secret or "")
+    director.commit(step, caller.signed)
+    return _told(director, caller, step.tournament, "announced")
+
+
+def show(director: Director, caller: Caller, command: Command[ShowTournament]) -> Reply:
+    """`tournament`: its terms, its table, and the caller's games in it."""
+    return _told(director, caller, _tournament(director, command), "shown")
+
+
+def enter(director: Director, people: People, caller: Caller, command: Command[Enter]) -> Reply:
+    """`enter`: a player accepts all matches of a tournament, takes a place as a substitute, or renews the keys."""
+    t, name, given = _tournament(director, command), caller.known_player.name, command.request.hash
+    if given is None:
+        return _told(director, caller, t, "asked", outcome="asked")
+    if given != t.rules:
+        raise refused("enter", given, Phrase("the hash of these terms is {rules_hash}", rules_hash=t.rules))
+    _demand_key(director, t.terms, name)
+    if t.terms.programs == "no" and people.is_program(name):
+        raise refused("enter", t.id, Phrase("programs may not enter this tournament"))
+    demand_leisure(director.seats, name)
+    people.opt_in(caller.address)
+    step = director.step(t, caller.now)
+    step.enter(_player(director, caller, t.id), command.request.team, _said(caller))
+    director.archive.rows.forget_keys(int(t.id[1:]), name)
+    director.commit(step, caller.signed)
+    return _told(director, caller, step.tournament, "entered")
+
+
+def leave(director: Director, caller: Caller, command: Command[Leave]) -> Reply:
+    """`leave`: a player leaves, before the lot or after it."""
+    t, name = _tournament(director, command), caller.known_player.name
+    _demand_entered(director, t, name, caller)
+    step = director.step(t, caller.now)
+    step.leave(name, _said(caller))
+    director.commit(step, caller.signed)
+    return _told(director, caller, step.tournament, "left")
+
+
+def challenge(director: Director, people: People, caller: Caller, command: Command[ChallengePlayer]) -> Reply:
+    """`challenge`: a match for a place of a ladder begins."""
+    name, against = caller.known_player.name, command.request.name
+    if people.blocks(against, name):
+        raise refused("challenge", against, Phrase("{name} wants no mail from you", name=against))
+    t = _tournament(director, command)
+    _demand_entered(director, t, name, caller)
+    step = director.step(t, caller.now)
+    step.challenge(name, against, _said(caller))
+    director.commit(step, caller.signed)
+    return _told(director, caller, step.tournament, "challenged")
+
+
+def rule(director: Director, caller: Caller, command: Command[Rule]) -> Reply:
+    """`rule`: the organiser's bare word, which the table shows as such."""
+    t, asked = _tournament(director, command), command.request
+    if caller.known_player.name != t.organiser.name:
+        raise refused(
+            "rule", t.id, Phrase("only {organiser}, who announced it, may rule", organiser=t.organiser.name)
+        )
+    if not _is_pinned(director, t, t.organiser, caller):
+        says = Phrase("only a key or an address that you had when you announced it counts for a ruling")
+        raise refused("rule", t.id, says)
+    faults = [Fault("rule", key, Phrase("a ruling has one line: reason")) for key in asked.options if key != "reason"]
+    reason = asked.options.get("reason", "")
+    if not 0 < len(reason) <= _REASON:
+        says = Phrase("say why, below the ruling: `reason:`, up to {most} characters, and `end`", most=_REASON)
+        faults.append(Fault("reason", None, says))
+    if faults:
+        raise Refused(*faults)
+    named = {"match": asked.match, "player": asked.name, "for": asked.leaver}
+    step = director.step(t, caller.now)
+    ruling = {"what": asked.what, "reason": reason, **{key: value for key, value in named.items() if value}}
+    step.rule(ruling, _said(caller))
+    director.commit(step, caller.signed)
+    return _told(director, caller, step.tournament, "ruled")
+
+
+def _tournament(director: Director, command: Command[InTournament]) -> Tournament:
+    name = command.request.tournament or "t0"
+    found = director.archive.load(int(name[1:]))
+    if found is None:
+        raise refused(command.name, name, Phrase("there is no such tournament here"))
+    return found
+
+
+def _player(director: Director, caller: Caller, tournament: str) -> Player:
+    """The caller as a tournament pins one."""
+    salt = director.seats.world(caller.now).salt()
+    return pinned(director.players, caller.known_player.name, (director.server, tournament, 0), salt)
+
+
+def _said(caller: Caller) -> SaidLetter:
+    return SaidLetter(caller.signed, words_of_entry(caller.understood.heard.text))
+
+
+def _demand_entered(director: Director, t: Tournament, name: str, caller: Caller) -> None:
+    """Refuse what no verifier could take for the player's: a letter by a key or an address that entered later."""
+    line = t.line_of(name)
+    if line is not None and not _is_pinned(director, t, line.player, caller):
+        says = Phrase(
+            "your entry names another key or address than this letter's: first send `enter {id} {hash}`",
+            id=t.id,
+            hash=t.rules,
+        )
+        raise refused("enter", t.id, says)
+
+
+def _is_pinned(director: Director, t: Tournament, player: Player, caller: Caller) -> bool:
+    """True if the letter is by a key, or from the mailbox, that the tournament pins for its player."""
+    signed = caller.signed
+    if signed.level == "key":
+        return any(key["fingerprint"] == signed.key for key in player.keys)
+    named = director.archive.mailbox(t, player)
+    return not player.keys and named is not None and named.address == caller.known_player.address.lower()
+
+
+def _demand_key(director: Director, terms: TournamentTerms, name: str) -> None:
+    if terms.match.get("keys") == "demanded" and director.players.level(name) == "mailbox":
+        says = Phrase("the tournament demands keys, and {name} is registered without one", name=name)
+        raise refused("keys", name, says)
+
+
+def _told(director: Director, caller: Caller, t: Tournament, done: str, outcome: Outcome = "done") -> Reply:
+    reader = caller.player.name if caller.player else ""
+    facts = director.facts(t, reader)
+    files = [director.archive.enclosed(t)] if facts["line"] and done == "shown" else []
+    items = [bulletin.of_tournament(t, reader)]
+    return Reply("tournament", {"t": facts, "done": done}, files, outcome=outcome, items=items)

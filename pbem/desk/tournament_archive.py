@@ -1,0 +1,139 @@
+"""Tournaments from the store and back: folded from their entries, signed, and queued for the log.
+
+Every call is part of a decision. The cache is of what was folded to a head, so a decision that is undone leaves
+nothing wrong in it. Implements docs/bundle.md, 12.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pbem.desk.match_archive import nothing_is_signed
+from pbem.match.changed import replace
+from pbem.match.documents import NamedMailbox
+from pbem.match.pinned_keys import KeyChange
+from pbem.match.signed import Signed
+from pbem.match.transcript import sha256_hex
+from pbem.proof import bundle
+from pbem.store.matches import EntryRow
+from pbem.store.tournament_rows import TournamentLetter
+from pbem.tournament.fold import begun, fold
+from pbem.tournament.tournament_entries import TournamentEntry, tournament_statement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pbem.letters.draft import Enclosed
+    from pbem.match.pinned_keys import Player
+    from pbem.store.tlog import TransparencyLog
+    from pbem.store.tournament_rows import Tournaments
+    from pbem.tournament.tournament_state import Tournament
+    from pbem.tournament.tournament_step import TournamentStep
+
+
+@dataclass(eq=False, repr=False)
+class TournamentRepository:
+    """The tournaments of a server; a caller that only reads them needs no signature."""
+
+    rows: Tournaments
+    _server: str
+    _sign: Callable[[bytes], bytes] = nothing_is_signed
+    _log: TransparencyLog | None = None
+    _warm: dict[int, Tournament] = field(default_factory=dict)
+
+    def load(self, number: int) -> Tournament | None:
+        """The tournament of this number; None if there is none."""
+        head = self.rows.head(number)
+        if head is None:
+            return None
+        known = self._warm.get(number)
+        if known is None or known.head != head:
+            first, *others = self.entries(number)
+            known = begun(first)
+            for entry in others:
+                known = fold(known, entry)
+            self._warm[number] = known
+        return known
+
+    def entries(self, number: int) -> list[TournamentEntry]:
+        """The entries of a tournament."""
+        return [TournamentEntry.read(row.entry) for row in self.rows.entries(number)]
+
+    def save(self, step: TournamentStep, due: str | None, signed: Signed | None = None) -> None:
+        """Write a step's entries, papers and row; `signed` is the letter that caused it."""
+        t = step.tournament
+        number = int(t.id[1:])
+        for paper in step.papers:
+            if signed is not None and paper.path.startswith("letters/"):
+                kept = TournamentLetter(paper.path, signed.key, signed.received, paper.content)
+                self.rows.file_letter(number, signed.hash, kept)
+            else:
+                self.rows.file(number, paper.path, paper.content)
+        made = [
+            EntryRow(
+                entry.seq,
+                entry.canonical(),
+                entry.head,
+                self._sign(tournament_statement(self._server, t.id, entry.seq, entry.head)),
+            )
+            for entry in step.entries
+        ]
+        if made:
+            self.rows.append(number, step.entries[0].prev, made)
+        if self._log is not None:
+            self._log.queue(-number, [row.seq for row in made], hurry=False)
+        self.rows.seat(number, [line.player.name for line in t.entrants.values() if not line.out])
+        self.rows.update(number, t.phase, due)
+        self._warm[number] = t
+
+    def consent(self, t: Tournament, mail: str) -> tuple[Signed, NamedMailbox | None]:
+        """The letter of this hash by which a player entered, and the player's mailbox, if the entry pinned one."""
+        number = int(t.id[1:])
+        found = self.rows.letter(number, mail)
+        place = found.path.removeprefix("letters/entered-").removesuffix(".eml")
+        evidence = self.rows.paper(number, f"evidence/entered-{place}.txt") or b""
+        named = self.rows.paper(number, f"evidence/mailbox-{place}.txt")
+        level = "mailbox" if evidence else "key"
+        signed = Signed(found.sealed, level, found.signer, found.received, evidence)
+        return signed, NamedMailbox.read(named.decode()) if named else None
+
+    def mailbox(self, t: Tournament, player: Player) -> NamedMailbox | None:
+        """The mailbox that a tournament pins for a player; None if the player signs with keys."""
+        papers = self.rows.papers(int(t.id[1:])) if player.mailbox else {}
+        found = (content for path, content in papers.items() if path.startswith("evidence/mailbox-"))
+        return next((NamedMailbox.read(one.decode()) for one in found if sha256_hex(one) == player.mailbox), None)
+
+    def change_keys(self, player: str, change: KeyChange) -> None:
+        """Keep a change of a player's keys for the matches that are to begin."""
+        letters = {who: letter.hex() for who, letter in change.letters.items()}
+        for number in self.rows.of_player(player):
+            self.rows.change_keys(number, player, {"body": change.body(0), "letters": letters})
+
+    def changes(self, t: Tournament, player: str) -> list[KeyChange]:
+        """The changes of a player's keys since the latest letter of entry."""
+        kept = self.rows.changed_keys(int(t.id[1:]), player)
+        return [
+            KeyChange.read(one["body"], {who: bytes.fromhex(letter) for who, letter in one["letters"].items()})
+            for one in kept
+        ]
+
+    def enclosed(self, t: Tournament) -> Enclosed:
+        """The file of a tournament, with all letters, for those who take part."""
+        content = partial(self.bundle, int(t.id[1:]), letters=True)
+        return f"{t.id}.pbem-tournament.zip", "application/zip", content
+
+    def bundle(self, number: int, *, letters: bool) -> bytes:
+        """The file of a tournament; without the letters, it has no address of anybody."""
+        rows = self.rows.entries(number)
+        papers = self.rows.papers(number) if letters else {}
+        return bundle.write_tournament(bundle.Bundle(self.entries(number), [row.signature for row in rows], papers))
+
+
+def pinned_in_match(player: Player, mailbox: NamedMailbox | None, place: tuple[str, str, int], salt: str) -> Player:
+    """The player of a line as a match at this place (server, match and seat) pins one."""
+    if mailbox is None:
+        return replace(player, mailbox="", named=None)
+    named = NamedMailbox(*place, player.name, mailbox.address, salt)
+    return replace(player, mailbox=sha256_hex(named.text().encode()), named=named)

@@ -1,0 +1,201 @@
+"""The director of tournaments: writes their steps, begins their matches, and tells their players.
+
+Every call is part of the decision that caused it: a letter, the clock, or the end of a match. Implements
+docs/bundle.md, 12, and the head of `pbem.tournament`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pbem.desk import bulletin, tournament_facts
+from pbem.desk.seats import SeatContext
+from pbem.desk.tournament_archive import pinned_in_match
+from pbem.letters.draft import OutgoingLetter
+from pbem.match.events import agreed, keys_changed
+from pbem.match.transcript import BEFORE, Entry, utc, written
+from pbem.phrase import Phrase
+from pbem.store.database import to_db
+from pbem.tournament.fold import can_start
+from pbem.tournament.tournament_step import TournamentStep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from pbem.desk.letter_writer import LetterWriter
+    from pbem.desk.seats import Seats
+    from pbem.desk.tournament_archive import TournamentRepository
+    from pbem.letters.draft import Facts
+    from pbem.match.signed import Signed
+    from pbem.match.state import Match
+    from pbem.store.inbox import Inbox
+    from pbem.store.players import Players
+    from pbem.tournament.tournament_state import Pairing, Tournament
+
+_UNHANDLED = timedelta(seconds=30)
+"""The delay before the clock looks again at a tournament whose time has come, while earlier letters may wait."""
+
+_NEWS = ("started", "ruled", "withdrawn", "ended")
+"""The entries of which players get a letter: of their own matches they hear from these."""
+
+_SUBJECTS = {
+    "started": Phrase("it begins"),
+    "ruled": Phrase("a ruling"),
+    "withdrawn": Phrase("you are out"),
+    "ended": Phrase("it is over"),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Director:
+    """Directs the tournaments of a server."""
+
+    archive: TournamentRepository
+    seats: Seats
+    players: Players
+    letters: LetterWriter
+    inbox: Inbox
+    server: str
+    address: str
+
+    # Steps.
+
+    def step(self, t: Tournament, now: datetime) -> TournamentStep:
+        """A new step of a tournament."""
+        return TournamentStep(t, now, lambda: self.next_match(now))
+
+    def next_match(self, now: datetime) -> str:
+        """The name of the match that begins next."""
+        return f"m{self.seats.archive.matches.create({}, (), BEFORE, to_db(now), 'proposed')}"
+
+    def commit(self, step: TournamentStep, signed: Signed | None = None) -> None:
+        """Write a step, which `signed` caused, if a letter did, and all that follows from it or is due by now."""
+        self._save(step, signed)
+        self._go_on(step)
+
+    def _save(self, step: TournamentStep, signed: Signed | None = None) -> None:
+        t = step.tournament
+        if can_start(t, written(step.now)) and not self._waits(t, step.now):
+            step.start(self.archive.rows.secret(int(t.id[1:])))
+        if t.phase == "playing":
+            step.wake()
+        self.archive.save(step, _due(step.tournament, step.now), signed)
+
+    def _go_on(self, step: TournamentStep) -> None:
+        self._tell(step)
+        for pairing in step.begins:
+            self._begin(step.tournament, pairing, step.now)
+
+    def _waits(self, t: Tournament, now: datetime) -> bool:
+        """True if a letter that came before entries closed may still be unhandled: it may be an entry."""
+        oldest, closes = self.inbox.oldest_unhandled(), utc(str(t.terms.closes))
+        return now >= closes and oldest is not None and oldest < closes
+
+    # Causes beside letters.
+
+    def over(self, match: Match, now: datetime) -> Callable[[], None]:
+        """Write the result of a match that has closed; returns what follows, once its players are told."""
+        assert match.terms.tournament is not None
+        t = self.archive.load(int(match.terms.tournament["id"][1:]))
+        assert t is not None
+        step = self.step(t, now)
+        rows = self.seats.archive.matches.entries(int(match.id[1:]))
+        step.take([Entry.read(row.entry) for row in rows])
+        self._save(step)
+        return partial(self._go_on, step)
+
+    def wake(self, number: int, now: datetime) -> None:
+        """Do what is due in a tournament by the clock."""
+        t = self.archive.load(number)
+        assert t is not None
+        self.commit(self.step(t, now))
+
+    # The matches.
+
+    def _begin(self, t: Tournament, pairing: Pairing, now: datetime) -> None:
+        """Begin the match of a pairing, to which its players agreed when they entered."""
+        number, matches = int(pairing.match[1:]), self.seats.archive.matches
+        terms = t.match_terms(pairing).document()
+        for seat, name in enumerate(pairing.players, start=1):
+            matches.seat(number, seat, name, terms, "proposed")
+            matches.accept(number, seat)
+        at = SeatContext(self.seats, *self.seats.archive.known(number))
+        step = at.step(now)
+        players, consents = [], []
+        for seat, (line, mail) in enumerate(zip(pairing.names, pairing.mails, strict=True), start=1):
+            signed, mailbox = self.archive.consent(t, mail)
+            place = t.server, pairing.match, seat
+            players.append(pinned_in_match(t.entrants[line].player, mailbox, place, step.world.salt()))
+            consents.append(signed)
+        agreed.agree(step, tuple(players), consents)
+        for seat, name in enumerate(pairing.players, start=1):
+            for change in self.archive.changes(t, name):
+                keys_changed.change(step, seat, change)
+        at.commit(step)
+
+    # The letters.
+
+    def _tell(self, step: TournamentStep) -> None:
+        """Tell players what concerns all, or is about themselves, in one letter each."""
+        t = step.tournament
+        news = [entry for entry in step.entries if entry.type in _NEWS]
+        concerned = {line.player.name for line in t.entrants.values()} | {t.organiser.name}
+        for name in sorted(concerned) if news else ():
+            own = [entry for entry in news if _concerns(entry, t, name)]
+            if own:
+                self.write(t, name, _SUBJECTS[own[-1].type], [(entry.type, entry.body) for entry in own], step.now)
+
+    def write(self, t: Tournament, name: str, subject: Phrase, news: list[tuple[str, object]], now: datetime) -> None:
+        """A letter to a player about a tournament, with its table, and the player's games."""
+        player = self.players.by_name(name)
+        if player is not None:
+            self.letters.send(player.address, self.letter(t, name, subject, news), now)
+
+    def facts(self, t: Tournament, reader: str) -> Facts:
+        """The facts of a tournament for a reader: the `t` of the templates."""
+        return tournament_facts.of(t, reader) | {"address": self.address, "level": self.players.level(reader)}
+
+    def letter(self, t: Tournament, name: str, subject: Phrase, news: list[tuple[str, object]]) -> OutgoingLetter:
+        """A letter about a tournament, with its table, and its reader's games."""
+        facts = {"t": self.facts(t, name), "news": news}
+        out = OutgoingLetter(Phrase("[pbem {id}] {subject}", id=t.id, subject=subject), "")
+        out.text = self.letters.draft("letters/tournament.txt", **facts)
+        if self.letters.setting(name, "format") not in {"text", "words"}:
+            out.html = self.letters.draft("letters/tournament.html", **facts)
+        out.references = [self.letters.thread(t.id)]
+        out.bulletin = [bulletin.of_tournament(t, name)]
+        if t.phase == "ended" and name in {line.player.name for line in t.entrants.values()}:
+            out.attachments.append(self.archive.enclosed(t))
+        return out
+
+    # Once a month.
+
+    def tell_tables(self, now: datetime) -> None:
+        """Put the tables of all tournaments under way into the digests of those who get digests."""
+        for number in self.archive.rows.numbers():
+            t = self.archive.load(number)
+            assert t is not None
+            playing = [line.player.name for line in t.entrants.values() if not line.out]
+            for name in playing if t.phase == "playing" else ():
+                player = self.players.by_name(name)
+                if player is not None and self.letters.setting(name, "mail") == "digest":
+                    self.letters.hold(player, 0, [self.letter(t, name, Phrase("the table"), [])], now)
+
+
+def _concerns(entry: Entry, t: Tournament, name: str) -> bool:
+    """True if a player gets a letter about an entry; who leaves hears of it in the answer."""
+    if entry.type != "withdrawn":
+        return True
+    return entry.body["why"] == "silent" and t.entrants[entry.body["player"]].player.name == name
+
+
+def _due(t: Tournament, now: datetime) -> str | None:
+    """When the clock is to look at a tournament."""
+    if t.phase == "open" and t.terms.closes is not None:
+        return to_db(max(utc(t.terms.closes), now + _UNHANDLED))
+    ends = utc(t.round_ends) if t.phase == "playing" and t.round_ends else None
+    return to_db(ends) if ends is not None and ends > now else None

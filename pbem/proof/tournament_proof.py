@@ -1,0 +1,400 @@
+"""The proof of a tournament: checks its file from the first byte to the last, and its results by bundles of matches.
+
+It folds the entries as the server did, checks that each letter says what its entry records, and compares each result
+with the bundle of its match. What nobody can check from the files at hand is left open, never found true. Implements
+docs/bundle.md, 12.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pbem.games import GAMES, Refused
+from pbem.games.outside import Package, not_enabled
+from pbem.mail import commands
+from pbem.mail.message import Unreadable, read
+from pbem.match.changed import replace
+from pbem.match.documents import Evidence, NamedMailbox
+from pbem.match.pinned_keys import Player
+from pbem.match.transcript import BrokenChain, TranscriptError, follow, sha256_hex
+from pbem.proof import bundle
+from pbem.proof.signed_letters import Letters, misdated, names, signed_text, vouched_text, words_of_entry
+from pbem.proof.verification import Proved, check_signatures, printable
+from pbem.proof.verification import verify as verify_match
+from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, Leave, Rule
+from pbem.tournament import lot
+from pbem.tournament.crosstable import table
+from pbem.tournament.fold import begun, fold, follows
+from pbem.tournament.match_result import MatchResult, result_of
+from pbem.tournament.tournament_entries import TournamentEntry, tournament_statement
+from pbem.tournament.tournament_terms import TournamentTerms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+
+    from pbem.json_object import JsonObject
+    from pbem.match.transcript import Entry
+    from pbem.proof.bundle import Bundle
+    from pbem.requests import AnyRequest
+    from pbem.tournament.tournament_state import Pairing, Tournament
+
+
+class TournamentCheck(msgspec.Struct, frozen=True):
+    """One check: its subject and result."""
+
+    standing: str
+    """`ok`, `FAIL`, or `OPEN`: the files at hand do not say; `WORD`: true by a bare word alone."""
+    what: str
+    found: str
+    seq: int | None = None
+    path: str | None = None
+
+
+def verify_tournament(
+    content: bytes, bundles: Iterable[bytes] | None = None, server_key: str | None = None
+) -> Iterator[TournamentCheck]:
+    """Check a tournament; yields each check, and none after the first that fails, except of matches.
+
+    `bundles` are those of its matches, and may be of others, too. `server_key` is the server's known key.
+    """
+    for check in _checks(content, bundles, server_key):
+        yield replace(check, what=printable(check.what), found=printable(check.found))
+
+
+def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | None) -> Iterator[TournamentCheck]:
+    fails = partial(TournamentCheck, "FAIL")
+    try:
+        found = bundle.read_tournament(content, TournamentEntry)
+        yield TournamentCheck("ok", "bundle", f"{len(found.papers)} papers, as a bundle is written")
+        head = follow(found.entries)
+        yield TournamentCheck("ok", "chain", f"{len(found.entries)} entries, unbroken, head {head}")
+        tournament = _begun(found.entries[0])
+        about = partial(tournament_statement, tournament.server, tournament.id)
+        yield TournamentCheck("ok", "server", check_signatures(found, tournament.server, about, server_key))
+        yield from _game(tournament)
+        tournament = yield from _walk(found)
+        yield from _beacon(tournament)
+        yield from _matches(tournament, bundles)
+        yield TournamentCheck("ok", "table", _standings(tournament))
+    except bundle.BeyondLimits as error:
+        yield fails("limits", str(error))
+    except bundle.NotABundle as error:
+        yield fails("bundle", str(error))
+    except BrokenChain as error:
+        yield fails("chain", str(error), error.seq)
+    except TranscriptError as error:
+        yield fails("proof", str(error), error.seq, error.path)
+    except Exception as error:  # hostile content that nobody thought of proves nothing either
+        yield fails("proof", f"cannot be checked: {type(error).__name__}: {error}")
+
+
+def _game(tournament: Tournament) -> Iterator[TournamentCheck]:
+    """Say how the rules of a game are had that is not here: the lines of its announcement cannot be judged."""
+    template = tournament.terms.match
+    if (game := str(template.get("game"))) not in GAMES:
+        package = Package.read(template["rules_package"]) if "rules_package" in template else None
+        yield TournamentCheck("OPEN", "rules", not_enabled(game, package))
+
+
+def _begun(entry: Entry) -> Tournament:
+    try:
+        return begun(entry)
+    except (Refused, ValueError) as error:
+        raise TranscriptError(entry.seq, None, f"not the beginning of a tournament: {error}") from error
+
+
+def _walk(found: Bundle) -> Generator[TournamentCheck, None, Tournament]:
+    """Fold the entries, with a check for each: its letter says what it records, and it follows from those before."""
+    letters = _TournamentLetters(found.papers)
+    first, *others = found.entries
+    tournament = _begun(first)
+    if not found.papers:
+        yield TournamentCheck("OPEN", "letters", "not in this file, as on public pages: they show addresses")
+    letters.check(tournament, first)
+    yield _passed(tournament, first)
+    for entry in others:
+        before = tournament
+        try:
+            tournament = fold(tournament, entry)
+        except Refused as refused:
+            raise TranscriptError(entry.seq, None, f"{entry.type}: {refused}") from refused
+        letters.check(before, entry)
+        yield _passed(before, entry)
+    if (due := follows(tournament)) is not None:
+        raise TranscriptError(tournament.seq, None, f"the transcript breaks off before the entry `{due[0]}`")
+    if rest := found.papers.keys() - letters.used:
+        raise TranscriptError(tournament.seq, min(rest), "is named by no entry")
+    return tournament
+
+
+class _TournamentLetters:
+    """The letters of a tournament: each is by its player, and says what its entry records."""
+
+    def __init__(self, papers: Mapping[str, bytes]) -> None:
+        self._papers = papers
+        self._mailboxes: dict[str, NamedMailbox] = {}
+        self._tokens: set[str] = set()
+        self.used: set[str] = set()
+
+    def check(self, tournament: Tournament, entry: Entry) -> None:
+        """Check the letter of an entry, if it rests on one; `tournament` is the one before it."""
+        if "mail" not in entry.body or not self._papers:
+            return
+        path = f"letters/{entry.type}-{entry.seq}.eml"
+        try:
+            player = self._player(tournament, entry)
+            raw = self._paper(path, entry.body["mail"])
+            if fault := misdated(read(raw), datetime.fromisoformat(entry.body["received"])):
+                raise ValueError(str(fault))
+            text = self._text(tournament, entry, player, raw)
+            if words_of_entry(text) != entry.body["words"]:
+                raise ValueError("does not hold these words")
+            forms = [command.form for command in commands.parse(text).commands if not command.faults]
+            placed = partial(names, server=tournament.server, player=player.name, by_mailbox="evidence" in entry.body)
+            if not any(placed(form) and _says(form.request, tournament, entry) for form in forms):
+                raise ValueError(f"does not say what `{entry.type}` records")
+        except (ValueError, Unreadable) as error:
+            raise TranscriptError(entry.seq, path, str(error)) from error
+
+    def _paper(self, path: str, expected: str) -> bytes:
+        self.used.add(path)
+        content = self._papers.get(path)
+        if content is None:
+            raise ValueError("is missing" if path.startswith("letters/") else f"{path} is missing")
+        if sha256_hex(content) != expected:
+            raise ValueError(f"{path} is not what the transcript names")
+        return content
+
+    def _player(self, tournament: Tournament, entry: Entry) -> Player:
+        """The player whose letter it is, with the mailbox, if an entry pinned one."""
+        body = entry.body
+        if entry.type == "ruled":
+            return self._with_mailbox(tournament.organiser)
+        if entry.type in {"announced", "entered"}:
+            player = Player.read(body["organiser" if entry.type == "announced" else "player"])
+            if player.mailbox:
+                content = self._paper(f"evidence/mailbox-{entry.seq}.txt", player.mailbox)
+                named = NamedMailbox.read(content.decode())
+                if (named.server, named.match, named.seat, named.player) != (
+                    tournament.server,
+                    tournament.id,
+                    0,
+                    player.name,
+                ):
+                    raise ValueError("the mailbox is not that of this player in this tournament")
+                self._mailboxes[player.mailbox] = named
+            return self._with_mailbox(player)
+        line = tournament.line_of(body["player"])
+        assert line is not None, "the fold has found it"
+        return self._with_mailbox(line.player)
+
+    def _with_mailbox(self, player: Player) -> Player:
+        return replace(player, named=self._mailboxes.get(player.mailbox))
+
+    def _text(self, tournament: Tournament, entry: Entry, player: Player, raw: bytes) -> str:
+        """The text of a letter that its player signed, or for which the evidence vouches; raises ValueError."""
+        body = entry.body
+        if "evidence" not in body:
+            return signed_text(raw, player.keys, player.name, tournament.server)[1]
+        if tournament.terms.match.get("keys") == "demanded" or player.keys:
+            raise ValueError(f"{player.name} must sign with a key, and this letter is not signed")
+        content = self._paper(f"evidence/{entry.type}-{entry.seq}.txt", body["evidence"])
+        vouching = Evidence.read(content.decode())
+        if vouching.received != body["received"] or vouching.token in self._tokens:
+            raise ValueError("its evidence names another time, or let another letter count before")
+        self._tokens.add(vouching.token)
+        return vouched_text(raw, vouching, player, tournament.server)
+
+
+def _says(request: AnyRequest, tournament: Tournament, entry: Entry) -> bool:
+    """True if a letter's request is the one that its entry records."""
+    body = entry.body
+    if entry.type == "announced":
+        return isinstance(request, AnnounceTournament) and _announces(request, tournament.terms)
+    if entry.type == "ruled":
+        named = (body.get("match"), body.get("player"), body.get("for"))
+        return request == Rule(tournament.id, body["what"], *named, {"reason": body["reason"]})
+    wanted: dict[str, AnyRequest] = {
+        "entered": Enter(tournament.id, tournament.rules, body.get("team")),
+        "left": Leave(tournament.id),
+        "challenged": ChallengePlayer(tournament.id, str(body.get("against"))),
+    }
+    return request == wanted[entry.type]
+
+
+def _announces(request: AnnounceTournament, terms: TournamentTerms) -> bool:
+    """True if an announcement has exactly these terms; what it leaves to the server, the terms say."""
+    template = terms.match
+    if template["game"] not in GAMES:  # of which a line says that it is open
+        return request.rules == template["game"]
+    try:
+        settle = timedelta(seconds=int(str(template["settle"])))
+        proposed = TournamentTerms.propose(request.rules, request.options, settle)
+    except (Refused, LookupError, ValueError):
+        return False
+    chosen = {"rules_package", *(() if "rules" in request.options else ("edition",))} & template.keys()
+    return replace(proposed, match={**proposed.match, **{key: template[key] for key in chosen}}) == terms
+
+
+# What a check says.
+
+
+def _passed(tournament: Tournament, entry: Entry) -> TournamentCheck:
+    """The check of an entry that was found true; `tournament` is the one before it."""
+    said = _SAYS[entry.type](tournament, entry.body)
+    standing = (
+        "WORD"
+        if entry.type == "ruled" or (entry.type == "entered" and _has_other_keys(tournament, entry.body))
+        else "ok"
+    )
+    return TournamentCheck(standing, f"entry {entry.seq}", said, entry.seq)
+
+
+def _has_other_keys(tournament: Tournament, body: JsonObject) -> bool:
+    """True if a player enters again with other keys: nothing proves that they are the player's."""
+    line = tournament.line_of(body["player"]["name"])
+    return line is not None and line.player.document() != body["player"]
+
+
+def _says_announced(tournament: Tournament, body: JsonObject) -> str:
+    terms = tournament.terms
+    return f"announced by {tournament.organiser.name}: {terms.format}, terms {body['rules'][:16]}..."
+
+
+def _says_entered(tournament: Tournament, body: JsonObject) -> str:
+    name = body["player"]["name"]
+    keys = ", ".join(key["fingerprint"] for key in body["player"]["keys"]) or "the mailbox"
+    line = tournament.entrants.get(tournament.nominated.get(name, ""))
+    if line is not None:
+        return f"{name} plays on for {line.name}, by {keys}"
+    again = " again" if tournament.line_of(name) else ""
+    word = ": other keys, by the server's word" if _has_other_keys(tournament, body) else ""
+    return f"{name} enters{again} by {keys}{word}"
+
+
+def _says_paired(_t: Tournament, body: JsonObject) -> str:
+    pairs = [f"{pair['match']} {' - '.join(pair['players'])}" for pair in body["pairs"]]
+    bye = [f"{body['bye']} has a bye"] if body["bye"] else []
+    return ", ".join([*pairs, *bye])
+
+
+def _says_ruled(_t: Tournament, body: JsonObject) -> str:
+    whose = {"organiser": "the organiser's word, signed", "operator": "the operator's bare word"}[body["by"]]
+    what = {
+        "annul": "{match} does not count",
+        "substitute": "{player} may play on for {for}",
+        "close": "the tournament ends",
+    }[body["what"]]
+    return f"{what.format(**body)}, by {whose}: {body['reason']}"
+
+
+_SAYS: Mapping[str, Callable[[Tournament, JsonObject], str]] = {
+    "announced": _says_announced,
+    "entered": _says_entered,
+    "left": lambda _t, body: f"{body['player']} leaves, signed",
+    "challenged": lambda _t, body: f"{body['player']} challenges {body['against']}, signed",
+    "started": lambda _t, body: f"the lot gives {', '.join(body['order'])}",
+    "paired": _says_paired,
+    "result": lambda _t, body: f"{body['match']} is over: winner {body['winner']}, {body['reason']}",
+    "ruled": _says_ruled,
+    "withdrawn": lambda _t, body: f"{body['player']} is out ({body['why']}), games {body['games']}",
+    "ended": lambda _t, body: f"the tournament is over: {body['reason']}",
+}
+
+
+def _standings(tournament: Tournament) -> str:
+    groups = [", ".join(f"{row.entrant} {row.points}" for row in group) for group in table(tournament)]
+    return " / ".join(groups) or "nobody entered"
+
+
+# The lot and the matches.
+
+
+def _beacon(tournament: Tournament) -> Iterator[TournamentCheck]:
+    """Check the beacon of a lot that was drawn with one."""
+    if tournament.terms.beacon is None or not tournament.beacon:
+        return
+    place = f"round {tournament.terms.beacon['round']} of drand"
+    if tournament.beacon == lot.UNREACHABLE:
+        yield TournamentCheck("WORD", "beacon", f"{place} was out of reach, by the server's word: the lot has none")
+        return
+    standing, found = {
+        True: ("ok", f"{place} has this signature"),
+        False: ("FAIL", f"{place} has another signature"),
+        None: ("OPEN", f"{place} is not checked: install pbem[beacon]"),
+    }[lot.holds(tournament.terms.beacon, tournament.beacon)]
+    yield TournamentCheck(standing, "beacon", found)
+
+
+_WORST = ("FAIL", "ok", "OPEN")
+"""Of several bundles of a match, one that convicts says most, and then one that is whole."""
+
+
+def _matches(tournament: Tournament, bundles: Iterable[bytes] | None) -> Iterator[TournamentCheck]:
+    """Check the matches by their bundles."""
+    known = {pairing.match: pairing for pairing in tournament.pairings if pairing.match}
+    if bundles is None:
+        if known:
+            yield TournamentCheck("OPEN", "results", "by the server's word; --bundles checks them by their matches")
+        return
+    checks: dict[str, TournamentCheck] = {}
+    for content in bundles:
+        try:
+            body = bundle.read(content).entries[0].body
+            match, held = str(body["match"]), body["terms"].get("tournament")
+            ours = match in known or (held is not None and held["id"] == tournament.id)
+            if body["server"] != tournament.server or not ours:
+                continue
+        except (bundle.NotABundle, LookupError, TypeError, AttributeError):
+            continue
+        check = _match(tournament, known.get(match), match, content)
+        if match not in checks or _WORST.index(check.standing) < _WORST.index(checks[match].standing):
+            checks[match] = check
+    for match in sorted(known.keys() | checks.keys(), key=lambda name: int(name[1:])):
+        yield checks.get(match) or TournamentCheck("OPEN", match, "no bundle of this match is here")
+
+
+def _match(tournament: Tournament, pairing: Pairing | None, match: str, content: bytes) -> TournamentCheck:
+    """Check a match by its bundle: it holds, it is the one that was paired, and has this result."""
+    fails = partial(TournamentCheck, "FAIL", match)
+    if pairing is None:
+        return fails("names this tournament, which did not pair it")
+    proved = Proved(telling=False)
+    *_, last = verify_match(content, Letters, tournament.server_key, proved)
+    if last.what == "limits" or last.holds is None:
+        return TournamentCheck("OPEN", match, last.found)
+    if not last.holds or proved.match is None or proved.bundle is None:
+        return fails(f"its bundle does not hold: {last.found}")
+    entries = proved.bundle.entries
+    if proved.match.terms != tournament.match_terms(pairing):
+        return fails("its terms are not those with which it was paired")
+    letters = entries[0].body["letters"]
+    if [letters[str(seat)]["mail"] for seat in proved.match.seats] != list(pairing.mails):
+        return fails("its players did not agree by their letters of entry")
+    body = result_of(entries)
+    if body is None:
+        if pairing.result is None:
+            return TournamentCheck("ok", match, "goes on")
+        return TournamentCheck("OPEN", match, "its bundle is from before its end")
+    if pairing.result is None:
+        if entries[-1].time < tournament.time:
+            return fails("is over, and its result is missing")
+        return TournamentCheck("ok", match, "is over since the tournament's last entry")
+    if MatchResult.read(body) != pairing.result:
+        return fails("has another result")
+    return TournamentCheck("ok", match, f"has this result: {_result(pairing)}")
+
+
+def _result(pairing: Pairing) -> str:
+    assert pairing.result is not None
+    points = " : ".join(map(str, pairing.result.points))
+    substitutes = [
+        f", {player} for {name}"
+        for name, player in zip(pairing.names, pairing.result.players, strict=True)
+        if name != player
+    ]
+    return f"{' - '.join(pairing.names)} {points}{''.join(substitutes)}"

@@ -1,0 +1,149 @@
+"""Tournaments at rest: their entries, papers and secrets, who takes part, and changes of keys since they entered.
+
+Only storage, in plain rows: `pbem.tournament` knows what they mean. Entries are appended at an expected head. Every
+call is part of the caller's transaction. Implements docs/bundle.md, 12.1.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import asdict
+
+from pbem.store.matches import EntryRow, HeadMoved
+from pbem.store.rows import SealedRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from pbem.json_object import JsonObject
+
+
+class TournamentLetter(msgspec.Struct, frozen=True):
+    """A letter to a tournament: its path and bytes, the key that signed it, if one did, and when it arrived."""
+
+    path: str
+    signer: str
+    received: str
+    sealed: bytes
+
+
+class Tournaments(SealedRows):
+    """The tournaments of a store."""
+
+    def create(self, head: str) -> int:
+        """Number a new tournament, which has no entries yet."""
+        number = self._database.insert("tournaments", "number", phase="open", head=head, secret=b"")
+        self.keep_secret(number, "")
+        return number
+
+    def keep_secret(self, number: int, secret: str) -> None:
+        """Keep the secret for a tournament's lot."""
+        row = self._sealed("tournaments", number=number, secret=secret.encode())
+        self._database.write("UPDATE tournaments SET secret = ? WHERE number = ?", (row["secret"], number))
+
+    def secret(self, number: int) -> str:
+        """The secret for a tournament's lot; empty for a ladder."""
+        return (self._secret("tournaments", "secret", number=number) or b"").decode()
+
+    def head(self, number: int) -> str | None:
+        """The head of a tournament; None if there is none of this number."""
+        return self._database.text("SELECT head FROM tournaments WHERE number = ?", (number,))
+
+    def numbers(self) -> list[int]:
+        """The numbers of all tournaments, oldest first."""
+        return [row[0] for row in self._database.execute("SELECT number FROM tournaments ORDER BY number")]
+
+    def of_player(self, player: str) -> list[int]:
+        """The tournaments that a player entered or plays on in, and that are not over, oldest first."""
+        query = (
+            "SELECT number FROM tournaments JOIN tournament_players ON number = tournament"
+            " WHERE player = ? AND phase <> 'ended' ORDER BY number"
+        )
+        return [row[0] for row in self._database.execute(query, (player,))]
+
+    def due(self, now: str) -> list[int]:
+        """The tournaments in which the clock has something to do by now."""
+        query = "SELECT number FROM tournaments WHERE due <= ? ORDER BY due, number"
+        return [row[0] for row in self._database.execute(query, (now,))]
+
+    def next_due(self) -> datetime | None:
+        """The time at which the clock has something to do next."""
+        return self._database.moment("SELECT min(due) FROM tournaments WHERE due IS NOT NULL")
+
+    def update(self, number: int, phase: str, due: str | None) -> None:
+        """Set a tournament's phase, and when the clock has something to do."""
+        self._database.write("UPDATE tournaments SET phase = ?, due = ? WHERE number = ?", (phase, due, number))
+
+    def look_at(self, number: int, due: str) -> None:
+        """Make the clock look at a tournament at this time."""
+        self._database.write("UPDATE tournaments SET due = ? WHERE number = ?", (due, number))
+
+    def seat(self, number: int, players: Iterable[str]) -> None:
+        """Note who takes part now."""
+        self._database.write("DELETE FROM tournament_players WHERE tournament = ?", (number,))
+        for player in players:
+            self._database.add("tournament_players", tournament=number, player=player)
+
+    def append(self, number: int, expected: str, entries: Iterable[EntryRow]) -> None:
+        """Append entries to a tournament whose head is as expected; raises `HeadMoved` if it is not."""
+        head = expected
+        for entry in entries:
+            self._database.put("tournament_entries", tournament=number, **asdict(entry))
+            head = entry.head
+        moved = self._database.write(
+            "UPDATE tournaments SET head = ? WHERE number = ? AND head = ?", (head, number, expected)
+        )
+        if moved.rowcount != 1:
+            raise HeadMoved(f"t{number}")
+
+    def entries(self, number: int) -> list[EntryRow]:
+        """All entries, in order."""
+        query = "SELECT seq, entry, head, signature FROM tournament_entries WHERE tournament = ? ORDER BY seq"
+        return self._database.read(EntryRow, query, (number,))
+
+    def file(self, number: int, path: str, content: bytes) -> None:
+        """Keep a paper that is no letter."""
+        self._database.put(
+            "tournament_papers", **self._sealed("tournament_papers", tournament=number, path=path, sealed=content)
+        )
+
+    def file_letter(self, number: int, mail: str, letter: TournamentLetter) -> None:
+        """Keep a letter, by its hash."""
+        row = self._sealed("tournament_papers", tournament=number, mail=mail, **asdict(letter))
+        self._database.put("tournament_papers", **row)
+
+    def letter(self, number: int, mail: str) -> TournamentLetter:
+        """The letter of this hash."""
+        query = "SELECT * FROM tournament_papers WHERE tournament = ? AND mail = ?"
+        row = self._opened_rows("tournament_papers", query, (number, mail))[0]
+        return TournamentLetter(row["path"], row["signer"], row["received"], row["sealed"])
+
+    def paper(self, number: int, path: str) -> bytes | None:
+        """One paper of a tournament."""
+        return self._secret("tournament_papers", "sealed", tournament=number, path=path)
+
+    def papers(self, number: int) -> dict[str, bytes]:
+        """All papers of a tournament, by path."""
+        query = "SELECT * FROM tournament_papers WHERE tournament = ? ORDER BY path"
+        return {row["path"]: row["sealed"] for row in self._opened_rows("tournament_papers", query, (number,))}
+
+    def change_keys(self, number: int, player: str, change: JsonObject) -> None:
+        """Keep a change of a player's keys, which each match that begins is told."""
+        sealed = json.dumps(change).encode()
+        row = self._sealed("tournament_keys", tournament=number, player=player, sealed=sealed)
+        self._database.put("tournament_keys", **row)
+
+    def changed_keys(self, number: int, player: str) -> list[JsonObject]:
+        """The changes of a player's keys since the player entered, oldest first."""
+        query = "SELECT * FROM tournament_keys WHERE tournament = ? AND player = ? ORDER BY id"
+        rows = self._opened_rows("tournament_keys", query, (number, player))
+        return [json.loads(row["sealed"]) for row in rows]
+
+    def forget_keys(self, number: int, player: str) -> None:
+        """Forget the changes of a player's keys: the player entered anew, with those that count now."""
+        query = "DELETE FROM tournament_keys WHERE tournament = ? AND player = ?"
+        self._database.write(query, (number, player))

@@ -1,0 +1,477 @@
+"""The fold of a tournament: what each entry does to it, and which entry must follow by itself.
+
+The server and verifiers run this over the same entries. An entry with a cause of its own (a letter, a match that is
+over, the time) is judged by its rule here; whether its letter says so, and whether its match ended so, is proved in
+`pbem.proof.tournament_proof`. All other entries follow from those before: `follows` makes them, and the fold takes no
+others. Implements docs/bundle.md, 12.3.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pbem.games import Fault, Refused
+from pbem.match.changed import replace
+from pbem.match.pinned_keys import Player
+from pbem.match.transcript import TranscriptError, is_time, sha256_hex, utc, written
+from pbem.phrase import Phrase
+from pbem.tournament import lot
+from pbem.tournament.crosstable import points_for_pairing, table
+from pbem.tournament.match_result import MatchResult
+from pbem.tournament.pairing import monrad, round_robin
+from pbem.tournament.tournament_entries import FORMS, VERSION
+from pbem.tournament.tournament_state import Entrant, Pairing, Tournament
+from pbem.tournament.tournament_terms import DOUBLE, FEWEST, LADDER, SWISS, TournamentTerms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pbem.json_object import JsonObject
+    from pbem.match.transcript import Entry
+
+Following = tuple[str, "JsonObject"]
+"""The type and the body of an entry that follows by itself; matches that begin have no names in it yet."""
+
+_AUTOMATIC = ("paired", "withdrawn", "ended")
+_SILENCE = 2
+"""So many matches in a row that a player lost by silence, and is withdrawn."""
+
+_LONGEST = timedelta(days=366)
+"""The longest time for which entries stay open."""
+
+
+def _refused(what: str, token: str | None, says: Phrase) -> Refused:
+    return Refused(Fault(what, token, says))
+
+
+def _untrue(entry: Entry, reason: str) -> TranscriptError:
+    return TranscriptError(entry.seq, None, f"{entry.type}: {reason}")
+
+
+def begun(entry: Entry) -> Tournament:
+    """The tournament that an entry announces; raises `Refused` and ValueError."""
+    body = entry.body
+    if entry.type != "announced" or entry.seq != 1 or body.get("register") != VERSION:
+        raise ValueError("not the beginning of a tournament that this program can read")
+    if not FORMS["announced"](body) or not is_time(entry.time):
+        raise ValueError("not the form of an announcement")
+    terms = TournamentTerms.read(body["terms"])
+    ladder = terms.format == LADDER
+    if terms.document() != body["terms"] or (body["secret"] is None) != ladder:
+        raise ValueError("not the terms of a tournament")
+    if terms.hash(body["server"], body["tournament"]) != body["rules"]:
+        raise ValueError("the hash is not that of the terms")
+    if terms.closes is not None and not utc(entry.time) < utc(terms.closes) <= utc(entry.time) + _LONGEST:
+        raise _refused("closes", terms.closes, Phrase("entries close in the future, within a year"))
+    tournament = Tournament(
+        body["tournament"],
+        body["server"],
+        body["server_key"],
+        terms,
+        body["rules"],
+        body["secret"],
+        Player.read(body["organiser"]),
+        "playing" if ladder else "open",
+    )
+    return _passed(tournament, entry)
+
+
+def fold(tournament: Tournament, entry: Entry) -> Tournament:
+    """The tournament after one more entry.
+
+    Raises `Refused` for what a letter may not ask for here, and `TranscriptError` for what no honest server writes.
+    """
+    body = entry.body
+    if tournament.phase == "ended":
+        raise _refused(entry.type, tournament.id, Phrase("the tournament is over"))
+    if (
+        entry.type not in _APPLY
+        or not FORMS[entry.type](body)
+        or not is_time(entry.time)
+        or entry.time < tournament.time
+    ):
+        raise _untrue(entry, "not an entry of a tournament in its form and its time")
+    if entry.time < body.get("received", ""):
+        raise _untrue(entry, "its letter was received after its effect")
+    if body.get("words") in tournament.heard:
+        raise _refused(entry.type, None, Phrase("these words were obeyed before"))
+    due = follows(tournament) or (follows(tournament, entry.time) if entry.type in _AUTOMATIC else None)
+    if (due is not None or entry.type in _AUTOMATIC) and due != (entry.type, _unnamed(body)):
+        if due is None or due[0] != entry.type:
+            raise _untrue(entry, f"`{due[0]}` should stand here" if due else "nothing of the kind follows here")
+        wrong = ", ".join(key for key in due[1] if due[1][key] != _unnamed(body)[key])
+        raise _untrue(entry, f"`{wrong}`: not what follows from the entries before")
+    if tournament.terms.format == LADDER:
+        tournament = _sunk(tournament, entry.time)
+    return _passed(_APPLY[entry.type](tournament, entry), entry)
+
+
+def _passed(tournament: Tournament, entry: Entry) -> Tournament:
+    heard = tournament.heard | {entry.body["words"]} if "words" in entry.body else tournament.heard
+    return replace(tournament, seq=entry.seq, head=entry.head, time=entry.time, heard=heard)
+
+
+def _unnamed(body: JsonObject) -> JsonObject:
+    """The body of an entry without the names of the matches that begin, which are the server's to give."""
+    if "pairs" not in body:
+        return body
+    return {**body, "pairs": [{key: pair[key] for key in pair if key != "match"} for pair in body["pairs"]]}
+
+
+def follows(tournament: Tournament, time: str = "") -> Following | None:
+    """The entry that must follow by itself; with a time, also one that may follow because of the time.
+
+    An entry must follow at once if it is due without regard to the time: until then, no other is taken.
+    """
+    if tournament.phase == "ended":
+        return None
+    if tournament.closing:
+        return _end(tournament, "ruled")
+    if tournament.phase == "open":
+        return None
+    leavers = [entrant for entrant in tournament.entrants.values() if entrant.leaves and not entrant.out]
+    if leavers:
+        leaving = min(leavers, key=lambda entrant: entrant.ordinal)
+        return "withdrawn", {"player": leaving.name, "why": leaving.leaves, "games": _fate(tournament, leaving)}
+    if len(tournament.entrants) < FEWEST[tournament.terms.format]:
+        return _end(tournament, "too few")
+    pairs = _PAIRED[tournament.terms.format](tournament, time)
+    if pairs is not None:
+        return "paired", pairs
+    if (
+        tournament.terms.format == LADDER
+        or any(tournament.awaited)
+        or (tournament.terms.format == SWISS and _goes_on(tournament))
+    ):
+        return None
+    return _end(tournament, "played")
+
+
+def _end(tournament: Tournament, reason: str) -> Following:
+    return "ended", {"reason": reason, "table": msgspec.to_builtins(table(tournament))}
+
+
+def _fate(tournament: Tournament, entrant: Entrant) -> str:
+    """The fate of the games of a line that is withdrawn: the chess federations' rule for round robins.
+
+    Of whoever finished fewer than half of the games, none count; otherwise those that have not begun are lost.
+    """
+    if not tournament.terms.robin:
+        return "kept"
+    own = [
+        pairing
+        for pairing in tournament.pairings
+        if entrant.name in pairing.names and not tournament.is_void(pairing)
+    ]
+    finished = sum(pairing.result is not None and pairing.result.played for pairing in own)
+    return "annulled" if 2 * finished < len(own) else "forfeited"
+
+
+# Pairing.
+
+
+def _paired(pairs: list[JsonObject], **more: object) -> JsonObject:
+    return {"pairs": pairs, "bye": None, "unfinished": [], "rematches": 0, **more}
+
+
+def _place(pairing: Pairing) -> JsonObject:
+    return {"round": pairing.round, "board": pairing.board, "players": list(pairing.names)}
+
+
+def _pair_robin(tournament: Tournament, _time: str) -> JsonObject | None:
+    """The games that begin: in their order, each whose two players have fewer than `at_once` under way."""
+    most = tournament.terms.at_once or len(tournament.pairings)
+    awaited = list(tournament.awaited)
+    playing = Counter(name for pairing in awaited if pairing.match for name in pairing.names)
+    begin = []
+    for pairing in awaited:
+        if not pairing.match and all(playing[name] < most for name in pairing.names):
+            playing.update(pairing.names)
+            begin.append(_place(pairing))
+    return _paired(begin) if begin else None
+
+
+def _goes_on(tournament: Tournament) -> bool:
+    """True if a Swiss tournament has another round, and two to play it."""
+    return (
+        tournament.round < tournament.rounds and sum(not entrant.out for entrant in tournament.entrants.values()) > 1
+    )
+
+
+def _pair_swiss(tournament: Tournament, time: str) -> JsonObject | None:
+    """The next round, once the last one is over, or its time is."""
+    unfinished = [pairing.match for pairing in tournament.awaited]
+    this_round = any(pairing.round == tournament.round for pairing in tournament.awaited)
+    if not _goes_on(tournament) or (this_round and not (tournament.round_ends and time >= tournament.round_ends)):
+        return None
+    points = points_for_pairing(tournament)
+    live = [entrant for entrant in tournament.entrants.values() if not entrant.out]
+    ranked = [entrant.name for entrant in sorted(live, key=lambda each: (-points[each.name], each.ordinal))]
+    bye = None
+    if len(ranked) % 2:
+        bye = next((name for name in reversed(ranked) if name not in tournament.byes), ranked[-1])
+        ranked.remove(bye)
+    pairs, rematches = monrad(ranked, {pairing.pair for pairing in tournament.pairings})
+    # Whoever had seat 1 less often gets it.
+    firsts = Counter(pairing.names[0] for pairing in tournament.pairings)
+    seated = [pair if firsts[pair[0]] <= firsts[pair[1]] else pair[::-1] for pair in pairs]
+    places = [
+        {"round": tournament.round + 1, "board": board, "players": list(pair)}
+        for board, pair in enumerate(seated, start=1)
+    ]
+    return _paired(places, bye=bye, unfinished=unfinished, rematches=rematches)
+
+
+def _pair_ladder(tournament: Tournament, _time: str) -> JsonObject | None:
+    """The challenge that was made."""
+    if tournament.challenge is None:
+        return None
+    return _paired([{"round": len(tournament.pairings) + 1, "board": 1, "players": list(tournament.challenge)}])
+
+
+_PAIRED: Mapping[str, Callable[[Tournament, str], JsonObject | None]] = {
+    **dict.fromkeys(FEWEST, _pair_robin),
+    SWISS: _pair_swiss,
+    LADDER: _pair_ladder,
+}
+
+
+# What each entry does.
+
+
+def _entered(tournament: Tournament, entry: Entry) -> Tournament:
+    """A letter of entry: of somebody new, of a substitute, or again, because the keys of its player changed."""
+    body = entry.body
+    player = Player.read(body["player"])
+    signed: dict[str, Any] = {"player": player, "mail": body["mail"], "words": body["words"]}
+    nominated_for = tournament.entrants.get(tournament.nominated.get(player.name, ""))
+    line = nominated_for if nominated_for is not None and not nominated_for.out else tournament.line_of(player.name)
+    closed = tournament.closed_to(body["received"])
+    if closed or (line is None and tournament.phase != "open" and tournament.terms.format != LADDER):
+        says = Phrase("entries are closed") if closed else Phrase("the tournament has begun")
+        raise _refused("enter", tournament.id, says)
+    nominated = {name: other for name, other in tournament.nominated.items() if name != player.name}
+    tournament = replace(tournament, nominated=nominated)
+    if line is not None:
+        if body["team"] not in {None, line.team}:
+            raise _refused("team", body["team"], Phrase("the team of an entry does not change"))
+        return _with(tournament, replace(line, **signed))
+    if player.name in tournament.entrants and not tournament.entrants[player.name].out:
+        raise _refused("enter", player.name, Phrase("somebody else plays on in this place"))
+    if sum(not entrant.out for entrant in tournament.entrants.values()) >= tournament.terms.entrants:
+        raise _refused("enter", tournament.id, Phrase("the tournament is full"))
+    ordinal = max((entrant.ordinal for entrant in tournament.entrants.values()), default=0) + 1
+    entrant = Entrant(player.name, **signed, team=body["team"], ordinal=ordinal, active=entry.time)
+    ladder = (*tournament.ladder, player.name) if tournament.terms.format == LADDER else ()
+    return replace(_with(tournament, entrant), ladder=ladder)
+
+
+def _with(tournament: Tournament, *entrants: Entrant) -> Tournament:
+    return replace(tournament, entrants={**tournament.entrants, **{entrant.name: entrant for entrant in entrants}})
+
+
+def _own_line(tournament: Tournament, player: str) -> Entrant:
+    line = tournament.line_of(player)
+    if line is None:
+        raise _refused("enter", tournament.id, Phrase("{player} is not in the tournament", player=player))
+    return line
+
+
+def _left(tournament: Tournament, entry: Entry) -> Tournament:
+    line = _own_line(tournament, entry.body["player"])
+    if tournament.phase == "open" and not tournament.closed_to(entry.body["received"]):
+        return replace(
+            tournament, entrants={name: other for name, other in tournament.entrants.items() if name != line.name}
+        )
+    return _with(tournament, replace(line, leaves="left"))
+
+
+def _challenged(tournament: Tournament, entry: Entry) -> Tournament:
+    """A challenge in a ladder: to one who is not too far above, and not met too lately."""
+    if tournament.terms.format != LADDER:
+        raise _refused("challenge", tournament.id, Phrase("nobody is challenged in this tournament: it is no ladder"))
+    own, other = _own_line(tournament, entry.body["player"]).name, _own_line(tournament, entry.body["against"]).name
+    if not 0 < tournament.ladder.index(own) - tournament.ladder.index(other) <= tournament.terms.places:
+        says = Phrase(
+            "you may challenge those who are up to {places} places above you", places=tournament.terms.places
+        )
+        raise _refused("challenge", other, says)
+    playing = list(tournament.awaited)
+    if any(pairing.names[0] == own or pairing.names[1] == other for pairing in playing):
+        raise _refused("challenge", other, Phrase("one challenge at a time: one of the two is not over"))
+    met = max((pairing.over for pairing in tournament.pairings if pairing.pair == {own, other}), default="")
+    if any(pairing.pair == {own, other} for pairing in playing) or _later(met, tournament.terms.rematch) > entry.time:
+        raise _refused("challenge", other, Phrase("you two have met too lately, or play already"))
+    return replace(tournament, challenge=(own, other))
+
+
+def _later(time: str, seconds: int) -> str:
+    return written(utc(time) + timedelta(seconds=seconds)) if time else ""
+
+
+def can_start(tournament: Tournament, time: str) -> bool:
+    """True if a tournament may start at this time: entries are closed, or it is full."""
+    full = len(tournament.entrants) == tournament.terms.entrants and tournament.terms.beacon is None
+    return (
+        tournament.phase == "open"
+        and tournament.terms.closes is not None
+        and (full or time >= tournament.terms.closes)
+    )
+
+
+def _started(tournament: Tournament, entry: Entry) -> Tournament:
+    """Entries are closed: the lot is drawn."""
+    body, terms = entry.body, tournament.terms
+    if not can_start(tournament, entry.time):
+        raise _untrue(entry, "entries are not closed, or the tournament has begun")
+    if sha256_hex(body["secret"].encode()) != tournament.secret:
+        raise _untrue(entry, "`secret`: not the one to which the server committed itself")
+    waited = utc(entry.time) >= utc(str(terms.closes)) + lot.PATIENCE
+    if (terms.beacon is None) != (body["beacon"] == lot.NONE) or (body["beacon"] == lot.UNREACHABLE and not waited):
+        raise _untrue(entry, "`beacon`: not as the terms have it")
+    entries = {name: entrant.words for name, entrant in tournament.entrants.items()}
+    drawn = lot.order(lot.seed(tournament.rules, body["secret"], entries, body["beacon"]), entries)
+    if drawn != body["order"]:
+        raise _untrue(entry, "`order`: not the one that the lot gives")
+    tournament = _with(
+        tournament, *(replace(tournament.entrants[name], ordinal=at) for at, name in enumerate(drawn, start=1))
+    )
+    tournament = replace(tournament, phase="playing", beacon=body["beacon"])
+    if len(drawn) < FEWEST[terms.format]:
+        return tournament
+    if terms.format == SWISS:
+        fewest = (len(drawn) - 1).bit_length()
+        return replace(tournament, rounds=min(terms.rounds or fewest, fewest + 2))
+    table_ = round_robin(tournament.groups, double=terms.format == DOUBLE)
+    return replace(tournament, pairings=tuple(Pairing(*place) for place in table_))
+
+
+def _pair(tournament: Tournament, entry: Entry) -> Tournament:
+    """Matches begin."""
+    known = {(pairing.round, pairing.board): pairing for pairing in tournament.pairings}
+    names = [pair["match"] for pair in entry.body["pairs"]]
+    if len(set(names)) < len(names) or any(tournament.pairing_of(name) for name in names):
+        raise _untrue(entry, "a match twice")
+    for pair in entry.body["pairs"]:
+        place, lines = (pair["round"], pair["board"]), [tournament.entrants[name] for name in pair["players"]]
+        known[place] = Pairing(
+            *place,
+            tuple(pair["players"]),
+            pair["match"],
+            entry.head,
+            tuple(line.player.name for line in lines),
+            tuple(line.mail for line in lines),
+        )
+    tournament = replace(tournament, pairings=tuple(known.values()), challenge=None)
+    if tournament.terms.format == SWISS:
+        ends = _later(entry.time, tournament.terms.round) if tournament.terms.round else ""
+        byes = (*tournament.byes, entry.body["bye"]) if entry.body["bye"] else tournament.byes
+        tournament = replace(tournament, round=tournament.round + 1, round_ends=ends, byes=byes)
+    return tournament
+
+
+def _resulted(tournament: Tournament, entry: Entry) -> Tournament:
+    """A match is over."""
+    pairing = tournament.pairing_of(entry.body["match"])
+    if pairing is None or pairing.result is not None:
+        raise _untrue(entry, f"no result of {entry.body['match']} is awaited")
+    result = MatchResult.read(entry.body)
+    lists = (result.players, result.missed, result.scores)
+    if any(len(each) != len(pairing.names) for each in lists) or max(result.winner, *result.silent, 0) > len(
+        lists[0]
+    ):
+        raise _untrue(entry, "not the result of a match of two")
+    return _ranked(_counted(tournament, pairing, result, entry.time), pairing, result)
+
+
+def _counted(tournament: Tournament, pairing: Pairing, result: MatchResult, time: str) -> Tournament:
+    """The result is in; whoever fell silent again is to be withdrawn."""
+    lines = []
+    for seat, name in enumerate(pairing.names, start=1):
+        line = tournament.entrants[name]
+        silent = line.silent + 1 if seat in result.silent else 0
+        leaves = line.leaves or ("silent" if silent >= _SILENCE and not line.out else "")
+        lines.append(replace(line, silent=silent, leaves=leaves, active=time))
+    return _changed(_with(tournament, *lines), pairing, result=result, over=time)
+
+
+def _changed(tournament: Tournament, pairing: Pairing, **changes: object) -> Tournament:
+    changed = replace(pairing, **changes)
+    return replace(tournament, pairings=tuple(changed if each is pairing else each for each in tournament.pairings))
+
+
+def _ranked(tournament: Tournament, pairing: Pairing, result: MatchResult) -> Tournament:
+    """In a ladder, a challenger who won takes the place of the other, and those between move down."""
+    challenger, other = pairing.names
+    if result.winner != 1 or not {challenger, other} <= set(tournament.ladder) or pairing.annulled:
+        return tournament
+    if tournament.ladder.index(challenger) < tournament.ladder.index(other):
+        return tournament
+    rest = [name for name in tournament.ladder if name != challenger]
+    rest.insert(rest.index(other), challenger)
+    return replace(tournament, ladder=tuple(rest))
+
+
+def _sunk(tournament: Tournament, time: str) -> Tournament:
+    """A ladder in which those who have not played for long have sunk to the end, one after the other."""
+    playing = {name for pairing in tournament.awaited for name in pairing.names}
+    sunk = []
+    for name in (name for name in tournament.ladder if name not in playing):
+        active = tournament.entrants[name].active
+        # Made-up times may be thousands of years apart: it is counted how often a line sank, not sunk as often.
+        times = int((utc(time) - utc(active)).total_seconds()) // tournament.terms.idle
+        if times > 0:
+            sunk.append((_later(active, times * tournament.terms.idle), name))
+    sunk.sort()
+    lines = [replace(tournament.entrants[name], active=last) for last, name in sunk]
+    gone = {name for _, name in sunk}
+    ladder = (*(name for name in tournament.ladder if name not in gone), *(name for _, name in sunk))
+    return replace(_with(tournament, *lines), ladder=ladder) if sunk else tournament
+
+
+def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
+    """A bare word, with its reason: a match does not count, a substitute plays on, or the tournament ends."""
+    body = entry.body
+    if not body["reason"]:
+        raise _refused("reason", None, Phrase("a ruling has a reason"))
+    if body["what"] == "close":
+        return replace(tournament, closing=True)
+    if body["what"] == "substitute":
+        line = _own_line(tournament, body["for"])
+        if tournament.line_of(body["player"]) or body["player"] in tournament.entrants:
+            raise _refused("rule", body["player"], Phrase("{player} is in the tournament", player=body["player"]))
+        return replace(tournament, nominated={**tournament.nominated, body["player"]: line.name})
+    pairing = tournament.pairing_of(body["match"])
+    if pairing is None or pairing.annulled:
+        raise _refused("rule", body["match"], Phrase("this is no match of the tournament that counts"))
+    playing = {*pairing.players, *(tournament.entrants[name].player.name for name in pairing.names)}
+    if body["by"] == "organiser" and tournament.organiser.name in playing:
+        raise _refused("rule", body["match"], Phrase("nobody rules on a match of one's own; ask the operator"))
+    return _changed(tournament, pairing, annulled=True)
+
+
+def _withdrawn(tournament: Tournament, entry: Entry) -> Tournament:
+    name = entry.body["player"]
+    ladder = tuple(other for other in tournament.ladder if other != name)
+    return replace(_with(tournament, replace(tournament.entrants[name], out=entry.body["games"])), ladder=ladder)
+
+
+def _ended(tournament: Tournament, _entry: Entry) -> Tournament:
+    return replace(tournament, phase="ended")
+
+
+_APPLY: Mapping[str, Callable[[Tournament, Entry], Tournament]] = {
+    "entered": _entered,
+    "left": _left,
+    "challenged": _challenged,
+    "started": _started,
+    "paired": _pair,
+    "result": _resulted,
+    "ruled": _ruled,
+    "withdrawn": _withdrawn,
+    "ended": _ended,
+}

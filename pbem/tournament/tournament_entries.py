@@ -1,0 +1,129 @@
+"""The entries of a tournament: their forms, their heads, and the statements about these that the server signs.
+
+They are written, hashed and signed as those of a match, with domain strings of their own, so that none can be shown
+as the other. Implements docs/bundle.md, 12.1 and 12.3.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from pbem.match.entry_forms import (
+    Form,
+    anything,
+    either,
+    hash_,
+    list_of,
+    mapping,
+    number,
+    one_of,
+    player,
+    seats,
+    text,
+    time,
+    whole,
+)
+from pbem.match.transcript import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERSION = 1
+"""The version of a tournament's transcript, under the key `register` of entry 1."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_MATCH = re.compile(r"m[1-9][0-9]{0,8}")
+_TOURNAMENT = re.compile(r"t[1-9][0-9]{0,8}")
+_BEACON = re.compile(r"none|unreachable|[0-9a-f]{96}")
+
+
+class TournamentEntry(Entry, frozen=True, dict=True):
+    """One entry of a tournament."""
+
+    TAG: ClassVar[bytes] = b"pbem tournament entry 1\n"
+
+
+def tournament_statement(server: str, tournament: str, seq: int, head: str) -> bytes:
+    """The text about a head that the server signs with its Ed25519 key, and that is a leaf of its log."""
+    lines = f"server {server}\ntournament {tournament}\nseq {seq}\nhead {head}\n"
+    return f"pbem tournament head 1\n{lines}".encode()
+
+
+def _matches(pattern: re.Pattern[str]) -> Form:
+    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None
+
+
+_name, _match = _matches(_NAME), _matches(_MATCH)
+
+
+def _player(value: object) -> bool:
+    return player(value) and isinstance(value, dict) and _name(value["name"])
+
+
+def _none_or(form: Form) -> Form:
+    return lambda value: value is None or form(value)
+
+
+def _by_letter(form: Mapping[str, Form]) -> Form:
+    """A body that names the letter on which it rests, and the hash of what the letter says."""
+    letter = {"mail": hash_, "received": time, "words": hash_}
+    return mapping({**form, **letter}, {"level": one_of("mailbox"), "evidence": hash_})
+
+
+def _ruling(what: str, **form: Form) -> Form:
+    """A ruling, by the organiser's letter or by the operator's bare word."""
+    ruling = {"what": one_of(what), "reason": text, **form}
+    return either(mapping({**ruling, "by": one_of("operator")}), _by_letter({**ruling, "by": one_of("organiser")}))
+
+
+PLACE: Mapping[str, Form] = {"round": number, "board": number, "players": list_of(_name)}
+
+FORMS: Mapping[str, Form] = {
+    "announced": _by_letter(
+        {
+            "register": number,
+            "version": text,
+            "server": text,
+            "server_key": hash_,
+            "tournament": _matches(_TOURNAMENT),
+            "terms": anything,
+            "rules": hash_,
+            "secret": _none_or(hash_),
+            "organiser": _player,
+        }
+    ),
+    "entered": _by_letter({"player": _player, "team": _none_or(_name)}),
+    "left": _by_letter({"player": _name}),
+    "challenged": _by_letter({"player": _name, "against": _name}),
+    "started": mapping({"secret": hash_, "beacon": _matches(_BEACON), "order": list_of(_name)}),
+    "paired": mapping(
+        {
+            "pairs": list_of(mapping({**PLACE, "match": _match})),
+            "bye": _none_or(_name),
+            "unfinished": list_of(_match),
+            "rematches": number,
+        }
+    ),
+    "result": mapping(
+        {
+            "match": _match,
+            "closed": hash_,
+            "players": list_of(_name),
+            "winner": number,
+            "scores": list_of(whole),
+            "reason": text,
+            "turns": number,
+            "missed": list_of(number),
+            "silent": seats,
+        }
+    ),
+    "ruled": either(
+        _ruling("annul", match=_match),
+        _ruling("substitute", player=_name, **{"for": _name}),
+        _ruling("close"),
+    ),
+    "withdrawn": mapping({"player": _name, "why": one_of("left", "silent"), "games": text}),
+    "ended": mapping({"reason": one_of("played", "too few", "ruled"), "table": list_of(list_of(anything))}),
+}
+"""The form of each type of entry."""

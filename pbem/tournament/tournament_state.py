@@ -1,0 +1,161 @@
+"""The state of a tournament: immutable, the fold of its entries.
+
+An *entrant* is a line of the table. It has the name by which somebody entered, and keeps it if a substitute plays on.
+Implements docs/bundle.md, 12.3.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pbem.match.terms import Terms
+from pbem.match.transcript import BEFORE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pbem.match.pinned_keys import Player
+    from pbem.tournament.match_result import MatchResult
+    from pbem.tournament.tournament_terms import TournamentTerms
+
+
+class Entrant(msgspec.Struct, frozen=True):
+    """One line of the table."""
+
+    name: str
+    player: Player
+    """Who plays for this line now, with the keys of the latest entry letter."""
+    mail: str
+    """The hash of that letter, which stands for the agreement to every match."""
+    words: str
+    """The hash of what it says."""
+    team: str | None = None
+    ordinal: int = 0
+    """The place in the lot, from 1; in a ladder, in the order of entering."""
+    active: str = ""
+    """In a ladder, the time of the last game or of sinking to the end."""
+    silent: int = 0
+    """The matches lost by silence since the last one that was not."""
+    leaves: str = ""
+    """The reason for which the line is to be withdrawn: `left` or `silent`."""
+    out: str = ""
+    """Withdrawn: its games are `annulled`, those that have not begun are `forfeited`, or all are `kept`."""
+
+
+class Pairing(msgspec.Struct, frozen=True):
+    """Two lines that meet: in a round robin from the start, otherwise since they were paired."""
+
+    round: int
+    board: int
+    names: tuple[str, str]
+    """The lines, in seat order."""
+    match: str = ""
+    """The match; empty until it begins."""
+    entry: str = ""
+    """The head of the entry that paired them."""
+    players: tuple[str, ...] = ()
+    """Those who played for the lines then."""
+    mails: tuple[str, ...] = ()
+    """The hashes of their entry letters."""
+    result: MatchResult | None = None
+    over: str = ""
+    """The time of the result."""
+    annulled: bool = False
+    """By a ruling."""
+
+    @property
+    def pair(self) -> frozenset[str]:
+        """The two lines."""
+        return frozenset(self.names)
+
+
+class Tournament(msgspec.Struct, frozen=True):
+    """The state of a tournament."""
+
+    id: str
+    server: str
+    server_key: str
+    terms: TournamentTerms
+    rules: str
+    """The hash of the terms."""
+    secret: str | None
+    """The hash of the server's secret for the lot; None: nothing is drawn."""
+    organiser: Player
+    phase: str
+    """`open`, `playing` or `ended`; a ladder is played from the announcement on."""
+    seq: int = 0
+    head: str = BEFORE
+    time: str = ""
+    entrants: Mapping[str, Entrant] = {}
+    pairings: tuple[Pairing, ...] = ()
+    ladder: tuple[str, ...] = ()
+    """The lines of a ladder, the highest first."""
+    challenge: tuple[str, str] | None = None
+    """The challenge that is to be paired: the challenger's line, and the other."""
+    nominated: Mapping[str, str] = {}
+    """The substitutes whose entry is awaited, each with the line."""
+    rounds: int = 0
+    """The number of rounds of a Swiss tournament."""
+    round: int = 0
+    """The latest round that was paired."""
+    round_ends: str = ""
+    """The time from which the next round does not wait for results."""
+    byes: tuple[str, ...] = ()
+    beacon: str = ""
+    closing: bool = False
+    """A ruling ends the tournament."""
+    heard: frozenset[str] = frozenset()
+    """The hashes of the words that were obeyed: none are obeyed twice."""
+
+    @property
+    def groups(self) -> list[list[str]]:
+        """The lines of each group, in the order of the lot; only round robins have several groups."""
+        drawn = sorted(self.entrants.values(), key=lambda entrant: entrant.ordinal)
+        count = -(-len(drawn) // self.terms.group) if self.terms.robin else 1
+        return [[entrant.name for entrant in drawn[group::count]] for group in range(count)]
+
+    def closed_to(self, received: str) -> bool:
+        """True for a letter of this time that must not change the lot, whose beacon may be out by then."""
+        return self.phase == "open" and self.terms.closes is not None and received > self.terms.closes
+
+    def line_of(self, player: str) -> Entrant | None:
+        """The line, not withdrawn, for which a player plays."""
+        lines = (entrant for entrant in self.entrants.values() if not entrant.out)
+        return next((entrant for entrant in lines if entrant.player.name == player), None)
+
+    def pairing_of(self, match: str) -> Pairing | None:
+        """The pairing of a match."""
+        return next((pairing for pairing in self.pairings if match and pairing.match == match), None)
+
+    def is_void(self, pairing: Pairing) -> bool:
+        """True if a pairing does not count, whatever its result."""
+        return pairing.annulled or any(self.entrants[name].out == "annulled" for name in pairing.names)
+
+    def is_forfeited(self, pairing: Pairing) -> bool:
+        """True if a pairing never begins, because one of the two was withdrawn."""
+        return not pairing.match and any(self.entrants[name].out for name in pairing.names)
+
+    @property
+    def awaited(self) -> Iterator[Pairing]:
+        """The pairings that are to get a result that counts."""
+        gone = {name for name, entrant in self.entrants.items() if entrant.out}
+        return (
+            pairing
+            for pairing in self.pairings
+            if pairing.result is None
+            and not pairing.annulled
+            and (gone.isdisjoint(pairing.names) or not (self.is_void(pairing) or self.is_forfeited(pairing)))
+        )
+
+    def match_terms(self, pairing: Pairing) -> Terms:
+        """The terms of the match of a pairing that begins: the template, the players and their place."""
+        return Terms.read(
+            {
+                **self.terms.match,
+                "players": pairing.players,
+                "tournament": {"id": self.id, "terms": self.terms.document()},
+                "pairing": {"round": pairing.round, "board": pairing.board, "entry": pairing.entry},
+            }
+        )

@@ -1,0 +1,168 @@
+"""The terms of a tournament, which its organiser announces, and to which every entry agrees by their hash.
+
+They hold the terms of all its matches as a template: whoever enters has accepted every match that follows from it.
+Implements docs/bundle.md, 12.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pbem.games import Refused
+from pbem.match.entry_forms import day
+from pbem.match.terms import OptionLines, Terms, hash_of_tournament
+from pbem.phrase import Phrase, either
+from pbem.tournament import lot
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    from pbem.json_object import JsonObject
+
+ROUND_ROBIN, DOUBLE, SWISS, LADDER = FORMATS = ("round robin", "double round robin", "swiss", "ladder")
+
+FEWEST: Mapping[str, int] = {ROUND_ROBIN: 3, DOUBLE: 3, SWISS: 16, LADDER: 0}
+"""The fewest entrants with which a tournament is played: in smaller fields, a Swiss one runs out of opponents."""
+
+_DAY = 86400
+_ROBINS = (ROUND_ROBIN, DOUBLE)
+_STARTED = (*_ROBINS, SWISS)
+
+OPTIONS: Mapping[str, tuple[Phrase, tuple[str, ...]]] = {
+    "format": (
+        Phrase(
+            "round robin (default): all play all; double round robin: twice; swiss: a few rounds, for 16 and more;"
+            " or ladder: who wins a challenge takes the other's place"
+        ),
+        FORMATS,
+    ),
+    "closes": (Phrase("the day, such as 2026-12-20, with whose beginning (UTC) entries close"), _STARTED),
+    "entrants": (Phrase("the most entrants, at most 128; with the last of them, the tournament starts"), FORMATS),
+    "programs": (Phrase("no (default) or yes: whether programs may enter"), FORMATS),
+    "lot": (
+        Phrase("secret (default): the server's, fixed at the announcement; or drand: a public beacon, too"),
+        _STARTED,
+    ),
+    "group": (Phrase("the most entrants of a group, 5 to 12 (default 12)"), _ROBINS),
+    "at-once": (Phrase("the most games that a player has at once; all by default"), _ROBINS),
+    "rounds": (Phrase("the number of rounds; by default as many as leave one player without a loss"), (SWISS,)),
+    "round": (
+        Phrase("the time after which the next round is paired without the last results; none by default"),
+        (SWISS,),
+    ),
+    "places": (Phrase("how many places above one may be challenged (default 3)"), (LADDER,)),
+    "rematch": (Phrase("the time before the same two meet again (default 14d); 0 for none"), (LADDER,)),
+    "idle": (Phrase("the time without a game after which a player sinks to the end (default 90d)"), (LADDER,)),
+}
+"""The options of a tournament, each with its meaning and formats; all other lines are about its matches."""
+
+
+class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The terms of a tournament; an option that its format does not have is at its default."""
+
+    match: dict[str, object]
+    """The terms of each match, but for `players`, `tournament` and `pairing`."""
+    format: str
+    closes: str | None
+    """The time at which entries close; None: never."""
+    entrants: int
+    programs: str
+    beacon: dict[str, object] | None
+    """The round and the key of the beacon; None: the lot has none."""
+    group: int
+    at_once: int
+    """0: all games."""
+    rounds: int
+    """0: the fewest after which one player is without a loss."""
+    round: int
+    """Seconds; 0: a round waits for its last result."""
+    places: int
+    rematch: int
+    """Seconds."""
+    idle: int
+    """Seconds."""
+
+    @property
+    def robin(self) -> bool:
+        """True if all play all."""
+        return self.format in _ROBINS
+
+    def document(self) -> JsonObject:
+        """The terms as entry 1 has them."""
+        return {name: getattr(self, name) for name in self.__struct_fields__}
+
+    @classmethod
+    def read(cls, document: object) -> TournamentTerms:
+        """The terms of such a document; raises ValueError."""
+        return msgspec.convert(document, cls)
+
+    def hash(self, server: str, tournament: str) -> str:
+        """The hash of the terms, which each entry repeats."""
+        return hash_of_tournament(server, tournament, self.document())
+
+    @classmethod
+    def propose(cls, game: str, lines: Mapping[str, str], settle: timedelta) -> TournamentTerms:
+        """The terms of an announcement's option lines; `settle` is the server's default; raises `Refused`."""
+        return _Announcement(lines).judge(game, settle)
+
+
+class _Announcement(OptionLines):
+    """The judgement of an announcement's option lines."""
+
+    def judge(self, game: str, settle: timedelta) -> TournamentTerms:
+        format_ = self.choice("format", FORMATS)
+        for key in self.lines.keys() & OPTIONS.keys():
+            if format_ in FORMATS and format_ not in OPTIONS[key][1]:
+                self.refuse(key, self.lines[key], Phrase("of a {format}, there is no {key}", format=format_, key=key))
+        closes, drawn = self.closes(format_), self.choice("lot", ("secret", "drand"))
+        terms = TournamentTerms(
+            match=self.template(game, settle),
+            format=format_,
+            closes=closes,
+            entrants=self.number("entrants", FEWEST.get(format_, 0) or 2, 128) or 128,
+            programs=self.choice("programs", ("no", "yes")),
+            beacon=lot.beacon_of(closes) if closes and drawn == "drand" else None,
+            group=self.number("group", 5, 12) or 12,
+            at_once=self.number("at-once", 1, 22) or 0,
+            rounds=self.number("rounds", 1, 12) or 0,
+            round=self.time("round", 0, (7 * _DAY, 366 * _DAY), none=True),
+            places=self.number("places", 1, 20) or 3,
+            rematch=self.time("rematch", 14 * _DAY, (0, 366 * _DAY)),
+            idle=self.time("idle", 90 * _DAY, (7 * _DAY, 366 * _DAY)),
+        )
+        if self.faults:
+            raise Refused(*self.faults)
+        return terms
+
+    def closes(self, format_: str) -> str | None:
+        """The time at which entries close."""
+        if format_ == LADDER:
+            return None
+        text = self.lines.get("closes", "").strip()
+        if not day(text):
+            self.refuse("closes", text or None, Phrase("closes is a day, such as 2026-12-20"))
+            return None
+        return f"{text}T00:00:00Z"
+
+    def template(self, game: str, settle: timedelta) -> JsonObject:
+        """The terms of each match: by default, players sign with a key, and silence loses."""
+        lines = {key: text for key, text in self.lines.items() if key not in OPTIONS}
+        try:
+            terms = Terms.propose(game, {"keys": "demanded", "miss": "forfeit", **lines}, ("1", "2"), settle)
+        except Refused as refused:
+            self.faults += refused.faults
+            return {}
+        # A match that need not end holds up all others; and a private one proves nothing to those who read the table.
+        wanted = {"privacy": ("public",), "miss": ("forfeit", "pass")}
+        for key, words in wanted.items():
+            if getattr(terms, key) not in words:
+                says = Phrase("in a tournament, {key} is {words}", key=key, words=either(words))
+                self.refuse(key, lines.get(key), says)
+        if not terms.pace or not (terms.games or terms.target):
+            self.refuse("pace", None, Phrase("the matches of a tournament have deadlines and an end: pace, games"))
+        template = terms.document()
+        del template["players"]
+        return template

@@ -1,0 +1,339 @@
+"""Tournaments by mail: announced, entered, played to the table, with what goes wrong on the way."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from in_a_box.referee import START, another, body, form_in, placed
+
+from pbem.desk.public import Public
+from pbem.identity import ssh
+from pbem.match.transcript import utc
+from pbem.pages.site import pages, publish
+from pbem.proof.tournament_proof import verify_tournament
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from in_a_box.referee import Mailbox, Referee
+
+    from pbem.tournament.tournament_state import Pairing, Tournament
+
+DAY = timedelta(days=1)
+CLOSES = (START + 4 * DAY).date().isoformat()
+SMALL = "fleet: cost:3\nsettle: 0"
+
+
+class Club:
+    """The players of one tournament, at a referee in a box."""
+
+    def __init__(self, referee: Referee, *names: str) -> None:
+        self.referee = referee
+        self.people = {name: referee.registered(name) for name in names}
+
+    def announce(self, by: str, options: str = "") -> str:
+        person = self.people[by]
+        closes = "" if "ladder" in options else f"closes: {CLOSES}\n"
+        self.referee.send(person, f"tournament new spaceships\n{placed(person)}{closes}{SMALL}\n{options}\nend\n")
+        assert "Announced." in person.text, person.text
+        return self.t.rules
+
+    def say(self, name: str, text: str) -> str:
+        person = self.people[name]
+        self.referee.send(person, f"{text}\n")
+        return person.text
+
+    def enter(self, *names: str) -> None:
+        for name in names:
+            text = self.say(name, f"enter t1 {self.t.rules}")
+            assert "You are in." in text, text
+
+    def start(self) -> None:
+        self.referee.wait(START + 3.5 * DAY + timedelta(hours=1) - self.referee.now)
+        assert self.t.phase != "open"
+
+    def win(self, pairing: Pairing, winner: str) -> None:
+        """The other player resigns the match."""
+        loser = next(name for name in pairing.players if name != winner)
+        self.say(loser, f"resign {pairing.match} match")
+
+    @property
+    def t(self) -> Tournament:
+        found = self.referee.desk.tournaments.archive.load(1)
+        assert found is not None
+        return found
+
+    @property
+    def awaited(self) -> list[Pairing]:
+        return [pairing for pairing in self.t.awaited if pairing.match]
+
+    def proof(self, bundles: Iterable[bytes] | None = None) -> list[str]:
+        content = self.referee.desk.tournaments.archive.bundle(1, letters=True)
+        found = list(verify_tournament(content, bundles))
+        assert not [check for check in found if check.standing == "FAIL"], found[-1]
+        return [f"{check.standing} {check.found}" for check in found]
+
+    def bundles(self) -> list[bytes]:
+        desk = self.referee.desk
+        matches = [int(pairing.match[1:]) for pairing in self.t.pairings if pairing.match]
+        return [desk.match_letters.bundle(*desk.archive.known(number), None) for number in matches]
+
+
+def letters_about(person: Mailbox, subject: str) -> list[str]:
+    return [body(letter) for letter in person.letters if subject in str(letter["Subject"])]
+
+
+@pytest.fixture
+def club(referee: Referee) -> Club:
+    return Club(referee, "ann", "bob", "carl")
+
+
+def test_a_round_robin_from_its_announcement_to_its_table(club: Club) -> None:
+    rules = club.announce("ann")
+    assert f"enter t1 {rules}" in club.say("bob", "tournament t1")
+    assert f"enter t1 {rules}" in club.say("bob", "enter t1")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    assert club.t.phase == "playing"
+    assert {len(letters_about(person, "[pbem t1] it begins")) for person in club.people.values()} == {1}
+    assert len(club.awaited) == 3
+    for pairing in club.awaited:
+        club.win(pairing, min(pairing.players))
+    assert club.t.phase == "ended"
+    (final,) = letters_about(club.people["ann"], "[pbem t1] it is over")
+    assert "number 1 of 3, with 4 points" in final
+    end = [text for text in letters_about(club.people["ann"], "the match is closed") if "t1: you are number" in text]
+    assert len(end) == 2
+    club.proof()
+    found = club.proof(club.bundles())
+    assert not [line for line in found if not line.startswith("ok")]
+    assert found[-1] == "ok ann 4, bob 2, carl 0"
+
+
+def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Path) -> None:
+    club.announce("ann", "programs: yes")
+    desk = club.referee.desk
+    public = Public(desk.config.server, desk.database, desk.vault)
+    home = {"server": "play.example", "address": "pbem@play.example", "delimiter": "+", "pages": ""}
+
+    def published() -> None:
+        found = list(public.tournaments())
+        publish(tmp_path / "pages", pages({**home, **public.site()}, public.finished(), (), found))
+
+    published()
+    assert "enter%20t1" in (tmp_path / "pages" / "t1.html").read_text()
+    club.enter("ann", "bob", "carl")
+    club.start()
+    annulled = next(pairing for pairing in club.awaited if "ann" not in pairing.names)
+    assert "shown as your word" in club.say("ann", f"rule t1 annul {annulled.match}\nreason: by error\nend")
+    for pairing in club.awaited:
+        club.win(pairing, min(pairing.players))
+    published()
+    page = (tmp_path / "pages" / "t1.html").read_text()
+    assert annulled.match in page
+    assert 'href="t1.html"' in (tmp_path / "pages" / "index.html").read_text()
+    content = (tmp_path / "pages" / "t1.pbem-tournament.zip").read_bytes()
+    assert b"mail.example" not in content
+    found = list(verify_tournament(content, club.bundles()))
+    assert {check.standing for check in found} == {"ok", "OPEN", "WORD"}
+    assert content.count((tmp_path / "pages" / "t1.jsonl").read_bytes()) == 1
+
+
+def test_at_once_begins_the_next_match_when_one_closes(club: Club) -> None:
+    club.announce("ann", "at-once: 1\nformat: double round robin")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    seen = 0
+    while club.t.phase == "playing":
+        (playing,) = club.awaited
+        club.referee.open_desk()
+        club.win(playing, min(playing.players))
+        seen += 1
+    assert seen == 6
+    assert club.proof(club.bundles())[-1] == "ok ann 8, bob 4, carl 0"
+
+
+def test_the_last_place_starts_it(club: Club) -> None:
+    club.announce("ann", "entrants: 3")
+    club.enter("ann", "bob", "carl")
+    assert club.t.phase == "playing"
+    club.people["dave"] = club.referee.registered("dave")
+    assert "the tournament has begun" in club.say("dave", f"enter t1 {club.t.rules}")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("enter t1 00000000", "the hash of these terms is"),
+        ("enter t2", "there is no such tournament here"),
+        ("leave t1", "bob is not in the tournament"),
+        ("challenge t1 ann", "it is no ladder"),
+        ("rule t1 close\nreason: no\nend", "only ann, who announced it, may rule"),
+        ("tournament new spaceships\nlot: drand\ncloses: 2026-03-09\nend", "this server reads no beacon"),
+        ("tournament new spaceships\nprivacy: private\ncloses: 2026-03-09\nend", "privacy is public"),
+        ("tournament new chess\ncloses: 2026-03-09\nend", "no such game"),
+        ("tournament new spaceships\nend", "closes is a day"),
+    ],
+)
+def test_what_is_refused(club: Club, text: str, told: str) -> None:
+    club.announce("ann")
+    answer = " ".join(club.say("bob", text).split())
+    assert told in answer, answer
+    assert club.t.seq == 1
+
+
+def test_a_ruling_has_a_reason_and_is_not_about_own_games(club: Club) -> None:
+    club.announce("ann")
+    assert "say why" in club.say("ann", "rule t1 close\nend")
+    assert "a ruling has one line" in club.say("ann", "rule t1 close\nreason: so\ncause: no\nend")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    own = next(pairing for pairing in club.awaited if "ann" in pairing.names)
+    answer = " ".join(club.say("ann", f"rule t1 annul {own.match}\nreason: so\nend").split())
+    assert "nobody rules on a match of one's own" in answer
+    assert "shown as your word" in club.say("ann", "rule t1 close\nreason: nobody plays\nend")
+    assert club.t.phase == "ended"
+    (end,) = letters_about(club.people["bob"], "[pbem t1] it is over")
+    assert "It is the organiser's word: nobody plays" in " ".join(end.split())
+    club.proof()
+
+
+def test_who_leaves_and_who_is_silent(club: Club) -> None:
+    club.people["dave"] = club.referee.registered("dave")
+    club.announce("ann", "pace: 1d\ngrace: 0")
+    club.enter(*club.people)
+    assert "You are no longer entered" in club.say("dave", "leave t1")
+    assert "dave" not in club.t.entrants
+    club.enter("dave")
+    club.start()
+    assert "You have left" in club.say("dave", "leave t1")
+    assert club.t.entrants["dave"].out
+    for pairing in club.awaited:
+        for name in {*pairing.players} - {"carl"}:
+            person = club.people[name]
+            form = next(body(one) for one in person.letters if f"[pbem {pairing.match}]" in str(one["Subject"]))
+            setup = form[form.index(f"setup {pairing.match} ") :].partition("\nend\n")[0]
+            club.referee.send(person, f"{setup}\nMD Rv1 Rv2 Rv3\nend\n")
+    club.referee.wait(3 * DAY)
+    assert club.t.entrants["carl"].out == "annulled"
+    assert letters_about(club.people["carl"], "[pbem t1] you are out")
+    assert not letters_about(club.people["dave"], "[pbem t1] you are out")
+    club.proof(club.bundles())
+
+
+def test_too_few(club: Club) -> None:
+    club.announce("ann")
+    club.enter("ann", "bob")
+    club.start()
+    assert club.t.phase == "ended"
+    (end,) = letters_about(club.people["bob"], "[pbem t1] it is over")
+    assert "does not take place: too few have entered" in end
+    assert "the tournament is over" in club.say("carl", f"enter t1 {club.t.rules}")
+
+
+def test_a_ladder(club: Club) -> None:
+    club.announce("ann", "format: ladder")
+    club.enter("ann", "bob", "carl")
+    assert "the match begins" in club.say("carl", "challenge t1 ann")
+    (playing,) = club.awaited
+    club.win(playing, "carl")
+    assert club.t.ladder == ("carl", "ann", "bob")
+    assert "t1: you are number 1 of 3." in club.people["carl"].text
+    assert "number 2 of 3" in club.say("ann", "tournament t1")
+    assert "You have left" in club.say("ann", "leave t1")
+    club.proof(club.bundles())
+
+
+def test_a_substitute_enters_in_the_place_of_another(club: Club) -> None:
+    club.people["dave"] = club.referee.registered("dave")
+    club.announce("ann", "at-once: 1")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    assert "shown as your word" in club.say("ann", "rule t1 substitute dave for bob\nreason: bob is ill\nend")
+    club.enter("dave")
+    while club.t.phase == "playing":
+        (playing,) = club.awaited
+        club.win(playing, max(playing.players))
+    assert "(now dave)" in club.say("carl", "tournament t1")
+    assert {name for pairing in club.t.pairings for name in pairing.players} >= {"dave"}
+    club.proof(club.bundles())
+
+
+def add_key(club: Club, name: str) -> None:
+    """A player adds a key, and signs with it from now on."""
+    person, fresh = club.people[name], another(name)
+    club.referee.send(person, f"key add\n{ssh.public(fresh)} {name}@new\n")
+    person.key = fresh
+    club.referee.send(person, form_in(person.text, "confirm"))
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "words", "told"),
+    [
+        ("", "carl", "leave t1", "first send `enter t1"),
+        ("format: ladder", "carl", "challenge t1 bob", "first send `enter t1"),
+        ("", "ann", "rule t1 close\nreason: so\nend", "that you had when you announced it"),
+    ],
+)
+def test_a_key_that_no_entry_names_does_not_count(club: Club, options: str, name: str, words: str, told: str) -> None:
+    """A verifier knows only the keys in the tournament's entries."""
+    club.announce("ann", options)
+    club.enter("ann", "bob", "carl")
+    old = club.people[name].key
+    add_key(club, name)
+    assert told in " ".join(club.say(name, words).split())
+    if name == "ann":
+        club.people[name].key = old
+    else:
+        club.enter(name)
+    assert "Refused" not in club.say(name, words)
+    club.proof()
+
+
+def test_matches_that_begin_later_know_of_new_keys(club: Club) -> None:
+    club.announce("ann", "at-once: 1")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    late = next(name for name in club.people if name not in club.awaited[0].players)
+    person = club.people[late]
+    old = person.key
+    add_key(club, late)
+    fresh, person.key = person.key, old
+    old_key = ssh.parse(ssh.public(old)).fingerprint
+    person.key = fresh
+    club.referee.send(person, f"key revoke {old_key}\n")
+    while club.t.phase == "playing":
+        (playing,) = club.awaited
+        loser = late if late in playing.players else playing.players[0]
+        club.win(playing, next(name for name in playing.players if name != loser))
+    club.proof(club.bundles())
+    assert not [line for line in club.proof(club.bundles()) if not line.startswith("ok")]
+
+
+def test_a_round_that_is_due_begins_with_whatever_comes_first(referee: Referee) -> None:
+    """Once its time is over, the clock is not set again for it."""
+    club = Club(referee, *(f"p{number}" for number in range(16)))
+    club.announce("p0", "format: swiss\nround: 7d\npace: 30d\nentrants: 16")
+    club.enter(*club.people)
+    assert club.t.round == 1
+    desk, now = referee.desk, utc(club.t.round_ends) + timedelta(seconds=1)
+    step = desk.tournaments.step(club.t, now)
+    step.rule({"what": "annul", "match": club.awaited[0].match, "reason": "by error"})
+    with desk.database.transaction():
+        desk.tournaments.commit(step)
+    assert club.t.round == 2
+
+
+def test_the_table_comes_once_a_month_in_the_digest(club: Club) -> None:
+    club.announce("ann", "pace: 40d")
+    club.enter("ann", "bob", "carl")
+    club.say("bob", "set mail digest")
+    club.start()
+    club.referee.wait(START.replace(month=4, day=3) - club.referee.now)
+    club.referee.wait(DAY)
+    digests = letters_about(club.people["bob"], "the table")
+    assert len(digests) == 1
+    assert not letters_about(club.people["ann"], "the table")

@@ -1,0 +1,279 @@
+"""A club whose players sign: a tournament with its letters, and its matches from the letters of entry to their end.
+
+No desk and no store: letters are read as `proof` reads them, and lead a `TournamentStep` or a match's `Step` on.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from in_a_box.referee import SERVER, Die, another
+from signing.domains import Domain, rsa_key
+
+from pbem.identity import parse_key, ssh
+from pbem.mail import commands
+from pbem.match import submissions
+from pbem.match.changed import replace
+from pbem.match.documents import Evidence, NamedMailbox
+from pbem.match.events.agreed import agree
+from pbem.match.events.resigned import resign
+from pbem.match.pinned_keys import Player
+from pbem.match.progress import advance, tick
+from pbem.match.signed import Signed
+from pbem.match.state import Match
+from pbem.match.step import Environment, Step
+from pbem.match.transcript import Entry, sha256_hex, statement, written
+from pbem.proof.bundle import Bundle, write, write_tournament
+from pbem.proof.signed_letters import words_of_entry
+from pbem.tournament.tournament_entries import tournament_statement
+from pbem.tournament.tournament_step import SaidLetter, TournamentStep, announce
+from pbem.tournament.tournament_terms import TournamentTerms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pbem.requests import AnnounceTournament, AnyForm, ChallengePlayer, Enter, Rule
+    from pbem.tournament.tournament_entries import TournamentEntry
+    from pbem.tournament.tournament_state import Pairing, Tournament
+
+SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+HOME = Domain("mail.example", key=rsa_key(1024))
+SECRET = "5e" * 32
+FLEETS = {1: "MD Rv1 Rv2 Rv3", 2: "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"}
+SHOTS = ("Rv1", "Rv3", "Bz5")
+
+
+@dataclass
+class PlayedMatch:
+    """A match under way, with all that its bundle holds."""
+
+    match: Match
+    entries: list[Entry] = field(default_factory=list)
+    papers: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def bundle(self) -> bytes:
+        about = [statement(SERVER, self.match.id, one.seq, one.head) for one in self.entries]
+        return write(Bundle(self.entries, [SERVER_KEY.sign(text) for text in about], self.papers))
+
+
+class SignedClub:
+    """A tournament of a club, and the matches of it that have begun."""
+
+    def __init__(self, lines: str = "", *names: str) -> None:
+        self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+        self.die = Die("club")
+        self.entries: list[TournamentEntry] = []
+        self.papers: dict[str, bytes] = {}
+        self.matches: dict[str, PlayedMatch] = {}
+        self._numbers = map("m{}".format, itertools.count(1))
+        self._letters = itertools.count(1)
+        self._revs = itertools.count(1)
+        self._signed: dict[str, Signed] = {}
+        self._named: dict[str, NamedMailbox] = {}
+        self.keys: dict[str, Ed25519PrivateKey] = {}
+        options = f"closes: 2026-03-10\nfleet: cost:3\n{lines}".strip()
+        if "format: ladder" in options:
+            options = options.replace("closes: 2026-03-10\n", "")
+        form, letter = self.said("org", "tournament new spaceships", options)
+        asked = cast("AnnounceTournament", form.request)
+        terms = TournamentTerms.propose(asked.rules, asked.options, timedelta())
+        self._done(
+            announce(
+                "t1",
+                terms,
+                self.player("org"),
+                letter,
+                server=SERVER,
+                server_key=SERVER_KEY.public_key().public_bytes_raw().hex(),
+                version="pbem 0.1.0",
+                secret=None if terms.closes is None else SECRET,
+                now=self.now,
+                match_name=lambda: next(self._numbers),
+            )
+        )
+        for name in names:
+            self.enter(name)
+
+    # Players and letters.
+
+    def key(self, name: str) -> Ed25519PrivateKey:
+        return self.keys.setdefault(name, another(name))
+
+    def player(self, name: str) -> Player:
+        public = ssh.public(self.key(name))
+        return Player(name, ({"format": "ssh", "fingerprint": parse_key(public).fingerprint, "public": public},))
+
+    def said(self, name: str, command: str, block: str = "", place: str = "") -> tuple[AnyForm, SaidLetter]:
+        """A signed letter with this command, a minute after the last one, and what it says."""
+        self.now += timedelta(minutes=1)
+        place = place or f"rev {next(self._revs)}\n"
+        text = f"{command}\nserver {SERVER}\nplayer {name}\n{place}{block}\nend\n"
+        raw = self.mailed(name, text + ssh.sign(self.key(name), text.encode(), f"pbem@{SERVER}"))
+        (read,) = commands.parse(text).commands
+        assert not read.faults, read.faults
+        signed = Signed(raw, "key", self.player(name).keys[0]["fingerprint"], received=written(self.now))
+        self._signed[signed.hash] = signed
+        return read.form, SaidLetter(signed, words_of_entry(text))
+
+    def mailed(self, name: str, text: str) -> bytes:
+        head = f"From: {name}@mail.example\nMessage-ID: <{next(self._letters)}@mail.example>\n\n"
+        return (head + text).replace("\n", "\r\n").encode()
+
+    # The tournament.
+
+    @property
+    def state(self) -> Tournament:
+        return self._state
+
+    def step(self) -> TournamentStep:
+        return TournamentStep(self.state, self.now, lambda: next(self._numbers))
+
+    def _done(self, step: TournamentStep) -> None:
+        self._state = step.tournament
+        self.entries += step.entries
+        self.papers |= {paper.path: paper.content for paper in step.papers}
+        for pairing in step.begins:
+            played = PlayedMatch(Match(pairing.match, SERVER, self.state.match_terms(pairing)))
+            self.matches[pairing.match] = played
+            self.begins(played, pairing, self.consents(pairing))
+
+    def consents(self, pairing: Pairing) -> list[Signed]:
+        """The letters of entry of two who meet."""
+        return [self._signed[mail] for mail in pairing.mails]
+
+    def begins(self, played: PlayedMatch, pairing: Pairing, consents: Sequence[Signed]) -> None:
+        players = tuple(
+            self._pinned(self.state.entrants[name].player, played.match, seat)
+            for seat, name in enumerate(pairing.names, start=1)
+        )
+        self._event(played, partial(agree, players=players, consents=consents))
+
+    def _pinned(self, player: Player, match: Match, seat: int) -> Player:
+        """A player as a match pins one: a mailbox has a paper of the match's own."""
+        if player.keys:
+            return player
+        named = replace(self._named[player.name], match=match.id, seat=seat)
+        return replace(player, mailbox=sha256_hex(named.text().encode()), named=named)
+
+    def enter_by_mailbox(self, name: str, text: str = "") -> None:
+        """An answer to our letter, which a domain signs."""
+        self.now += timedelta(minutes=1)
+        token = sha256_hex(name.encode())[:20].translate(str.maketrans("0189", "abcd"))
+        named = NamedMailbox(SERVER, "t1", 0, name, f"{name}@{HOME.name}", "5a" * 32)
+        player = Player(name, (), mailbox=sha256_hex(named.text().encode()), named=named)
+        head = f"From: {named.address}\nTo: pbem.{token}@{SERVER}\nSubject: t\n\n"
+        text = text or f"enter t1 {self.state.rules}\n"
+        raw = HOME.sign((head + text).replace("\n", "\r\n").encode(), self.now)
+        evidence = Evidence(
+            *(SERVER, "m1", name, sha256_hex(raw), written(self.now), sha256_hex(token.encode())),
+            place="none",
+            by="dkim",
+            name=HOME.where,
+            record=HOME.record,
+        )
+        signed = Signed(raw, "mailbox", evidence.key, written(self.now), evidence.text().encode())
+        self._signed[signed.hash] = signed
+        self._named[name] = named
+        step = self.step()
+        step.enter(player, None, SaidLetter(signed, words_of_entry(text)))
+        self._done(step)
+
+    def enter(self, name: str, team: str | None = None) -> None:
+        form, letter = self.said(name, f"enter t1 {self.state.rules}{f' team {team}' if team else ''}")
+        step = self.step()
+        step.enter(self.player(name), cast("Enter", form.request).team, letter)
+        self._done(step)
+
+    def leave(self, name: str) -> None:
+        _, letter = self.said(name, "leave t1")
+        step = self.step()
+        step.leave(name, letter)
+        self._done(step)
+
+    def challenge(self, name: str, against: str) -> str:
+        form, letter = self.said(name, f"challenge t1 {against}")
+        step = self.step()
+        step.challenge(name, cast("ChallengePlayer", form.request).name, letter)
+        self._done(step)
+        return self.state.pairings[-1].match
+
+    def rule(self, ruling: str, *, by_operator: bool = False) -> None:
+        form, letter = self.said("org", f"rule t1 {ruling}", "reason: it was so agreed")
+        asked = cast("Rule", form.request)
+        body = {"what": asked.what, "match": asked.match, "player": asked.name, "for": asked.leaver}
+        step = self.step()
+        named = {key: value for key, value in body.items() if value is not None}
+        step.rule({**named, "reason": asked.options["reason"]}, None if by_operator else letter)
+        self._done(step)
+
+    def start(self, beacon: str = "none") -> None:
+        self.now = max(self.now, datetime.fromisoformat(str(self.state.terms.closes)))
+        step = self.step()
+        step.start(SECRET, beacon)
+        self._done(step)
+
+    # The matches.
+
+    def _event(self, played: PlayedMatch, event: Callable[[Step], object]) -> None:
+        key = SERVER_KEY.public_key().public_bytes_raw().hex()
+        step = Step(played.match, Environment(self.now, self.die, "pbem 0.1.0", key))
+        event(step)
+        advance(step)
+        played.match = step.match
+        played.entries += step.entries
+        played.papers |= {paper.path: paper.content for paper in step.papers}
+        if played.match.phase == "closed":
+            taken = self.step()
+            taken.take(played.entries)
+            self._done(taken)
+
+    def send(self, match: str, seat: int, command: str, block: str, event: Callable[..., object]) -> None:
+        """A letter in a match, with its place."""
+        played = self.matches[match]
+        turn = f"turn {played.match.turn}\n" if "turn" not in command and played.match.phase == "playing" else ""
+        game = f"game {played.match.game}\n" if "game" not in command and played.match.phase == "setup" else ""
+        fields = turn + game if event is resign else ""
+        name = played.match.name(seat)
+        form, letter = self.said(name, command, block, f"prev {played.match.prev}\nrev 1\n{fields}")
+        self._event(played, lambda step: event(step, seat, form, letter.signed))
+
+    def begin(self, match: str, winner: int = 1) -> None:
+        for seat in (1, 2):
+            fleet = FLEETS[1 if seat == winner else 2]
+            self.send(match, seat, f"setup {match} game 1", fleet, submissions.setup)
+
+    def win(self, match: str, winner: int) -> None:
+        """A match that a seat wins in three turns."""
+        self.begin(match, winner)
+        for turn, shot in enumerate(SHOTS, start=1):
+            for seat in (1, 2):
+                orders = shot if seat == winner else "# nothing"
+                self.send(match, seat, f"orders {match} turn {turn}", orders, submissions.order)
+
+    def resign(self, match: str, seat: int) -> None:
+        self.send(match, seat, f"resign {match} match", "", resign)
+
+    def fall_silent(self, match: str) -> None:
+        """Nobody sends anything."""
+        self.now += timedelta(days=30)
+        self._event(self.matches[match], tick)
+
+    # What is published.
+
+    def tournament(self) -> bytes:
+        return signed_tournament(self.entries, self.papers)
+
+    def bundles(self) -> list[bytes]:
+        return [played.bundle for played in self.matches.values()]
+
+
+def signed_tournament(entries: Sequence[TournamentEntry], papers: dict[str, bytes]) -> bytes:
+    """The file of a tournament with these entries, as its server signs them."""
+    about = [tournament_statement(SERVER, "t1", one.seq, one.head) for one in entries]
+    return write_tournament(Bundle(entries, [SERVER_KEY.sign(text) for text in about], papers))

@@ -1,0 +1,152 @@
+"""Both verifiers judge tournaments of each format and what is made of them: they come to the same verdict."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from in_a_box.signed_club import SignedClub, signed_tournament
+from tournament.test_proof import chained, checks, index, verdict
+
+from pbem.match.changed import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.tournament.tournament_entries import TournamentEntry
+
+ROOT = Path(__file__).parents[2]
+NAMES = [f"p{number:02}" for number in range(17)]
+
+
+def finished(club: SignedClub) -> SignedClub:
+    while club.state.phase != "ended":
+        club.resign(next(one.match for one in club.state.awaited if one.match), 1)
+    return club
+
+
+def round_robin() -> SignedClub:
+    club = SignedClub("at-once: 1\ngroup: 5", *NAMES[:7])
+    club.leave("p06")
+    club.rule("substitute eve for p00", by_operator=True)
+    club.start()
+    club.enter("eve")
+    for winner in (1, 2):
+        club.win(next(one.match for one in club.state.awaited if one.match), winner)
+    club.leave("p01")
+    club.rule(f"annul {next(one.match for one in club.state.awaited if one.match)}")
+    return finished(club)
+
+
+def double() -> SignedClub:
+    club = SignedClub("format: double round robin\nat-once: 2", *NAMES[:3])
+    club.start()
+    club.win("m1", 2)
+    club.fall_silent("m2")
+    return finished(club)
+
+
+def swiss() -> SignedClub:
+    club = SignedClub("format: swiss\nround: 7d\nrounds: 3", *NAMES)
+    club.start()
+    for one in list(club.state.awaited)[1:]:
+        club.resign(one.match, 1)
+    club.now += timedelta(days=7)
+    step = club.step()
+    step.wake()
+    club._done(step)
+    club.leave("p03")
+    return finished(club)
+
+
+def ladder() -> SignedClub:
+    club = SignedClub("format: ladder\nidle: 7d\nrematch: 1d", *NAMES[:5])
+    club.win(club.challenge("p03", "p01"), 1)
+    club.now += timedelta(days=5)
+    club.enter("p00")
+    club.now += timedelta(days=3)
+    club.enter("eve")
+    club.challenge(club.state.ladder[3], club.state.ladder[1])
+    club.leave("p02")
+    club.enter("p02")
+    club.rule("close")
+    return club
+
+
+def nobody() -> SignedClub:
+    club = SignedClub()
+    club.start()
+    return club
+
+
+def lies(entries: list[TournamentEntry]) -> Iterator[list[TournamentEntry]]:
+    """Each entry left out, each two exchanged, and another value for each key of a body that has no list."""
+    for at, entry in enumerate(entries):
+        yield [*entries[:at], *entries[at + 1 :]]
+        yield [
+            *entries[:at],
+            *(replace(one, time=entry.time) for one in entries[at : at + 2][::-1]),
+            *entries[at + 2 :],
+        ]
+        for key, value in entry.body.items():
+            other = altered(value)
+            if other is not None and entry.type not in {"announced", "entered"}:
+                yield [*entries[:at], replace(entry, body={**entry.body, key: other}), *entries[at + 1 :]]
+
+
+def altered(value: Any) -> Any:
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, list):
+        return value[1:] if value else [1]
+    return f"{value[:-1]}0" if isinstance(value, str) else None
+
+
+@pytest.mark.parametrize("made", [round_robin, double, swiss, ladder, nobody])
+def test_honest_ones_and_lies(made: Any) -> None:
+    club = made()
+    bundles = club.bundles()
+    assert verdict(checks(club.tournament(), bundles)) == "holds"
+    found = {
+        verdict(checks(signed_tournament(chained(entries), club.papers)))
+        for entries in list(lies(club.entries))[:: 1 if len(club.entries) < 20 else 7]
+    }
+    assert "convicted" in found
+
+
+def test_a_lot_whose_key_is_another() -> None:
+    club = SignedClub("lot: drand", "ann", "bob", "carl")
+    first = club.entries[0]
+    for change in ({"key": "00" * 96}, {"round": first.body["terms"]["beacon"]["round"] + 1}):
+        terms = {**first.body["terms"], "beacon": {**first.body["terms"]["beacon"], **change}}
+        state = replace(club.state.terms, beacon=terms["beacon"])
+        body = {**first.body, "terms": terms, "rules": state.hash("play.example", "t1")}
+        papers = {path: paper for path, paper in club.papers.items() if path.endswith("-1.eml")}
+        assert verdict(checks(signed_tournament([replace(first, body=body)], papers))) == "convicted"
+
+
+def test_the_command(tmp_path: Path) -> None:
+    club = SignedClub("", *NAMES[:3])
+    club.start()
+    club.win("m1", 2)
+    file, folder = tmp_path / "t1.zip", tmp_path / "bundles"
+    folder.mkdir()
+    for number, content in enumerate(club.bundles()):
+        (folder / f"{number}.zip").write_bytes(content)
+    at = index(club.entries, "result")
+    lie = replace(club.entries[at], body={**club.entries[at].body, "turns": 9})
+    command = [sys.executable, "-m", "verifier", str(file), "--bundles", str(folder)]
+    for entries, said in (
+        (club.entries, "holds"),
+        ([*club.entries[:at], lie], "does not hold: entry None, None: match m1: another result"),
+    ):
+        file.write_bytes(signed_tournament(chained(entries), club.papers))
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.stdout, done.returncode) == (f"{file}: {said}\n", int(said != "holds"))
+    file.write_bytes(club.tournament())
+    done = subprocess.run(command[:-2], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.startswith(f"{file}: holds; not judged: match m1; not judged: match m2")

@@ -1,0 +1,365 @@
+"""12.3 to 12.5: the entries of a tournament, one after the other, with their letters and the lot."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verifier.agreed import read_player
+from verifier.commands import Command, read_commands
+from verifier.conventions import No, Wrong, moment, must, seconds, sha256
+from verifier.entries import UNREADABLE
+from verifier.file import TOURNAMENT_LISTS, TOURNAMENT_PAPER, read_file
+from verifier.forms import check_tournament_form, is_name
+from verifier.letters import letter_named, proven_texts
+from verifier.pairing import berger, groups, swiss
+from verifier.table import table
+from verifier.terms import tournament_hash
+from verifier.text import clean
+from verifier.tournament_state import Line, Pairing, Tournament
+from verifier.tournament_terms import ROUND_ROBINS, announces, check_tournament_terms
+from verifier.transcript import check_heads, read_transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verifier.letters import Player
+    from verifier.transcript import Entry
+
+
+def letter(state: Tournament, entry: Entry, player: Player, command: str, **said: str | None) -> Command:
+    """The command of the letter on which an entry rests."""
+    body = entry.body
+    path = f"letters/{entry.type}-{entry.seq}.eml"
+    named = letter_named(state, entry, path, body["mail"], body["received"])
+    state.once("words", body["words"])
+    right = {"server": state.server, "player": player.name}
+    wordless = {key.format for key in player.keys.values()} & {"openpgp", "smime"}
+    for text, _ in proven_texts(named, player, body.get("evidence"), waited=""):
+        if sha256(clean(text).encode()) != body["words"] and not wordless:
+            continue
+        for one in read_commands(text):
+            given = {key: one.said[key] for key in right if key in one.said}
+            whole = given == right or ("evidence" in body and all(given[key] == right[key] for key in given))
+            here = command == "tournament new" or one.said.get("*tournament") == state.id
+            fits = one.name == command and not one.fault and whole and here
+            if fits and all(one.said.get(key) == value for key, value in said.items()):
+                return one
+    raise No(f"{path} does not say so")
+
+
+def announced(state: Tournament, entry: Entry) -> None:
+    body = entry.body
+    state.server, state.id, state.document = body["server"], body["tournament"], body["terms"]
+    must(body["register"] == 1, "a register that cannot be read")
+    must(re.fullmatch("t[1-9][0-9]{0,8}", state.id), "no tournament")
+    check_tournament_terms(state.document)
+    state.terms = state.document["match"]
+    must(body["rules"] == tournament_hash(state.server, state.id, state.document), "another hash of the terms")
+    must((body["secret"] is None) == (state.form == "ladder"), "a secret of a lot")
+    state.rules_hash, state.secret, state.server_key = body["rules"], body["secret"], body["server_key"]
+    closes = state.document["closes"]
+    if closes is not None:
+        late = moment(closes) - moment(entry.time)
+        must(seconds(0) < late <= seconds(366 * 86400), "closes too soon or too late")
+    state.organiser = read_player(state, 0, body["organiser"], 1)
+    command = letter(state, entry, state.organiser, "tournament new")
+    must(announces(command, state.document), "letters/announced-1.eml does not say so")
+    state.phase = "playing" if state.form == "ladder" else "open"
+
+
+def entered(state: Tournament, entry: Entry) -> None:
+    body, team = entry.body, entry.body["team"]
+    must(is_name(body["player"]["name"]), "no name")
+    player = read_player(state, 0, body["player"], entry.seq)
+    letter(state, entry, player, "enter", **{"*hash": state.rules_hash, "*team": team})
+    nominated = state.lines.get(state.nominated_for.get(player.name, ""))
+    playing = [state.lines[name] for name in state.playing_in() if state.lines[name].player.name == player.name]
+    line = nominated if nominated and not nominated.out else next(iter(playing), None)
+    if line:
+        must(team in {None, line.team}, "another team")
+        state.nominated_for.pop(player.name, None)
+        line.player, line.mail, line.words = player, body["mail"], body["words"]
+        return
+    ladder = state.form == "ladder"
+    must(state.phase == "open" or ladder, "nobody new may enter")
+    must(player.name not in state.lines or state.lines[player.name].out, "a line of this name is there")
+    must(len(state.playing_in()) < state.document["entrants"], "all places are taken")
+    if state.document["beacon"]:
+        must(moment(body["received"]) <= moment(state.document["closes"]), "received after entries closed")
+    ordinal = max((one.ordinal for one in state.lines.values()), default=0) + 1
+    name, time = player.name, moment(entry.time)
+    state.lines[name] = Line(name, player, body["mail"], body["words"], team, ordinal, time)
+    if ladder:
+        state.ladder.append(name)
+
+
+def left(state: Tournament, entry: Entry) -> None:
+    line = state.line_of(entry.body["player"])
+    letter(state, entry, line.player, "leave")
+    if state.phase == "open":
+        del state.lines[line.name]
+    else:
+        line.leaving = "left"
+
+
+def challenged(state: Tournament, entry: Entry) -> None:
+    must(state.form == "ladder", "no ladder")
+    line, other = state.line_of(entry.body["player"]), state.line_of(entry.body["against"])
+    letter(state, entry, line.player, "challenge", **{"*name": entry.body["against"]})
+    above = state.ladder.index(line.name) - state.ladder.index(other.name)
+    must(1 <= above <= state.document["places"], "not so many places above")
+    for one in state.awaited:
+        busy = one.names[0] == line.name or one.names[1] == other.name or {*one.names} == {line.name, other.name}
+        must(not busy, "a challenge awaits its result")
+    ends = [one.over for one in state.pairings if {*one.names} == {line.name, other.name} and one.over]
+    must(state.after(entry.time, "rematch", max(ends, default=None)), "too soon after the last result")
+    state.challenge = line.name, other.name
+
+
+def started(state: Tournament, entry: Entry) -> None:
+    body, closes = entry.body, state.document["closes"]
+    must(state.phase == "open" and closes is not None, "cannot start")
+    full = not state.document["beacon"] and len(state.lines) == state.document["entrants"]
+    must(full or moment(entry.time) >= moment(closes), "entries are not closed")
+    must(sha256(body["secret"].encode()) == state.secret, "another secret")
+    check_beacon(state, entry)
+    lot = ["pbem lot 1", state.rules_hash, body["secret"]]
+    lot += [f"{name} {line.words}" for name, line in sorted(state.lines.items())] + [f"beacon {body['beacon']}"]
+    seed = sha256("".join(f"{one}\n" for one in lot).encode())
+    order = sorted(state.lines, key=lambda name: sha256(f"{seed} {name}\n".encode()))
+    must(body["order"] == order, "another order")
+    for ordinal, name in enumerate(order, start=1):
+        state.lines[name].ordinal = ordinal
+    state.phase = "playing"
+    if too_few(state):
+        return
+    if state.form == "swiss":
+        most = (len(order) - 1).bit_length()
+        state.rounds = min(state.document["rounds"] or most, most + 2)
+        return
+    double = state.form == "double round robin"
+    tables = [berger(group, double=double) for group in groups(order, state.document["group"])]
+    for number in range(max(map(len, tables))):
+        pairs = [pair for rounds in tables for pair in rounds[number : number + 1]]
+        boards = enumerate((pair for one in pairs for pair in one), start=1)
+        state.pairings += [Pairing(number + 1, board, names) for board, names in boards]
+
+
+def check_beacon(state: Tournament, entry: Entry) -> None:
+    beacon = entry.body["beacon"]
+    if not state.document["beacon"]:
+        must(beacon == "none", "a beacon that was not asked for")
+    elif beacon == "unreachable":
+        late = moment(entry.time) - moment(state.document["closes"])
+        must(late >= seconds(3 * 86400), "given up too soon")
+    else:
+        must(re.fullmatch("[0-9a-f]{96}", beacon), "no signature of a beacon")
+        state.open.append("the signature of the beacon")
+
+
+def result(state: Tournament, entry: Entry) -> None:
+    body = entry.body
+    found = [one for one in state.pairings if one.match == body["match"] and one.result is None]
+    must(len(found) == 1, "no result of this match is awaited")
+    must(body["winner"] <= 2 and len(body["scores"]) == 2 and {*body["silent"]} <= {1, 2}, "more than two seats")
+    pairing = found[0]
+    pairing.result, pairing.over = body, moment(entry.time)
+    for seat, name in enumerate(pairing.names, start=1):
+        line = state.lines[name]
+        line.active = moment(entry.time)
+        line.silent = line.silent + 1 if seat in body["silent"] else 0
+        if line.silent > 1 and not line.out:
+            line.leaving = line.leaving or "silent"
+    one, other = pairing.names
+    if body["winner"] == 1 and {one, other} <= {*state.ladder} and not pairing.annulled:
+        at = state.ladder.index(other)
+        if state.ladder.index(one) > at:
+            state.ladder.remove(one)
+            state.ladder.insert(at, one)
+
+
+def ruled(state: Tournament, entry: Entry) -> None:
+    body, by_letter = entry.body, entry.body["by"] == "organiser"
+    must(body["reason"], "no reason")
+    if by_letter:
+        assert state.organiser
+        named = {"match": body.get("match"), "name": body.get("player"), "leaver": body.get("for")}
+        said = {f"*{key}": value for key, value in named.items() if value is not None}
+        command = letter(state, entry, state.organiser, "rule", **{"*what": body["what"], **said})
+        must(command.options == {"reason": body["reason"]}, f"letters/ruled-{entry.seq}.eml does not say so")
+    if body["what"] == "close":
+        state.closing = True
+    elif body["what"] == "substitute":
+        line, player = state.line_of(body["for"]), body["player"]
+        must(player not in state.lines, "the name of a line")
+        must(all(one.player.name != player for one in state.lines.values() if not one.out), "plays already")
+        state.nominated_for[player] = line.name
+    else:
+        found = [one for one in state.pairings if one.match == body["match"] and not one.annulled]
+        must(len(found) == 1, "no such match that counts")
+        players = [state.lines[name].player.name for name in found[0].names]
+        must(not (by_letter and state.organiser and state.organiser.name in players), "the organiser plays in it")
+        found[0].annulled = True
+
+
+def too_few(state: Tournament) -> bool:
+    return len(state.lines) < {"swiss": 16, "ladder": 0}.get(state.form, 3)
+
+
+def pairs_due(state: Tournament) -> tuple[list[Pairing], str | None, int] | None:
+    """The pairs that begin now, who is free, and how many may meet again."""
+    if state.challenge:
+        return [Pairing(len(state.pairings) + 1, 1, state.challenge)], None, 0
+    if state.form in ROUND_ROBINS:
+        begin: list[Pairing] = []
+        most = state.document["at_once"] or len(state.pairings)
+        for one in [one for one in state.awaited if not one.match]:
+            begun = [sum(name in other.names for other in begin) for name in one.names]
+            if all(state.busy(name) + new < most for name, new in zip(one.names, begun, strict=True)):
+                begin.append(one)
+        return (begin, None, 0) if begin else None
+    return swiss_round(state) if state.round_to_come() and not state.awaited else None
+
+
+def swiss_round(state: Tournament) -> tuple[list[Pairing], str | None, int]:
+    ranked, bye = state.ranked(), None
+    if len(ranked) % 2:
+        bye = next((name for name in reversed(ranked) if name not in state.byes), ranked[-1])
+        ranked.remove(bye)
+    met = {frozenset(one.names) for one in state.pairings}
+    pairs, again = swiss(ranked, lambda one, other: frozenset((one, other)) in met)
+
+    def first(name: str) -> int:
+        return sum(one.names[0] == name for one in state.pairings)
+
+    seated = [(a, b) if first(a) <= first(b) else (b, a) for a, b in pairs]
+    number = state.round_now + 1
+    return [Pairing(number, board, names) for board, names in enumerate(seated, start=1)], bye, again
+
+
+def due(state: Tournament) -> str | None:
+    """The type of the entry that must follow."""
+    if state.closing:
+        return "ended"
+    if state.phase == "open":
+        return None
+    if leaver(state):
+        return "withdrawn"
+    if too_few(state):
+        return "ended"
+    if pairs_due(state):
+        return "paired"
+    if state.form != "ladder" and not state.awaited and not state.round_to_come():
+        return "ended"
+    return None
+
+
+def leaver(state: Tournament) -> Line | None:
+    return next((state.lines[name] for name in state.playing_in() if state.lines[name].leaving), None)
+
+
+def paired(state: Tournament, entry: Entry) -> None:
+    made, body = pairs_due(state), entry.body
+    unfinished = []
+    if made is None:
+        length = state.document["round"]
+        must(state.round_to_come() and state.pairings and length, "no pairs are due")
+        must(state.after(entry.time, "round", state.paired_at), "the round is not over")
+        made = swiss_round(state)
+    if state.form == "swiss":
+        unfinished = [one.match for one in state.awaited]
+    begin, bye, again = made
+    matches = [one["match"] for one in body["pairs"]]
+    known = [one.match for one in state.pairings]
+    must(len({*matches}) == len(matches) and not {*matches} & {*known}, "a match that was named before")
+    pairs = [{"round": one.round, "board": one.board, "players": list(one.names)} for one in begin]
+    must([{key: one[key] for key in one if key != "match"} for one in body["pairs"]] == pairs, "other pairs")
+    made_body = {"bye": bye, "unfinished": unfinished, "rematches": again}
+    must(all(body[key] == value for key, value in made_body.items()), "another round")
+    for one, match in zip(begin, matches, strict=True):
+        lines = [state.lines[name] for name in one.names]
+        one.match, one.entry = match, entry.head
+        one.players, one.mails = tuple(line.player.name for line in lines), tuple(line.mail for line in lines)
+    if state.form not in ROUND_ROBINS:
+        state.pairings += begin
+    state.byes += [bye] if bye else []
+    state.challenge, state.paired_at = None, moment(entry.time)
+
+
+def withdrawn(state: Tournament, entry: Entry) -> None:
+    line = leaver(state)
+    assert line
+    games = state.games_of(line.name)
+    must(entry.body == {"player": line.name, "why": line.leaving, "games": games}, "another withdrawal")
+    line.out = games
+    if line.name in state.ladder:
+        state.ladder.remove(line.name)
+
+
+def ended(state: Tournament, entry: Entry) -> None:
+    reason = "ruled" if state.closing else "too few" if too_few(state) else "played"
+    must(entry.body == {"reason": reason, "table": table(state)}, "another end")
+    state.phase, state.closing = "ended", False
+
+
+KINDS: dict[str, Callable[[Tournament, Entry], None]] = {
+    "entered": entered,
+    "left": left,
+    "challenged": challenged,
+    "started": started,
+    "result": result,
+    "ruled": ruled,
+    "paired": paired,
+    "withdrawn": withdrawn,
+    "ended": ended,
+}
+
+
+def step(state: Tournament, entry: Entry, before: Entry | None) -> None:
+    check_tournament_form(entry)
+    state.last = moment(entry.time)
+    if before is None:
+        must(entry.type == "announced", "not announced first")
+        announced(state, entry)
+        return
+    must(entry.time >= before.time, "time runs backwards")
+    must(state.phase != "ended" and entry.type in KINDS, f"{entry.type} cannot stand here")
+    if state.form == "ladder":
+        state.sink(state.last)
+    needed = due(state)
+    must(needed in {None, entry.type}, f"{needed} must follow")
+    must(needed or entry.type not in {"withdrawn", "ended"}, f"{entry.type} cannot stand here")
+    KINDS[entry.type](state, entry)
+
+
+def verified_tournament(content: bytes) -> Tournament:
+    """The tournament as it stands at the end of a file that holds, without its matches."""
+    path: str | None = None
+    try:
+        members = read_file(content, TOURNAMENT_LISTS, TOURNAMENT_PAPER)
+        path = "tournament.jsonl"
+        entries = read_transcript(members[path], path, "pbem tournament entry 1")
+        must(entries[0].type == "announced", "not announced first")
+        check_tournament_form(entries[0])
+        path = "heads.txt"
+        check_heads(entries, members[path], "pbem tournament head 1", "tournament")
+    except (No, *UNREADABLE) as error:
+        raise Wrong(None, path, str(error)) from error
+    state = Tournament({name: paper for name, paper in members.items() if name not in TOURNAMENT_LISTS})
+    before: Entry | None = None
+    for entry in entries:
+        try:
+            step(state, entry, before)
+        except No as error:
+            found = re.match(r"[a-z]+/\S+", str(error))
+            raise Wrong(entry.seq, found[0] if found else None, str(error)) from error
+        except UNREADABLE as error:
+            raise Wrong(entry.seq, None, f"cannot be read: {error!r}") from error
+        before = entry
+    if state.phase != "ended" and (needed := due(state)):
+        raise Wrong(len(entries) + 1, None, f"{needed} must follow")
+    foreign = sorted(set(state.papers) - state.named)
+    if foreign:
+        raise Wrong(len(entries), foreign[0], "nobody names it")
+    return state

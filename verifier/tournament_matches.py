@@ -1,0 +1,87 @@
+"""12.8 The matches of a tournament, by their bundles."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from verifier.conventions import Body, No, Wrong, moment, must
+from verifier.entries import UNREADABLE, verified
+from verifier.file import read_file
+from verifier.transcript import Entry, read_transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from verifier.tournament_state import Pairing, Tournament
+
+
+def first_body(content: bytes) -> Body:
+    """What a bundle says that it is; nothing if it is none."""
+    with contextlib.suppress(No, *UNREADABLE):
+        body = json.loads(read_file(content)["transcript.jsonl"].partition(b"\n")[0])["body"]
+        return body if isinstance(body, dict) else {}
+    return {}
+
+
+def names_tournament(state: Tournament, body: Body) -> bool:
+    terms = body.get("terms")
+    named = terms.get("tournament") if isinstance(terms, dict) else None
+    return isinstance(named, dict) and named.get("id") == state.id
+
+
+def check_matches(state: Tournament, bundles: Iterable[bytes]) -> None:
+    """Judge each bundle of the tournament; one without, or with a result and none to its end, is open."""
+    pairings = {one.match: one for one in state.pairings if one.match}
+    seen, told = set(), set()
+    for content in bundles:
+        body = first_body(content)
+        name = str(body.get("match"))
+        if body.get("server") != state.server or not (name in pairings or names_tournament(state, body)):
+            continue
+        try:
+            match = verified(content)
+            entries = read_transcript(read_file(content)["transcript.jsonl"])
+            must(name in pairings, "it was not paired")
+            check_match(state, pairings[name], entries)
+        except (No, Wrong) as error:
+            raise Wrong(None, None, f"match {name}: {error}") from error
+        state.open += [f"match {name}: {one}" for one in match.open]
+        seen.add(name)
+        told |= {name} if match.phase == "closed" else set()
+    state.open += [f"match {name}" for name, one in pairings.items() if name not in (told if one.result else seen)]
+
+
+def check_match(state: Tournament, pairing: Pairing, entries: list[Entry]) -> None:
+    first, last = entries[0].body, entries[-1]
+    must(first["server_key"] == state.server_key, "another server's key")
+    terms: dict[str, Any] = {**state.terms, "players": list(pairing.players)}
+    terms["tournament"] = {"id": state.id, "terms": state.document}
+    terms["pairing"] = {"round": pairing.round, "board": pairing.board, "entry": pairing.entry}
+    must(first["terms"] == terms, "other terms")
+    mails = tuple(first["letters"][seat]["mail"] for seat in ("1", "2"))
+    must(mails == pairing.mails, "agreed to by other letters than those of entry")
+    if last.type != "closed":
+        return
+    if pairing.result is None:
+        must(state.last is None or state.last <= moment(last.time), "its result is missing")
+        return
+    must(pairing.result == {"match": pairing.match, **result_of(entries)}, "another result")
+
+
+def result_of(entries: list[Entry]) -> Body:
+    players = {int(seat): one["name"] for seat, one in entries[0].body["players"].items()}
+    missed, silent = dict.fromkeys(players, 0), set[int]()
+    for entry in entries:
+        body = entry.body
+        if entry.type == "substituted":
+            players[body["seat"]] = body["player"]["name"]
+        elif entry.type == "missed":
+            missed[body["seat"]] += 1
+        elif entry.type in {"forfeited", "claimed"}:
+            silent |= {*body["seats" if entry.type == "forfeited" else "against"]}
+    last = entries[-1]
+    made = {key: last.body[key] for key in ("winner", "scores", "reason")}
+    made |= {"closed": last.head, "players": list(players.values()), "missed": list(missed.values())}
+    return made | {"silent": sorted(silent), "turns": sum(one.type == "turn" for one in entries)}

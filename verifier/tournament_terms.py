@@ -1,0 +1,108 @@
+"""12.2 The terms of a tournament, and the letter that announces them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from verifier.conventions import moment, must
+from verifier.forms import is_number
+from verifier.terms import check_terms, terms_of, time_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verifier.commands import Command
+
+ROUND_ROBINS = ("round robin", "double round robin")
+FORMATS = (*ROUND_ROBINS, "swiss", "ladder")
+YEAR, WEEK = 31_622_400, 604_800
+OF_A_FORMAT: dict[str, tuple[tuple[str, ...], int, int, int]] = {
+    "group": (ROUND_ROBINS, 12, 5, 12),
+    "at_once": (ROUND_ROBINS, 0, 0, 22),
+    "rounds": (("swiss",), 0, 0, 12),
+    "round": (("swiss",), 0, WEEK, YEAR),
+    "places": (("ladder",), 3, 1, 20),
+    "rematch": (("ladder",), 1_209_600, 0, YEAR),
+    "idle": (("ladder",), 7_776_000, WEEK, YEAR),
+}
+"""The formats that know a number, its default, the least and the most."""
+OWN = {"format", "closes", "entrants", "programs", "beacon", *OF_A_FORMAT}
+LINES = {(key.replace("_", "-") if key != "beacon" else "lot") for key in OWN}
+GENESIS = 1692803367
+
+
+def check_tournament_terms(terms: Mapping[str, Any]) -> None:
+    must(set(terms) == OWN | {"match"}, "other keys in the terms")
+    form = terms["format"]
+    must(form in FORMATS, "an unknown format")
+    least = {"swiss": 16, "ladder": 2}.get(form, 3)
+    must(is_number(terms["entrants"]) and least <= terms["entrants"] <= 128, "terms: entrants")
+    must(terms["programs"] in {"no", "yes"}, "terms: programs")
+    for key, (formats, default, low, high) in OF_A_FORMAT.items():
+        value = terms[key]
+        must(is_number(value), f"terms: {key}")
+        must(value == default or (form in formats and low <= value <= high), f"terms: {key}")
+    check_closing(terms)
+    match = terms["match"]
+    must(isinstance(match, dict) and not {"players", "tournament", "pairing"} & set(match), "terms: match")
+    check_terms({**match, "players": ["a", "b"]})
+    must(match["privacy"] == "public" and match["pace"], "matches that are private, or without deadlines")
+    must(match["games"] or match["target"], "matches without an end")
+    must(match["miss"] in {"forfeit", "pass"}, "matches that wait")
+
+
+def check_closing(terms: Mapping[str, Any]) -> None:
+    closes, beacon = terms["closes"], terms["beacon"]
+    if terms["format"] == "ladder":
+        must(closes is None and beacon is None, "a ladder has no lot")
+        return
+    must(isinstance(closes, str) and closes.endswith("T00:00:00Z"), "terms: closes")
+    after = moment(closes).timestamp() + 3600 - GENESIS
+    if beacon is not None:
+        must(isinstance(beacon, dict) and set(beacon) == {"round", "key"}, "terms: beacon")
+        must(
+            is_number(beacon["round"]) and beacon["round"] == math.ceil(after / 3) + 1, "another round of the beacon"
+        )
+        must(beacon["key"] == QUICKNET, "another network's key")
+
+
+QUICKNET = (
+    "83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d106451"
+    "0d1fec758c921cc22b0e17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76eae8991ef5ece45a"
+)
+"""The key of the network."""
+
+
+def announces(command: Command, terms: Mapping[str, Any]) -> bool:
+    """Whether the lines of `tournament new` give these terms; what they leave to the server may be anything."""
+    lines = command.options
+    own = {name: " ".join(value.lower().split()) for name, value in lines.items() if name in LINES}
+    rest = {name: value for name, value in lines.items() if name not in LINES}
+    match = {**terms["match"], "players": ["a", "b"]}
+    if "seats" in rest or command.said["*name"] != match["game"]:
+        return False
+    made = terms_of({"keys": "demanded", "miss": "forfeit", **rest}, match)
+    right = {key: value for key, value in match.items() if key not in {"game", "players"}}
+    return made == right and own_terms(own, terms) == {key: terms[key] for key in OWN}
+
+
+def own_terms(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {key: default for key, (_, default, _, _) in OF_A_FORMAT.items()}
+    made |= {"format": lines.get("format", "round robin"), "closes": None, "beacon": None}
+    made |= {"entrants": 128, "programs": lines.get("programs", "no")}
+    for line, value in lines.items():
+        key = line.replace("-", "_")
+        must(key not in OF_A_FORMAT or made["format"] in OF_A_FORMAT[key][0], "a line of another format")
+        if key == "round":
+            made[key] = 0 if value == "none" else time_of(value) or "?"
+        elif key in {"rematch", "idle"}:
+            made[key] = time_of(value)
+        elif key == "closes":
+            made[key] = f"{value}T00:00:00Z"
+        elif key == "lot":
+            made["beacon"] = {"secret": None, "drand": terms["beacon"] or "?"}.get(value, "?")
+        elif key not in {"format", "programs"}:
+            made[key] = int(value) if re.fullmatch("[1-9][0-9]{0,3}", value) else "?"
+    return made
