@@ -90,7 +90,7 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
     ),
     "options that cannot be carried over": ("ends", "`carry` gives options", "min(options.most + 1, 999)", "1000"),
     "a side recalled by other options": (
-        *("recalled", "is judged"),
+        *("recalled", "judged"),
         *('return State(Options(view["most"])', "return State(Options(5)"),
     ),
     "anything taken for a view": (
