@@ -240,7 +240,9 @@ class House:
             letter["In-Reply-To"] = letter["References"] = str(last["Message-ID"])
         letter["From"], letter["To"], letter["Subject"] = person.address, to, "orders"
         letter["Message-ID"] = f"<{time.monotonic_ns()}@mail.example>"
-        letter.set_content(text + ssh.sign(person.key, text.encode(), "pbem@games.home.example") if sign else text)
+        letter.set_content(
+            text + ssh.sign(person.key, text.encode(), "pbem@games.home-example.internal") if sign else text
+        )
         raw = HOME.sign(letter.as_bytes().replace(b"\n", b"\r\n"), datetime.now(UTC))
         above = (
             f"Return-Path: <{person.address}>\r\nReceived: from a by mx.home.example; now\r\n"
@@ -292,7 +294,7 @@ def test_a_match_by_a_mailbox_alone_with_the_daemon_killed_after_each_letter(hou
     house.send(bob, "register bob\n", sign=False)
     house.send(bob, "register bob\n", sign=False, folder="Spamverdacht")
     assert sentences.YOU_ARE_REGISTERED_AS_AT_THE.format("bob") in bob.text
-    house.send(ann, "new spaceships with bob\nserver games.home.example\nplayer ann\nend\n")
+    house.send(ann, "new spaceships with bob\nserver games.home-example.internal\nplayer ann\nend\n")
     house.until_letter(bob, "proposes a match to you")
     house.send(bob, form_in(bob.text, "accept", lines=1), sign=False)
     for person in (ann, bob):

@@ -68,25 +68,28 @@ def announced(state: Tournament, entry: Entry) -> None:
     state.phase = "playing" if state.form == "ladder" else "open"
 
 
+def closed_to(state: Tournament, received: str) -> bool:
+    closes = state.document["closes"]
+    return state.phase == "open" and closes is not None and moment(received) > moment(closes)
+
+
 def entered(state: Tournament, entry: Entry) -> None:
     body, team = entry.body, entry.body["team"]
     must(is_name(body["player"]["name"]), "no name")
     player = read_player(state, 0, body["player"], entry.seq)
     letter(state, entry, player, "enter", **{"*hash": state.rules_hash, "*team": team})
-    nominated = state.lines.get(state.nominated_for.get(player.name, ""))
+    must(not closed_to(state, body["received"]), "received after entries closed")
+    nominated = state.lines.get(state.nominated_for.pop(player.name, ""))
     playing = [state.lines[name] for name in state.playing_in() if state.lines[name].player.name == player.name]
     line = nominated if nominated and not nominated.out else next(iter(playing), None)
     if line:
         must(team in {None, line.team}, "another team")
-        state.nominated_for.pop(player.name, None)
         line.player, line.mail, line.words = player, body["mail"], body["words"]
         return
     ladder = state.form == "ladder"
     must(state.phase == "open" or ladder, "nobody new may enter")
     must(player.name not in state.lines or state.lines[player.name].out, "a line of this name is there")
     must(len(state.playing_in()) < state.document["entrants"], "all places are taken")
-    if state.document["beacon"]:
-        must(moment(body["received"]) <= moment(state.document["closes"]), "received after entries closed")
     ordinal = max((one.ordinal for one in state.lines.values()), default=0) + 1
     name, time = player.name, moment(entry.time)
     state.lines[name] = Line(name, player, body["mail"], body["words"], team, ordinal, time)
@@ -97,7 +100,7 @@ def entered(state: Tournament, entry: Entry) -> None:
 def left(state: Tournament, entry: Entry) -> None:
     line = state.line_of(entry.body["player"])
     letter(state, entry, line.player, "leave")
-    if state.phase == "open":
+    if state.phase == "open" and not closed_to(state, entry.body["received"]):
         del state.lines[line.name]
     else:
         line.leaving = "left"
@@ -198,7 +201,7 @@ def ruled(state: Tournament, entry: Entry) -> None:
     else:
         found = [one for one in state.pairings if one.match == body["match"] and not one.annulled]
         must(len(found) == 1, "no such match that counts")
-        players = [state.lines[name].player.name for name in found[0].names]
+        players = {*found[0].players, *(state.lines[name].player.name for name in found[0].names)}
         must(not (by_letter and state.organiser and state.organiser.name in players), "the organiser plays in it")
         found[0].annulled = True
 

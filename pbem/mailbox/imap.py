@@ -310,7 +310,8 @@ class Imap:
             box.folder.create(self._done)
         spam = [folder.name for folder in there if JUNK in folder.flags]
         spam = spam or [folder.name for folder in there if folder.name.rpartition(folder.delim)[2].lower() in SPAM]
-        self._folders = [INBOX, *([self.spam] if self.spam else spam)]
+        # The inbox last: IDLE tells of all that came after it was read only if no other folder was selected since.
+        self._folders = [*([self.spam] if self.spam else spam), INBOX]
 
     @staticmethod
     def _namespace(box: imap_tools.BaseMailBox, delim: str) -> tuple[str, str]:

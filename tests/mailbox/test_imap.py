@@ -143,7 +143,22 @@ def test_the_folder_of_spam_is_read_too(name: str, flags: str) -> None:
     with opened(account) as box:
         for one in box.letters():
             box.done(one.handle)
-        assert account.raws("pbem/done") == [b"2" + LETTER, b"1" + LETTER]
+        assert account.raws("pbem/done") == [b"1" + LETTER, b"2" + LETTER]
+
+
+def test_what_comes_while_spam_is_read_is_found_in_the_same_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = Account(flags={"Spam": "\\Junk"})
+    account.folders["Spam"] = {}
+    search = _Session.do_uid_search
+
+    def meanwhile(session: _Session, rest: str) -> None:
+        search(session, rest)
+        if session.folder == "Spam":
+            account.put(LETTER)
+
+    monkeypatch.setattr(_Session, "do_uid_search", meanwhile)
+    with opened(account) as box:
+        assert [one.handle.folder for one in box.letters()] == ["INBOX"]
 
 
 def test_a_folder_of_spam_can_be_named() -> None:

@@ -67,7 +67,7 @@ def ladder() -> SignedClub:
     club = SignedClub("format: ladder\nidle: 7d\nrematch: 1d", *NAMES[:5])
     club.win(club.challenge("p03", "p01"), 1)
     club.now += timedelta(days=5)
-    club.enter("p00")
+    club.enter("p04")
     club.now += timedelta(days=3)
     club.enter("eve")
     club.challenge(club.state.ladder[3], club.state.ladder[1])
