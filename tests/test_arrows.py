@@ -53,10 +53,11 @@ ARROWS: dict[str, set[str]] = {
     "desk": {
         *("boards", "games", "identity", "letters", "mail", "match", "pages", "proof", "store", "tlog", "tournament"),
     },
+    "testing": {"desk", "games", "identity", "letters", "mail", "match", "player", "store"},
     "server": {"desk", "games", "identity", "letters", "mail", "mailbox", "match", "proof", "smtp", "store"},
     "cli": {
         *("boards", "desk", "games", "identity", "letters", "mail", "match", "pages", "player", "proof", "server"),
-        *("store", "tlog", "tournament"),
+        *("store", "testing", "tlog", "tournament"),
     },
 }
 """What a room imports when it runs, beside the leaves; what it names for types alone is not held against it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verifier.conventions import Wrong
+from verifier.conventions import Unknown, Wrong
 from verifier.entries import verified
 from verifier.file import TOURNAMENT_LISTS
 from verifier.tournament import verified_tournament
@@ -13,7 +13,7 @@ from verifier.tournament_matches import check_matches
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Wrong", "judged", "judged_tournament", "verified"]
+__all__ = ["Unknown", "Wrong", "judged", "judged_tournament", "verified"]
 
 
 def judged(content: bytes, bundles: Iterable[bytes] = ()) -> list[str]:

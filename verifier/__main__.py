@@ -9,13 +9,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from verifier import Wrong, judged
+from verifier import Unknown, Wrong, judged
 
-NOT_READ = 2
+NOT_READ, NOT_JUDGED = 2, 3
 
 
 def main() -> int:
-    """Judge the files; returns 1 if one does not hold, 2 if one cannot be read."""
+    """Judge the files; returns 1 if one does not hold, 2 if one cannot be read, 3 if its rules are not here."""
     parser = argparse.ArgumentParser(prog="python -m verifier", description="Say of bundles whether they hold.")
     parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a match's bundle, or a tournament")
     parser.add_argument("--bundles", metavar="DIR", type=Path, help="the bundles of the matches of tournaments")
@@ -31,6 +31,9 @@ def main() -> int:
             continue
         try:
             found = judged(content, bundles)
+        except Unknown as unknown:
+            print(f"{path}: not judged: {unknown.reason}")
+            status = status or NOT_JUDGED
         except Wrong as wrong:
             print(f"{path}: does not hold: {wrong}")
             status = status or 1

@@ -40,6 +40,8 @@ _CONVICTS: frozenset[Standing] = frozenset({"two stories", "contradicts"})
 _DOUBTFUL: frozenset[Standing] = frozenset({"broken", "open"})
 _NOTHING: frozenset[Standing] = frozenset({"silent", "later"})
 
+_RESULTS = {True: "ok  ", False: "FAIL", None: "OPEN"}
+
 _SUMS: dict[Standing, str] = {
     "silent": "say nothing about this match",
     "agrees": "agree with the bundle",
@@ -216,7 +218,7 @@ def _checked(content: bytes, server_key: str | None, proved: Proved, *, as_json:
     """Verify the bundle, and print each check at once, because a long match takes a while."""
     for check in checks(content, Letters, server_key, proved):
         if not as_json:
-            click.echo(f"{'ok  ' if check.holds else 'FAIL'}  {check.what:<10} {check.found}")
+            click.echo(f"{_RESULTS[check.holds]}  {check.what:<10} {check.found}")
         yield check
 
 
@@ -317,9 +319,9 @@ def _status(last: Check, judged: Sequence[NamedLetter], played: Sequence[Finding
         return 2
     letters_ = {letter.standing for letter in judged}
     standings = letters_ | {finding.standing for finding in played}
-    if not last.holds or standings & _CONVICTS:
+    if last.holds is False or standings & _CONVICTS:
         return 1
-    return 3 if standings & _DOUBTFUL or (asked and letters_ <= _NOTHING) or unseen else 0
+    return 3 if last.holds is None or standings & _DOUBTFUL or (asked and letters_ <= _NOTHING) or unseen else 0
 
 
 def _print_letters(judged: Sequence[NamedLetter], asked: bool, blind: bool) -> None:

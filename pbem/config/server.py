@@ -65,6 +65,12 @@ class HousePlayer(ConfigTable, frozen=True):
     address: str = ""
 
 
+class GamesConfig(ConfigTable, frozen=True):
+    """The games of other packages that are played here, beside those of pbem."""
+
+    enabled: tuple[str, ...] = ()
+
+
 class MetricsConfig(ConfigTable, frozen=True):
     """The listener for Prometheus."""
 
@@ -105,6 +111,7 @@ class Config(ConfigTable, frozen=True):
     dkim: Dkim = Dkim()
     clock: ClockConfig = ClockConfig()
     identity: Identity = Identity()
+    games: GamesConfig = GamesConfig()
     house: HousePlayer = HousePlayer()
     witness: WitnessConfig = WitnessConfig()
     metrics: MetricsConfig = MetricsConfig()

@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from pbem.store.outbox import Outbox
     from pbem.store.players import PlayerRow, Players
 
-_THE_SAME = frozenset(f"{game}/rules.txt" for game in GAMES)
-"""The templates of pages that say the same to everybody."""
-
 _CUT = Phrase("This answer became too long, and the rest is left out: ask for it in separate letters.")
 _LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. Ask for them in separate letters.")
 
@@ -80,7 +77,7 @@ class LetterWriter:
         templates = self._composer.templates.of(language)
         if not isinstance(draft, TemplateText):
             return templates.say(draft)
-        if draft.template not in _THE_SAME:
+        if draft.template.removesuffix("/rules.txt") not in GAMES:  # those say the same to everybody
             return templates.render(draft.template, **draft.facts)
         if (page := self._pages_written.get((draft.template, language))) is None:
             page = self._pages_written[draft.template, language] = templates.render(draft.template, **draft.facts)

@@ -440,11 +440,12 @@ class MatchLetters:
             return {"who": match.name(facts["seat"]), "keys": match.players[facts["seat"] - 1].keys}
         if match.phase != "playing":
             return {"setup": None}
-        submission = match.setups[seat]
-        name, paper = f"{match.id}-game-{match.game}-seat-{seat}.opening.txt", submission.paper.encode()
-        out.attachments.append((name, "text/plain", paper))
-        position = self._position(match, row, seat, out)
-        return {"setup": submission.text, **position, **self._file(match, name, paper)}
+        opening: Facts = {}
+        if submission := match.setups.get(seat):  # some games have none
+            name, paper = f"{match.id}-game-{match.game}-seat-{seat}.opening.txt", submission.paper.encode()
+            out.attachments.append((name, "text/plain", paper))
+            opening = self._file(match, name, paper)
+        return {"setup": match.setup_text(seat), **self._position(match, row, seat, out), **opening}
 
     def _rematch(self, match: Match, seat: int) -> Facts:
         """A proposal of the same match to the same players, with this player in the first seat."""

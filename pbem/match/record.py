@@ -158,8 +158,12 @@ def _table(text: str) -> JsonObject:
     if "record" not in table:
         raise NotARecord("no record: the key `record` is missing")
     game = table.get("game")
-    if not isinstance(game, str) or game not in GAMES:
+    if not isinstance(game, str):
         raise NotARecord("no record of a known game")
+    if game not in GAMES:
+        from pbem.games.outside import not_enabled
+
+        raise NotARecord(f"no record of a known game: {not_enabled(game)}")
     return table
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from markupsafe import Markup
 
-from pbem.games import GAMES, rules
+from pbem.games import BUILT_IN, titles
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.pages import Home, composer, page, page_file, served
 from pbem.pages.match_page import Witnessed, replay
@@ -83,7 +83,7 @@ def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str 
         "server": site["server"],
         "address": site["address"],
         "index": page_file("index", language),
-        "board": page_file(match["rules"], language),
+        "board": page_file(match["rules"], language) if match["rules"] in BUILT_IN else "",
         "game": match["rules"],
         "match": match,
         "files": _files(match["id"]),
@@ -119,9 +119,9 @@ def _code(address: str) -> Markup:
 
 
 def _begun() -> dict[str, object]:
-    """The games on a first page: their titles, the pages of each, and the page itself, by language."""
-    files = {name: _files(name) for name in ("index", *GAMES)}
-    return {"games": {name: rules(name).title for name in GAMES}, "languages": files}
+    """The games on a first page: their titles, the pages of ours, and the page itself, by language."""
+    files = {name: _files(name) for name in ("index", *BUILT_IN)}
+    return {"games": titles(), "languages": files}
 
 
 def _files(name: str) -> list[tuple[str, str, str | None]]:
@@ -174,8 +174,8 @@ def pages(
 
 
 def composers(home: Home) -> Iterator[tuple[str, str]]:
-    """The composers, by their names: one for each game in each language."""
-    for game in GAMES:
+    """The composers, by their names: one for each game of ours in each language."""
+    for game in BUILT_IN:
         for language in LANGUAGES:
             yield page_file(game, language), composer(game, home, language)
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games import Refused
+from pbem.games import GAMES, Refused
+from pbem.games.outside import Package, not_enabled
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
 from pbem.match.changed import replace
@@ -74,6 +75,7 @@ def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | N
         tournament = _begun(found.entries[0])
         about = partial(tournament_statement, tournament.server, tournament.id)
         yield TournamentCheck("ok", "server", check_signatures(found, tournament.server, about, server_key))
+        yield from _game(tournament)
         tournament = yield from _walk(found)
         yield from _beacon(tournament)
         yield from _matches(tournament, bundles)
@@ -88,6 +90,14 @@ def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | N
         yield fails("proof", str(error), error.seq, error.path)
     except Exception as error:  # hostile content that nobody thought of proves nothing either
         yield fails("proof", f"cannot be checked: {type(error).__name__}: {error}")
+
+
+def _game(tournament: Tournament) -> Iterator[TournamentCheck]:
+    """Say how the rules of a game are had that is not here: the lines of its announcement cannot be judged."""
+    template = tournament.terms.match
+    if (game := str(template.get("game"))) not in GAMES:
+        package = Package.read(template["rules_package"]) if "rules_package" in template else None
+        yield TournamentCheck("OPEN", "rules", not_enabled(game, package))
 
 
 def _begun(entry: Entry) -> Tournament:
@@ -219,13 +229,15 @@ def _says(request: AnyRequest, tournament: Tournament, entry: Entry) -> bool:
 def _announces(request: AnnounceTournament, terms: TournamentTerms) -> bool:
     """True if an announcement has exactly these terms; what it leaves to the server, the terms say."""
     template = terms.match
+    if template["game"] not in GAMES:  # of which a line says that it is open
+        return request.rules == template["game"]
     try:
         settle = timedelta(seconds=int(str(template["settle"])))
         proposed = TournamentTerms.propose(request.rules, request.options, settle)
     except (Refused, LookupError, ValueError):
         return False
-    edition = {} if "rules" in request.options else {"edition": template["edition"]}
-    return replace(proposed, match={**proposed.match, **edition}) == terms
+    chosen = {"rules_package", *(() if "rules" in request.options else ("edition",))} & template.keys()
+    return replace(proposed, match={**proposed.match, **{key: template[key] for key in chosen}}) == terms
 
 
 # What a check says.
@@ -353,7 +365,7 @@ def _match(tournament: Tournament, pairing: Pairing | None, match: str, content:
         return fails("names this tournament, which did not pair it")
     proved = Proved(telling=False)
     *_, last = verify_match(content, Letters, tournament.server_key, proved)
-    if last.what == "limits":
+    if last.what == "limits" or last.holds is None:
         return TournamentCheck("OPEN", match, last.found)
     if not last.holds or proved.match is None or proved.bundle is None:
         return fails(f"its bundle does not hold: {last.found}")

@@ -10,6 +10,7 @@ import click
 
 from pbem.cli.play.event_text import clean, indented, line_of, when
 from pbem.games import GAMES, rules
+from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.phrase import Span
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.play_facts import seen
@@ -152,6 +153,8 @@ def _ending(standing: MatchStanding) -> str:
 
 def show(table: PlayTable, standing: MatchStanding) -> None:
     """The boards of a match, or what it waits for."""
+    if standing.rules not in GAMES:
+        raise Impossible(f"{standing.match} cannot be shown: {not_enabled(standing.rules)}.")
     try:
         _show_letters(table, standing)
     except (BadSecrets, BrokenPipeError, Contradiction, Impossible, sqlite3.Error):
@@ -185,6 +188,8 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
         display("match", names=names, reports=found["reports"], view=found["view"])
     elif standing.agreement:
         click.echo(clean(Templates().render("letters/terms.txt", m=terms_of(letters, standing, names))))
+        if (agreed := letters.matches.terms(name).rules_package) != (here := PACKAGES.get(rules)):
+            click.echo(f"Careful: here is {coded(here)}; the server plays by {coded(agreed)}.")
     if (sent := letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None) is not None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{indented(sent.form)}")
     for turn, sent in letters.matches.stored(name).items():

@@ -30,7 +30,7 @@ from pbem.cli.play.foundation import SIX_WORDS, PlayTable, demand_unchanged, sta
 from pbem.cli.play.proved import proved
 from pbem.cli.play.register import open_account
 from pbem.cli.programs import TOUCH
-from pbem.games import GAMES, Refused, part_of, rules
+from pbem.games import BUILT_IN, GAMES, Refused, part_of, rules
 from pbem.identity import ssh
 from pbem.identity.verdict import BadSignature
 from pbem.letters.render import Templates
@@ -49,7 +49,7 @@ from pbem.proof.bundle import read
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.json_object import JsonObject
     from pbem.player.account_file import Places
@@ -291,8 +291,21 @@ class PlayRoom:
     def _composer(self, asked: _OfMatch) -> PageAnswer:
         table = self._of(asked)
         home = Home(table.account.server, table.account.server_address)
-        game = table.letters.matches.standing(asked.match).rules
-        return PageAnswer(composer(game, home, self._language).encode(), framed=True)
+        standing = table.letters.matches.standing(asked.match)
+        if standing.rules in BUILT_IN:
+            return PageAnswer(composer(standing.rules, home, self._language).encode(), framed=True)
+        if standing.phase == "setup":
+            asked_for = table.letters.matches.setup_asked(asked.match)
+            return self._plain(standing, "setup", options=asked_for["options"])
+        return self._plain(standing, "orders", **(seen(table.letters, table.agent, standing) or {}))
+
+    def _plain(self, standing: MatchStanding, asked: str, **facts: object) -> PageAnswer:
+        """A match as text, with a place to write what is asked for: pages do not know the game."""
+        game, template = standing.rules, "player/setup.txt" if asked == "setup" else "player/match.txt"
+        facts |= {"rules": game, "seat": standing.seat, "names": names_of(standing)}
+        text = self._templates.render(template, **facts)
+        page = self._templates.render("player/plain.html", title=rules(game).title, text=text, asked=asked)
+        return PageAnswer(page.encode(), policy=_DRAWN, framed=True)
 
     def _board(self, asked: _OfMatch) -> PageAnswer:
         table = self._of(asked)
@@ -301,6 +314,8 @@ class PlayRoom:
             found = seen(table.letters, table.agent, standing)
             if found is None:
                 raise Impossible(f"Nothing is to be seen of {asked.match} yet.")
+            if part_of(standing.rules, "boards") is None:
+                return self._plain(standing, "", **found)
             text = self._drawn(standing, found)
         except (Contradiction, Impossible, sqlite3.Error):
             raise
@@ -326,6 +341,8 @@ class PlayRoom:
         content = self._of(asked).letters.memory.bundle(asked.match)
         if content is None:
             raise Impossible(f"No bundle of {asked.match} has come: it comes when a game has ended.")
+        if self._of(asked).letters.matches.standing(asked.match).rules not in BUILT_IN:
+            raise Impossible("Pages do not know this game. `pbem verify` checks its bundle.")
         return PageAnswer(replay(read(content), language=self._language).encode())
 
     # What is done.
@@ -380,7 +397,7 @@ class PlayRoom:
             )
         except Refused as refused:
             return {"faults": [say(fault.message) for fault in refused.faults]}
-        words = judged.text.splitlines() if setup else in_words(standing.rules, judged)
+        words: Sequence[str] = judged.text.splitlines() if setup else in_words(standing.rules, judged)
         return {
             "words": [say(one) for one in words],
             "unused": [say(one) for one in judged.unused],
@@ -429,8 +446,8 @@ class PlayRoom:
         return {"sent": table.send()}
 
     def _practise(self, asked: _Practising) -> JsonObject:
-        if asked.game not in GAMES:
-            raise Impossible(f"{asked.game} is no game.")
+        if asked.game not in BUILT_IN:
+            raise Impossible(f"{asked.game} is no game that programs play.")
         table = self._tables.get(trial.ACCOUNT) or self._table(trial.ACCOUNT)
         table.patience = trial.PATIENCE
         standing = trial.begin_to_play(table, asked.game)

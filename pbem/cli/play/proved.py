@@ -33,6 +33,9 @@ def proved(letters: Correspondence, name: str) -> bool:
     if proof is None:
         raise Impossible(f"No bundle of {name} has come: it comes when a game has ended.")
     last = proof.checks[-1]
+    if last.holds is None:
+        click.echo(f"{name}: the proof is OPEN: {line_of(last.found)}", err=True)
+        return False
     if not last.holds:
         click.echo(f"{name}: the proof FAILS: {line_of(last.found)}", err=True)
         return False

@@ -1,4 +1,4 @@
-"""All setups are in: their commitments are published, and the game begins.
+"""All setups are in: their commitments are published, and the game begins. Where there are none, it begins at once.
 
 Implements protocol.md, "Commitments".
 """
@@ -51,7 +51,7 @@ def begin(step: Step) -> None:
             },
         },
     )
-    setups = [match.rules.setup(match.options, seat, match.setups[seat].text) for seat in match.seats]
+    setups = [match.rules.setup(match.options, seat, match.setup_text(seat)) for seat in match.seats]
     position = match.rules.begin(match.options, setups)
     head = step.match.head
     begun = {seat: replace(submission, aside=()) for seat, submission in match.setups.items()}
@@ -65,7 +65,7 @@ def remake(remaking: Remaking) -> Step:
     """The beginning of a game again, from the openings of its setups."""
     step = remaking.at_work()
     aside = remaking.set_aside(remaking.match, "setup")
-    for seat in remaking.match.seats:
+    for seat in remaking.match.seats if remaking.match.rules.secret_setups else ():
         path = f"openings/game-{remaking.match.game}-seat-{seat}.txt"
         expected = remaking.entry.body["commitments"][str(seat)]
         content = remaking.hashed(path, expected, "does not open the commitment")
@@ -88,6 +88,8 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
 
 def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
     setups = "".join(_mailboxes(entry, papers))
+    if not entry.body["commitments"]:
+        return f"game {entry.body['game']}: it begins, without setups"
     return f"game {entry.body['game']}: the commitments open; the setups are signed{setups} and legal"
 
 

@@ -38,7 +38,7 @@ def end_game(
     """
     match = step.match
     if match.sealed_rules is None:
-        setups = {seat: match.setups[seat].text for seat in match.seats}
+        setups = {seat: match.setup_text(seat) for seat in match.seats}
         record = record_of(match, result, setups, [turn.orders for turn in match.turns])
         conclude(step, result, record, closes=closes, by=by)
     elif match.sealed_rules.reveals and result.reason != "abandoned":
