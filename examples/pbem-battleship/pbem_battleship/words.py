@@ -109,6 +109,7 @@ def example(options: Mapping[str, Any], seat: int) -> str:
 
 
 def sheet_rows(mine: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a record sheet: the player's shots of each turn, and empty lines for those to come."""
-    rows = [f"{turn}. {' '.join(lines)}" for turn, lines in enumerate(mine, start=1)]
-    return [*rows, *(f"{turn}." for turn in range(len(rows) + 1, 21))][-20:]
+    """The lines of a record sheet, three turns in each: the player's shots, then empty places for turns to come."""
+    turns = [f"{turn}. {' '.join(mine[turn - 1]) if turn <= len(mine) else ''}" for turn in range(1, len(mine) + 46)]
+    last = turns[max(0, len(mine) - 15) // 3 * 3 :][:45]
+    return ["\t".join(last[at : at + 3]) for at in range(0, len(last), 3)]
