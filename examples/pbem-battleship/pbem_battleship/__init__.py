@@ -31,8 +31,14 @@ SQUARES: Final = {row + column: (ROWS.index(row), int(column)) for row in ROWS f
 """The squares by name, with the place of each: A1 to A10 is the top row."""
 FLEET: Final = {"carrier": 5, "battleship": 4, "cruiser": 3, "submarine": 3, "destroyer": 2}
 """The ships, and the number of squares of each."""
-SHIPS: Final = {name: Phrase(name) for name in FLEET}
-"""The names of the ships, to be translated."""
+SHIPS: Final = {
+    "carrier": Phrase("carrier"),
+    "battleship": Phrase("battleship"),
+    "cruiser": Phrase("cruiser"),
+    "submarine": Phrase("submarine"),
+    "destroyer": Phrase("destroyer"),
+}
+"""The names of the ships as letters say them: they may be translated."""
 
 SHOWN: Shown = {"shot": everybody("seat", "kind", "square", "result", "sunk")}
 """Who may read which field of a report: all of it is called across the table. Secrets are only in the setups."""

@@ -27,19 +27,20 @@ KEY: Final = (
 )
 """What the squares mean, for a legend of pictures."""
 SIGNS: Final = (
-    Phrase("X {meaning}", meaning=HIT),
-    Phrase("o {meaning}", meaning=MISS),
-    Phrase("! {meaning}", meaning=LAST),
+    *(Phrase("{sign} {meaning}", sign=LETTERS[name], meaning=ship) for name, ship in SHIPS.items()),
+    Phrase("small letter: hit"),
+    *(Phrase("{sign} {meaning}", sign=sign, meaning=meaning) for sign, meaning in (("X", HIT), ("o", MISS), ("!", LAST))),
 )
 """The same for a text."""
-LETTERED: Final = tuple(Phrase("{letter} {ship}", letter=LETTERS[name], ship=SHIPS[name]) for name in FLEET)
 
 
 class Sea(NamedTuple):
     """What is known of one player's sea, in words."""
 
     whose: Phrase
-    lines: tuple[Line, ...]
+    sunk: Line | None
+    squares: tuple[Line, ...]
+    """The squares of which something is known: what boards show."""
 
 
 def seas(view: Mapping[str, Any], names: Mapping[int, str]) -> Iterator[Sea]:
@@ -50,12 +51,9 @@ def seas(view: Mapping[str, Any], names: Mapping[int, str]) -> Iterator[Sea]:
         shots, sunk = view["seas"][str(owner)], view["sunk"][str(owner)]
         found = {result: [square for square, told in shots.items() if told == result] for result in ("hit", "miss")}
         lines = [Line(SHIPS[name], [" ".join(cells)]) for name, cells in (own or {}).items()]
-        lines += [
-            Line(Phrase("sunk"), [SHIPS[name] for name in sunk]),
-            Line(HIT, [" ".join(found["hit"])]),
-            Line(MISS, [" ".join(found["miss"])]),
-        ]
-        yield Sea(whose, tuple(line for line in lines if any(line.parts)))
+        lines += [Line(what, [" ".join(found[result])]) for what, result in ((HIT, "hit"), (MISS, "miss"))]
+        named = Line(Phrase("sunk"), [SHIPS[name] for name in sunk]) if sunk else None
+        yield Sea(whose, named, tuple(line for line in lines if any(line.parts)))
 
 
 def true_seas(views: Mapping[int, Mapping[str, Any]], names: Mapping[int, str], seat: int) -> Iterator[Sea]:
