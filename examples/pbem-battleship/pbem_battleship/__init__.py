@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pbem.games import Fault, Game, Refused, Result, beyond, faults, refuse
+from pbem.games import Fault, Game, Result, beyond, faults, refuse
 from pbem.games.audience import Shown, audience, cut, everybody
 from pbem.games.options import one_of, read_options
 from pbem.games.player_text import WORDS, Text
@@ -146,7 +146,8 @@ class Battleship(Game[Options, Fleet, Shots, State, dict[str, Any]]):
     def setup(self, options: Options, seat: int, text: str) -> Fleet:
         """The fleet of a seat: each ship with the squares of its two ends, such as `carrier A1 A5`."""
         del options, seat  # alike for all
-        written, ships = Text(text), {}
+        written = Text(text)
+        ships: dict[str, tuple[str, ...]] = {}
         words = [*WORDS.finditer(text)]
         for at in range(0, len(words), 3):
             name, *ends = (word[0].upper() for word in words[at : at + 3])
@@ -163,7 +164,7 @@ class Battleship(Game[Options, Fleet, Shots, State, dict[str, Any]]):
                 written.blame("3", token, says, place)
             ships[name] = cells
         else:
-            for name in FLEET.keys() - ships:
+            for name in (name for name in FLEET if name not in ships):
                 written.blame("1", None, Phrase("{ship} is missing", ship=SHIPS[name]))
         written.refuse_faults()
         fleet = {name: ships[name] for name in FLEET}
@@ -220,7 +221,7 @@ class Battleship(Game[Options, Fleet, Shots, State, dict[str, Any]]):
             "seas": {owner: {shot["square"]: shot["result"] for shot in of[owner]} for owner in of},
             "sunk": {owner: [shot["sunk"] for shot in of[owner] if "sunk" in shot] for owner in of},
             "last": {owner: [shot["square"] for shot in last if str(shot["seat"]) != owner] for owner in of},
-            "entitled": {"shots": state.shots(seat)} if seat in state.due else None,
+            "entitled": {"shots": state.shots(seat)} if seat and seat in state.due else None,
         }
 
     def recalled(self, view: Mapping[str, Any], seat: int) -> State:
@@ -248,12 +249,16 @@ def read_shots(text: str, fired: frozenset[str], number: int | None) -> Shots:
     for word in WORDS.finditer(text):
         square = word[0].upper()
         if square not in SQUARES:
-            written.blame("4", word[0], Phrase("`{word}` is no square: they are A1 to J10", word=word[0][:20]), word.start())
+            written.blame(
+                "4", word[0], Phrase("`{word}` is no square: they are A1 to J10", word=word[0][:20]), word.start()
+            )
         elif square in fired or square in squares:
             written.blame("5", word[0], Phrase("you have shot at {square} already", square=square), word.start())
         squares.append(square)
     if number is not None and len(squares) != number:
-        written.blame("4", None, Phrase("shots that are due: {number}; here are {count}", number=number, count=len(squares)))
+        written.blame(
+            "4", None, Phrase("shots that are due: {number}; here are {count}", number=number, count=len(squares))
+        )
     written.refuse_faults()
     return Shots(" ".join(squares), tuple(squares))
 

@@ -54,5 +54,14 @@ PLAYERS = RandomPlayers(
     options=[({"shots": 5, "turns": "together"}, 2), ({}, 2), ({"shots": 9}, 2)],
     setup=setup,
     orders=orders,
-    nearly=["A1", "A0 B1", "A1 A1 A2 A3 A4", "K1", "A11", "carrier A1 A5", "carrier A1-A5 battleship", "A1, B2; C3 D4 E5"],
+    nearly=[
+        "A1",
+        "A0 B1",
+        "A1 A1 A2 A3 A4",
+        "K1",
+        "A11",
+        "carrier A1 A5",
+        "carrier A1-A5 battleship",
+        "A1, B2; C3 D4 E5",
+    ],
 )

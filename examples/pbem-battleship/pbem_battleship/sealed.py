@@ -13,7 +13,7 @@ from pbem.games import Fault, Refused, Result, Told, refuse
 from pbem.games.sealed import COMMIT, Answering, Own, Paper, misplaced
 from pbem.grown import Grown
 from pbem.phrase import Phrase
-from pbem_battleship import FLEET, RULES, Options, Shots, Side, State, read_shots, shooters
+from pbem_battleship import FLEET, RULES, Options, Shots, Side, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -182,9 +182,7 @@ class SealedBattleship(Answering[Options, Table, State, Shots]):
         """The player's side after a turn with these reports."""
         side = own.state.sides[own.seat - 1]
         shots = {seat: [report["square"] for report in reports if report["seat"] == seat] for seat in (1, 2)}
-        return side._replace(
-            struck=side.struck.union(shots[3 - own.seat]), fired=side.fired.union(shots[own.seat])
-        )
+        return side._replace(struck=side.struck.union(shots[3 - own.seat]), fired=side.fired.union(shots[own.seat]))
 
     def ruling(self, step: SealedStep, honest: tuple[str, ...]) -> str:
         """The ruling that a step broke."""

@@ -29,7 +29,10 @@ KEY: Final = (
 SIGNS: Final = (
     *(Phrase("{sign} {meaning}", sign=LETTERS[name], meaning=ship) for name, ship in SHIPS.items()),
     Phrase("small letter: hit"),
-    *(Phrase("{sign} {meaning}", sign=sign, meaning=meaning) for sign, meaning in (("X", HIT), ("o", MISS), ("!", LAST))),
+    *(
+        Phrase("{sign} {meaning}", sign=sign, meaning=meaning)
+        for sign, meaning in (("X", HIT), ("o", MISS), ("!", LAST))
+    ),
 )
 """The same for a text."""
 
@@ -76,7 +79,9 @@ def _called(report: Report) -> Phrase:
     if "sunk" in report:
         return Phrase("{square} hit, {ship} sunk", square=report["square"], ship=SHIPS[report["sunk"]])
     hit = report["result"] == "hit"
-    return Phrase("{square} hit", square=report["square"]) if hit else Phrase("{square} miss", square=report["square"])
+    return (
+        Phrase("{square} hit", square=report["square"]) if hit else Phrase("{square} miss", square=report["square"])
+    )
 
 
 def summary(reports: Sequence[Report], seat: int | None) -> Phrase:

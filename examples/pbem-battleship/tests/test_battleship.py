@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -115,7 +114,7 @@ def test_what_cannot_be_shot_at_is_refused(text: str, faults: list[object]) -> N
     assert found((RULES.order, state, 1, text)) == faults
 
 
-ALL = "A1 A2 A3 A4 A5 C2 D2 E2 F2 H4 H5 H6 B8 C8 D8 J9 J10".split()
+ALL = ["A1", "A2", "A3", "A4", "A5", "C2", "D2", "E2", "F2", "H4", "H5", "H6", "B8", "C8", "D8", "J9", "J10"]
 
 
 def test_both_may_sink_the_last_ship_in_one_turn() -> None:
@@ -158,5 +157,4 @@ def test_what_is_written_is_read_back() -> None:
     assert said("A1 B2") == ["shoot at A1, B2"]
     assert summary([], 1) == "Shots: 0, hits: 0"
     assert sheet_rows([["A1 B2"]])[0] == "1. A1 B2\t2. \t3. "
-    random = Random(1)
-    assert all(len(sheet_rows([[str(random.random())]] * turns)) == 15 for turns in range(100))
+    assert all(len(sheet_rows([["A1"]] * turns)) == 15 for turns in range(100))

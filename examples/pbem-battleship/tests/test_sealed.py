@@ -10,12 +10,15 @@ from pbem_battleship import RULES
 from pbem_battleship.players import orders, setup
 from pbem_battleship.sealed import SEALED
 
-from pbem.games import Refused
+from pbem.games import Refused, rules
+from pbem.games.outside import enable
 from pbem.games.sealed import COMMIT, Falsehood, SealedStep, settled
 
 if TYPE_CHECKING:
     from pbem_battleship import Options
     from pbem_battleship.sealed import Table
+
+enable(["battleship"])
 
 
 class Played:
@@ -60,7 +63,7 @@ def test_owners_tell_what_a_referee_reports(game: Played) -> None:
         state, reports = RULES.turn(state, given)
         assert [*turn] == reports
     assert state.result == game.table.result
-    assert settled(RULES, game.options, game.setups, game.orders).result == state.result
+    assert settled(rules("battleship"), game.options, game.setups, game.orders).result == state.result
     assert [game.first_false(seat, game.steps) for seat in (1, 2)] == [None, None]
 
 
