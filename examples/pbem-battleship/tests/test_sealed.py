@@ -76,28 +76,33 @@ def test_a_turn_takes_one_letter_or_three() -> None:
     assert [step.step for step in alternating[0].steps[:4]] == ["open", "answers", "open", "answers"]
 
 
-LIES = {" miss": " hit", " hit": " miss"}
+def lies(line: str) -> list[str]:
+    """What may be said in the place of a line, most of it false."""
+    other = line.replace("hit", "miss") if "hit" in line else line.replace("miss", "hit")
+    return [line.split()[0], f"{line} carrier", f"{line} destroyer", f"{line[:2]} sunk", "", "A1 miss", other]
 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_every_lie_is_refused_or_convicted(game: Played) -> None:
     refused = convicted = 0
-    for place, step in enumerate(game.steps):
-        for number, line in enumerate(step.lines):
-            for lie in (line.split()[0], f"{line} carrier", f"{line} destroyer", f"{line[:2]} sunk", "", "A1 miss"):
-                for said in (lie, *(line.replace(true, false) for true, false in LIES.items())):
-                    lines = (*step.lines[:number], said, *step.lines[number + 1 :])
-                    try:
-                        judged = SEALED.judge(game.tables[place], step.seat, step.step, " ".join(lines))
-                    except Refused:
-                        refused += 1
-                        continue
-                    if judged != step.lines:
-                        convicted += 1
-                        steps = [*game.steps[:place], step._replace(lines=judged)]
-                        found = game.first_false(step.seat, steps)
-                        assert found == (step.turn, step.step, "4" if step.step == "open" else "8")
-                        assert game.first_false(3 - step.seat, steps) is None
+    for place, step in [*enumerate(game.steps)][::3]:
+        told = [
+            " ".join((*step.lines[:at], lie, *step.lines[at + 1 :]))
+            for at, line in enumerate(step.lines)
+            for lie in lies(line)
+        ]
+        for text in told:
+            try:
+                lines = SEALED.judge(game.tables[place], step.seat, step.step, text)
+            except Refused:
+                refused += 1
+                continue
+            if lines != step.lines:
+                convicted += 1
+                steps = [*game.steps[:place], step._replace(lines=lines)]
+                found = game.first_false(step.seat, steps)
+                assert found == (step.turn, step.step, "4" if step.step == "open" else "8")
+                assert game.first_false(3 - step.seat, steps) is None
     assert refused > 100
     assert convicted > 10
 
