@@ -79,7 +79,15 @@ def test_a_turn_takes_one_letter_or_three() -> None:
 def lies(line: str) -> list[str]:
     """What may be said in the place of a line, most of it false."""
     other = line.replace("hit", "miss") if "hit" in line else line.replace("miss", "hit")
-    return [line.split()[0], f"{line} carrier", f"{line} destroyer", f"{line[:2]} sunk", "", "A1 miss", other]
+    return [
+        line.split(maxsplit=1)[0],
+        f"{line} carrier",
+        f"{line} destroyer",
+        f"{line[:2]} sunk",
+        "",
+        "A1 miss",
+        other,
+    ]
 
 
 @pytest.mark.parametrize("game", GAMES)
