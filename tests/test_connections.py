@@ -10,6 +10,7 @@ import threading
 import urllib.request
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
@@ -101,4 +102,7 @@ def test_connections_that_say_nothing_take_no_more_than_their_room(
             while line.recv(100):  # a greeting, and then the end
                 pass
         ask()
+        until = monotonic() + 20  # a thread outlives its connection by a moment, on a busy machine by more
+        while threading.active_count() - before > MOST + 3 and monotonic() < until:
+            sleep(0.01)
         assert threading.active_count() - before <= MOST + 3

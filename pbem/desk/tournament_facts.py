@@ -33,7 +33,7 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 def of(t: Tournament, reader: str) -> Facts:
-    """What anybody may know of a tournament, and its reader's games in it."""
+    """The public facts of a tournament, and its reader's games in it."""
     terms = Terms.read({**t.terms.match, "players": ("1", "2")})
     line = t.line_of(reader)
     return {

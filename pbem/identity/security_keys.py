@@ -20,7 +20,7 @@ from pbem.identity.verdict import BadKey, BadSignature, Key
 from pbem.phrase import Phrase
 
 PLAIN = {"sk-ssh-ed25519@openssh.com": "ssh-ed25519", "sk-ecdsa-sha2-nistp256@openssh.com": "ecdsa-sha2-nistp256"}
-"""Of each type of key, the type of the plain key within it."""
+"""The type of the plain key within a key of each type."""
 
 _WEBAUTHN = "webauthn-sk-ecdsa-sha2-nistp256@openssh.com"
 
@@ -35,7 +35,7 @@ _PRESENT, _ATTESTED, _EXTENDED = 0x01, 0x40, 0x80
 
 
 class Device(msgspec.Struct, frozen=True):
-    """What device and browser added to a signature, with the names of PROTOCOL.u2f."""
+    """The additions of device and browser to a signature, with the names of PROTOCOL.u2f."""
 
     application: str
     flags: int

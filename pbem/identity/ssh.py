@@ -77,7 +77,7 @@ class SshSignature(msgspec.Struct, frozen=True):
     algorithm: str
     signature: bytes
     device: security_keys.Device | None = None
-    """What a security key or a browser added."""
+    """The additions of a security key or a browser; None for other keys."""
 
     @property
     def issuer(self) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _ODD = re.compile(UNCLEAR.pattern + "|[\ud800-\udfff]")
-"""What the server refuses in what is signed; and octets that are no UTF-8, which no letter can hold."""
+"""Characters that the server refuses in signed text; and octets that are no UTF-8, which no letter can hold."""
 
 
 class Unfit(PlayerTrouble):

@@ -52,7 +52,7 @@ def keys_in(text: str) -> list[Key]:
 
 
 def compared(entries: Sequence[Entry], known: Mapping[str, Sequence[Key]]) -> Iterator[Finding]:
-    """What these players' keys in a bundle are beside the ones that are known; raises ValueError for no player."""
+    """Comparison of these players' keys in a bundle with known ones; raises ValueError for who is no player."""
     pinned = list(_pinned(entries))
     if strangers := known.keys() - {name for _, name, _, _ in pinned}:
         raise ValueError(f"{', '.join(sorted(strangers))}: nobody of that name plays in this match")

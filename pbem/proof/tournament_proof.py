@@ -331,7 +331,7 @@ def _beacon(tournament: Tournament) -> Iterator[TournamentCheck]:
 
 
 _WORST = ("FAIL", "ok", "OPEN")
-"""Of several bundles of a match, one that convicts says most, and then one that is whole."""
+"""The order in which bundles of one match count: one that convicts says most, and then one that is whole."""
 
 
 def _matches(tournament: Tournament, bundles: Iterable[bytes] | None) -> Iterator[TournamentCheck]:

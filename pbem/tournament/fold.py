@@ -38,7 +38,7 @@ Following = tuple[str, "JsonObject"]
 
 _AUTOMATIC = ("paired", "withdrawn", "ended")
 _SILENCE = 2
-"""So many matches in a row that a player lost by silence, and is withdrawn."""
+"""The number of matches in a row, lost by silence, after which a player is withdrawn."""
 
 _LONGEST = timedelta(days=366)
 """The longest time for which entries stay open."""

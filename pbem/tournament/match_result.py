@@ -27,7 +27,7 @@ class MatchResult(msgspec.Struct, frozen=True):
     closed: str
     """The head of the match's last entry."""
     players: tuple[str, ...]
-    """Those who played to the end: a substitute may have taken a seat."""
+    """The players at the end: a substitute may have taken a seat."""
     winner: int
     scores: tuple[int, ...]
     reason: str

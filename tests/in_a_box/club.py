@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pbem.match.pinned_keys import Player
 from pbem.match.signed import Signed
@@ -103,8 +103,8 @@ class Club:
         step.wake()
         self._took(step)
 
-    def over(self, match: str, winner: int, **how: object) -> None:
-        played = self.played(match, winner, **how)  # type: ignore[arg-type]
+    def over(self, match: str, winner: int, **how: Any) -> None:
+        played = self.played(match, winner, **how)
         step = self.step()
         step.take(played)
         self._took(step)

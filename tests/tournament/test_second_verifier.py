@@ -13,6 +13,7 @@ from in_a_box.signed_club import SignedClub, signed_tournament
 from tournament.test_proof import chained, checks, index, verdict
 
 from pbem.match.changed import replace
+from pbem.tournament.tournament_state import Tournament
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,6 +117,41 @@ def test_honest_ones_and_lies(made: Any) -> None:
         for entries in list(lies(club.entries))[:: 1 if len(club.entries) < 20 else 7]
     }
     assert "convicted" in found
+
+
+def test_who_leaves_after_the_close_was_drawn_and_a_nomination_ends_with_an_entry() -> None:
+    club = SignedClub("", *NAMES[:4])
+    club.rule("substitute dave for p01", by_operator=True)
+    club.leave("p01")
+    for name in ("dave", "p01", "dave"):
+        club.enter(name)
+    club.now += timedelta(days=10)
+    club.leave("p02")
+    club.start()
+    assert {name: line.player.name for name, line in club.state.entrants.items()}["p01"] == "p01"
+    assert verdict(checks(finished(club).tournament(), club.bundles())) == "holds"
+
+
+def test_nobody_enters_after_the_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    club = SignedClub("", *NAMES[:3])
+    club.now += timedelta(days=10)
+    with monkeypatch.context() as lying:
+        lying.setattr(Tournament, "closed_to", lambda *_: False)
+        club.enter("late")
+    club.start()
+    assert verdict(checks(club.tournament(), club.bundles())) == "convicted"
+
+
+def test_an_organiser_rules_on_no_match_that_began_as_ones_own() -> None:
+    club = SignedClub("", *NAMES[:3], "org")
+    club.start()
+    own = next(pairing for pairing in club.state.pairings if "org" in pairing.names)
+    club.rule("substitute friend for org")
+    club.enter("friend")
+    pairings = tuple(replace(one, players=()) if one.match == own.match else one for one in club.state.pairings)
+    club._state = replace(club.state, pairings=pairings)  # a server that forgets who was paired
+    club.rule(f"annul {own.match}")
+    assert verdict(checks(club.tournament(), club.bundles())) == "convicted"
 
 
 def test_a_lot_whose_key_is_another() -> None:

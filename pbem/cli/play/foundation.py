@@ -69,7 +69,7 @@ class PlayTable:
         self.passphrase: Callable[[str], str] = programs.passphrase
         self.touch: Callable[[], None] = programs.touch
         self.browser: Callable[[signing.SigningKey, bytes, str], str] = programs.no_browser
-        """What signs with a passkey."""
+        """The way to a signature by a passkey, which only a browser can make."""
         self.afterwards = ExitStack()
         self.unproved: set[str] = set()
         """Subjects of letters that cannot be judged before the server's key is known."""

@@ -116,7 +116,7 @@ class _Registering(msgspec.Struct):
 
 
 class _Touched(msgspec.Struct):
-    """What a page answers that was asked for a signature, or why there is none."""
+    """The answer of a page that was asked for a signature: the signature, or why there is none."""
 
     number: int
     armor: str = ""

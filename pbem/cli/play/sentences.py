@@ -132,11 +132,9 @@ def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
 @at_table
 def enter(table: PlayTable, tournament: str, team: str, yes: bool) -> None:
     """Enter a tournament, and so accept all your matches in it, by the hash of its terms."""
-    memory = table.letters.memory
-    if memory.tournament(tournament) is None:
-        asked = table.letters.ask(f"tournament {tournament}", table.now())
-        table.send()
-        table.wait(lambda _: state(table.letters, asked) not in {"ready", "sent"}, "the terms")
+    memory, asked = table.letters.memory, table.letters.ask(f"tournament {tournament}", table.now())
+    table.send()
+    table.wait(lambda _: state(table.letters, asked) not in {"ready", "sent"}, "the terms")
     told, letter = memory.tournament(tournament), memory.text(tournament)
     if told is None or letter is None:
         raise Impossible(f"The terms of {tournament} have not come: when they have, say this again.")

@@ -70,7 +70,7 @@ class OwnMatches:
         return None if sent is None or self._is_asked_again(sent) else sent
 
     def unused(self, match: str) -> SentForm | None:
-        """What was accepted for what is due now, and does not count: in advance, and illegal when its turn came."""
+        """Orders in advance for the turn that is due now, which do not count: they were illegal when it came."""
         sent = self._last(match)
         return sent if sent is not None and self._is_asked_again(sent) else None
 
