@@ -10,11 +10,13 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from babel.messages.pofile import read_po
 from click.testing import CliRunner
 from in_a_box.outside import enabled, found_in, install
 from in_a_box.referee import Referee, attachment
 from in_a_box.sealed_seats import agreed
 from in_a_box.sealed_seats import play as play_sealed
+from judges.messages import PLACE
 from playing import random_players
 
 from pbem.cli.group import group
@@ -53,6 +55,24 @@ def test_its_own_tests_pass(game: str, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("game", [game for game in EXAMPLES if (source(game) / "templates" / "de").exists()])
+def test_its_german_is_complete(game: str, tmp_path: Path) -> None:
+    """By the command in its pyproject.toml, as its translators have it."""
+    pot = tmp_path / "messages.pot"
+    extract = ["--quiet", "extract", "-F", "pyproject.toml", "-k", "Phrase", "-o", str(pot), "."]
+    command = [sys.executable, "-m", "babel.messages.frontend", *extract]
+    subprocess.run(command, cwd=EXAMPLES[game], check=True, capture_output=True)
+    with pot.open("rb") as one, (source(game) / "templates" / "de" / "messages.po").open("rb") as other:
+        said = {message.id for message in read_po(one) if message.id}
+        german = [message for message in read_po(other, locale="de", abort_invalid=True) if message.id]
+    assert said == {message.id for message in german}
+    for message in german:
+        english, own = (each if isinstance(each, tuple | list) else [each] for each in (message.id, message.string))
+        assert not message.fuzzy
+        assert all(own), english
+        assert sorted(PLACE.findall(str(english[-1]))) == sorted(PLACE.findall(str(own[-1]))), english
 
 
 def play(referee: Referee, game: str) -> bytes:
