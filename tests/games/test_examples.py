@@ -27,12 +27,13 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = {
     "marbles": ROOT / "examples" / "marbles",
     "battleship": ROOT / "examples" / "pbem-battleship",
+    "liars-dice": ROOT / "examples" / "pbem-liars-dice",
 }
 """By game: the folder of the package."""
 
 
 def source(game: str) -> Path:
-    return EXAMPLES[game] / f"pbem_{game}"
+    return EXAMPLES[game] / f"pbem_{game.replace('-', '_')}"
 
 
 def test_each_example_is_here() -> None:

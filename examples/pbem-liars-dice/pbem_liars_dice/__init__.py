@@ -19,8 +19,9 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.games import Report
     from pbem.games.chance import Chance
+
+    from pbem.games import Report
 
 INTERFACE = 1
 """The number of the interface for which this is written."""
@@ -29,7 +30,10 @@ _OWN: Final = frozenset({Audience.OWNER})
 SHOWN: Shown = {
     "hand": {"seat": _OWN, "kind": _OWN, "dice": _OWN},
     "bid": everybody("seat", "kind", "count", "face"),
-    "liar": {**everybody("seat", "kind", "bidder", "count", "face", "found", "loser", "faces"), "dice": everybody("*")},
+    "liar": {
+        **everybody("seat", "kind", "bidder", "count", "face", "found", "loser", "faces"),
+        "dice": everybody("*"),
+    },
     "begins": everybody("seat", "kind"),
 }
 """Who may read which field of a report. A hand is its owner's secret until somebody says `liar`."""

@@ -31,5 +31,17 @@ def orders(random: Random, view: dict[str, Any]) -> str:
 PLAYERS = RandomPlayers(
     options=[({"dice": 2}, 3), ({}, 2), ({"dice": 1, "ones": "plain"}, 6), ({"dice": 3}, 4)],
     orders=orders,
-    nearly=["shake", "liar", "bid", "bid 1", "bid 0 5", "bid 1 1", "bid 99 6", "bid 2 7", "BID 1 2", "bid 1 2 3", "bid 2 5"],
+    nearly=[
+        "shake",
+        "liar",
+        "bid",
+        "bid 1",
+        "bid 0 5",
+        "bid 1 1",
+        "bid 99 6",
+        "bid 2 7",
+        "BID 1 2",
+        "bid 1 2 3",
+        "bid 2 5",
+    ],
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pbem.games.chance import Chance
 from pbem_liars_dice import RULES, Bid, Options, State
 from pbem_liars_dice.boards import blank, boards, happened, truth
 from pbem_liars_dice.words import hands, said, sheet_rows, standing, summary, told
 
 from pbem.games import Refused
-from pbem.games.chance import Chance
 from pbem.games.outside import enable
 from pbem.testing import CHECKS, subject
 
