@@ -337,6 +337,8 @@ def recalled(subject: Subject) -> None:
             judge.recalled(nothing, 1)
         except (KeyError, TypeError, ValueError, IndexError):
             continue
+        except Exception as error:  # whatever a game raises
+            raise Nonconforming(f"recalled({nothing}) raises {type(error).__name__}: {error}") from error
         raise Nonconforming(f"recalled({nothing}) raises nothing, and it is no view")
 
 

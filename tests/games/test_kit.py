@@ -47,6 +47,13 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
         ),
     ),
     "an unsorted set": ("again", "another process", GUESS, GUESS[:-1] + ', "odd": list({"a", "b", "c", answer})}'),
+    "faults in the order of a set": (
+        *("again", "another process"),
+        *(
+            'raise Refused(Fault("1", text.strip(), says))',
+            "raise Refused(*{Fault(one, None, says) for one in 'abcdef'})",
+        ),
+    ),
     "an exception in turn": (
         *("turns", "ZeroDivisionError"),
         *("seat, guess = state.seat, ", "seat, guess = state.seat, 0 // (3 - state.turn) + "),
@@ -92,6 +99,10 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
     "a side recalled by other options": (
         *("recalled", "judged"),
         *('return State(Options(view["most"])', "return State(Options(5)"),
+    ),
+    "a view that is none raises something else": (
+        *("recalled", "raises AttributeError"),
+        *('own, guesses = view["own"], ', 'own, guesses = view["own"].real, '),
     ),
     "anything taken for a view": (
         *("recalled", "it is no view"),
@@ -176,3 +187,12 @@ def test_the_command_runs_all_checks(tmp_path: Path) -> None:
         assert "pbem_marbles.players is missing" in done.output or "is damaged" in done.output
     done = CliRunner().invoke(group, ["check-game", "chess"])
     assert 'Error: no package that is installed here has a game "chess"' in done.output
+
+
+def test_the_command_names_what_a_game_raises_in_any_check(tmp_path: Path) -> None:
+    rewrite(install(tmp_path) / "__init__.py", *FAULTS["an exception in turn"][2:])
+    with found_in(tmp_path):
+        done = CliRunner().invoke(group, ["check-game", "marbles"])
+    assert done.exit_code == 1
+    assert "FAULT  secret     ZeroDivisionError: " in done.output
+    assert len(done.output.splitlines()) == len(CHECKS)

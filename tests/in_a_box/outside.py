@@ -63,9 +63,9 @@ def found_in(*sites: Path) -> Iterator[None]:
 
 
 @contextmanager
-def enabled(site: Path, game: str = "marbles") -> Iterator[None]:
-    """Our example, installed into a folder and enabled."""
-    install(site, game=game)
+def enabled(site: Path, game: str = "marbles", source: Path = MARBLES) -> Iterator[None]:
+    """Our example, or another package, installed into a folder and enabled."""
+    install(site, source.name.replace("_", "-"), game=game, source=source)
     with found_in(site):
         outside.enable([game])
         yield
