@@ -13,6 +13,8 @@ from pbem.identity import ssh
 from pbem.match.transcript import utc
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
+from verifier.tournament import verified_tournament
+from verifier.tournament_matches import check_matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,6 +75,7 @@ class Club:
     def proof(self, bundles: Iterable[bytes] | None = None) -> list[str]:
         content = self.referee.desk.tournaments.archive.bundle(1, letters=True)
         found = list(verify_tournament(content, bundles))
+        check_matches(verified_tournament(content), bundles or ())
         assert not [check for check in found if check.standing == "FAIL"], found[-1]
         return [f"{check.standing} {check.found}" for check in found]
 
@@ -199,6 +202,19 @@ def test_a_ruling_has_a_reason_and_is_not_about_own_games(club: Club) -> None:
     (end,) = letters_about(club.people["bob"], "[pbem t1] it is over")
     assert "It is the organiser's word: nobody plays" in " ".join(end.split())
     club.proof()
+
+
+def test_a_clock_that_is_set_back_makes_no_result_seem_missing(club: Club) -> None:
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    playing = club.awaited
+    club.win(playing[0], playing[0].players[0])
+    assert "shown as your word" in club.say("ann", "rule t1 close\nreason: nobody plays\nend")
+    club.referee.now -= timedelta(hours=2)
+    for pairing in playing[1:]:
+        club.win(pairing, pairing.players[0])
+    club.proof(club.bundles())
 
 
 def test_who_leaves_and_who_is_silent(club: Club) -> None:
