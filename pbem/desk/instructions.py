@@ -19,10 +19,12 @@ from pbem.desk.decisions import decide
 from pbem.desk.refused import refused
 from pbem.desk.seats import SeatContext
 from pbem.games import Refused
+from pbem.mail import commands
 from pbem.match import progress
 from pbem.match.events import interventions
 from pbem.match.state import PHASES, RUNNING
 from pbem.phrase import Phrase
+from pbem.requests import Rule
 from pbem.store.errors import StoreError
 from pbem.store.operator import generation
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
+    from pbem.json_object import JsonObject
     from pbem.match.step import Step
     from pbem.store.operator import Instruction
 
@@ -94,6 +97,8 @@ def _refuse(desk: Desk, instruction: Instruction, answer: str) -> None:
 def _carry_out(desk: Desk, instruction: Instruction, now: datetime) -> str:
     if instruction.what == "restored":
         return _restored(desk, now)
+    if instruction.tournament is not None:
+        return _direct(desk, instruction, instruction.tournament, now)
     number = instruction.match or 0
     loaded = desk.archive.load(number)
     if loaded is None:
@@ -111,6 +116,33 @@ def _carry_out(desk: Desk, instruction: Instruction, now: datetime) -> str:
     else:
         interventions.stop(step, reason)
     return _commit(at, step)
+
+
+def _direct(desk: Desk, instruction: Instruction, number: int, now: datetime) -> str:
+    """Pause or resume a tournament, or rule on it."""
+    director, what = desk.tournaments, instruction.what
+    t = director.archive.load(number)
+    if t is None:
+        raise refused(what, None, Phrase("there is no tournament t{number}", number=number))
+    if t.phase == "ended":
+        raise refused(what, None, Phrase("the tournament is over"))
+    if what != "rule":
+        director.archive.rows.pause(number, paused=what == "pause")
+        director.wake(number, now)
+        return f"{t.id} is paused" if what == "pause" else f"{t.id} goes on"
+    (command,) = commands.parse(f"rule {t.id} {instruction.ruling}\nend\n").commands
+    if command.faults or not isinstance(command.request, Rule):
+        raise Refused(*command.faults)
+    step = director.step(t, now)
+    step.rule(ruling_of(command.request, " ".join(instruction.reason.split())[:REASON]))
+    director.commit(step)
+    return f"{t.id}: {instruction.ruling} is entered"
+
+
+def ruling_of(asked: Rule, reason: str) -> JsonObject:
+    """The ruling that a command asks for, as its entry has it."""
+    named = {"match": asked.match, "player": asked.name, "for": asked.leaver}
+    return {"what": asked.what, "reason": reason, **{key: value for key, value in named.items() if value}}
 
 
 def _withdraw(desk: Desk, at: SeatContext, now: datetime) -> str:

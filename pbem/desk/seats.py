@@ -241,10 +241,10 @@ def seated_at(seats: Seats, command: AnyCommand, player: str, now: datetime) -> 
     return seated
 
 
-def demand_leisure(seats: Seats, player: str) -> None:
-    """Refuse one more match to who plays very many: a lost letter is told in each, while the store is locked."""
-    if player != seats.house and len(seats.archive.matches.of_player(player, RUNNING)) >= _PLAYED:
-        reason = Phrase("you play {count} matches; end one of them first", count=_PLAYED)
+def demand_leisure(seats: Seats, player: str, more: int = 1) -> None:
+    """Refuse more matches to who plays very many: a lost letter is told in each, while the store is locked."""
+    if player != seats.house and len(seats.archive.matches.of_player(player, RUNNING)) + more > _PLAYED:
+        reason = Phrase("nobody plays more than {count} matches at once; end one of yours first", count=_PLAYED)
         raise refused("matches", None, reason)
 
 

@@ -79,11 +79,13 @@ class Director:
 
     def _save(self, step: TournamentStep, signed: Signed | None = None) -> None:
         t = step.tournament
-        if can_start(t, written(step.now)) and not self._waits(t, step.now):
-            step.start(self.archive.rows.secret(int(t.id[1:])))
-        if t.phase == "playing":
+        number = int(t.id[1:])
+        paused = self.archive.rows.paused(number)
+        if not paused and can_start(t, written(step.now)) and not self._waits(t, step.now):
+            step.start(self.archive.rows.secret(number))
+        if not paused and t.phase == "playing":
             step.wake()
-        self.archive.save(step, _due(step.tournament, step.now), signed)
+        self.archive.save(step, None if paused else _due(step.tournament, step.now), signed)
 
     def _go_on(self, step: TournamentStep) -> None:
         self._tell(step)
@@ -172,11 +174,28 @@ class Director:
             out.attachments.append(self.archive.enclosed(t))
         return out
 
+    # Limits.
+
+    def announced(self, organiser: str) -> int:
+        """The number of tournaments of an organiser that are not over."""
+        loaded = (self.archive.load(number) for number in self.archive.rows.running())
+        return sum(t is not None and t.organiser.name == organiser for t in loaded)
+
+    def to_begin(self, player: str) -> int:
+        """The most matches that may yet begin together for a player, in the tournaments that the player is in."""
+        count = 0
+        for number in self.archive.rows.of_player(player):
+            t = self.archive.load(number)
+            assert t is not None
+            running = sum(bool(one.match) and player in one.players for one in t.awaited)
+            count += max(0, t.terms.games_at_once - running)
+        return count
+
     # Once a month.
 
     def tell_tables(self, now: datetime) -> None:
         """Put the tables of all tournaments under way into the digests of those who get digests."""
-        for number in self.archive.rows.numbers():
+        for number in self.archive.rows.running():
             t = self.archive.load(number)
             assert t is not None
             playing = [line.player.name for line in t.entrants.values() if not line.out]
