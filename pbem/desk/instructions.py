@@ -18,6 +18,7 @@ from pbem.desk.daily_limits import UNKNOWN_HEAD
 from pbem.desk.decisions import decide
 from pbem.desk.refused import refused
 from pbem.desk.seats import SeatContext
+from pbem.desk.tournament_director import ruling_of
 from pbem.games import Refused
 from pbem.mail import commands
 from pbem.match import progress
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
-    from pbem.json_object import JsonObject
     from pbem.match.step import Step
     from pbem.store.operator import Instruction
 
@@ -52,7 +52,7 @@ def obey(desk: Desk, now: datetime) -> None:
     """Carry out the operator's instructions, each in its transaction; raises only if the store fails."""
     for instruction in desk.instructions.waiting():
         try:
-            obeyed = decide(desk, partial(_obey, desk, instruction, now))
+            obeyed = decide(desk, partial(_obey, desk, instruction, _ruling(instruction), now))
         except StoreError:
             raise
         except Refused as refused:
@@ -66,11 +66,21 @@ def obey(desk: Desk, now: datetime) -> None:
                 _LOG.info("instruction obeyed", id=instruction.id, what=instruction.what, match=instruction.match)
 
 
-def _obey(desk: Desk, instruction: Instruction, now: datetime) -> bool:
+def _ruling(instruction: Instruction) -> Rule | None:
+    """The ruling that an instruction gives, in the words of a letter, which are read outside of transactions."""
+    if instruction.what != "rule":
+        return None
+    (command,) = commands.parse(f"rule t{instruction.tournament} {instruction.ruling}\nend\n").commands
+    if command.faults or not isinstance(command.request, Rule):
+        raise Refused(*command.faults)
+    return command.request
+
+
+def _obey(desk: Desk, instruction: Instruction, ruling: Rule | None, now: datetime) -> bool:
     """Carry out an instruction, unless another desk was first."""
     if desk.instructions.outcome(instruction.id)[0] != "waiting":
         return False
-    desk.instructions.settle(instruction.id, "done", _carry_out(desk, instruction, now))
+    desk.instructions.settle(instruction.id, "done", _carry_out(desk, instruction, ruling, now))
     return True
 
 
@@ -94,11 +104,11 @@ def _refuse(desk: Desk, instruction: Instruction, answer: str) -> None:
         desk.instructions.settle(instruction.id, "refused", answer)
 
 
-def _carry_out(desk: Desk, instruction: Instruction, now: datetime) -> str:
+def _carry_out(desk: Desk, instruction: Instruction, ruling: Rule | None, now: datetime) -> str:
     if instruction.what == "restored":
         return _restored(desk, now)
     if instruction.tournament is not None:
-        return _direct(desk, instruction, instruction.tournament, now)
+        return _direct(desk, instruction, instruction.tournament, ruling, now)
     number = instruction.match or 0
     loaded = desk.archive.load(number)
     if loaded is None:
@@ -118,7 +128,7 @@ def _carry_out(desk: Desk, instruction: Instruction, now: datetime) -> str:
     return _commit(at, step)
 
 
-def _direct(desk: Desk, instruction: Instruction, number: int, now: datetime) -> str:
+def _direct(desk: Desk, instruction: Instruction, number: int, ruling: Rule | None, now: datetime) -> str:
     """Pause or resume a tournament, or rule on it."""
     director, what = desk.tournaments, instruction.what
     t = director.archive.load(number)
@@ -126,23 +136,14 @@ def _direct(desk: Desk, instruction: Instruction, number: int, now: datetime) ->
         raise refused(what, None, Phrase("there is no tournament t{number}", number=number))
     if t.phase == "ended":
         raise refused(what, None, Phrase("the tournament is over"))
-    if what != "rule":
+    if ruling is None:
         director.archive.rows.pause(number, paused=what == "pause")
         director.wake(number, now)
         return f"{t.id} is paused" if what == "pause" else f"{t.id} goes on"
-    (command,) = commands.parse(f"rule {t.id} {instruction.ruling}\nend\n").commands
-    if command.faults or not isinstance(command.request, Rule):
-        raise Refused(*command.faults)
     step = director.step(t, now)
-    step.rule(ruling_of(command.request, " ".join(instruction.reason.split())[:REASON]))
+    step.rule(ruling_of(ruling, " ".join(instruction.reason.split())[:REASON]))
     director.commit(step)
     return f"{t.id}: {instruction.ruling} is entered"
-
-
-def ruling_of(asked: Rule, reason: str) -> JsonObject:
-    """The ruling that a command asks for, as its entry has it."""
-    named = {"match": asked.match, "player": asked.name, "for": asked.leaver}
-    return {"what": asked.what, "reason": reason, **{key: value for key, value in named.items() if value}}
 
 
 def _withdraw(desk: Desk, at: SeatContext, now: datetime) -> str:

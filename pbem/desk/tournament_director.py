@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.seats import Seats
     from pbem.desk.tournament_archive import TournamentRepository
+    from pbem.json_object import JsonObject
     from pbem.letters.draft import Facts
     from pbem.match.signed import Signed
     from pbem.match.state import Match
+    from pbem.requests import Rule
     from pbem.store.inbox import Inbox
     from pbem.store.players import Players
     from pbem.tournament.tournament_state import Pairing, Tournament
@@ -203,6 +205,12 @@ class Director:
                 player = self.players.by_name(name)
                 if player is not None and self.letters.setting(name, "mail") == "digest":
                     self.letters.hold(player, 0, [self.letter(t, name, Phrase("the table"), [])], now)
+
+
+def ruling_of(asked: Rule, reason: str) -> JsonObject:
+    """The ruling that a command asks for, as its entry has it."""
+    named = {"match": asked.match, "player": asked.name, "for": asked.leaver}
+    return {"what": asked.what, "reason": reason, **{key: value for key, value in named.items() if value}}
 
 
 def _concerns(entry: Entry, t: Tournament, name: str) -> bool:

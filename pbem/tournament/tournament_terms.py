@@ -41,9 +41,7 @@ OPTIONS: Mapping[str, tuple[Phrase, tuple[str, ...]]] = {
     ),
     "closes": (Phrase("the day, such as 2026-12-20, with whose beginning (UTC) entries close"), _STARTED),
     "entrants": (
-        Phrase(
-            "the most entrants, at most 128 (default; 12 in round robins); with the last of them, it starts"
-        ),
+        Phrase("the most entrants, at most 128 (default; 12 in round robins); with the last of them, it starts"),
         FORMATS,
     ),
     "programs": (Phrase("no (default) or yes: whether programs may enter"), FORMATS),

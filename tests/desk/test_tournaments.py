@@ -423,7 +423,7 @@ def test_the_operator_rules_with_a_bare_word(club: Club) -> None:
     club.enter("ann", "bob", "carl")
     club.start()
     own = next(pairing for pairing in club.awaited if "ann" in pairing.names)
-    assert instruct(club, "rule", "annul") == ("refused", "name the match, such as m17")
+    assert instruct(club, "rule", "annul") == ("refused", "`rule`: name the match, such as m17.")
     assert instruct(club, "rule", f"annul {own.match}") == ("done", f"t1: annul {own.match} is entered")
     assert "It is the operator's word: a trip" in letters_about(club.people["bob"], "[pbem t1] a ruling")[-1]
     assert f"WORD {own.match} does not count, by the operator's bare word: a trip" in club.proof()
@@ -432,8 +432,8 @@ def test_the_operator_rules_with_a_bare_word(club: Club) -> None:
 
 
 def test_nobody_has_more_than_three_tournaments_announced(club: Club) -> None:
-    for _ in range(3):
-        club.announce("ann")
+    for days in (2, 3, 4):
+        club.announce("ann", f"pace: {days}d")
     told = club.say("ann", f"tournament new spaceships\ncloses: {CLOSES}\nend")
     assert "3 tournaments of yours are not over yet" in told
     club.announce("bob")
@@ -448,11 +448,11 @@ def test_not_too_many_matches_begin_together(club: Club) -> None:
 
 
 def test_entering_counts_the_matches_that_are_to_begin(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seats, "_PLAYED", 20)
+    monkeypatch.setattr(seats, "_PLAYED", 19)
     club.announce("ann")
     club.announce("ann", "entrants: 10")
     club.enter("bob")
-    assert "nobody plays more than 20 matches at once" in club.say("bob", f"enter t2 {second(club)}")
+    assert "nobody plays more than 19 matches at once" in club.say("bob", f"enter t2 {second(club)}")
     assert "You are no longer entered" in club.say("bob", "leave t1")
     assert "You are in." in club.say("bob", f"enter t2 {second(club)}")
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
-from pbem.desk.instructions import REASON, ruling_of
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
 from pbem.desk.seats import demand_leisure, find_seat, pinned
+from pbem.desk.tournament_director import ruling_of
 from pbem.games import Fault, Refused
 from pbem.match.transcript import BEFORE
 from pbem.phrase import Phrase
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, InTournament, Leave, Rule, ShowTournament
     from pbem.store.people import People
     from pbem.tournament.tournament_state import Tournament
+
+_REASON = 200
+"""The most characters of a reason: it stands in the tournament for ever."""
 
 _ANNOUNCED = 3
 """The most tournaments, not over yet, that one player may have announced."""
@@ -136,8 +139,8 @@ def rule(director: Director, caller: Caller, command: Command[Rule]) -> Reply:
         )
     faults = [Fault("rule", key, Phrase("a ruling has one line: reason")) for key in asked.options if key != "reason"]
     reason = asked.options.get("reason", "")
-    if not 0 < len(reason) <= REASON:
-        says = Phrase("say why, below the ruling: `reason:`, up to {most} characters, and `end`", most=REASON)
+    if not 0 < len(reason) <= _REASON:
+        says = Phrase("say why, below the ruling: `reason:`, up to {most} characters, and `end`", most=_REASON)
         faults.append(Fault("reason", None, says))
     if faults:
         raise Refused(*faults)
