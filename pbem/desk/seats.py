@@ -244,7 +244,9 @@ def seated_at(seats: Seats, command: AnyCommand, player: str, now: datetime) -> 
 def demand_leisure(seats: Seats, player: str, more: int = 1) -> None:
     """Refuse more matches to who plays very many: a lost letter is told in each, while the store is locked."""
     if player != seats.house and len(seats.archive.matches.of_player(player, RUNNING)) + more > _PLAYED:
-        reason = Phrase("nobody plays more than {count} matches at once; end one of yours first", count=_PLAYED)
+        reason = Phrase(
+            "nobody plays more than {count} matches at once, as {player} would", count=_PLAYED, player=player
+        )
         raise refused("matches", None, reason)
 
 
