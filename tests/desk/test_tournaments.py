@@ -409,6 +409,7 @@ def test_a_pause_stops_the_start_and_entries_close_nevertheless(club: Club) -> N
     club.announce("ann")
     club.enter("ann", "bob", "carl")
     assert instruct(club, "pause") == ("done", "t1 is paused")
+    assert club.referee.desk.tournaments.archive.rows.next_due() is None, "the clock would look at it in vain"
     club.referee.wait(6 * DAY)
     assert club.t.phase == "open"
     club.people["dave"] = club.referee.registered("dave")
