@@ -201,6 +201,7 @@ def check_tournament_form(entry: Entry) -> None:
     if entry.type == "ruled":
         must(isinstance(body.get("what"), str) and body["what"] in RULINGS, "no such ruling")
         kinds |= RULINGS[body["what"]] | (LETTER if body.get("by") == "organiser" else {})
+        kinds |= {"organiser": is_object} if "mail" in kinds and "organiser" in body else {}
     if "mail" in kinds and ("level" in body or "evidence" in body):
         kinds |= {"level": one_of("mailbox"), "evidence": is_hash}
     must(set(body) == set(kinds), "other keys in the body")

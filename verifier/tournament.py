@@ -80,6 +80,9 @@ def entered(state: Tournament, entry: Entry) -> None:
     letter(state, entry, player, "enter", **{"*hash": state.rules_hash, "*team": team})
     must(not closed_to(state, body["received"]), "received after entries closed")
     nominated = state.lines.get(state.nominated_for.pop(player.name, ""))
+    if nominated:
+        waiting = state.nominated_for.items()
+        state.nominated_for = {name: of for name, of in waiting if of != nominated.name}
     playing = [state.lines[name] for name in state.playing_in() if state.lines[name].player.name == player.name]
     line = nominated if nominated and not nominated.out else next(iter(playing), None)
     if line:
@@ -187,6 +190,9 @@ def ruled(state: Tournament, entry: Entry) -> None:
     must(body["reason"], "no reason")
     if by_letter:
         assert state.organiser
+        if "organiser" in body:
+            must(body["organiser"]["name"] == state.organiser.name, "another organiser")
+            state.organiser = read_player(state, 0, body["organiser"], entry.seq)
         named = {"match": body.get("match"), "name": body.get("player"), "leaver": body.get("for")}
         said = {f"*{key}": value for key, value in named.items() if value is not None}
         command = letter(state, entry, state.organiser, "rule", **{"*what": body["what"], **said})
@@ -202,6 +208,8 @@ def ruled(state: Tournament, entry: Entry) -> None:
         found = [one for one in state.pairings if one.match == body["match"] and not one.annulled]
         must(len(found) == 1, "no such match that counts")
         players = {*found[0].players, *(state.lines[name].player.name for name in found[0].names)}
+        players |= {name for name, line in state.nominated_for.items() if line in found[0].names}
+        players |= {*(found[0].result or {"players": ()})["players"]}
         must(not (by_letter and state.organiser and state.organiser.name in players), "the organiser plays in it")
         found[0].annulled = True
 

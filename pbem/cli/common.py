@@ -125,10 +125,20 @@ def wake(store: Opened) -> bool:
     return daemon is not None
 
 
-def instruct(store: Opened, what: str, match: int, reason: str) -> str:
+def instruct(
+    store: Opened,
+    what: str,
+    match: int | None,
+    reason: str,
+    *,
+    tournament: int | None = None,
+    ruling: str = "",
+) -> str:
     """Give the desk an instruction, wait until it is obeyed, and return its answer; raises ClickException."""
-    instructions = Instructions(store.database)
-    number = instructions.give(what, match, reason, getpass.getuser(), datetime.now(UTC))
+    if not reason.strip():
+        raise click.UsageError("The reason is empty.")
+    instructions, by, now = Instructions(store.database), getpass.getuser(), datetime.now(UTC)
+    number = instructions.give(what, match, reason, by, now, tournament=tournament, ruling=ruling)
     if _at_rest(store):
         _obey(store)
     else:

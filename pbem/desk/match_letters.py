@@ -299,11 +299,11 @@ class MatchLetters:
         items = [bulletin.of_match(match, row, seat, signature, out.reply_to, self.programs(match))]
         if (logged := self._archive.logged(row.number)) is not None:
             items.append(bulletin.of_log(match.id, *logged))
-        if (t := self._tournament(match)) is not None:
+        if (t := self.tournament(match)) is not None:
             items.append(bulletin.of_tournament(t, match.name(seat)))
         return items
 
-    def _tournament(self, match: Match) -> Tournament | None:
+    def tournament(self, match: Match) -> Tournament | None:
         """The tournament of a match, if it has one."""
         held = match.terms.tournament
         return self._tournaments.load(int(held["id"][1:])) if held is not None else None
@@ -477,7 +477,7 @@ class MatchLetters:
             self._bring_bundle(name, notice, latest, row, out, now)
         rematch = self._rematch(match, notice.seat) if match.terms.tournament is None else None
         facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
-        t = self._tournament(match)
+        t = self.tournament(match)
         standing = tournament_facts.standing(t, match.name(notice.seat)) if t is not None else None
         return facts | {"bundle_name": name, "tournament": standing}
 

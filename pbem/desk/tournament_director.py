@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.seats import Seats
     from pbem.desk.tournament_archive import TournamentRepository
+    from pbem.json_object import JsonObject
     from pbem.letters.draft import Facts
     from pbem.match.signed import Signed
     from pbem.match.state import Match
+    from pbem.requests import Rule
     from pbem.store.inbox import Inbox
     from pbem.store.players import Players
     from pbem.tournament.tournament_state import Pairing, Tournament
@@ -79,11 +81,13 @@ class Director:
 
     def _save(self, step: TournamentStep, signed: Signed | None = None) -> None:
         t = step.tournament
-        if can_start(t, written(step.now)) and not self._waits(t, step.now):
-            step.start(self.archive.rows.secret(int(t.id[1:])))
-        if t.phase == "playing":
+        number = int(t.id[1:])
+        paused = self.archive.rows.paused(number)
+        if not paused and can_start(t, written(step.now)) and not self._waits(t, step.now):
+            step.start(self.archive.rows.secret(number))
+        if not paused and t.phase == "playing":
             step.wake()
-        self.archive.save(step, _due(step.tournament, step.now), signed)
+        self.archive.save(step, None if paused else _due(step.tournament, step.now), signed)
 
     def _go_on(self, step: TournamentStep) -> None:
         self._tell(step)
@@ -172,11 +176,28 @@ class Director:
             out.attachments.append(self.archive.enclosed(t))
         return out
 
+    # Limits.
+
+    def announced(self, organiser: str) -> int:
+        """The number of tournaments of an organiser that are not over."""
+        loaded = (self.archive.load(number) for number in self.archive.rows.running())
+        return sum(t is not None and t.organiser.name == organiser for t in loaded)
+
+    def to_begin(self, player: str) -> int:
+        """The most matches that may yet begin together for a player, in the tournaments that the player is in."""
+        count = 0
+        for number in self.archive.rows.of_player(player):
+            t = self.archive.load(number)
+            assert t is not None
+            running = sum(bool(one.match) and player in one.players for one in t.awaited)
+            count += max(0, t.terms.games_at_once - running)
+        return count
+
     # Once a month.
 
     def tell_tables(self, now: datetime) -> None:
         """Put the tables of all tournaments under way into the digests of those who get digests."""
-        for number in self.archive.rows.numbers():
+        for number in self.archive.rows.running():
             t = self.archive.load(number)
             assert t is not None
             playing = [line.player.name for line in t.entrants.values() if not line.out]
@@ -184,6 +205,12 @@ class Director:
                 player = self.players.by_name(name)
                 if player is not None and self.letters.setting(name, "mail") == "digest":
                     self.letters.hold(player, 0, [self.letter(t, name, Phrase("the table"), [])], now)
+
+
+def ruling_of(asked: Rule, reason: str) -> JsonObject:
+    """The ruling that a command asks for, as its entry has it."""
+    named = {"match": asked.match, "player": asked.name, "for": asked.leaver}
+    return {"what": asked.what, "reason": reason, **{key: value for key, value in named.items() if value}}
 
 
 def _concerns(entry: Entry, t: Tournament, name: str) -> bool:

@@ -49,6 +49,8 @@ class Environment(msgspec.Struct, frozen=True):
     """The arrival of the oldest letter that is not handled; None: all are. No deadline after it is missed yet."""
     outages: Callable[[datetime], Sequence[Stop]] = lambda _: ()
     """The times in which the server was out of reach, of those that ended after a moment."""
+    since: str = ""
+    """The time of the latest entry of the match's tournament, if it has one: no entry of the match is before it."""
 
     @property
     def time(self) -> str:
@@ -151,7 +153,7 @@ class Step(msgspec.Struct):
         The server's clock may have been set back since.
         """
         match = self.match
-        time = max(self.world.time, match.time, *_received(match, body))
+        time = max(self.world.time, self.world.since, match.time, *_received(match, body))
         entry = Entry(match.seq + 1, match.head, time, kind, body)
         self.entries.append(entry)
         self.match = replace(match, seq=entry.seq, head=entry.head, time=time)

@@ -172,10 +172,8 @@ class _TournamentLetters:
     def _player(self, tournament: Tournament, entry: Entry) -> Player:
         """The player whose letter it is, with the mailbox, if an entry pinned one."""
         body = entry.body
-        if entry.type == "ruled":
-            return self._with_mailbox(tournament.organiser)
-        if entry.type in {"announced", "entered"}:
-            player = Player.read(body["organiser" if entry.type == "announced" else "player"])
+        if (said := body.get("player" if entry.type == "entered" else "organiser")) is not None:
+            player = Player.read(said)
             if player.mailbox:
                 content = self._paper(f"evidence/mailbox-{entry.seq}.txt", player.mailbox)
                 named = NamedMailbox.read(content.decode())
@@ -188,6 +186,8 @@ class _TournamentLetters:
                     raise ValueError("the mailbox is not that of this player in this tournament")
                 self._mailboxes[player.mailbox] = named
             return self._with_mailbox(player)
+        if entry.type == "ruled":
+            return self._with_mailbox(tournament.organiser)
         line = tournament.line_of(body["player"])
         assert line is not None, "the fold has found it"
         return self._with_mailbox(line.player)
@@ -289,7 +289,8 @@ def _says_ruled(_t: Tournament, body: JsonObject) -> str:
         "substitute": "{player} may play on for {for}",
         "close": "the tournament ends",
     }[body["what"]]
-    return f"{what.format(**body)}, by {whose}: {body['reason']}"
+    keys = " by other keys, by the server's word" if "organiser" in body else ""
+    return f"{what.format(**body)}, by {whose}{keys}: {body['reason']}"
 
 
 _SAYS: Mapping[str, Callable[[Tournament, JsonObject], str]] = {
