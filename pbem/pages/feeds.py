@@ -85,8 +85,9 @@ def _feed(
     for one in news:
         entry = ElementTree.SubElement(top, "entry")
         add(entry, "id", f"{tag}{one.about}/{one.seq}")
-        add(entry, "title", say(one.title, catalogue((template_folder(),), language)))
+        add(entry, "title", str(say(one.title, catalogue((template_folder(),), language))))
         add(entry, "updated", one.time)
         add(entry, "link", rel="alternate", type="text/html", href=page_of(one.about))
     ElementTree.indent(top, "")
-    return ElementTree.tostring(top, "utf-8", xml_declaration=True) + b"\n"
+    written: bytes = ElementTree.tostring(top, "utf-8", xml_declaration=True)
+    return written + b"\n"

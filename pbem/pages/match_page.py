@@ -54,8 +54,8 @@ def replay(
     """The page of a bundle; raises KeyError and TypeError for a transcript that does not begin properly.
 
     `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each. `forms` are the signed forms of
-    letters, by the letters' names, for a bundle without letters. `home` names the first page, beside which the feed is,
-    too; `files` are this page in each language: its tag, the file, and what the language calls itself.
+    letters, by the letters' names, for a bundle without letters. `home` names the first page, beside which the feed
+    is, too; `files` are this page in each language: its tag, the file, and what the language calls itself.
     """
     agreed = found.entries[0].body
     game, sealed = str(agreed["terms"]["game"]), bool(agreed["terms"].get("sealed"))
