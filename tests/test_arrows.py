@@ -53,7 +53,9 @@ ARROWS: dict[str, set[str]] = {
     "desk": {
         *("boards", "games", "identity", "letters", "mail", "match", "pages", "proof", "store", "tlog", "tournament"),
     },
-    "server": {"desk", "games", "identity", "letters", "mail", "mailbox", "match", "proof", "smtp", "store"},
+    "server": {
+        *("desk", "games", "identity", "letters", "mail", "mailbox", "match", "proof", "smtp", "store", "tournament"),
+    },
     "cli": {
         *("boards", "desk", "games", "identity", "letters", "mail", "match", "pages", "player", "proof", "server"),
         *("store", "tlog", "tournament"),
