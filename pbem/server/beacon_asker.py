@@ -8,7 +8,7 @@ interface (`/HASH/public/ROUND`).
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import structlog
@@ -37,7 +37,7 @@ class _Round(msgspec.Struct, frozen=True):
     """An answer of drand's, as far as it matters here."""
 
     round: int
-    signature: str
+    signature: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{96}\Z")]
 
 
 class BeaconAsker(Asking["AwaitedBeacon"]):
@@ -76,8 +76,7 @@ class BeaconAsker(Asking["AwaitedBeacon"]):
             found = msgspec.json.decode(content, type=_Round)
         except ValueError as error:
             raise Unreachable("the answer is no round of drand's") from error
-        signature = found.signature.lower()
         beacon = {"round": round_, "key": lot.QUICKNET}
-        if found.round != round_ or not await begun("beacon", lambda: lot.holds(beacon, signature)):
+        if found.round != round_ or not await begun("beacon", lambda: lot.holds(beacon, found.signature)):
             raise Unreachable("the signature does not hold")
-        return signature
+        return found.signature
