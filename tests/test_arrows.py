@@ -48,7 +48,7 @@ ARROWS: dict[str, set[str]] = {
     "proof": {"games", "identity", "mail", "match", "tlog", "tournament"},
     "letters": {"boards", "games", "mail", "match"},
     "pages": {"games", "letters", "mail", "match", "proof"},
-    "player": {"games", "identity", "mail", "mailbox", "match", "proof", "tlog"},
+    "player": {"games", "identity", "mail", "mailbox", "match", "proof", "tlog", "tournament"},
     "smtp": {"mail", "store"},
     "desk": {
         *("boards", "games", "identity", "letters", "mail", "match", "pages", "proof", "store", "tlog", "tournament"),

@@ -83,7 +83,8 @@ def of_tournament(t: Tournament, reader: str) -> JsonObject:
     own = tournament_facts.standing(t, reader) or {"place": None, "of": None, "points": None, "running": 0}
     line = t.line_of(reader)
     told = {"about": "tournament", "tournament": t.id, "seq": t.seq, "format": t.terms.format, "phase": t.phase}
-    told |= {"rules": t.terms.match["game"], "hash": t.rules, "entrants": len(t.entrants)}
+    told |= {"rules": t.terms.match["game"], "organiser": t.organiser.name, "entrants": len(t.entrants)}
+    told |= {"agreement": t.terms.document(), "hash": t.rules}
     told |= {"entered": line is not None and not line.out}
     return told | {name: own[name] for name in ("place", "of", "points", "running")}
 

@@ -123,8 +123,10 @@ class TournamentStanding(msgspec.Struct, frozen=True):
     format: _Line
     phase: Literal["open", "playing", "ended"]
     rules: _Word
-    hash: _Hash
+    organiser: _Word
     entrants: _Number
+    agreement: dict[str, Any]
+    hash: _Hash
     entered: bool
     place: _Number | None
     of: _Number | None

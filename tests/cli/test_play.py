@@ -439,6 +439,7 @@ def test_tournaments_are_entered_listed_and_left(terminal: Terminal) -> None:
     assert "The terms of t1 have not come" in terminal("enter", "t1", status=1)
     shown = terminal("enter", "t1", typed="y\n")
     assert "tournament t1, by bob" in shown
+    assert "0 players have entered so far.\nTo enter is to accept all your matches in it." in shown
     assert "  t1: round robin, 1 entered so far\n" in terminal()
     terminal("leave", "t1", "--yes")
     assert "t1:" not in terminal()

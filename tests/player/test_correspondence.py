@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.bulletins import FIELD, unpacked
-from in_a_box.referee import SERVER, Mailbox, Referee, new, sent_from
+from in_a_box.referee import SERVER, Mailbox, Referee, new, placed, sent_from
 from in_a_box.table import ANN, SMALL, TO, Side
 from judges import sentences
 from player.conftest import begin
@@ -790,6 +790,22 @@ def test_terms_are_accepted_by_their_own_hash_alone(referee: Referee, ann: Side)
         with pytest.raises(Impossible, match="terms"):
             ann.letters.accept("m1", referee.now)
     assert not ann.letters.outbox.unsent()
+
+
+def test_tournaments_are_entered_by_the_hash_of_their_own_terms_alone(referee: Referee, ann: Side) -> None:
+    """A server could show one pace, and have another one signed for all matches."""
+    bob = referee.registered("bob")
+    referee.send(bob, f"tournament new spaceships\n{placed(bob)}closes: 2026-03-10\n{SMALL}\nend\n")
+    ann.post(ann.letters.ask("tournament t1", referee.now))
+    ann.receive()
+    told = ann.memory.tournament("t1")
+    assert told is not None
+    assert ann.letters.matches.tournament_terms("t1").match == told.agreement["match"]
+    paced = {**told.agreement, "match": {**told.agreement["match"], "pace": 60}}
+    for lie in ({"hash": "0" * 64}, {"agreement": paced}, {"agreement": {**told.agreement, "match": {}}}):
+        ann.memory.stand_in(msgspec.structs.replace(told, **lie))
+        with pytest.raises(Impossible, match="terms"):
+            ann.letters.matches.tournament_terms("t1")
 
 
 class TestBounces:

@@ -10,6 +10,7 @@ import click
 
 from pbem.cli.play.event_text import clean, indented, line_of, when
 from pbem.games import GAMES, rules
+from pbem.match.terms import Terms
 from pbem.phrase import Span
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.play_facts import seen
@@ -201,20 +202,47 @@ def names_of(standing: MatchStanding) -> dict[int, str]:
 
 def terms_of(letters: Correspondence, standing: MatchStanding, names: Mapping[int, str]) -> dict[str, object]:
     """The terms of a match, for the template of letters."""
-    terms = letters.matches.terms(standing.match)
     return {
+        **_in_words(letters.matches.terms(standing.match)),
         "id": standing.match,
-        "title": rules(terms.game).title,
-        "terms": terms,
-        "kind": terms.kind,
         "names": names,
         "levels": dict.fromkeys(names, ""),
         "programs": [seat for seat, name in names.items() if name in letters.matches.programs],
         "phase": standing.phase,
         "rules_hash": standing.hash,
+    }
+
+
+def _in_words(terms: Terms) -> dict[str, object]:
+    return {
+        "title": rules(terms.game).title,
+        "terms": terms,
+        "kind": terms.kind,
         **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},
         "settling": _span(terms.settle),
     }
+
+
+def show_tournament(table: PlayTable, name: str) -> str:
+    """The terms of a tournament, as entering it accepts them; returns their hash, which was computed from these."""
+    from pbem.letters.render import Templates
+
+    letters = table.letters
+    terms = letters.matches.tournament_terms(name)
+    told = letters.memory.tournament(name)
+    assert told is not None
+    try:
+        matches = _in_words(Terms.read({**terms.match, "players": ("1", "2")}))
+        facts = {"id": name, "organiser": told.organiser, "format": terms.format, "terms": terms, "hash": told.hash}
+        facts |= {
+            "closes": terms.closes[:10] if terms.closes else None,
+            "m": {**matches, "id": None, "phase": "open"},
+        }
+        text = Templates().render("player/tournament.txt", t=facts, entrants=told.entrants)
+    except Exception as error:  # the server may have sent anything
+        raise Impossible(f"The terms of {name} cannot be shown: do not enter it.") from error
+    click.echo(clean(text.rstrip("\n")) + "\n")
+    return told.hash
 
 
 def _span(seconds: int) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pbem.match.terms import Terms
 from pbem.player import PlayerTrouble
 from pbem.requests import DEFAULT
+from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:
     from pbem.json_object import JsonObject
@@ -130,6 +131,20 @@ class OwnMatches:
             raise Impossible(
                 f"The hash that the server gives for {match} is not that of its terms: do not accept it."
             )
+        return found
+
+    def tournament_terms(self, name: str) -> TournamentTerms:
+        """The terms of a tournament, exactly those whose hash `enter` names; raises `Impossible`."""
+        told = self._memory.tournament(name)
+        if told is None:
+            raise Impossible(f"The terms of {name} have not come: when they have, say this again.")
+        try:
+            found = TournamentTerms.read(told.agreement)
+            Terms.read({**found.match, "players": ("1", "2")})
+        except (KeyError, TypeError, ValueError) as error:
+            raise Impossible(f"The terms of {name} cannot be read.") from error
+        if found.hash(self._account.server, name) != told.hash:
+            raise Impossible(f"The hash that the server gives for {name} is not that of its terms: do not enter it.")
         return found
 
     def agreed(self, match: str) -> Terms | None:
