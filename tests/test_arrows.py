@@ -54,7 +54,9 @@ ARROWS: dict[str, set[str]] = {
         *("boards", "games", "identity", "letters", "mail", "match", "pages", "proof", "store", "tlog", "tournament"),
     },
     "testing": {"desk", "games", "identity", "letters", "mail", "match", "player", "store"},
-    "server": {"desk", "games", "identity", "letters", "mail", "mailbox", "match", "proof", "smtp", "store"},
+    "server": {
+        *("desk", "games", "identity", "letters", "mail", "mailbox", "match", "proof", "smtp", "store", "tournament"),
+    },
     "cli": {
         *("boards", "desk", "games", "identity", "letters", "mail", "match", "pages", "player", "proof", "server"),
         *("store", "testing", "tlog", "tournament"),

@@ -86,6 +86,7 @@ def of_tournament(t: Tournament, reader: str) -> JsonObject:
     told |= {"rules": t.terms.match["game"], "organiser": t.organiser.name, "entrants": len(t.entrants)}
     told |= {"agreement": t.terms.document(), "hash": t.rules}
     told |= {"entered": line is not None and not line.out}
+    told |= {"table": tournament_facts.lines(t)}
     return told | {name: own[name] for name in ("place", "of", "points", "running")}
 
 

@@ -34,7 +34,7 @@ from pbem.identity.security_keys import way
 from pbem.letters import subjects
 from pbem.letters.draft import Drawing, OutgoingLetter
 from pbem.letters.visible import escaped
-from pbem.mail.calendar import appointment
+from pbem.mail.calendar import Appointment, attached
 from pbem.match import stored_orders
 from pbem.match.changed import replace
 from pbem.match.notices import NOTICES
@@ -345,14 +345,13 @@ class MatchLetters:
         if deadline is None:
             return []
         what = "reveal" if match.revealing else f"turn-{match.turn}" if match.phase == "playing" else "setup"
-        name = f"{match.id}-game-{match.game}-{what}"
         summary = _APPOINTMENT.given(title=match.rules.title, match=match.id, game=match.game, what=asked_for(match))
         address = self._composer.sub_address(match.id)
-        uid = f"{name}-seat-{seat}@{match.server}"
         language = self._writer.language_of(self._players.by_name(match.name(seat)))
         say = partial(self._writer.write, language=language)
         texts = say(summary), say(Phrase("To be sent to {address}", address=address))
-        return [appointment(name, uid, texts, deadline, now, match.seq)]
+        due = Appointment(match.server, match.id, match.game, what, seat, *texts, deadline, match.seq)
+        return [attached(due, now)]
 
     def _position(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
         """The facts for a seat about the beginning of a game: its view, also attached, and the commitments."""

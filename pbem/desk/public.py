@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pbem.desk import tournament_facts
+from pbem.desk import news, tournament_facts
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_facts import duration
 from pbem.desk.ratings import PROVISIONAL, tables
@@ -22,11 +22,12 @@ from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
 from pbem.match.state import BUNDLES, RUNNING
 from pbem.match.terms import KEYS
-from pbem.match.transcript import Entry
+from pbem.match.transcript import Entry, written
 from pbem.pages.site import Finished, PublicTournament
 from pbem.proof.bundle import Bundle
 from pbem.proof.named_papers import keys_in
 from pbem.proof.signed_letters import VOCABULARY, said
+from pbem.store.database import from_db
 from pbem.store.matches import Matches
 from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
@@ -79,6 +80,7 @@ class Public:
                     "pace": duration(terms.pace),
                     "lines": terms.lines(),
                     "keys": terms.keys == KEYS[1],
+                    "news": [news.of_invitation(match, written(from_db(self._matches.created(number))))],
                 }
 
     def tournaments(self) -> Iterator[PublicTournament]:
@@ -94,13 +96,15 @@ class Public:
                 f"{t.id}.jsonl": transcript,
                 f"{t.id}.pbem-tournament.zip": self._tournaments.bundle(number, letters=False),
             }
-            yield PublicTournament(tournament_facts.of(t, ""), files if bare else {})
+            facts = tournament_facts.of(t, "")
+            yield PublicTournament(facts, files if bare else {}, list(news.of_tournament(t, entries)))
 
     def running(self) -> Iterator[dict[str, object]]:
         """The public matches that are being played, newest first: only how each stands."""
         for number in reversed(self._matches.in_phases(*RUNNING)):
             if match := self._public(number, RUNNING):
-                yield self._summary(match)
+                entries = [Entry.read(row.entry) for row in self._matches.entries(number)]
+                yield self._summary(match) | {"news": list(news.of_match(match, entries))}
 
     def finished(self) -> Iterator[Finished]:
         """The public matches that were played to their end, newest first."""
@@ -133,7 +137,8 @@ class Public:
         press = [{"game": row.game, "turn": row.turn, "by": row.player, "text": row.text} for row in sent]
         seen = self._archive.first_seen(number)
         logged = [(seen[0], str(seen[1]))] if seen else []
-        return Finished(summary, bundle, dict(_forms(match, entries, papers)), press, logged)
+        forms = dict(_forms(match, entries, papers))
+        return Finished(summary, bundle, forms, press, logged, list(news.of_match(match, entries)))
 
     def _public(self, number: int, phases: tuple[str, ...]) -> Match | None:
         """The match, if its players agreed that everybody may watch, and it is in one of these phases."""

@@ -19,6 +19,7 @@ from pbem.match.events import agreed, keys_changed
 from pbem.match.transcript import BEFORE, Entry, utc, written
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
+from pbem.tournament import lot
 from pbem.tournament.fold import can_start
 from pbem.tournament.tournament_step import TournamentStep
 
@@ -34,12 +35,16 @@ if TYPE_CHECKING:
     from pbem.match.signed import Signed
     from pbem.match.state import Match
     from pbem.requests import Rule
+    from pbem.store.beacons import Beacons
     from pbem.store.inbox import Inbox
     from pbem.store.players import Players
     from pbem.tournament.tournament_state import Pairing, Tournament
 
 _UNHANDLED = timedelta(seconds=30)
 """The delay before the clock looks again at a tournament whose time has come, while earlier letters may wait."""
+
+_NO_BEACON = timedelta(hours=1)
+"""The same while a lot waits for its beacon: when that comes, the clock looks at once."""
 
 _NEWS = ("started", "ruled", "withdrawn", "ended")
 """The entries of which players get a letter: of their own matches they hear from these."""
@@ -61,8 +66,10 @@ class Director:
     players: Players
     letters: LetterWriter
     inbox: Inbox
+    beacons: Beacons
     server: str
     address: str
+    reads_beacon: bool
 
     # Steps.
 
@@ -83,11 +90,17 @@ class Director:
         t = step.tournament
         number = int(t.id[1:])
         paused = self.archive.rows.paused(number)
-        if not paused and can_start(t, written(step.now)) and not self._waits(t, step.now):
-            step.start(self.archive.rows.secret(number))
+        if (
+            not paused
+            and can_start(t, written(step.now))
+            and not self._waits(t, step.now)
+            and (beacon := self._beacon(t, step.now))
+        ):
+            step.start(self.archive.rows.secret(number), beacon)
+            self.beacons.drop(number)
         if not paused and t.phase == "playing":
             step.wake()
-        self.archive.save(step, None if paused else _due(step.tournament, step.now), signed)
+        self.archive.save(step, None if paused else self._due(step.tournament, step.now), signed)
 
     def _go_on(self, step: TournamentStep) -> None:
         self._tell(step)
@@ -98,6 +111,22 @@ class Director:
         """True if a letter that came before entries closed may still be unhandled: it may be an entry."""
         oldest, closes = self.inbox.oldest_unhandled(), utc(str(t.terms.closes))
         return now >= closes and oldest is not None and oldest < closes
+
+    def _beacon(self, t: Tournament, now: datetime) -> str | None:
+        """The beacon with which the lot is drawn now; None as long as it is waited for."""
+        if t.terms.beacon is None:
+            return lot.NONE
+        patient = now < utc(str(t.terms.closes)) + lot.PATIENCE
+        return self.beacons.signature(int(t.id[1:])) or (None if patient else lot.UNREACHABLE)
+
+    def _due(self, t: Tournament, now: datetime) -> str | None:
+        """When the clock is to look at a tournament."""
+        if t.phase == "open" and t.terms.closes is not None:
+            if t.terms.beacon is not None and self._beacon(t, now) is None:
+                return to_db(max(lot.out_at(t.terms.beacon), now + _NO_BEACON))
+            return to_db(max(utc(t.terms.closes), now + _UNHANDLED))
+        ends = utc(t.round_ends) if t.phase == "playing" and t.round_ends else None
+        return to_db(ends) if ends is not None and ends > now else None
 
     # Causes beside letters.
 
@@ -218,11 +247,3 @@ def _concerns(entry: Entry, t: Tournament, name: str) -> bool:
     if entry.type != "withdrawn":
         return True
     return entry.body["why"] == "silent" and t.entrants[entry.body["player"]].player.name == name
-
-
-def _due(t: Tournament, now: datetime) -> str | None:
-    """When the clock is to look at a tournament."""
-    if t.phase == "open" and t.terms.closes is not None:
-        return to_db(max(utc(t.terms.closes), now + _UNHANDLED))
-    ends = utc(t.round_ends) if t.phase == "playing" and t.round_ends else None
-    return to_db(ends) if ends is not None and ends > now else None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pbem.games import BUILT_IN, rules
 from pbem.i18n import ENGLISH
 from pbem.pages import deflated, page, page_file, ruled, told
+from pbem.pages.feeds import feed_file
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -55,8 +56,8 @@ def replay(
     Raises ValueError if its game is of another package.
 
     `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each. `forms` are the signed forms of
-    letters, by the letters' names, for a bundle without letters. `home` names the first page beside it;
-    `files` are this page in each language: its tag, the file, and what the language calls itself.
+    letters, by the letters' names, for a bundle without letters. `home` names the first page, beside which the feed
+    is, too; `files` are this page in each language: its tag, the file, and what the language calls itself.
     """
     agreed = found.entries[0].body
     game, sealed = str(agreed["terms"]["game"]), bool(agreed["terms"].get("sealed"))
@@ -78,6 +79,7 @@ def replay(
         "home": home,
         "index": page_file("index", language),
         "files": files,
+        "feed": feed_file(str(agreed["match"]), language) if home else "",
         "public": forms is not None,
         "named": bool(witnessed.keys),
         "sealed": sealed,

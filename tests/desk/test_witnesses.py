@@ -643,7 +643,7 @@ def test_the_public_page_of_a_match_shows_who_saw_its_end_and_stays_the_same(wat
     def logged() -> Sequence[tuple[int, str]]:
         public = Public(SERVER, referee.database, referee.vault)
         (finished,) = public.finished()
-        site = {"server": SERVER, "address": f"pbem@{SERVER}", "delimiter": "+", **public.site()}
+        site = {"server": SERVER, "address": f"pbem@{SERVER}", "delimiter": "+", "pages": "", **public.site()}
         pages = dict(pages_of(site, [finished], [str(watching.witness.verifier)]))
         for _, proof in finished.logged:
             assert all(json.dumps(proof)[1:-1] in pages[name] for name in ("m1.html", "m1.de.html"))

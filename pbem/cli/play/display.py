@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.cli.play.foundation import PlayTable
+    from pbem.letters.render import Templates
     from pbem.player.correspondence import Correspondence
     from pbem.player.standing import MatchStanding, TournamentStanding
 
@@ -232,7 +233,13 @@ def show_tournament(table: PlayTable, name: str) -> str:
     """The terms of a tournament, as entering it accepts them; returns their hash, which was computed from these."""
     from pbem.letters.render import Templates
 
-    letters = table.letters
+    text, hash_ = tournament_terms(table.letters, name, Templates())
+    click.echo(text)
+    return hash_
+
+
+def tournament_terms(letters: Correspondence, name: str, templates: Templates) -> tuple[str, str]:
+    """The terms of a tournament in words, and their hash, which was computed from these; raises `Impossible`."""
     terms = letters.matches.tournament_terms(name)
     told = letters.memory.tournament(name)
     assert told is not None
@@ -243,11 +250,10 @@ def show_tournament(table: PlayTable, name: str) -> str:
             "closes": terms.closes[:10] if terms.closes else None,
             "m": {**matches, "id": None, "phase": "open"},
         }
-        text = Templates().render("player/tournament.txt", t=facts, entrants=told.entrants)
+        text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants)
     except Exception as error:  # the server may have sent anything
         raise Impossible(f"The terms of {name} cannot be shown: do not enter it.") from error
-    click.echo(clean(text.rstrip("\n")) + "\n")
-    return told.hash
+    return clean(text.rstrip("\n")) + "\n", told.hash
 
 
 def _span(seconds: int) -> str:

@@ -17,14 +17,14 @@ from collections import deque
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import msgspec
 
 from pbem import durable
 from pbem.cli.play import trial
-from pbem.cli.play.display import names_of, terms_of
+from pbem.cli.play.display import names_of, terms_of, tournament_terms
 from pbem.cli.play.event_text import clean
 from pbem.cli.play.foundation import SIX_WORDS, PlayTable, demand_unchanged, state, troubles
 from pbem.cli.play.proved import proved
@@ -42,7 +42,7 @@ from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.page_port import PageAnswer, as_json
 from pbem.player.page_work import LatestNews, WorkQueue
-from pbem.player.play_facts import account_facts, composed, match_facts, seen
+from pbem.player.play_facts import account_facts, composed, match_facts, seen, tournament_facts
 from pbem.player.sealed_view import Contradiction
 from pbem.player.signing import CannotSign
 from pbem.proof.bundle import read
@@ -91,6 +91,16 @@ class _Sentence(_OfMatch):
     what: str = ""
     word: str = ""
     shown: tuple[str, int, int, str] | None = None
+
+
+class _TakingPart(msgspec.Struct):
+    """Entering a tournament, by the hash of the terms that were shown, or leaving it."""
+
+    account: str
+    tournament: str
+    what: Literal["enter", "leave"]
+    hash: str = ""
+    team: str = ""
 
 
 class _Practising(msgspec.Struct):
@@ -146,6 +156,7 @@ class PlayRoom:
         self._touches: queue.SimpleQueue[_Touched] = queue.SimpleQueue()
         self._shown: Mapping[str, Callable[[_OfMatch], JsonObject | PageAnswer]] = {
             "match": self._match,
+            "tournament": self._tournament,
             "composer": self._composer,
             "board": self._board,
             "replay": self._replay,
@@ -156,6 +167,7 @@ class PlayRoom:
             "say": (_Sentence, self._say),
             "ask": (_Sentence, self._ask_server),
             "new": (_Sentence, self._propose),
+            "take-part": (_TakingPart, self._take_part),
             "practise": (_Practising, self._practise),
             "register": (_Registering, self._register),
             "verify": (_OfMatch, self._verify),
@@ -263,7 +275,7 @@ class PlayRoom:
         if work is None or not {"account", "match"} <= asked.keys():
             return None
         found = self._ask(lambda: work(_OfMatch(asked["account"], asked["match"])))
-        if isinstance(found, PageAnswer) or name == "match":
+        if isinstance(found, PageAnswer) or name in {"match", "tournament"}:
             return found if isinstance(found, PageAnswer) else as_json(found)
         return PageAnswer(str(found.get("error", _LATER)).encode(), "text/plain; charset=utf-8", framed=True)
 
@@ -287,6 +299,19 @@ class PlayRoom:
     def _terms(self, table: PlayTable, standing: MatchStanding) -> str:
         facts = terms_of(table.letters, standing, names_of(standing))
         return clean(self._templates.render("letters/terms.txt", m=facts))
+
+    def _tournament(self, asked: _OfMatch) -> JsonObject:
+        letters = self._of(asked).letters
+        told = letters.memory.tournament(asked.match)
+        if told is None:
+            raise Impossible(f"No letter about {asked.match} has come.")
+        terms, hash_ = tournament_terms(letters, asked.match, self._templates)
+        return tournament_facts(told) | {
+            "hash": hash_,
+            "terms": terms,
+            "table": msgspec.to_builtins(told.table),
+            "letters": letters.memory.texts(asked.match),
+        }
 
     def _composer(self, asked: _OfMatch) -> PageAnswer:
         table = self._of(asked)
@@ -443,6 +468,16 @@ class PlayRoom:
         table = self._of(asked)
         head, _, options = asked.word.partition("\n")
         table.letters.tell(" ".join(f"new {head}".split()), table.now(), text=options)
+        return {"sent": table.send()}
+
+    def _take_part(self, asked: _TakingPart) -> JsonObject:
+        table, words = self._of(_OfMatch(asked.account)), f"{asked.what} {asked.tournament}"
+        if asked.what == "enter":
+            _, hash_ = tournament_terms(table.letters, asked.tournament, self._templates)
+            if hash_ != asked.hash:
+                raise Impossible(f"The terms of {asked.tournament} are others than you saw; nothing was signed.")
+            words += f" {hash_}" + (f" team {asked.team}" if asked.team else "")
+        table.letters.tell(words, table.now())
         return {"sent": table.send()}
 
     def _practise(self, asked: _Practising) -> JsonObject:
