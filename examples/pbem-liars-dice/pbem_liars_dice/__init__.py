@@ -1,8 +1,8 @@
-"""Liar's Dice: everybody rolls dice under a cup, and bids on what all of them together show; or calls the last bid a lie.
+"""Liar's Dice: everybody rolls dice under a cup, and bids on what all of them show together, or calls a bid a lie.
 
-This is a game by the interface of `pbem.games`: text in, new positions and reports out; no clock, no files, and no dice
-but those of the chance that a turn is handed. The rulings whose numbers the faults name are in `rules.txt`, among the
-templates.
+This is a game by the interface of `pbem.games`: text in, new positions and reports out; no clock, no files, and no
+dice but those of the chance that a turn is handed. The rulings whose numbers the faults name are in `rules.txt`, among
+the templates.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games import Fault, Game, NoSetup, Refused, Result, faults, refuse
-from pbem.games.audience import Audience, Shown, audience, cut, everybody
+from pbem.games.audience import ANY, Audience, Shown, audience, cut, everybody
 from pbem.games.options import one_of, read_options
 from pbem.games.slips import plain
 from pbem.phrase import Phrase
@@ -32,7 +32,7 @@ SHOWN: Shown = {
     "bid": everybody("seat", "kind", "count", "face"),
     "liar": {
         **everybody("seat", "kind", "bidder", "count", "face", "found", "loser", "faces"),
-        "dice": everybody("*"),
+        "dice": everybody(ANY),
     },
     "begins": everybody("seat", "kind"),
 }
