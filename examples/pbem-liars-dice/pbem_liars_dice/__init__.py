@@ -1,8 +1,8 @@
 """Liar's Dice: everybody rolls dice under a cup, and bids on what all of them show together, or calls a bid a lie.
 
 This is a game by the interface of `pbem.games`: text in, new positions and reports out; no clock, no files, and no
-dice but those of the chance that a turn is handed. The rulings whose numbers the faults name are in `rules.txt`, among
-the templates.
+dice but those of the chance that a turn is handed. The rulings whose numbers the faults name are in `rules.txt`,
+among the templates.
 """
 
 from __future__ import annotations
