@@ -67,7 +67,7 @@ class Bid(NamedTuple):
 
 
 class Call(NamedTuple):
-    """The orders of a turn: `shake`, a bid, or `liar`."""
+    """The orders of a turn: `shake` with a word, a bid, or `liar`."""
 
     text: str
     count: int = 0
@@ -149,11 +149,12 @@ class LiarsDice(Game[Options, NoSetup, Call, State, dict[str, Any]]):
         return State(options, ((0,) * options.dice,) * options.seats)
 
     def order(self, state: State, seat: int, text: str) -> Call:
-        """The orders of a seat: `shake` in the first turn, then `bid 3 5` (three fives) or `liar`."""
+        """The orders of a seat: `shake WORD` in the first turn, then `bid 3 5` (three fives) or `liar`."""
         del seat  # alike for all
         call = read(text)
-        if (call.text == "shake") != (state.seat == 0):
-            raise Refused(Fault("1", text.strip(), Phrase("everybody shakes in the first turn, and nobody later")))
+        if call.text.startswith("shake ") != (state.seat == 0):
+            says = Phrase("everybody shakes in the first turn, and nobody later")
+            raise Refused(Fault("1", text.strip()[:80], says))
         if call.text == "liar" and not state.bid:
             raise Refused(Fault("5", call.text, Phrase("there is no bid yet")))
         if call.count:
@@ -248,11 +249,14 @@ def roll(state: State, seat: int, chance: Chance) -> tuple[State, list[Report]]:
 def read(text: str) -> Call:
     """The orders in a text; raises `Refused`."""
     match text.lower().split():
-        case ["shake" | "liar" as word]:
-            return Call(word)
+        case ["liar"]:
+            return Call("liar")
+        case ["shake", word] if re.fullmatch("[a-z0-9]{1,20}", word):
+            return Call(f"shake {word}")
         case ["bid", count, face] if re.fullmatch("[1-9][0-9]?", count) and re.fullmatch("[1-6]", face):
             return Call(f"bid {count} {face}", int(count), int(face))
-    raise Refused(Fault("2", text.strip()[:80], Phrase("say `bid 3 5` for three fives, or `liar`")))
+    says = Phrase("say `bid 3 5` for three fives, or `liar`; at first `shake` with a word of your own")
+    raise Refused(Fault("2", text.strip()[:80], says))
 
 
 RULES: Final = LiarsDice()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def orders(random: Random, view: dict[str, Any]) -> str:
     """Legal orders of a seat, from all that it knows: the higher the bid, the likelier it is called a lie."""
     if view["entitled"] == ["shake"]:
-        return "shake"
+        return f"shake {random.choice(('luck', 'abracadabra', 'six6'))}"
     total, bid = sum(view["counts"].values()), view["bid"]
     least = 2 if view["ones"] == "wild" else 1
     higher = [
@@ -33,6 +33,8 @@ PLAYERS = RandomPlayers(
     orders=orders,
     nearly=[
         "shake",
+        "shake a b",
+        "shake well",
         "liar",
         "bid",
         "bid 1",
