@@ -29,9 +29,9 @@ INTERFACE = 1
 _OWN: Final = frozenset({Audience.OWNER})
 SHOWN: Shown = {
     "hand": {"seat": _OWN, "kind": _OWN, "dice": _OWN},
-    "bid": everybody("seat", "kind", "count", "face"),
+    "bid": everybody("seat", "kind", "number", "face"),
     "liar": {
-        **everybody("seat", "kind", "bidder", "count", "face", "found", "loser", "faces"),
+        **everybody("seat", "kind", "bidder", "number", "face", "found", "loser", "faces"),
         "dice": everybody(ANY),
     },
     "begins": everybody("seat", "kind"),
@@ -62,7 +62,7 @@ class Bid(NamedTuple):
     """A bid: at least so many dice show this face."""
 
     seat: int
-    count: int
+    number: int
     face: int
 
 
@@ -70,7 +70,7 @@ class Call(NamedTuple):
     """The orders of a turn: `shake` with a word, a bid, or `liar`."""
 
     text: str
-    count: int = 0
+    number: int = 0
     face: int = 0
 
 
@@ -157,13 +157,13 @@ class LiarsDice(Game[Options, NoSetup, Call, State, dict[str, Any]]):
             raise Refused(Fault("1", text.strip()[:80], says))
         if call.text == "liar" and not state.bid:
             raise Refused(Fault("5", call.text, Phrase("there is no bid yet")))
-        if call.count:
+        if call.number:
             total = sum(state.scores)
-            if call.count > total:
+            if call.number > total:
                 raise Refused(Fault("3", call.text, Phrase("there are only {count} dice", count=total)))
             if call.face == 1 and state.options.ones == "wild":
                 raise Refused(Fault("4", call.text, Phrase("ones are wild: bid on twos to sixes")))
-            if state.bid and (call.count, call.face) <= state.bid[1:]:
+            if state.bid and (call.number, call.face) <= state.bid[1:]:
                 raise Refused(Fault("3", call.text, Phrase("that is no more than the last bid")))
         return call
 
@@ -181,16 +181,16 @@ class LiarsDice(Game[Options, NoSetup, Call, State, dict[str, Any]]):
         if not state.seat:
             return roll(state, chance.die(state.options.seats), chance)
         ((seat, call),) = orders.items()
-        if call.count:
-            bid = Bid(seat, call.count, call.face)
-            report = {"seat": seat, "kind": "bid", "count": bid.count, "face": bid.face}
+        if call.number:
+            bid = Bid(seat, call.number, call.face)
+            report = {"seat": seat, "kind": "bid", "number": bid.number, "face": bid.face}
             return state._replace(seat=state.after(seat), bid=bid, turn=state.turn + 1), [report]
         assert state.bid is not None  # `order` demands one
         bid, faces = state.bid, [*([1] if state.options.ones == "wild" else []), state.bid.face]
         found = sum(die in faces for hand in state.hands for die in hand)
-        loser = bid.seat if found < bid.count else seat
+        loser = bid.seat if found < bid.number else seat
         shown = {str(owner): list(state.hands[owner - 1]) for owner in state.remaining}
-        told = {"bidder": bid.seat, "count": bid.count, "face": bid.face, "found": found, "loser": loser}
+        told = {"bidder": bid.seat, "number": bid.number, "face": bid.face, "found": found, "loser": loser}
         after = state.with_hand(loser, state.hands[loser - 1][1:])._replace(bid=None)
         reports: list[Report] = [{"seat": seat, "kind": "liar", **told, "faces": faces, "dice": shown}]
         if len(after.remaining) == 1:

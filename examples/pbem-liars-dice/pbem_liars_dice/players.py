@@ -20,9 +20,9 @@ def orders(random: Random, view: dict[str, Any]) -> str:
         (count, face)
         for count in range(1, total + 1)
         for face in range(least, 7)
-        if not bid or (count, face) > (bid["count"], bid["face"])
+        if not bid or (count, face) > (bid["number"], bid["face"])
     ]
-    if not higher or (bid and random.randrange(total) < 2 * bid["count"]):
+    if not higher or (bid and random.randrange(total) < 2 * bid["number"]):
         return "liar"
     count, face = random.choice(higher[:6])
     return f"bid {count} {face}"
