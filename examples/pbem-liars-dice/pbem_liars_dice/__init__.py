@@ -19,9 +19,8 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.games.chance import Chance
-
     from pbem.games import Report
+    from pbem.games.draws import Draws
 
 INTERFACE = 1
 """The number of the interface for which this is written."""
@@ -176,7 +175,7 @@ class LiarsDice(Game[Options, NoSetup, Call, State, dict[str, Any]]):
         """What was probably meant: the player is asked."""
         return plain(text).lower()
 
-    def turn(self, state: State, orders: Mapping[int, Call], chance: Chance) -> tuple[State, list[Report]]:
+    def turn(self, state: State, orders: Mapping[int, Call], chance: Draws) -> tuple[State, list[Report]]:
         """Resolve a turn, and roll all dice once more if its hands are shown."""
         if not state.seat:
             return roll(state, chance.die(state.options.seats), chance)
@@ -238,7 +237,7 @@ class LiarsDice(Game[Options, NoSetup, Call, State, dict[str, Any]]):
         return State(options, tuple(hands), view["due"], bid, view["turn"], result)
 
 
-def roll(state: State, seat: int, chance: Chance) -> tuple[State, list[Report]]:
+def roll(state: State, seat: int, chance: Draws) -> tuple[State, list[Report]]:
     """All dice rolled once more, and the reports of it; this seat begins."""
     hands = tuple(tuple(sorted(chance.die(6) for _ in hand)) for hand in state.hands)
     after = state._replace(hands=hands, seat=seat, turn=state.turn + 1)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pbem.games.chance import Chance
 from pbem_liars_dice import RULES, Bid, Options, State
 from pbem_liars_dice.boards import blank, boards, happened, truth
 from pbem_liars_dice.words import hands, said, sheet_rows, standing, summary, told
 
 from pbem.games import Refused
+from pbem.games.draws import Draws
 from pbem.games.outside import enable
 from pbem.testing import CHECKS, subject
 
@@ -27,8 +27,8 @@ def test_the_game_conforms(check: str) -> None:
     CHECKS[check](GAME)
 
 
-def chance(seed: str = "0") -> Chance:
-    return Chance(seed * 64)
+def chance(seed: str = "0") -> Draws:
+    return Draws(seed * 64)
 
 
 def played(state: State, text: str) -> tuple[State, list[Report]]:
