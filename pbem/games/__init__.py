@@ -201,6 +201,11 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
     """True if a seat may always order nothing at all, with an empty text: what is played for a missed turn."""
     secret_setups: bool = True
     """False if a game begins at once: nobody is asked for a setup, and that of each seat is the empty text."""
+    chance: bool = False
+    """True if turns are played with dice or cards: `turn` gets a `pbem.games.draws.Draws` as its last argument."""
+    secret_chance: bool = False
+    """True if some of what is drawn is not for everybody, such as a hand of cards: then nobody else can compute it
+    before the game is revealed. Otherwise whoever knows the orders of a turn can check what was drawn at once."""
 
     def options(self, raw: Mapping[str, object], seats: int) -> TheOptions:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""
@@ -225,8 +230,9 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
         del state, seat, orders
         return ()
 
-    def turn(self, state: TheState, orders: Mapping[int, TheOrders]) -> tuple[TheState, list[Report]]:
-        """Resolve a turn. Total: never raises on judged orders of exactly the seats that are due."""
+    turn: Callable[..., tuple[TheState, list[Report]]]
+    """Resolve a turn: `turn(self, state, orders)`, or with `chance` `turn(self, state, orders, chance)`, from the
+    position and the orders by seat. Total: never raises on judged orders of exactly the seats that are due."""
 
     def without(self, state: TheState, seat: int, edition: int) -> TheState | None:
         """The position once a seat has resigned and the others play on; None if this ends the game for all."""

@@ -65,6 +65,14 @@ class Environment(msgspec.Struct, frozen=True):
         """The secret of the next reply addresses, for the paper of this path; empty if nobody plays by mailbox."""
         return self.salt(path) if any(player.mailbox for player in match.players) else ""
 
+    def chain(self, _path: str) -> str:
+        """The secret of a game with dice or cards, for the paper of this path; empty if only the server has it."""
+        return self.random(32).hex()
+
+    def link(self, match: Match) -> str:
+        """The link of what chance deals next, as the transcript shows it."""
+        raise NotImplementedError(f"{match.id} has no secret")
+
     def set_aside(self, _match: Match, _what: str) -> Sequence[tuple[int, SetAside]] | None:
         """The papers set aside by then, by seat, if a trace of them exists already."""
         return None

@@ -332,7 +332,10 @@ class _Proposal(OptionLines):
             if key in self.lines and " ".join(self.lines[key].lower().split()) not in words:
                 says = Phrase("in a sealed match, {key} is {words}", key=key, words=either(words))
                 self.refuse(key, self.lines[key], says)
-        if sealed_rules(self.rules.name) is None:
+        if self.rules.chance:
+            says = Phrase("{title} cannot be played sealed: we deal its dice or cards", title=self.rules.title)
+            self.refuse("sealed", "yes", says)
+        elif sealed_rules(self.rules.name) is None:
             self.refuse("sealed", "yes", Phrase("{title} cannot be played sealed", title=self.rules.title))
         if len(self.players) > _SEALED_SEATS:
             self.refuse("sealed", "yes", Phrase("a sealed match is for {number} players", number=_SEALED_SEATS))

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games import BUILT_IN, GAMES
+from pbem.games import BUILT_IN, GAMES, rules
 from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.identity import ed25519_points
 from pbem.match import events
 from pbem.match.changed import replace
+from pbem.match.dealt import check_chain
 from pbem.match.events.turn import Ordered, ordered
 from pbem.match.transcript import BrokenChain, Entry, TranscriptError, follow, is_time, sha256_hex, statement
 from pbem.match.transcript_replay import begin, replay_transcript
@@ -111,6 +112,7 @@ def _formal(entries: Sequence[Entry]) -> None:
         if not is_time(entry.time) or entry.time < before:
             raise TranscriptError(entry.seq, None, f"its time, {entry.time}, runs backwards, or is none")
         before = entry.time
+    check_chain(entries)
 
 
 def check_signatures(
@@ -196,6 +198,8 @@ def _begins(match: Match, first: Entry) -> None:
     options = match.options.changed if match.options is not None and match.phase == "setup" else None
     if match.paused or (first.body["game"], first.body["options"]) != (match.game, options):
         raise TranscriptError(first.seq, None, "`commitments` does not follow here: no such game was to begin")
+    if ("chance" in first.body) != match.rules.chance:
+        raise TranscriptError(first.seq, None, "`chance` is for games with dice or cards, and for all of them")
 
 
 def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
@@ -203,7 +207,8 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     game = found.entries[until].body.get("game")
     seats = len(found.entries[0].body["terms"]["players"])
     expected = dict(named(found.entries[until]))
-    turns = count(1)
+    turns, judge = count(1), rules(found.entries[0].body["terms"]["game"])
+    open_chance = judge.chance and not judge.secret_chance
     for entry in found.entries[until + 1 :]:
         # Between turns only entries that any game allows; else just the next turn of this game.
         if _between(entry, seats):
@@ -213,6 +218,8 @@ def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
                 entry.seq, None, f"`{entry.type}` does not follow here: game {game} is not revealed"
             )
         expected.update(named(entry))
+        if entry.type == "turn" and ("chance" in entry.body) != open_chance:
+            raise TranscriptError(entry.seq, None, "turn: `chance` does not belong here, or is missing")
     for path in sorted(rest & expected.keys()):
         # A paper that an entry names may itself name its letter.
         if path.startswith(("openings/", "receipts/")) and sha256_hex(found.papers[path]) == expected[path]:

@@ -35,6 +35,7 @@ def whole_hash(record: Record) -> str:
         judge.options(record.options, seats),
         [setup for _, setup in record.seats],
         [dict(turn.orders) for turn in record.turns],
+        [turn.chance for turn in record.turns],
     )
     everything: list[object] = []
     told: dict[int | None, list[list[object]]] = {reader: [] for reader in readers(seats)}

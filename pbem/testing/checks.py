@@ -15,6 +15,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from pbem.games import Fault, Refused
+from pbem.games.draws import Draws, play_turn
 from pbem.json_object import DEPTH, depth
 from pbem.mail.commands import parse
 from pbem.match.record import read, write
@@ -184,8 +185,41 @@ def turns(subject: Subject) -> None:
         )
         demand(len(after.scores) == len(game.setups), f"{what}: scores {after.scores}")
         orders = {seat: judge.order(state, seat, text) for seat, text in game.orders[number].items()}
-        again = judge.turn(state, orders)
+        seed = game.chance[number]
+        again = play_turn(judge, state, orders, seed)
         demand(again == (after, game.reports[number]), f"{what} gives another position or reports when played again")
+
+
+def chance(subject: Subject) -> None:
+    """What is dealt follows from the stream of the turn alone, and from all of it; a position keeps no stream."""
+    judge, differs = subject.judge, not subject.judge.chance
+    demand(judge.chance or not judge.secret_chance, "`secret_chance` without `chance`")
+    for game, number in subject.positions() if judge.chance else ():
+        state, seed = game.states[number], game.chance[number]
+        orders = {seat: judge.order(state, seat, text) for seat, text in game.orders[number].items()}
+        other = play_turn(judge, state, orders, seed[::-1])
+        differs = differs or other != (game.states[number + 1], game.reports[number])
+        again = play_turn(judge, state, orders, seed)
+        said = f"turn {number + 1} gives another position or reports after a turn with another chance"
+        demand(again == (game.states[number + 1], game.reports[number]), said)
+        kept = [name for name, value in _held(again[0]) if isinstance(value, Draws)]
+        demand(not kept, f"the position keeps the chance of a turn: {', '.join(kept)}")
+    demand(differs, "the game says `chance`, and draws nothing")
+
+
+def _held(value: object, name: str = "state", deep: int = 6) -> Iterator[tuple[str, object]]:
+    """What an object holds, each with its name."""
+    yield name, value
+    if deep == 0 or isinstance(value, str | int):
+        return
+    inner: dict[Any, Any] = dict(getattr(value, "__dict__", {}))
+    inner |= {one: getattr(value, one, None) for one in getattr(value, "_fields", getattr(value, "__slots__", ()))}
+    if isinstance(value, dict):
+        inner = value
+    elif isinstance(value, list | tuple | set | frozenset):
+        inner = dict(enumerate(value))
+    for key, one in inner.items():
+        yield from _held(one, f"{name}.{key}", deep - 1)
 
 
 def ends(subject: Subject) -> None:
@@ -280,7 +314,7 @@ def secret(subject: Subject) -> None:
     players, varied = subject.players, 0
     if not players.secrets:
         return
-    changes = [*players.changes, *whole(players)]
+    changes = [*players.changes, *whole(subject.judge, players)]
     for seed in range(_WORLDS):
         random = Random(f"{subject.name} {seed}")
         case = random.randrange(len(players.options))
@@ -440,7 +474,7 @@ def mail(subject: Subject) -> None:
 CHECKS: Final[Mapping[str, Callable[[Subject], None]]] = {
     check.__name__: check
     for check in (
-        *(pure, options, texts, turns, ends, notation, told, secret, recalled, plain, again, editions, mail),
+        *(pure, options, texts, turns, chance, ends, notation, told, secret, recalled, plain, again, editions, mail),
     )
 }
 """The checks by name, the quickest first; each raises `Nonconforming`."""

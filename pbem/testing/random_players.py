@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Told
+from pbem.games.draws import play_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,6 +49,8 @@ class PlayedGame:
     reports: list[list[Report]] = field(default_factory=list)
     states: list[Any] = field(default_factory=list)
     """The position before the first turn, and after each."""
+    chance: list[str] = field(default_factory=list)
+    """By turn, the seed of what chance dealt; empty texts in a game without chance."""
 
 
 def shown(judge: Rules, reports: Sequence[Report], reader: int | None) -> Told:
@@ -70,10 +73,12 @@ def play(
             for seat, forced in state.due.items()
         }
         orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}
-        state, reports = judge.turn(state, orders)
+        seed = random.randbytes(32).hex() if judge.chance else ""
+        state, reports = play_turn(judge, state, orders, seed)
         for seat, known in told.items():
             known.append(shown(judge, reports, seat))
         played.orders.append(texts)
+        played.chance.append(seed)
         played.reports.append(reports)
         played.states.append(state)
     return played

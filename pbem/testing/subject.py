@@ -84,7 +84,7 @@ def record_of(game: PlayedGame, edition: int) -> Record:
         game=game.game,
         rules=edition,
         seats=tuple(("", setup) for setup in game.setups),
-        turns=tuple(Turn(orders) for orders in game.orders),
+        turns=tuple(Turn(orders, chance=seed) for orders, seed in zip(game.orders, game.chance, strict=True)),
         options=dict(game.options.changed),
     )
 

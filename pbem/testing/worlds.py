@@ -14,6 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Refused
+from pbem.games.draws import play_turn
 from pbem.testing.random_players import play, shown
 
 if TYPE_CHECKING:
@@ -31,13 +32,15 @@ class World:
     options: Any
     setups: list[str]
     orders: list[dict[int, str]]
+    chance: list[str]
+    """By turn, the seed of what chance deals; empty texts in a game without chance."""
     changes: Counter[str] = field(default_factory=Counter)
     """How many changes of each sort were kept."""
 
     def copy(self) -> World:
         """The same game, to be changed."""
         orders = [{**turn} for turn in self.orders]
-        return World(self.judge, self.options, [*self.setups], orders, self.changes.copy())
+        return World(self.judge, self.options, [*self.setups], orders, [*self.chance], self.changes.copy())
 
     def positions(self) -> Iterator[tuple[State, list[Report]]]:
         """Each position, and the reports that led to it; raises `Refused` when something is not legal."""
@@ -45,10 +48,11 @@ class World:
         setups = [judge.setup(self.options, seat, text) for seat, text in enumerate(self.setups, start=1)]
         state = judge.begin(self.options, setups)
         yield state, []
-        for texts in self.orders:
+        for texts, seed in zip(self.orders, self.chance, strict=True):
             if state.result is not None or set(texts) != set(state.due):
                 raise Refused
-            state, reports = judge.turn(state, {seat: judge.order(state, seat, text) for seat, text in texts.items()})
+            orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}
+            state, reports = play_turn(judge, state, orders, seed)
             yield state, reports
 
     def told(self, reader: int | None) -> list[Any] | None:
@@ -77,7 +81,7 @@ def world(judge: Rules, players: RandomPlayers, random: Random, case: int, most:
         {seat: judge.order(state, seat, text).text for seat, text in texts.items()}
         for state, texts in zip(played.states, played.orders, strict=False)
     ]
-    return World(judge, played.options, played.setups, orders)
+    return World(judge, played.options, played.setups, orders, played.chance)
 
 
 def vary(random: Random, first: World, reader: int | None, changes: Iterable[Change], tries: int = 100) -> World:
@@ -87,15 +91,15 @@ def vary(random: Random, first: World, reader: int | None, changes: Iterable[Cha
     for _ in range(tries if kinds else 0):
         change, changed = random.choice(kinds), first.copy()
         change(random, changed, random.choice(others))
-        differs = (changed.setups, changed.orders) != (first.setups, first.orders)
+        differs = (changed.setups, changed.orders, changed.chance) != (first.setups, first.orders, first.chance)
         if differs and changed.told(reader) == before:
             changed.changes[getattr(change, "__name__", "change")] += 1
             first = changed
     return first
 
 
-def whole(players: RandomPlayers) -> list[Change]:
-    """The changes that any game has: another setup of a seat, and other orders in one turn."""
+def whole(judge: Rules, players: RandomPlayers) -> list[Change]:
+    """The changes that any game has: another setup of a seat, other orders in one turn, or other hidden cards."""
 
     def another_setup(random: Random, world: World, seat: int) -> None:
         text = players.setup(random, world.options, seat)
@@ -114,7 +118,11 @@ def whole(players: RandomPlayers) -> list[Change]:
                 world.orders[at][seat] = world.judge.order(state, seat, text).text
                 return
 
-    return [another_setup, other_orders]
+    def another_chance(random: Random, world: World, _seat: int) -> None:
+        world.chance[random.randrange(len(world.chance))] = random.randbytes(32).hex()
+
+    dealt = [another_chance] if judge.secret_chance else []  # otherwise everybody can compute it
+    return [another_setup, other_orders, *dealt]
 
 
 def seen(found: World, reader: int | None, texts: Iterable[str] = ()) -> Iterator[tuple[str, object]]:

@@ -13,7 +13,7 @@ import pytest
 from babel.messages.pofile import read_po
 from click.testing import CliRunner
 from in_a_box.outside import enabled, found_in, install
-from in_a_box.referee import Referee, attachment
+from in_a_box.referee import Referee, attachment, form_in, new
 from in_a_box.sealed_seats import agreed
 from in_a_box.sealed_seats import play as play_sealed
 from judges.messages import PLACE
@@ -79,10 +79,14 @@ def test_its_german_is_complete(game: str, tmp_path: Path) -> None:
 def play(referee: Referee, game: str) -> bytes:
     """The bundle of a match by mail that is played to its end."""
     random, players = Random(f"by mail {game}"), subject(game).players
-    raw, _ = players.options[0]
-    people = referee.agreed("\n".join(f"{key}: {value}" for key, value in raw.items()), game=game)
+    raw, seats = players.options[0]
+    people = [referee.registered(name) for name in ("ann", "bob", "cid")[:seats]]
+    lines = "".join(f"{key}: {value}\n" for key, value in raw.items())
+    referee.send(people[0], new(people[0], game, *(one.name for one in people[1:]), options=lines))
+    for one in people[1:]:
+        referee.send(one, form_in(one.text, "accept", lines=1))
     while (match := referee.match()).phase in {"setup", "playing"}:
-        seat = next(seat for seat in (1, 2) if match.asked(seat))
+        seat = next(seat for seat in match.seats if match.asked(seat))
         person = people[seat - 1]
         if match.phase == "setup":
             referee.send(person, person.filled("setup", players.setup(random, match.options, seat)))

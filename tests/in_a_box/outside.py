@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MARBLES = Path(__file__).parents[2] / "examples" / "marbles" / "pbem_marbles"
 STICKS = Path(__file__).parents[1] / "toy" / "pbem_sticks"
 """A game without setups and secrets."""
+RACE = Path(__file__).parents[1] / "toy" / "pbem_race"
+"""A game with a die for all to see, and secret cards."""
 
 
 def install(

@@ -166,6 +166,7 @@ def two_destinations() -> tuple[World, World]:
             options,
             setups,
             [{1: f"Z1 D1-{there}"}, {2: "Z4 G8-G9"}, {1: f"Z1 {there}-{there[0]}2"}, {2: "Z4 G9-G8"}],
+            [""] * 4,
         )
         for there in ("H1", "I1")
     )

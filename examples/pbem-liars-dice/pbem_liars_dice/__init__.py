@@ -1,8 +1,8 @@
-"""Liar's Dice: everybody rolls dice under a cup, and bids on what all of them together show; or calls the last bid a lie.
+"""Liar's Dice: everybody rolls dice under a cup, and bids on what all of them show together, or calls a bid a lie.
 
-This is a game by the interface of `pbem.games`: text in, new positions and reports out; no clock, no files, and no dice
-but those of the chance that a turn is handed. The rulings whose numbers the faults name are in `rules.txt`, among the
-templates.
+This is a game by the interface of `pbem.games`: text in, new positions and reports out; no clock, no files, and no
+dice but those of the chance that a turn is handed. The rulings whose numbers the faults name are in `rules.txt`,
+among the templates.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games import Fault, Game, NoSetup, Refused, Result, faults, refuse
-from pbem.games.audience import Audience, Shown, audience, cut, everybody
+from pbem.games.audience import ANY, Audience, Shown, audience, cut, everybody
 from pbem.games.options import one_of, read_options
 from pbem.games.slips import plain
 from pbem.phrase import Phrase
@@ -19,9 +19,8 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.games.chance import Chance
-
     from pbem.games import Report
+    from pbem.games.draws import Draws
 
 INTERFACE = 1
 """The number of the interface for which this is written."""
@@ -29,10 +28,10 @@ INTERFACE = 1
 _OWN: Final = frozenset({Audience.OWNER})
 SHOWN: Shown = {
     "hand": {"seat": _OWN, "kind": _OWN, "dice": _OWN},
-    "bid": everybody("seat", "kind", "count", "face"),
+    "bid": everybody("seat", "kind", "number", "face"),
     "liar": {
-        **everybody("seat", "kind", "bidder", "count", "face", "found", "loser", "faces"),
-        "dice": everybody("*"),
+        **everybody("seat", "kind", "bidder", "number", "face", "found", "loser", "faces"),
+        "dice": everybody(ANY),
     },
     "begins": everybody("seat", "kind"),
 }
@@ -62,15 +61,15 @@ class Bid(NamedTuple):
     """A bid: at least so many dice show this face."""
 
     seat: int
-    count: int
+    number: int
     face: int
 
 
 class Call(NamedTuple):
-    """The orders of a turn: `shake`, a bid, or `liar`."""
+    """The orders of a turn: `shake` with a word, a bid, or `liar`."""
 
     text: str
-    count: int = 0
+    number: int = 0
     face: int = 0
 
 
@@ -149,20 +148,21 @@ class LiarsDice(Game[Options, NoSetup, Call, State, dict[str, Any]]):
         return State(options, ((0,) * options.dice,) * options.seats)
 
     def order(self, state: State, seat: int, text: str) -> Call:
-        """The orders of a seat: `shake` in the first turn, then `bid 3 5` (three fives) or `liar`."""
+        """The orders of a seat: `shake WORD` in the first turn, then `bid 3 5` (three fives) or `liar`."""
         del seat  # alike for all
         call = read(text)
-        if (call.text == "shake") != (state.seat == 0):
-            raise Refused(Fault("1", text.strip(), Phrase("everybody shakes in the first turn, and nobody later")))
+        if call.text.startswith("shake ") != (state.seat == 0):
+            says = Phrase("everybody shakes in the first turn, and nobody later")
+            raise Refused(Fault("1", text.strip()[:80], says))
         if call.text == "liar" and not state.bid:
             raise Refused(Fault("5", call.text, Phrase("there is no bid yet")))
-        if call.count:
+        if call.number:
             total = sum(state.scores)
-            if call.count > total:
+            if call.number > total:
                 raise Refused(Fault("3", call.text, Phrase("there are only {count} dice", count=total)))
             if call.face == 1 and state.options.ones == "wild":
                 raise Refused(Fault("4", call.text, Phrase("ones are wild: bid on twos to sixes")))
-            if state.bid and (call.count, call.face) <= state.bid[1:]:
+            if state.bid and (call.number, call.face) <= state.bid[1:]:
                 raise Refused(Fault("3", call.text, Phrase("that is no more than the last bid")))
         return call
 
@@ -175,21 +175,21 @@ class LiarsDice(Game[Options, NoSetup, Call, State, dict[str, Any]]):
         """What was probably meant: the player is asked."""
         return plain(text).lower()
 
-    def turn(self, state: State, orders: Mapping[int, Call], chance: Chance) -> tuple[State, list[Report]]:
+    def turn(self, state: State, orders: Mapping[int, Call], chance: Draws) -> tuple[State, list[Report]]:
         """Resolve a turn, and roll all dice once more if its hands are shown."""
         if not state.seat:
             return roll(state, chance.die(state.options.seats), chance)
         ((seat, call),) = orders.items()
-        if call.count:
-            bid = Bid(seat, call.count, call.face)
-            report = {"seat": seat, "kind": "bid", "count": bid.count, "face": bid.face}
+        if call.number:
+            bid = Bid(seat, call.number, call.face)
+            report = {"seat": seat, "kind": "bid", "number": bid.number, "face": bid.face}
             return state._replace(seat=state.after(seat), bid=bid, turn=state.turn + 1), [report]
         assert state.bid is not None  # `order` demands one
         bid, faces = state.bid, [*([1] if state.options.ones == "wild" else []), state.bid.face]
         found = sum(die in faces for hand in state.hands for die in hand)
-        loser = bid.seat if found < bid.count else seat
+        loser = bid.seat if found < bid.number else seat
         shown = {str(owner): list(state.hands[owner - 1]) for owner in state.remaining}
-        told = {"bidder": bid.seat, "count": bid.count, "face": bid.face, "found": found, "loser": loser}
+        told = {"bidder": bid.seat, "number": bid.number, "face": bid.face, "found": found, "loser": loser}
         after = state.with_hand(loser, state.hands[loser - 1][1:])._replace(bid=None)
         reports: list[Report] = [{"seat": seat, "kind": "liar", **told, "faces": faces, "dice": shown}]
         if len(after.remaining) == 1:
@@ -237,7 +237,7 @@ class LiarsDice(Game[Options, NoSetup, Call, State, dict[str, Any]]):
         return State(options, tuple(hands), view["due"], bid, view["turn"], result)
 
 
-def roll(state: State, seat: int, chance: Chance) -> tuple[State, list[Report]]:
+def roll(state: State, seat: int, chance: Draws) -> tuple[State, list[Report]]:
     """All dice rolled once more, and the reports of it; this seat begins."""
     hands = tuple(tuple(sorted(chance.die(6) for _ in hand)) for hand in state.hands)
     after = state._replace(hands=hands, seat=seat, turn=state.turn + 1)
@@ -248,11 +248,14 @@ def roll(state: State, seat: int, chance: Chance) -> tuple[State, list[Report]]:
 def read(text: str) -> Call:
     """The orders in a text; raises `Refused`."""
     match text.lower().split():
-        case ["shake" | "liar" as word]:
-            return Call(word)
+        case ["liar"]:
+            return Call("liar")
+        case ["shake", word] if re.fullmatch("[a-z0-9]{1,20}", word):
+            return Call(f"shake {word}")
         case ["bid", count, face] if re.fullmatch("[1-9][0-9]?", count) and re.fullmatch("[1-6]", face):
             return Call(f"bid {count} {face}", int(count), int(face))
-    raise Refused(Fault("2", text.strip()[:80], Phrase("say `bid 3 5` for three fives, or `liar`")))
+    says = Phrase("say `bid 3 5` for three fives, or `liar`; at first `shake` with a word of your own")
+    raise Refused(Fault("2", text.strip()[:80], says))
 
 
 RULES: Final = LiarsDice()

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 def orders(random: Random, view: dict[str, Any]) -> str:
     """Legal orders of a seat, from all that it knows: the higher the bid, the likelier it is called a lie."""
     if view["entitled"] == ["shake"]:
-        return "shake"
+        return f"shake {random.choice(('luck', 'abracadabra', 'six6'))}"
     total, bid = sum(view["counts"].values()), view["bid"]
     least = 2 if view["ones"] == "wild" else 1
     higher = [
         (count, face)
         for count in range(1, total + 1)
         for face in range(least, 7)
-        if not bid or (count, face) > (bid["count"], bid["face"])
+        if not bid or (count, face) > (bid["number"], bid["face"])
     ]
-    if not higher or (bid and random.randrange(total) < 2 * bid["count"]):
+    if not higher or (bid and random.randrange(total) < 2 * bid["number"]):
         return "liar"
     count, face = random.choice(higher[:6])
     return f"bid {count} {face}"
@@ -33,6 +33,8 @@ PLAYERS = RandomPlayers(
     orders=orders,
     nearly=[
         "shake",
+        "shake a b",
+        "shake well",
         "liar",
         "bid",
         "bid 1",

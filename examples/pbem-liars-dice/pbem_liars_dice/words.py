@@ -45,7 +45,7 @@ def standing(view: Mapping[str, Any], names: Mapping[int, str]) -> Phrase:
 
 
 def _bid(bid: Mapping[str, Any]) -> str:
-    return f"{bid['count']} x {bid['face']}"
+    return f"{bid['number']} x {bid['face']}"
 
 
 def told(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Phrase]:
@@ -69,11 +69,11 @@ def told(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) 
 
 def summary(reports: Sequence[Report], names: Mapping[int, str]) -> Phrase:
     """What came of a turn, in one line."""
-    first = reports[0] if reports else {"kind": ""}
-    if first["kind"] == "bid":
-        return Phrase("{name} bids {bid}", name=names[first["seat"]], bid=_bid(first))
-    if first["kind"] == "liar":
-        return Phrase("{name} loses a die", name=names[first["loser"]])
+    for report in reports:
+        if report["kind"] == "bid":
+            return Phrase("{name} bids {bid}", name=names[report["seat"]], bid=_bid(report))
+        if report["kind"] == "liar":
+            return Phrase("{name} loses a die", name=names[report["loser"]])
     return Phrase("The dice are rolled")
 
 

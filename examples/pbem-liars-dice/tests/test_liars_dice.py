@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pbem.games.chance import Chance
 from pbem_liars_dice import RULES, Bid, Options, State
 from pbem_liars_dice.boards import blank, boards, happened, truth
 from pbem_liars_dice.words import hands, said, sheet_rows, standing, summary, told
 
 from pbem.games import Refused
+from pbem.games.draws import Draws
 from pbem.games.outside import enable
 from pbem.testing import CHECKS, subject
 
@@ -27,8 +27,8 @@ def test_the_game_conforms(check: str) -> None:
     CHECKS[check](GAME)
 
 
-def chance(seed: str = "0") -> Chance:
-    return Chance(seed * 64)
+def chance(seed: str = "0") -> Draws:
+    return Draws(seed * 64)
 
 
 def played(state: State, text: str) -> tuple[State, list[Report]]:
@@ -50,7 +50,7 @@ def fault(state: State, text: str) -> str:
 def test_all_shake_and_each_is_told_its_own_dice() -> None:
     state = RULES.begin(RULES.options({}, 3), [])
     assert [*state.due] == [1, 2, 3]
-    state, reports = played(state, "shake")
+    state, reports = played(state, "shake well")
     assert [*state.due] == [state.seat]
     assert [report["kind"] for report in reports] == ["hand", "hand", "hand", "begins"]
     assert all(len(hand) == 5 and set(hand) <= set(range(1, 7)) for hand in state.hands)
@@ -62,14 +62,17 @@ def test_all_shake_and_each_is_told_its_own_dice() -> None:
 
 def test_other_chance_is_another_roll() -> None:
     state = RULES.begin(RULES.options({}, 2), [])
-    orders = {seat: RULES.order(state, seat, "shake") for seat in (1, 2)}
+    orders = {seat: RULES.order(state, seat, "shake well") for seat in (1, 2)}
     assert len({RULES.turn(state, orders, chance(seed))[0].hands for seed in "0123"}) == 4
 
 
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("shake", "1"),
+        ("shake well", "1"),
+        ("shake", "2"),
+        ("shake it off", "2"),
+        ("shake ü", "2"),
         ("bid 2", "2"),
         ("bid 02 5", "2"),
         ("bid 2 7", "2"),
@@ -162,7 +165,7 @@ def test_what_happened_is_told_to_each_as_it_knows_it() -> None:
     assert [line.split(" ")[0:2] for line in lines[4:]] == [["You", "roll"], ["ann", "begins"]]
     assert summary(mine, NAMES) == "ann loses a die"
     assert standing(RULES.view(after, None, []), NAMES) == "ann begins"
-    assert [said(text) for text in ("bid 3 5", "liar", "shake")] == [
+    assert [said(text) for text in ("bid 3 5", "liar", "shake well")] == [
         ["bid: at least 3 dice show 5"],
         ["call the last bid a lie"],
         ["shake the dice"],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.match.asking import ask_for_orders
 from pbem.match.changed import replace
+from pbem.match.dealt import file_chain
 from pbem.match.documents import Evidence, Opening, level_in_words
 from pbem.match.entry_forms import anything, by_seat, hash_, mapping, number
 from pbem.match.entry_type import EntryType
@@ -44,6 +45,7 @@ def begin(step: Step) -> None:
         {
             **trace,
             **file_replies(step),
+            **file_chain(step),
             "game": match.game,
             "options": dict(match.options.changed),
             "commitments": {
@@ -104,7 +106,10 @@ def _mailboxes(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[str]:
 
 ENTRY = EntryType(
     "commitments",
-    mapping({"trace": hash_, "game": number, "options": anything, "commitments": by_seat(hash_)}, {"replies": hash_}),
+    mapping(
+        {"trace": hash_, "game": number, "options": anything, "commitments": by_seat(hash_)},
+        {"replies": hash_, "chance": hash_},
+    ),
     remake=remake,
     says=_says,
     papers=_named,

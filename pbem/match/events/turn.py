@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pbem.games.draws import play_turn
 from pbem.match import advance_orders, stored_orders, traces
 from pbem.match.asking import ask_for_orders
 from pbem.match.changed import replace
+from pbem.match.dealt import deal
 from pbem.match.documents import SALT, Receipt, level_in_words, salt_in
 from pbem.match.entry_forms import by_seat, either, hash_, mapping, number, seats
 from pbem.match.entry_type import EntryType
@@ -59,7 +61,8 @@ def resolve(step: Step) -> None:
     counting = {seat: given.get(seat) or forced for seat, forced in due.items()}
     texts = {seat: counts.text if counts else "" for seat, counts in counting.items()}
     orders = {seat: match.rules.order(match.position, seat, text) for seat, text in texts.items()}
-    position, reports = match.rules.turn(match.position, orders)
+    seed, shown = deal(step, texts)
+    position, reports = play_turn(match.rules, match.position, orders, seed)
     name = f"game-{match.game}-turn-{match.turn}"
     for seat, counts in given.items():
         step.papers.append(Document(f"receipts/{name}-seat-{seat}.txt", counts.paper.encode(), match.game, seat))
@@ -78,12 +81,13 @@ def resolve(step: Step) -> None:
             "shown": {str(seat): sha256_hex(content) for seat, content in files.items()},
             "reports": everything,
             "default": list(stand_ins),
+            **shown,
         },
     )
     step.match = replace(
         step.match,
         position=position,
-        turns=match.turns.and_(Played(match.prev, texts, told)),
+        turns=match.turns.and_(Played(match.prev, texts, told, seed)),
         orders={},
         resolve_at=None,
         prev=step.match.head,
@@ -275,7 +279,7 @@ ENTRY = EntryType(
                 "reports": hash_,
                 "default": seats,
             },
-            {"replies": hash_},
+            {"replies": hash_, "chance": hash_},
         ),
         mapping({"game": number, "turn": number, "shown": by_seat(hash_), "reports": hash_}),
     ),
