@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_letters import MatchLetters
 from pbem.desk.outages_and_zones import OutagesAndZones
 from pbem.desk.position_files import PositionFiles
+from pbem.desk.rehearsal import rehearse
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.seats import Seats
 from pbem.desk.strangers import Strangers
@@ -167,4 +168,5 @@ class Desk:
             self.server_key,
             calendar=lambda player: self.time.calendar(player, now),
             outages=cache(self.time.outages),
+            rehearse=partial(rehearse, self, now),
         )

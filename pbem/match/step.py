@@ -36,6 +36,10 @@ HIGHEST = 999_999_999
 """The highest revision that a paper can name."""
 
 
+class Unresolved(Exception):
+    """The rules of another package did not resolve a turn; the message says why."""
+
+
 class Environment(msgspec.Struct, frozen=True):
     """The environment of a step: the time, random bytes from the operating system, and the server's identity."""
 
@@ -51,6 +55,8 @@ class Environment(msgspec.Struct, frozen=True):
     """The times in which the server was out of reach, of those that ended after a moment."""
     since: str = ""
     """The time of the latest entry of the match's tournament, if it has one: no entry of the match is before it."""
+    rehearse: Callable[[Match, Callable[[], object]], None] = lambda _match, _turn: None
+    """Tries a turn by the rules of another package, before it has any effect; raises `Unresolved`."""
 
     @property
     def time(self) -> str:
