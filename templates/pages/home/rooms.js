@@ -144,7 +144,7 @@
 
   function group(lines, number, all) {
     const crossed = lines.some(({ cells }) => cells.length), own = latest.accounts.filter(({ account }) => account === here.account).flatMap(({ matches }) => matches.map(({ match }) => match));
-    const head = ["", say("player"), ...(crossed ? lines.map((_, at) => at + 1) : []), say("games"), say("points")].map((words) => make("th", { scope: "col" }, words));
+    const head = [say("place"), say("player"), ...(crossed ? lines.map((_, at) => at + 1) : []), say("games"), say("points")].map((words) => make("th", { scope: "col" }, words));
     const rows = lines.map(({ name, player, out, cells, played, points }, at) => make("tr", {}, make("td", {}, at + 1),
       make("th", { scope: "row" }, name, player === name ? "" : say(" (now {player})", { player }), out ? say(" (out)") : ""), ...cells.map((each) => make("td", {}, meetings(each, own))), make("td", {}, played), make("td", {}, points)));
     const title = all.length > 1 ? say("Group {number}", { number: number + 1 }) : say("The table");
