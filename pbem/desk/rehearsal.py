@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from pbem.desk.alarms import tell_operator
+from pbem.desk.alarms import Writing, tell_operator
 from pbem.desk.daily_limits import RULES_FAILED
 from pbem.match.step import Unresolved
 from pbem.phrase import Phrase
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
-    from pbem.desk.wiring import Desk
     from pbem.match.state import Match
 
 PROCESSOR: Final = 5
@@ -36,7 +35,7 @@ _WALL: Final = 20
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
-def rehearse(desk: Desk, now: datetime, match: Match, turn: Callable[[], object]) -> None:
+def rehearse(desk: Writing, now: datetime, match: Match, turn: Callable[[], object]) -> None:
     """Try a turn; raises `Unresolved`, and tells the operator, if it raises something or takes too long."""
     why = _tried(turn)
     if not why:

@@ -212,12 +212,13 @@ def _held(value: object, name: str = "state", deep: int = 6) -> Iterator[tuple[s
     yield name, value
     if deep == 0 or isinstance(value, str | int):
         return
-    inner: dict[Any, Any] = dict(getattr(value, "__dict__", {}))
-    inner |= {one: getattr(value, one, None) for one in getattr(value, "_fields", getattr(value, "__slots__", ()))}
-    if isinstance(value, dict):
+    if isinstance(value, list | tuple | set | frozenset) and not hasattr(value, "_fields"):
+        inner: dict[Any, Any] = dict(enumerate(value))
+    elif isinstance(value, dict):
         inner = value
-    elif isinstance(value, list | tuple | set | frozenset):
-        inner = dict(enumerate(value))
+    else:
+        named = getattr(value, "_fields", getattr(value, "__slots__", ()))
+        inner = dict(getattr(value, "__dict__", {})) | {one: getattr(value, one, None) for one in named}
     for key, one in inner.items():
         yield from _held(one, f"{name}.{key}", deep - 1)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from in_a_box.outside import found_in, install, record
+from in_a_box.outside import RACE, found_in, install, record
 
 from pbem.cli.group import group
 from pbem.games.outside import enable
@@ -130,6 +130,59 @@ def test_a_planted_fault_is_found_by_name(fault: str, tmp_path: Path, monkeypatc
         enable(["marbles"])
         with pytest.raises(Nonconforming) as found:
             CHECKS[check](subject("marbles"))
+        assert said in str(found.value)
+
+
+DREW = "number, card = chance.die(6), chance.shuffled(52)[0]"
+
+OF_CHANCE: dict[str, tuple[str, str, *tuple[str, ...]]] = {
+    "chance that is not drawn": ("chance", "draws nothing", DREW, "number, card = 3, 4; del chance"),
+    "chance of an earlier turn": (
+        *("turns", "gives another position or reports when played again"),
+        *(DREW, f"chance = KEPT.setdefault(0, chance); {DREW}"),
+        *("RULES = ", "KEPT: dict[int, Any] = {}\nRULES = "),
+    ),
+    "a position that keeps the chance": (
+        *("chance", "the position keeps the chance of a turn: state.cards.0"),
+        *(
+            "cards = (*state.cards, card)",
+            "cards = (Same(chance._seed),)",
+            "RULES = ",
+            """
+from pbem.games.draws import Draws
+
+class Same(Draws):
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same)
+
+    def __hash__(self) -> int:
+        return 1
+
+RULES = """,
+        ),
+    ),
+    "a die of its own": ("pure", "uses random", "import re\n", "import re\nfrom random import choice\n"),
+    "a secret card shown in a view": (
+        *("secret", "view, after turn 1: "),
+        *('"cards": cards if seat else []', '"cards": list(state.cards)'),
+    ),
+    "chance that is secret, in a game without": (
+        "chance",
+        "`secret_chance` without `chance`",
+        "chance = True\n",
+        "\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", OF_CHANCE)
+def test_a_fault_planted_in_dice_or_cards_is_found_by_name(fault: str, tmp_path: Path) -> None:
+    check, said, *pairs = OF_CHANCE[fault]
+    rewrite(install(tmp_path, "pbem-race", game="race", source=RACE) / "__init__.py", *pairs)
+    with found_in(tmp_path):
+        enable(["race"])
+        with pytest.raises(Nonconforming) as found:
+            CHECKS[check](subject("race"))
         assert said in str(found.value)
 
 
