@@ -122,7 +122,7 @@ def challenged(state: Tournament, entry: Entry) -> None:
 
 def started(state: Tournament, entry: Entry) -> None:
     body, closes = entry.body, state.document["closes"]
-    must(state.phase == "open" and closes is not None, "cannot start")
+    must(state.phase == "open" and closes is not None, "started again, or where nothing starts")
     full = not state.document["beacon"] and len(state.lines) == state.document["entrants"]
     must(full or moment(entry.time) >= moment(closes), "entries are not closed")
     must(sha256(body["secret"].encode()) == state.secret, "another secret")
@@ -131,7 +131,7 @@ def started(state: Tournament, entry: Entry) -> None:
     lot += [f"{name} {line.words}" for name, line in sorted(state.lines.items())] + [f"beacon {body['beacon']}"]
     seed = sha256("".join(f"{one}\n" for one in lot).encode())
     order = sorted(state.lines, key=lambda name: sha256(f"{seed} {name}\n".encode()))
-    must(body["order"] == order, "another order")
+    must(body["order"] == order, "another order than the lot gives")
     for ordinal, name in enumerate(order, start=1):
         state.lines[name].ordinal = ordinal
     state.phase = "playing"
@@ -277,7 +277,10 @@ def paired(state: Tournament, entry: Entry) -> None:
     known = [one.match for one in state.pairings]
     must(len({*matches}) == len(matches) and not {*matches} & {*known}, "a match that was named before")
     pairs = [{"round": one.round, "board": one.board, "players": list(one.names)} for one in begin]
-    must([{key: one[key] for key in one if key != "match"} for one in body["pairs"]] == pairs, "other pairs")
+    must(
+        [{key: one[key] for key in one if key != "match"} for one in body["pairs"]] == pairs,
+        "other pairs than follow",
+    )
     made_body = {"bye": bye, "unfinished": unfinished, "rematches": again}
     must(all(body[key] == value for key, value in made_body.items()), "another round")
     for one, match in zip(begin, matches, strict=True):

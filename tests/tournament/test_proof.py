@@ -74,7 +74,7 @@ def verdict(found: Iterable[TournamentCheck]) -> str:
 
 def second_verdict(content: bytes, bundles: Iterable[bytes]) -> str:
     try:
-        return "open" if judged_tournament(content, bundles) else "holds"
+        return "open" if judged_tournament(content, bundles).open else "holds"
     except Wrong:
         return "convicted"
 
