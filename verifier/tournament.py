@@ -27,9 +27,14 @@ if TYPE_CHECKING:
     from verifier.transcript import Entry
 
 
-def letter(state: Tournament, entry: Entry, player: Player, command: str, **said: str | None) -> Command:
-    """The command of the letter on which an entry rests."""
+def letter(state: Tournament, entry: Entry, player: Player, command: str, **said: str | None) -> Command | None:
+    """The command of the letter on which an entry rests; None in a file without letters, which leaves them open."""
     body = entry.body
+    if not state.papers:
+        must(moment(body["received"]) <= moment(entry.time), "received after the entry")
+        state.once("words", body["words"])
+        state.open.append("the letters")
+        return None
     path = f"letters/{entry.type}-{entry.seq}.eml"
     named = letter_named(state, entry, path, body["mail"], body["received"])
     state.once("words", body["words"])
@@ -64,7 +69,7 @@ def announced(state: Tournament, entry: Entry) -> None:
         must(seconds(0) < late <= seconds(366 * 86400), "closes too soon or too late")
     state.organiser = read_player(state, 0, body["organiser"], 1)
     command = letter(state, entry, state.organiser, "tournament new")
-    must(announces(command, state.document), "letters/announced-1.eml does not say so")
+    must(command is None or announces(command, state.document), "letters/announced-1.eml does not say so")
     state.phase = "playing" if state.form == "ladder" else "open"
 
 
@@ -190,7 +195,10 @@ def ruled(state: Tournament, entry: Entry) -> None:
         named = {"match": body.get("match"), "name": body.get("player"), "leaver": body.get("for")}
         said = {f"*{key}": value for key, value in named.items() if value is not None}
         command = letter(state, entry, state.organiser, "rule", **{"*what": body["what"], **said})
-        must(command.options == {"reason": body["reason"]}, f"letters/ruled-{entry.seq}.eml does not say so")
+        must(
+            command is None or command.options == {"reason": body["reason"]},
+            f"letters/ruled-{entry.seq}.eml does not say so",
+        )
     if body["what"] == "close":
         state.closing = True
     elif body["what"] == "substitute":

@@ -142,6 +142,18 @@ class TestWhatHolds:
         ]
         assert "2 : 0" in found[-4].found
 
+    def test_a_file_without_letters(self, club: SignedClub, running: SignedClub) -> None:
+        """As on public pages: letters show addresses."""
+        for one in (club, running):
+            content = signed_tournament(one.entries, {})
+            assert [check.what for check in checks(content, one.bundles()) if check.standing == "OPEN"] == ["letters"]
+            assert judged_tournament(content, one.bundles()).open[0] == "the letters"
+        at = index(club.entries, "paired")
+        for key, value in (("pairs", []), ("bye", "ann")):
+            changed = replace(club.entries[at], body={**club.entries[at].body, key: value})
+            entries = [*club.entries[:at], changed, *club.entries[at + 1 :]]
+            assert verdict(checks(signed_tournament(chained(entries), {}))) == "convicted"
+
     def test_the_server_key_that_one_knows(self, club: SignedClub) -> None:
         key = SERVER_KEY.public_key().public_bytes_raw().hex()
         assert "the key that you gave" in list(verify_tournament(club.tournament(), None, key))[2].found
