@@ -214,6 +214,11 @@ def ruled(state: Tournament, entry: Entry) -> None:
         found[0].annulled = True
 
 
+def restored(state: Tournament, entry: Entry) -> None:
+    must(entry.body["generation"] > state.generation, "no later generation")
+    state.generation = entry.body["generation"]
+
+
 def too_few(state: Tournament) -> bool:
     return len(state.lines) < {"swiss": 16, "ladder": 0}.get(state.form, 3)
 
@@ -324,6 +329,7 @@ KINDS: dict[str, Callable[[Tournament, Entry], None]] = {
     "started": started,
     "result": result,
     "ruled": ruled,
+    "restored": restored,
     "paired": paired,
     "withdrawn": withdrawn,
     "ended": ended,

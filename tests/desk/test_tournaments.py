@@ -13,6 +13,8 @@ from pbem.identity import ssh
 from pbem.match.transcript import utc
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
+from pbem.store.operator import Instructions, begin_generation
+from verifier import judged_tournament
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -222,6 +224,23 @@ def test_who_leaves_and_who_is_silent(club: Club) -> None:
     assert letters_about(club.people["carl"], "[pbem t1] you are out")
     assert not letters_about(club.people["dave"], "[pbem t1] you are out")
     club.proof(club.bundles())
+
+
+def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club) -> None:
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    referee = club.referee
+    with referee.database.transaction():
+        began = begin_generation(referee.database, 4)
+        Instructions(referee.database).give("restored", None, "", "root", referee.now)
+    before = club.bundles()[0]
+    referee.open_desk()
+    referee.wait(timedelta(minutes=1))
+    found = club.proof(club.bundles())
+    assert f"WORD the server was restored from a backup (generation {began}): it forgot what came after that" in found
+    assert (club.t.generation, club.t.phase) == (began, "playing")
+    assert judged_tournament(referee.desk.tournaments.archive.bundle(1, letters=True), [before]).generation == began
 
 
 def test_too_few(club: Club) -> None:
