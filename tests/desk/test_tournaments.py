@@ -15,6 +15,7 @@ from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
 from pbem.store.operator import Instructions, begin_generation
 from verifier import judged_tournament
+from verifier.table import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -356,3 +357,30 @@ def test_the_table_comes_once_a_month_in_the_digest(club: Club) -> None:
     digests = letters_about(club.people["bob"], "the table")
     assert len(digests) == 1
     assert not letters_about(club.people["ann"], "the table")
+
+
+@pytest.mark.long
+def test_a_swiss_tournament_of_sixteen_to_its_end(referee: Referee) -> None:
+    """By letters alone: who comes later in the alphabet resigns, one leaves on the way, and both verifiers agree."""
+    club = Club(referee, *(f"p{number:02}" for number in range(16)))
+    club.announce("p00", "format: swiss\nentrants: 16")
+    club.enter(*club.people)
+    rounds = []
+    while club.t.phase == "playing":
+        rounds.append(club.awaited)
+        assert len(rounds[-1]) == (7 if len(rounds) > 2 else 8)
+        if len(rounds) == 2:  # the own match goes on
+            assert "You have left" in club.say("p15", "leave t1")
+        for pairing in club.awaited:
+            club.win(pairing, min(pairing.players))
+    assert [len(club.t.byes), club.t.rounds, len(rounds)] == [2, 4, 4]
+    met = [pairing.pair for pairing in club.t.pairings]
+    assert len({*met}) == len(met) == 30
+    found = club.proof(bundles := club.bundles())
+    assert not [line for line in found if not line.startswith("ok")]
+    assert found[-1].startswith("ok p00 8, ")
+    state = judged_tournament(referee.desk.tournaments.archive.bundle(1, letters=True), bundles)
+    assert not state.open
+    assert "ok " + ", ".join(f"{row['entrant']} {row['points']}" for row in table(state)[0]) == found[-1]
+    (final,) = letters_about(club.people["p00"], "[pbem t1] it is over")
+    assert "number 1 of 16, with 8 points" in final
