@@ -1,4 +1,4 @@
-"""The command of the second verifier: whether bundles and tournaments hold, one line for each.
+"""The command of the second verifier: whether bundles and tournaments hold, a line for each.
 
 python -m verifier [--bundles DIR] FILE...
 """
@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 from verifier import Unknown, Wrong, judged
+from verifier.table import table
+from verifier.tournament_state import Tournament
 
 NOT_READ, NOT_JUDGED = 2, 3
 
@@ -38,8 +40,16 @@ def main() -> int:
             print(f"{path}: does not hold: {wrong}")
             status = status or 1
         else:
-            print("; not judged: ".join([f"{path}: holds", *dict.fromkeys(found)]))
+            print("; not judged: ".join([f"{path}: holds", *dict.fromkeys(found.open)]))
+            if isinstance(found, Tournament):
+                print(f"table: {standings(found)}")
     return status
+
+
+def standings(state: Tournament) -> str:
+    """The lines of each group with their points, the best first."""
+    groups = [", ".join(f"{row['entrant']} {row['points']}" for row in group) for group in table(state)]
+    return " / ".join(groups) or "nobody entered"
 
 
 if __name__ == "__main__":

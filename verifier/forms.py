@@ -184,6 +184,7 @@ TOURNAMENT_FORMS: dict[str, Form] = {
     "result": {"match": is_match, "closed": is_hash, "players": two_of(is_name), "winner": is_number}
     | {"scores": is_scores, "reason": is_text, "turns": is_number, "missed": two_of(is_number), "silent": are_seats},
     "ruled": {"what": is_text, "reason": is_text, "by": one_of("organiser", "operator")},
+    "restored": {"generation": is_number},
     "withdrawn": {"player": is_name, "why": is_text, "games": is_text},
     "ended": {"reason": is_text, "table": list_of(list_of(is_object))},
 }

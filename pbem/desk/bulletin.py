@@ -95,6 +95,11 @@ def of_log(match: str, seq: int, proof: InclusionProof) -> JsonObject:
     return {"about": "log", "match": match, "seq": seq, "proof": str(proof)}
 
 
+def of_tournament_log(t: str, seq: int, head: str, proof: InclusionProof) -> JsonObject:
+    """The proof that an entry of a tournament, with this head, is in the witnessed log."""
+    return {"about": "log", "tournament": t, "seq": seq, "head": head, "proof": str(proof)}
+
+
 def of_open(match: Match, free: Sequence[int], programs: Sequence[int], since: str) -> JsonObject:
     """A match of the open list: its terms, its free seats, and when it was listed."""
     told = {"about": "open", "match": match.id, "agreement": match.terms.document(), "since": since}

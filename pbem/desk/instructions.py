@@ -157,7 +157,7 @@ def _withdraw(desk: Desk, at: SeatContext, now: datetime) -> str:
 
 
 def _restored(desk: Desk, now: datetime) -> str:
-    """Pause every match under way, and enter the reason in its transcript, before any letter is handled."""
+    """Pause every match under way, and enter the reason there and in tournaments, before any letter is handled."""
     began = generation(desk.database)
     numbers = desk.archive.matches.in_phases(*RUNNING)
     for number in numbers:
@@ -165,6 +165,14 @@ def _restored(desk: Desk, now: datetime) -> str:
         step = at.step(now)
         interventions.restored(step, began)
         at.commit(step)
+    directing = desk.tournaments
+    for tournament in directing.archive.rows.numbers():
+        t = directing.archive.load(tournament)
+        assert t is not None
+        if t.phase != "ended":
+            entered = directing.step(t, now)
+            entered.restored(began)
+            directing.commit(entered)
     return f"generation {began}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
 
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk import bulletin, tournament_facts
+from pbem.desk import tournament_facts
 from pbem.desk.seats import SeatContext
 from pbem.desk.tournament_archive import pinned_in_match
 from pbem.letters.draft import OutgoingLetter
@@ -200,7 +200,7 @@ class Director:
         if self.letters.setting(name, "format") not in {"text", "words"}:
             out.html = self.letters.draft("letters/tournament.html", **facts)
         out.references = [self.letters.thread(t.id)]
-        out.bulletin = [bulletin.of_tournament(t, name)]
+        out.bulletin = self.archive.items(t, name)
         if t.phase == "ended" and name in {line.player.name for line in t.entrants.values()}:
             out.attachments.append(self.archive.enclosed(t))
         return out

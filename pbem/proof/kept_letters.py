@@ -219,6 +219,14 @@ def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged | ReplyAddress
                 ):
                     yield Logged(str(document.get("server")), match, seq, proof)
                 case {
+                    "about": "log",
+                    "tournament": str(tournament),
+                    "seq": int(seq),
+                    "head": str(head),
+                    "proof": str(proof),
+                } if _SEQ.fullmatch(str(seq)):
+                    yield Logged(str(document.get("server")), tournament, seq, proof, head)
+                case {
                     "about": "reply",
                     "match": str(match),
                     "address": str(address),

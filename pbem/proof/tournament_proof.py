@@ -248,7 +248,8 @@ def _passed(tournament: Tournament, entry: Entry) -> TournamentCheck:
     said = _SAYS[entry.type](tournament, entry.body)
     standing = (
         "WORD"
-        if entry.type == "ruled" or (entry.type == "entered" and _has_other_keys(tournament, entry.body))
+        if entry.type in {"ruled", "restored"}
+        or (entry.type == "entered" and _has_other_keys(tournament, entry.body))
         else "ok"
     )
     return TournamentCheck(standing, f"entry {entry.seq}", said, entry.seq)
@@ -302,6 +303,9 @@ _SAYS: Mapping[str, Callable[[Tournament, JsonObject], str]] = {
     "paired": _says_paired,
     "result": lambda _t, body: f"{body['match']} is over: winner {body['winner']}, {body['reason']}",
     "ruled": _says_ruled,
+    "restored": lambda _t, body: (
+        f"the server was restored from a backup (generation {body['generation']}): it forgot what came after that"
+    ),
     "withdrawn": lambda _t, body: f"{body['player']} is out ({body['why']}), games {body['games']}",
     "ended": lambda _t, body: f"the tournament is over: {body['reason']}",
 }
@@ -361,7 +365,13 @@ def _matches(tournament: Tournament, bundles: Iterable[bytes] | None) -> Iterato
 
 def _match(tournament: Tournament, pairing: Pairing | None, match: str, content: bytes) -> TournamentCheck:
     """Check a match by its bundle: it holds, it is the one that was paired, and has this result."""
-    fails = partial(TournamentCheck, "FAIL", match)
+
+    def fails(found: str) -> TournamentCheck:
+        explained = (
+            "; the server was restored from a backup since then, or before" if tournament.generation > 1 else ""
+        )
+        return TournamentCheck("FAIL", match, found + explained)
+
     if pairing is None:
         return fails("names this tournament, which did not pair it")
     proved = Proved(telling=False)

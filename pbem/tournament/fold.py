@@ -465,6 +465,13 @@ def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
     return _changed(tournament, pairing, annulled=True)
 
 
+def _restored(tournament: Tournament, entry: Entry) -> Tournament:
+    """The server was restored from a backup: what came after that is forgotten, and these heads are others."""
+    if entry.body["generation"] <= tournament.generation:
+        raise _untrue(entry, "`generation`: not a later one")
+    return replace(tournament, generation=entry.body["generation"])
+
+
 def _withdrawn(tournament: Tournament, entry: Entry) -> Tournament:
     name = entry.body["player"]
     ladder = tuple(other for other in tournament.ladder if other != name)
@@ -483,6 +490,7 @@ _APPLY: Mapping[str, Callable[[Tournament, Entry], Tournament]] = {
     "paired": _pair,
     "result": _resulted,
     "ruled": _ruled,
+    "restored": _restored,
     "withdrawn": _withdrawn,
     "ended": _ended,
 }

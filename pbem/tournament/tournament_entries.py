@@ -124,6 +124,7 @@ FORMS: Mapping[str, Form] = {
         _ruling("substitute", player=_name, **{"for": _name}),
         _ruling("close"),
     ),
+    "restored": mapping({"generation": number}),
     "withdrawn": mapping({"player": _name, "why": one_of("left", "silent"), "games": text}),
     "ended": mapping({"reason": one_of("played", "too few", "ruled"), "table": list_of(list_of(anything))}),
 }

@@ -71,6 +71,10 @@ class TournamentStep(msgspec.Struct):
         other = {"organiser": organiser.document()} if organiser is not None else {}
         self._append("ruled", {**ruling, "by": "organiser" if letter else "operator", **other}, letter, organiser)
 
+    def restored(self, generation: int) -> None:
+        """The server was restored from a backup."""
+        self._append("restored", {"generation": generation})
+
     def start(self, secret: str, beacon: str = lot.NONE) -> None:
         """The lot is drawn, with the server's secret and the beacon's signature."""
         tournament = self.tournament

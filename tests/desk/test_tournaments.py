@@ -14,9 +14,9 @@ from pbem.identity import ssh
 from pbem.match.transcript import utc
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
-from pbem.store.operator import Instructions
-from verifier.tournament import verified_tournament
-from verifier.tournament_matches import check_matches
+from pbem.store.operator import Instructions, begin_generation
+from verifier import judged_tournament
+from verifier.table import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,7 +80,7 @@ class Club:
     def proof(self, bundles: Iterable[bytes] | None = None) -> list[str]:
         content = self.referee.desk.tournaments.archive.bundle(1, letters=True)
         found = list(verify_tournament(content, bundles))
-        check_matches(verified_tournament(content), bundles or ())
+        judged_tournament(content, bundles or ())
         assert not [check for check in found if check.standing == "FAIL"], found[-1]
         return [f"{check.standing} {check.found}" for check in found]
 
@@ -243,6 +243,23 @@ def test_who_leaves_and_who_is_silent(club: Club) -> None:
     assert letters_about(club.people["carl"], "[pbem t1] you are out")
     assert not letters_about(club.people["dave"], "[pbem t1] you are out")
     club.proof(club.bundles())
+
+
+def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club) -> None:
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    referee = club.referee
+    with referee.database.transaction():
+        began = begin_generation(referee.database, 4)
+        Instructions(referee.database).give("restored", None, "", "root", referee.now)
+    before = club.bundles()[0]
+    referee.open_desk()
+    referee.wait(timedelta(minutes=1))
+    found = club.proof(club.bundles())
+    assert f"WORD the server was restored from a backup (generation {began}): it forgot what came after that" in found
+    assert (club.t.generation, club.t.phase) == (began, "playing")
+    assert judged_tournament(referee.desk.tournaments.archive.bundle(1, letters=True), [before]).generation == began
 
 
 def test_too_few(club: Club) -> None:
@@ -487,3 +504,30 @@ def test_tables_are_not_too_wide_for_letters(referee: Referee, language: str) ->
     rows = [line for line in club.say(first, "tournament t1").splitlines() if "  player-" in line]
     assert len(rows) == 8
     assert max(map(len, rows)) <= 72
+
+
+@pytest.mark.long
+def test_a_swiss_tournament_of_sixteen_to_its_end(referee: Referee) -> None:
+    """By letters alone: who comes later in the alphabet resigns, one leaves on the way, and both verifiers agree."""
+    club = Club(referee, *(f"p{number:02}" for number in range(16)))
+    club.announce("p00", "format: swiss\nentrants: 16")
+    club.enter(*club.people)
+    rounds = []
+    while club.t.phase == "playing":
+        rounds.append(club.awaited)
+        assert len(rounds[-1]) == (7 if len(rounds) > 2 else 8)
+        if len(rounds) == 2:  # the own match goes on
+            assert "You have left" in club.say("p15", "leave t1")
+        for pairing in club.awaited:
+            club.win(pairing, min(pairing.players))
+    assert [len(club.t.byes), club.t.rounds, len(rounds)] == [2, 4, 4]
+    met = [pairing.pair for pairing in club.t.pairings]
+    assert len({*met}) == len(met) == 30
+    found = club.proof(bundles := club.bundles())
+    assert not [line for line in found if not line.startswith("ok")]
+    assert found[-1].startswith("ok p00 8, ")
+    state = judged_tournament(referee.desk.tournaments.archive.bundle(1, letters=True), bundles)
+    assert not state.open
+    assert "ok " + ", ".join(f"{row['entrant']} {row['points']}" for row in table(state)[0]) == found[-1]
+    (final,) = letters_about(club.people["p00"], "[pbem t1] it is over")
+    assert "number 1 of 16, with 8 points" in final

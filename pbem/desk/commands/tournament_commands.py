@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk import bulletin
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
 from pbem.desk.seats import demand_leisure, find_seat, pinned
@@ -205,5 +204,5 @@ def _told(director: Director, caller: Caller, t: Tournament, done: str, outcome:
     reader = caller.player.name if caller.player else ""
     facts = director.facts(t, reader)
     files = [director.archive.enclosed(t)] if facts["line"] and done == "shown" else []
-    items = [bulletin.of_tournament(t, reader)]
+    items = director.archive.items(t, reader)
     return Reply("tournament", {"t": facts, "done": done}, files, outcome=outcome, items=items)
