@@ -575,7 +575,15 @@ def test_the_table_of_a_tournament_leads_to_own_matches(
     ann.carry(page)
     expect(page.locator("#table tbody th").first).to_have_text("bob")
     expect(page.locator("#tournament-standing")).to_contain_text("your games under way: 2")
-    assert page.locator("#table thead th").all_text_contents() == ["place", "player", "1", "2", "3", "games", "points"]
+    assert page.locator("#table thead th").all_text_contents() == [
+        "place",
+        "player",
+        "1",
+        "2",
+        "3",
+        "games",
+        "points",
+    ]
     assert "2" in page.locator("#table tbody tr").first.locator("td").all_text_contents()
     expect(page.locator("#table a")).to_have_count(4)
     demand_accessible(page)
