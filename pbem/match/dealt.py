@@ -1,8 +1,8 @@
 """What chance deals in a turn: neither the server nor a player can choose it.
 
 Before a game begins, the server draws a secret, hashes it again and again, and publishes the last hash: the first
-link of a chain. Each turn takes the next link, which only the server knows, and the orders, which no server can know
-when it begins the chain: all of them cite a later head. The turn's entry shows the link; in a game whose hands are
+link of a chain. Each turn takes the next link, which only the server knows, and the orders of this turn and those before,
+which no server can know when it begins the chain: all of them cite a later head. The turn's entry shows the link; in a game whose hands are
 secret, the reveal shows that of the last turn, from which the others follow. Implements docs/bundle.md, 13.2.
 """
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 LINKS: Final = 20_000
 """The links of a game's chain: no match has as many turns, because a bundle has at most as many entries."""
+
+NO_SEED: Final = "0" * 64
+"""What stands for the seed of the turn before the first."""
 
 _NEVER: Final = 999_999_999
 """The game of a paper that nobody ever gets: no match has as many."""
@@ -79,12 +82,16 @@ def _link(step: Step, turn: int) -> str:
 
 
 def seed_of(match: Match, link: str, texts: Mapping[int, str]) -> str:
-    """The seed of a turn: of what the server fixed before, and of what the players wrote after that."""
+    """The seed of a turn: of what the server fixed before, and of what the players wrote in this game after that.
+
+    That of the turn before is in it, so that one word that nobody could guess serves for all later turns, too.
+    """
     lines = [
         "pbem chance 1",
         match.rules_hash,
         f"game {match.game} turn {match.turn}",
         link,
+        match.turns[-1].chance if match.turns else NO_SEED,
         *(f"{seat} {sha256_hex(text.encode())}" for seat, text in sorted(texts.items())),
     ]
     return sha256_hex("".join(f"{line}\n" for line in lines).encode())

@@ -18,6 +18,7 @@ from pbem.letters.render import Templates
 from pbem.match.dealt import hashed
 from pbem.match.record import Illegal, read, replay, write
 from pbem.match.terms import Terms
+from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
@@ -75,6 +76,13 @@ def test_a_race_is_played_and_proved(referee: Referee, site: str) -> None:
     assert hashed(last["chance"], len(turns)) == bodies[1]["chance"]
     assert not [path for path in found.papers if "chance" in path]
     record = read(found.papers["records/game-1.pbem.toml"].decode())
+    seed = "0" * 64
+    for number, turn in enumerate(record.turns, 1):
+        link = hashed(last["chance"], len(turns) - number)
+        orders = [f"{seat} {sha256_hex(text.encode())}" for seat, text in sorted(turn.orders.items())]
+        lines = ["pbem chance 1", bodies[0]["rules"], f"game 1 turn {number}", link, seed, *orders]
+        seed = sha256_hex("".join(f"{line}\n" for line in lines).encode())
+        assert turn.chance == seed, "docs/bundle.md, 13.2"
     assert len({turn.chance for turn in record.turns}) == len(turns)
     assert write(record).encode() == found.papers["records/game-1.pbem.toml"]
     assert replay(record).result["winner"] in {1, 2}
