@@ -1,9 +1,10 @@
 """What chance deals in a turn: neither the server nor a player can choose it.
 
 Before a game begins, the server draws a secret, hashes it again and again, and publishes the last hash: the first
-link of a chain. Each turn takes the next link, which only the server knows, and the orders of this turn and those before,
-which no server can know when it begins the chain: all of them cite a later head. The turn's entry shows the link; in a game whose hands are
-secret, the reveal shows that of the last turn, from which the others follow. Implements docs/bundle.md, 13.2.
+link of a chain. Each turn takes the next link, which only the server knows, and the orders of this turn and those
+before, which no server can know when it begins the chain: all of them cite a later head. The turn's entry shows the
+link; in a game whose hands are secret, the reveal shows that of the last turn, from which the others follow.
+Implements docs/bundle.md, 13.2.
 """
 
 from __future__ import annotations
