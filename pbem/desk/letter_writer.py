@@ -20,7 +20,7 @@ from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, toget
 from pbem.letters.draft import Composing, OutgoingLetter, TemplateText
 from pbem.letters.visible import visible
 from pbem.mail.commands import SETTINGS
-from pbem.mail.compose import LETTER, Envelope
+from pbem.mail.compose import LETTER, Encrypting
 from pbem.mail.language import asked_for
 from pbem.match.changed import replace
 from pbem.match.seat_clock import zone_named
@@ -100,8 +100,8 @@ class LetterWriter:
     def send(self, address: str, out: OutgoingLetter, now: datetime) -> str:
         """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever; its Message-ID.
 
-        For a player without a key, it has a Reply-To that is good for one letter. For one who wants encrypted letters,
-        it is encrypted, or a letter without any of its contents goes in its place.
+        For a player without a key, it has a Reply-To that is good for one letter. For one who wants encrypted
+        letters, it is encrypted, or a letter without any of its contents goes in its place.
         """
         player = self._players.by_address(address)
         language = out.language or self.language_of(player)
@@ -120,10 +120,10 @@ class LetterWriter:
             where = reply_to or self._composer.address
             out = replace(out, bulletin=[*out.bulletin, bulletin.of_reply(where, message_id, out.place)])
         made = self._rendered(out, language)
-        envelope = None
+        encrypting = None
         if keys is not None and (can := encryption.usable(keys, now)):
             cover = self.draft("letters/encrypted.txt", file=LETTER)
-            envelope = Envelope(
+            encrypting = Encrypting(
                 subjects.outside(made.subject), self.write(cover, language), partial(encryption.encrypt, can)
             )
         elif keys is not None:
@@ -144,7 +144,7 @@ class LetterWriter:
             mailing=(out.mailing, leave_to) if out.mailing and leave_to else None,
             bulletin=self._bulletin(address, made, attachments, now),
             returns="" if self._config.return_paths else self._outbox.return_token(address, message_id),
-            envelope=envelope,
+            encrypting=encrypting,
         )
         self._outbox.put(address, message_id, raw, now)
         return message_id

@@ -1,8 +1,8 @@
 """Letters encrypted to a player's keys: which keys can decrypt, and a MIME entity encrypted to all of them.
 
 OpenPGP encrypts for every certificate that has a key for that, S/MIME for RSA certificates alone: cryptography makes
-no others. A player who has both gets OpenPGP, which also notices whatever was changed on the way. Nothing is decrypted
-here. Implements RFC 9580, RFC 8551 and docs/playing.md, "Encrypted letters".
+no others. A player who has both gets OpenPGP, which also notices whatever was changed on the way. Nothing is
+decrypted here. Implements RFC 9580, RFC 8551 and docs/playing.md, "Encrypted letters".
 """
 
 from __future__ import annotations

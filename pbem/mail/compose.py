@@ -64,7 +64,7 @@ class MailingList(NamedTuple):
     leave: str
 
 
-class Envelope(NamedTuple):
+class Encrypting(NamedTuple):
     """What keeps a letter from everybody but its reader."""
 
     subject: str
@@ -151,14 +151,14 @@ class Composer:
         mailing: tuple[MailingList, str] | None = None,
         bulletin: bytes = b"",
         returns: str = "",
-        envelope: Envelope | None = None,
+        encrypting: Encrypting | None = None,
     ) -> bytes:
         """The bytes of a letter, with CRLF line ends, in seven bits; `mailing`: its list, and where to leave it.
 
         Raises ValueError on a malformed address or Message-ID. Identifiers that come from others'
         letters (`in_reply_to`, `references`) are left out when they are malformed. `bulletin`, for programs,
         stands in a header field, where people do not see it; so does `returns`, by which a bounce is recognised.
-        With an envelope, everything is encrypted except what mail needs on its way.
+        With `encrypting`, everything is encrypted except what mail needs on its way.
         """
         answer = in_reply_to if in_reply_to and MESSAGE_ID.fullmatch(in_reply_to) else None
         headers = [
@@ -183,12 +183,14 @@ class Composer:
         ]
         told = [*(self._listed(*mailing) if mailing else ()), *([_folded(BULLETIN, bulletin)] if bulletin else [])]
         token = [f"{RETURN}: {returns}"] if returns else []
-        if envelope:
+        if encrypting:
             files = [(LETTER, "text/plain", text.encode("utf-8", "replace"))]
             files += [*((name, "image/png", content) for _, name, content in pictures), *attachments]
-            open_headers = [_header("Subject", envelope.subject) if h.startswith("Subject:") else h for h in headers]
-            inner = _protected([*headers, *told], open_headers, _body(envelope.cover, None, (), files, message_id))
-            headers, body = open_headers, _wrapped(*envelope.encrypt(inner), message_id)
+            open_headers = [
+                _header("Subject", encrypting.subject) if h.startswith("Subject:") else h for h in headers
+            ]
+            inner = _protected([*headers, *told], open_headers, _body(encrypting.cover, None, (), files, message_id))
+            headers, body = open_headers, _wrapped(*encrypting.encrypt(inner), message_id)
         else:
             headers, body = [*headers, *told], _body(text, html, pictures, attachments, message_id)
         letter = bytes(_Entity((*headers, *token, "MIME-Version: 1.0", *body.headers), body.body))
