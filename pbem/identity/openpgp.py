@@ -51,7 +51,7 @@ _HEADER = re.compile(r"\s*[A-Za-z-]{1,20}: ")
 _LONG = Phrase("This OpenPGP key is too long: `gpg --export-options export-minimal --export --armor` is enough.")
 _EXPIRED = Phrase("it expired on {day}")
 _REVOKED = Phrase("it is revoked")
-_SIGNS_ONLY = Phrase("it has no subkey for encryption that counts today")
+_SIGNS_ONLY = Phrase("it has no subkey that can decrypt now")
 _Value = TypeVar("_Value")
 
 

@@ -298,8 +298,8 @@ COMMANDS: dict[str, CommandSpec] = {
             "set",
             requests.Choose,
             Phrase(
-                "Choose time zone, language, digests, reminders, encryption, and reports: HTML (both), pictures, plain"
-                " text, or boards in words."
+                "Choose time zone, language, digests, reminders, encryption, and reports: HTML (both), pictures,"
+                " plain text, or boards in words."
             ),
             (arguments.SETTING,),
             opens=_A_SETTING,
