@@ -15,7 +15,7 @@ from pbem.desk.seats import answered_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import masked, unattributed
+from pbem.mail.commands import COMMANDS, masked, unattributed
 from pbem.pages import served
 from pbem.phrase import Phrase
 
@@ -72,7 +72,7 @@ def write(
         told.append(_section(desk, command.echo, reply.template, reply.facts, language))
     ignored = [] if reading.optout or caller.repeated else _ignored_lines(reading)
     out.language = language
-    out.open = bool(replies) and due is None and all(reply.open for _, reply in replies)
+    out.open = bool(replies) and due is None and all(_is_open(command, reply) for command, reply in replies)
     out.room = _ANSWER
     out.text = desk.letters.draft(
         "letters/answer.txt",
@@ -90,6 +90,10 @@ def write(
     if not caller.repeated:
         out.answer(caller.letter)
     desk.letters.send(caller.address, out, caller.now)
+
+
+def _is_open(command: AnyCommand, reply: Reply) -> bool:
+    return reply.open or COMMANDS[command.name].open
 
 
 def _language(desk: Desk, caller: Caller) -> str:

@@ -189,10 +189,8 @@ def choose(
     if (name, value) == ("mail", "each"):
         held.hurry(caller.known_player.name, caller.now)
     now = written(caller.now, value) if name == TIMEZONE else None
-    player, encrypted = caller.known_player, (name, value) == ("encrypted", "yes")
-    able = encryption.usable(keys_of(player), caller.now) if encrypted else []
-    # The answer says how to get out again: whoever cannot decrypt after all must be able to read it.
-    return Reply("set", {"name": name, "value": value, "now": now, "able": able}, open=encrypted)
+    able = encryption.usable(keys_of(caller.known_player), caller.now) if name == "encrypted" else []
+    return Reply("set", {"name": name, "value": value, "now": now, "able": able})
 
 
 def _demand_decrypting(people: People, caller: Caller) -> None:

@@ -233,7 +233,7 @@ def _recover_by_mailbox(keys: Keyring, caller: Caller, command: AnyCommand, play
     asked, delay = _challenge(keys, caller, player, key, "mailbox", None, b""), account_keys.delay(keys.config)
     subject = Phrase("Somebody says that your keys are lost")
     account_keys.write(keys, player.address, "own_recovery", subject, caller.now, **asked.facts, delay=delay)
-    return Reply("recovery_asked", {"delay": delay}, open=True)
+    return Reply("recovery_asked", {"delay": delay})
 
 
 def _wait(keys: Keyring, caller: Caller, player: PlayerRow, waiting: WaitingKey) -> Reply:
@@ -292,7 +292,7 @@ def _challenge(
     challenge = same.challenge if same else keys.seats.world(now).salt()
     keys.changes.ask(WaitingKey(player.name, proof, row, challenge, to_db(now), asked_by, letter))
     facts = {"name": player.name, "format": way(row.format, row.public), "fingerprint": row.fingerprint}
-    return Reply("challenge", facts | {"challenge": challenge, "proof": proof}, open=True)
+    return Reply("challenge", facts | {"challenge": challenge, "proof": proof})
 
 
 def _demand_left(keys: Keyring, limit: DailyLimit, player: PlayerRow, now: datetime, name: str) -> None:
