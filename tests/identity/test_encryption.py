@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -78,12 +79,11 @@ def test_nothing_is_compressed() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("gpg"), reason="needs GnuPG")
-def test_gnupg_reads_it(tmp_path: Path) -> None:
-    home = tmp_path / "gnupg"
-    home.mkdir(mode=0o700)
+def test_gnupg_reads_it() -> None:
+    home = tempfile.mkdtemp()  # short: the name of the agent's socket has room for a hundred characters
 
     def gpg(*arguments: str, given: bytes = b"") -> bytes:
-        command = ["gpg", "--homedir", str(home), "--batch", "--quiet", "--passphrase", "", *arguments]
+        command = ["gpg", "--homedir", home, "--batch", "--quiet", "--passphrase", "", *arguments]
         return subprocess.run(command, input=given, check=True, capture_output=True).stdout
 
     try:
@@ -94,7 +94,8 @@ def test_gnupg_reads_it(tmp_path: Path) -> None:
         _, armor = encryption.encrypt([key, other.key], ENTITY)
         assert gpg("--decrypt", given=armor) == ENTITY
     finally:
-        subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=False, capture_output=True)
+        subprocess.run(["gpgconf", "--homedir", home, "--kill", "all"], check=False, capture_output=True)
+        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.mark.skipif(not shutil.which("openssl"), reason="needs OpenSSL")

@@ -306,7 +306,7 @@ COMMANDS: dict[str, CommandSpec] = {
             requests.Choose,
             Phrase(
                 "Choose time zone, language, digests, reminders, encryption, and reports: HTML (both), pictures,"
-                " plain text, or boards in words."
+                " text, or words."
             ),
             (arguments.SETTING,),
             opens=_A_SETTING,
