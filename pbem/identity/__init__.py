@@ -22,6 +22,7 @@ import msgspec
 
 from pbem.identity import ed25519, minisign, openpgp, smime, ssh
 from pbem.identity.verdict import (
+    ENCRYPTED,
     STATES,
     BadKey,
     BadSignature,
@@ -348,7 +349,7 @@ def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
     if kind in _OPAQUE_TYPES or name.endswith(".p7m"):
         yield _Block("smime", part.content, way="opaque")
     elif kind == "application/pgp-encrypted":
-        yield _Block("openpgp", fault=Phrase("Letters must be signed but not encrypted."))
+        yield _Block("openpgp", fault=ENCRYPTED)
     elif _DETACHED_TYPES.get(kind) == "smime" or name.endswith(".p7s"):
         taken = Phrase(
             "The signed part of this S/MIME letter was taken apart on its way. {advice}",

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from pbem.identity import der
 from pbem.identity.costs import CERTIFICATE_BYTES, check_rsa
 from pbem.identity.ed25519_points import WEAK, holds, is_sound
-from pbem.identity.verdict import AHEAD, DEMANDS, FUTURE, BadKey, BadSignature, Key, State
+from pbem.identity.verdict import AHEAD, DEMANDS, ENCRYPTED, FUTURE, BadKey, BadSignature, Key, State
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -250,6 +250,8 @@ def read(data: bytes) -> SmimeSignature:
         der.walk(data)
         info = cms.ContentInfo.load(data)
         kind = info["content_type"].native
+        if kind == "enveloped_data":
+            raise BadSignature(ENCRYPTED)
         if kind != "signed_data":
             raise BadSignature(
                 Phrase(
