@@ -166,9 +166,10 @@ class Letter(msgspec.Struct, frozen=True):
     @property
     def is_encrypted(self) -> bool:
         """True if it is PGP/MIME (RFC 3156 4) or S/MIME (RFC 8551 3.3) that only its reader can decrypt."""
-        kind = self.root.content_type
-        smime = kind in {"application/pkcs7-mime", "application/x-pkcs7-mime"}
-        return kind == "multipart/encrypted" or (smime and self.root.parameters.get("smime-type") == "enveloped-data")
+        if any(part.content_type == "application/pgp-encrypted" for part in self.parts):
+            return True
+        is_smime = self.root.content_type in {"application/pkcs7-mime", "application/x-pkcs7-mime"}
+        return is_smime and self.root.parameters.get("smime-type") == "enveloped-data"
 
     def values(self, name: str) -> list[str]:
         """The values of all headers of this name."""

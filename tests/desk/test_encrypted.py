@@ -7,13 +7,14 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import POLICY, Letters, Referee, another, body, form_in
+from in_a_box.referee import POLICY, SERVER, Letters, Referee, another, body, form_in
 from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
 from signing.decryptors import BORN, by_openpgp, by_smime, opened
 
 from pbem.identity import ssh
 from pbem.mail.compose import LETTER, STEP
+from pbem.proof.kept_letters import kept
 from pbem.store.database import to_db
 from pbem.store.players import KeyRow, Players
 
@@ -177,6 +178,32 @@ class TestOn:
         assert form_in(ann.text, "confirm")
         referee.send(ann, "help set\nwhoami\n", sign=False)
         assert came(ann)[0].get_content_type() == "multipart/encrypted"
+
+    def test_kept_letters_are_compared_once_they_are_decrypted(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, FLEETS)
+        reader = encrypted(referee, ann)
+        referee.send(bob, "extend m1 1d\n")
+        raw = ann.letters.came[-1]
+        assert sentences.IT_IS_ENCRYPTED in kept("a letter", raw).unread
+        found = kept("a letter", reader.entity(came(ann)[0]))
+        assert not found.unread
+        assert {head.match for head in found.heads} == {"m1"}
+        assert not found.attached
+
+    @pytest.mark.parametrize("kind", READERS)
+    def test_an_encrypted_letter_to_the_server_is_told_why_it_does_not_count(
+        self, referee: Referee, kind: str
+    ) -> None:
+        ann = referee.registered("ann")
+        reader = encrypted(referee, ann, READERS[kind]())
+        referee.send(ann, "whoami\n", sign=False)
+        head, _, rest = ann.letters.came[-1].partition(b"MIME-Version: 1.0\r\n")
+        assert head
+        theirs = f"From: {ann.address}\r\nTo: pbem@{SERVER}\r\nMessage-ID: <1@mail.example>\r\n".encode() + rest
+        referee.deliver(theirs, ann.address)
+        assert came(ann)[0].get_content_type() == "text/plain"
+        assert sentences.THIS_SERVER_HAS_NO_KEY in " ".join(ann.text.split())
+        assert reader.key.fingerprint in ann.text
 
 
 class TestRefused:
