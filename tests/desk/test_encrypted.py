@@ -184,7 +184,7 @@ class TestOn:
         reader = encrypted(referee, ann)
         referee.send(bob, "extend m1 1d\n")
         raw = ann.letters.came[-1]
-        assert sentences.IT_IS_ENCRYPTED in kept("a letter", raw).unread
+        assert "it is encrypted" in kept("a letter", raw).unread
         found = kept("a letter", reader.entity(came(ann)[0]))
         assert not found.unread
         assert {head.match for head in found.heads} == {"m1"}
@@ -295,6 +295,23 @@ class TestKeysThatEnd:
         assert all(letter.get_content_type() != "multipart/encrypted" for letter in came(ann, before))
         referee.send(ann, "whoami\n", sign=False)
         assert "encrypted no" in ann.text
+
+    def test_who_lost_all_keys_can_read_what_recovers_the_account(self, referee: Referee) -> None:
+        ann = referee.registered("ann")
+        encrypted(referee, ann)
+        before, new = len(ann.letters.came), another("ann")
+        referee.send(ann, f"recover\n{ssh.public(new)}\n", sign=False)
+        ann.key = new
+        referee.send(
+            ann, next(form_in(body(one), "confirm") for one in came(ann, before) if "challenge" in body(one))
+        )
+        assert sentences.REPLACES_ALL_YOUR_OTHERS_ON in ann.text
+        assert all(one.get_content_type() == "text/plain" for one in came(ann, before))
+        referee.wait(referee.config.recovery.delay + timedelta(hours=1))
+        referee.send(ann, "whoami\n", sign=False)
+        assert "encrypted no" in ann.text
+        told = [" ".join(body(letter).split()) for letter in came(ann, before)]
+        assert any(sentences.FROM_NOW_ON_YOURS_COME_UNENCRYPTED in text for text in told)
 
     def test_as_long_as_one_is_left_they_stay_encrypted(self, referee: Referee) -> None:
         ann = referee.registered("ann")
