@@ -501,7 +501,9 @@ class MatchLetters:
         if len(content) <= _BESIDE:
             return None
         out = self.thread(match, row, seat, _PROOF.given(game=match.game), latest)
-        fits = len(content) <= _ROOM
+        # What is encrypted is in base64 a second time.
+        encrypted = self._writer.setting(match.name(seat), "encrypted") == "yes"
+        fits = len(content) <= (_ROOM * 3 // 4 if encrypted else _ROOM)
         if fits:
             out.attachments.append((name, "application/zip", content))
         m = self.facts(match, row, seat, latest)

@@ -20,6 +20,7 @@ from in_a_box.referee import SERVER, Mailbox, Referee, new, placed, sent_from
 from in_a_box.table import ANN, SMALL, TO, Side
 from judges import sentences
 from player.conftest import begin
+from signing.decryptors import by_openpgp
 
 from pbem.desk.strangers import EACH
 from pbem.games import Refused
@@ -31,6 +32,8 @@ from pbem.player.exchange import fetch
 from pbem.player.forms import Unfit
 from pbem.player.proving import prove
 from pbem.player.server_letter import LIMITS, HeardBulletin
+from pbem.store.database import to_db
+from pbem.store.players import KeyRow, Players
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -699,6 +702,21 @@ class TestBadInput:
         assert kinds(referee.desk.archive.key) == []
         for side in (ann, other):
             side.close()
+
+    def test_an_encrypted_letter_changes_nothing_and_is_called_so(self, playing: Side, referee: Referee) -> None:
+        before = memory_of(playing)
+        person = playing.person
+        with referee.database.transaction():
+            key = by_openpgp().key
+            row = KeyRow(key.format, key.fingerprint, key.public)
+            Players(referee.database).add_key(person.name, row, to_db(referee.now))
+        referee.send(person, "set encrypted yes\n")
+        playing.receive()
+        referee.send(person, "whoami\n", sign=False)
+        (event,) = playing.receive()
+        assert event.kind == "forged"
+        assert "it is encrypted" in event.said
+        assert memory_of(playing) == before
 
     def test_two_stories_are_an_alarm_for_ever_and_are_not_believed(self, playing: Side, referee: Referee) -> None:
         before = memory_of(playing)
