@@ -42,11 +42,16 @@ class MortalReferee(Referee):
         if self.mortal and self.random.random() < self.rate:
             raise Killed(point)
 
+    def _begin_anew(self) -> None:
+        """As a daemon does: what was leased when the last one died is free again."""
+        self.outbox.release_all()
+        self.inbox.release_all()
+        self.open_desk()
+
     def _die(self, killed: Killed) -> None:
         self.deaths[str(killed)] += 1
         before, self.mortal = self.mortal, False
-        self.outbox.release_all()
-        self.open_desk()
+        self._begin_anew()
         self.reborn()
         self.mortal = before
 
@@ -90,8 +95,7 @@ class MortalReferee(Referee):
         with self.database.transaction():
             self.generation = begin_generation(self.database, self.generation)
             Instructions(self.database).give("restored", None, "", "root", self.now)
-        self.outbox.release_all()
-        self.open_desk()
+        self._begin_anew()
         self.reborn()
         self.work()
         for number in self.desk.archive.matches.in_phases("setup", "playing"):
