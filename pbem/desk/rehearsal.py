@@ -58,7 +58,7 @@ def _tried(turn: Callable[[], object]) -> str:
     with open(reading, "rb") as answers:  # noqa: PTH123 - a pipe has no path
         said = answers.read().decode()
     os.waitpid(child, 0)
-    return said.removeprefix("=") if said else "they did not come to an end in time"
+    return said.removeprefix("=") if said else "they did not come to an end"
 
 
 def _run(turn: Callable[[], object], answer: int) -> None:
