@@ -60,7 +60,12 @@ def test_the_boards_are_shown_and_the_proof_holds(shown: str) -> None:
 @pytest.mark.parametrize(
     ("game", "people", "words"),
     [
-        ("dueling-masters", ("ann",), (r"goes from [A-J]\d+ to [A-J]\d+", "right house's as you know them")),
+        pytest.param(
+            "dueling-masters",
+            ("ann",),
+            (r"goes from [A-J]\d+ to [A-J]\d+", "right house's as you know them"),
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             "shoot-em-up",
             ("ann", "bob"),

@@ -28,7 +28,7 @@ TYPED = re.compile(
     r"^>.*|^new \w+ with .*|^[a-z]+: \w+$"
     r"|^ *(?:(?:accept|claim|confirm|draw|orders|setup|server|player|prev|rev|sha256|head|signature|key) .*)$"
     r"|^(?:final|end|(?:game|turn) [0-9]+)$|^ {4}(?:ssh-keygen|pbem) .*|`[^`]*`"
-    r"|^  (?:composer|format|language|mail|program|reminders|timezone) .*"
+    r"|^  (?:composer|encrypted|format|language|mail|program|reminders|timezone) .*"
     r"|^  [a-z]+ (?=⟦|[a-z0-9:]+$)|[0-9a-f]{16,}|\S+@\S+"
     r"|\S+\.(?:txt|json|zip|sha256|sig)\b|play\.example|Europe/Berlin|(?:ssh )?SHA256:\S+|(?<=⟦Ŕé: )orders",
     re.MULTILINE,
