@@ -140,9 +140,15 @@ def texts(subject: Subject) -> None:
     """Whatever somebody writes is legal or refused, within the time: nothing else is raised."""
     random, judge = Random(f"texts {subject.name}"), subject.judge
     for at, game in enumerate(subject.played[:: subject.seeds]):
-        number = random.randrange(len(game.orders))
-        state, first = game.states[number], game.setups[0]
-        seat, own = next((seat, text) for seat, text in game.orders[number].items() if state.due[seat] is None)
+        asked = [
+            (state, seat, text)
+            for state, texts in zip(game.states, game.orders, strict=False)  # after the last turn nobody orders
+            for seat, text in texts.items()
+            if state.due[seat] is None
+        ]
+        if not asked:
+            continue
+        (state, seat, own), first = random.choice(asked), game.setups[0]
         for text in (*_odd(first, subject.players.nearly, random), *(() if at else _long(first))):
             _refuses(_named("setup", text), judge.setup, game.options, 1, text)
             _refuses(_named("meant", text), judge.meant, text)

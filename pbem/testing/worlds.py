@@ -114,6 +114,8 @@ def whole(judge: Rules, players: RandomPlayers) -> list[Change]:
             if at:
                 told.append(shown(world.judge, reports, seat))
             if at == number:
+                if state.due[seat] is not None:
+                    return
                 text = players.orders(random, dict(world.judge.view(state, seat, told)))
                 world.orders[at][seat] = world.judge.order(state, seat, text).text
                 return

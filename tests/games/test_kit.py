@@ -186,6 +186,22 @@ def test_a_fault_planted_in_dice_or_cards_is_found_by_name(fault: str, tmp_path:
         assert said in str(found.value)
 
 
+def test_a_turn_in_which_all_have_no_choice_is_no_fault(tmp_path: Path) -> None:
+    """The last cards of both hands are played for them: nobody is asked, and the view says so."""
+    forced = 'Words(f"guess {(one := min(self.turn // 2 + 1, self.options.most))}", one) if self.turn > 1 else None'
+    pairs = (
+        "{self.seat: None}",
+        f"{{self.seat: {forced}}}",
+        "if seat in state.due",
+        "if state.due.get(seat, 0) is None",
+    )
+    rewrite(install(tmp_path) / "__init__.py", *pairs)
+    with found_in(tmp_path):
+        enable(["marbles"])
+        for check in ("texts", "secret"):
+            CHECKS[check](subject("marbles"))
+
+
 @pytest.mark.parametrize(
     ("file", "pairs", "said"),
     [
