@@ -166,6 +166,12 @@ RULES = """,
         *("secret", "view, after turn 1: "),
         *('"cards": cards if seat else []', '"cards": list(state.cards)'),
     ),
+    "secret orders that can be tried until they lead to what was drawn": (
+        "secret",
+        "is shown what was drawn, but not all orders from which it follows",
+        "    secret_chance = True\n",
+        "",
+    ),
     "chance that is secret, in a game without": (
         "chance",
         "`secret_chance` without `chance`",
