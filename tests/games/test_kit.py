@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,8 @@ from in_a_box.outside import RACE, found_in, install, record
 
 from pbem.cli.group import group
 from pbem.games.outside import enable
-from pbem.testing import CHECKS, Nonconforming, checks, subject, write_records
+from pbem.testing import CHECKS, Nonconforming, World, checks, subject, write_records
+from pbem.testing.worlds import vary, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -206,6 +208,18 @@ def test_a_turn_in_which_all_have_no_choice_is_no_fault(tmp_path: Path) -> None:
         enable(["marbles"])
         for check in ("texts", "secret"):
             CHECKS[check](subject("marbles"))
+
+
+def test_a_varied_world_is_another(tmp_path: Path) -> None:
+    """With few secrets to choose from, many changes in a row come back to the first: nothing would be compared."""
+    install(tmp_path)
+    with found_in(tmp_path):
+        enable(["marbles"])
+        game, random = subject("marbles"), Random("few")
+        first = World(game.judge, game.judge.options({"most": 2}, 2), ["hide 1", "hide 2"], [], [])
+        for _ in range(20):
+            other = vary(random, first, 1, whole(game.judge, game.players), tries=9)
+            assert (other.setups != first.setups) == bool(other.changes)
 
 
 @pytest.mark.parametrize(
