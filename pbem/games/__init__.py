@@ -204,8 +204,9 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
     chance: bool = False
     """True if turns are played with dice or cards: `turn` gets a `pbem.games.draws.Draws` as its last argument."""
     secret_chance: bool = False
-    """True if some of what is drawn is not for everybody, such as a hand of cards: then nobody else can compute it
-    before the game is revealed. Otherwise whoever knows the orders of a turn can check what was drawn at once."""
+    """True if some of what is drawn, such as a hand of cards, or of the orders of such a turn is not for everybody:
+    then nobody else can compute it before the game is revealed. Otherwise whoever knows the orders of a turn, or
+    tries a few, can check at once whether what was drawn follows from them."""
 
     def options(self, raw: Mapping[str, object], seats: int) -> TheOptions:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""

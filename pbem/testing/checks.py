@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from pbem.games import Orders, Report, Setup, State
     from pbem.testing.subject import Subject
+    from pbem.testing.worlds import World
 
 LONGEST: Final = 64 * 1024  # characters of a text that a player may send
 SECONDS: Final = 2.0  # of processor time that the judgement of one text may take
@@ -140,9 +141,15 @@ def texts(subject: Subject) -> None:
     """Whatever somebody writes is legal or refused, within the time: nothing else is raised."""
     random, judge = Random(f"texts {subject.name}"), subject.judge
     for at, game in enumerate(subject.played[:: subject.seeds]):
-        number = random.randrange(len(game.orders))
-        state, first = game.states[number], game.setups[0]
-        seat, own = next((seat, text) for seat, text in game.orders[number].items() if state.due[seat] is None)
+        asked = [
+            (state, seat, text)
+            for state, texts in zip(game.states, game.orders, strict=False)  # after the last turn nobody orders
+            for seat, text in texts.items()
+            if state.due[seat] is None
+        ]
+        if not asked:
+            continue
+        (state, seat, own), first = random.choice(asked), game.setups[0]
         for text in (*_odd(first, subject.players.nearly, random), *(() if at else _long(first))):
             _refuses(_named("setup", text), judge.setup, game.options, 1, text)
             _refuses(_named("meant", text), judge.meant, text)
@@ -328,11 +335,31 @@ def secret(subject: Subject) -> None:
         for (what, one), (_, instead) in pairs:
             said = f"{what}: {who} sees {one}, and {instead} where only the others' secrets differ"
             demand(one == instead, f"{said}: {_differing(first, other)}")
+        if subject.judge.chance and not subject.judge.secret_chance:
+            _hides_from_draws(first, other, reader, who)
     demand(
         varied >= _VARIED,
         f"secrets could be varied in {varied} of {_WORLDS} games: everything is shown; or PLAYERS needs `changes`, or"
         " `secrets=False`, if nothing is hidden",
     )
+
+
+def _hides_from_draws(first: World, other: World, reader: int | None, who: str) -> None:
+    """No draw that a reader is shown follows from orders that it is not: it could try which ones lead to the draw."""
+    judge, states = first.judge, [state for state, _ in first.positions()]
+    turns = zip(states, first.orders, other.orders, first.chance, strict=False)  # after the last turn nobody orders
+    for number, (state, texts, instead, seed) in enumerate(turns, start=1):
+        if texts == instead:
+            continue
+        orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}
+        drawn, again = (
+            list(shown(judge, play_turn(judge, state, orders, of)[1], reader)) for of in (seed, seed[::-1])
+        )
+        demand(
+            drawn == again,
+            f"turn {number}: {who} is shown what was drawn, but not all orders from which it follows, and can find"
+            f" these by trying: say `secret_chance = True`, or show {texts}",
+        )
 
 
 def _differing(one: Any, other: Any) -> str:

@@ -34,7 +34,7 @@ class World:
     orders: list[dict[int, str]]
     chance: list[str]
     """By turn, the seed of what chance deals; empty texts in a game without chance."""
-    changes: Counter[str] = field(default_factory=Counter)
+    changes: Counter[str] = field(default_factory=Counter, compare=False)
     """How many changes of each sort were kept."""
 
     def copy(self) -> World:
@@ -85,14 +85,16 @@ def world(judge: Rules, players: RandomPlayers, random: Random, case: int, most:
 
 
 def vary(random: Random, first: World, reader: int | None, changes: Iterable[Change], tries: int = 100) -> World:
-    """A world in which the reader is shown the same, with as many secrets changed as could be in so many tries."""
-    before, kinds = first.told(reader), list(changes)
+    """A world in which the reader is shown the same, with as many secrets changed as could be in so many tries.
+
+    No change leads back to the game itself, with which the world is compared.
+    """
+    original, before, kinds = first, first.told(reader), list(changes)
     others = [seat for seat in range(1, len(first.setups) + 1) if seat != reader]
     for _ in range(tries if kinds else 0):
         change, changed = random.choice(kinds), first.copy()
         change(random, changed, random.choice(others))
-        differs = (changed.setups, changed.orders, changed.chance) != (first.setups, first.orders, first.chance)
-        if differs and changed.told(reader) == before:
+        if changed not in (original, first) and changed.told(reader) == before:
             changed.changes[getattr(change, "__name__", "change")] += 1
             first = changed
     return first
@@ -114,6 +116,8 @@ def whole(judge: Rules, players: RandomPlayers) -> list[Change]:
             if at:
                 told.append(shown(world.judge, reports, seat))
             if at == number:
+                if state.due[seat] is not None:
+                    return
                 text = players.orders(random, dict(world.judge.view(state, seat, told)))
                 world.orders[at][seat] = world.judge.order(state, seat, text).text
                 return

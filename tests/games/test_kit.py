@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,8 @@ from in_a_box.outside import RACE, found_in, install, record
 
 from pbem.cli.group import group
 from pbem.games.outside import enable
-from pbem.testing import CHECKS, Nonconforming, checks, subject, write_records
+from pbem.testing import CHECKS, Nonconforming, World, checks, subject, write_records
+from pbem.testing.worlds import vary, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,6 +168,12 @@ RULES = """,
         *("secret", "view, after turn 1: "),
         *('"cards": cards if seat else []', '"cards": list(state.cards)'),
     ),
+    "secret orders that can be tried until they lead to what was drawn": (
+        "secret",
+        "is shown what was drawn, but not all orders from which it follows",
+        "    secret_chance = True\n",
+        "",
+    ),
     "chance that is secret, in a game without": (
         "chance",
         "`secret_chance` without `chance`",
@@ -184,6 +192,34 @@ def test_a_fault_planted_in_dice_or_cards_is_found_by_name(fault: str, tmp_path:
         with pytest.raises(Nonconforming) as found:
             CHECKS[check](subject("race"))
         assert said in str(found.value)
+
+
+def test_a_turn_in_which_all_have_no_choice_is_no_fault(tmp_path: Path) -> None:
+    """The last cards of both hands are played for them: nobody is asked, and the view says so."""
+    forced = 'Words(f"guess {(one := min(self.turn // 2 + 1, self.options.most))}", one) if self.turn > 1 else None'
+    pairs = (
+        "{self.seat: None}",
+        f"{{self.seat: {forced}}}",
+        "if seat in state.due",
+        "if state.due.get(seat, 0) is None",
+    )
+    rewrite(install(tmp_path) / "__init__.py", *pairs)
+    with found_in(tmp_path):
+        enable(["marbles"])
+        for check in ("texts", "secret"):
+            CHECKS[check](subject("marbles"))
+
+
+def test_a_varied_world_is_another(tmp_path: Path) -> None:
+    """With few secrets to choose from, many changes in a row come back to the first: nothing would be compared."""
+    install(tmp_path)
+    with found_in(tmp_path):
+        enable(["marbles"])
+        game, random = subject("marbles"), Random("few")
+        first = World(game.judge, game.judge.options({"most": 2}, 2), ["hide 1", "hide 2"], [], [])
+        for _ in range(20):
+            other = vary(random, first, 1, whole(game.judge, game.players), tries=9)
+            assert (other.setups != first.setups) == bool(other.changes)
 
 
 @pytest.mark.parametrize(
