@@ -243,7 +243,8 @@ def pairs_due(state: Tournament) -> tuple[list[Pairing], str | None, int] | None
             if all(state.busy(name) + new < most for name, new in zip(one.names, begun, strict=True)):
                 begin.append(one)
         return (begin, None, 0) if begin else None
-    return swiss_round(state) if state.round_to_come() and not state.awaited else None
+    waited = any(one.round == state.round_now for one in state.awaited)
+    return swiss_round(state) if state.round_to_come() and not waited else None
 
 
 def swiss_round(state: Tournament) -> tuple[list[Pairing], str | None, int]:

@@ -45,7 +45,7 @@ def tick(step: Step) -> None:
 def advance(step: Step) -> None:
     """Do what is due by now: begin the game when all setups are in, resolve the turn when all orders are."""
     match = step.match
-    if match.paused:
+    if match.paused or (match.phase == "setup" and not step.world.begins(match)):
         return
     if match.phase == "setup":
         # All setups are in. Else, once every other seat's time is over, the terms say who loses by that.

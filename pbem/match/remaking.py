@@ -76,6 +76,9 @@ class _Past(Environment, frozen=True, kw_only=True):
 
     remaking: Remaking
 
+    def begins(self, match: Match) -> bool:
+        return match.seq != self.remaking.until
+
     def set_aside(self, match: Match, what: str) -> Sequence[tuple[int, SetAside]]:
         return self.remaking.set_aside(match, what)
 
@@ -111,6 +114,8 @@ class Remaking(msgspec.Struct):
     """Advances the match once all answers are in; a callback, because `progress` is above the events."""
     traces: dict[str, list[tuple[int, SetAside]]] = msgspec.field(default_factory=dict)
     """The papers set aside, by the path of the trace that names them."""
+    until: int | None = None
+    """The number of entries before a game that is not revealed: it has no papers yet, and is not begun again."""
 
     def pinned(self, seat: int, player: Player) -> Player:
         """The player, with the paper that names the mailbox that the entry pins."""

@@ -79,6 +79,10 @@ class Environment(msgspec.Struct, frozen=True):
         """The link of what chance deals next, as the transcript shows it."""
         raise NotImplementedError(f"{match.id} has no secret")
 
+    def begins(self, _match: Match) -> bool:
+        """True if a game begins here as soon as it can; a replay may end before it."""
+        return True
+
     def set_aside(self, _match: Match, _what: str) -> Sequence[tuple[int, SetAside]] | None:
         """The papers set aside by then, by seat, if a trace of them exists already."""
         return None

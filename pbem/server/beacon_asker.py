@@ -74,7 +74,7 @@ class BeaconAsker(Asking["AwaitedBeacon"]):
             raise Unreachable(f"HTTP {status}")
         try:
             found = msgspec.json.decode(content, type=_Round)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Unreachable("the answer is no round of drand's") from error
         beacon = {"round": round_, "key": lot.QUICKNET}
         if found.round != round_ or not await begun("beacon", lambda: lot.holds(beacon, found.signature)):

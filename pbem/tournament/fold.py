@@ -99,14 +99,14 @@ def fold(tournament: Tournament, entry: Entry) -> Tournament:
         raise _untrue(entry, "its letter was received after its effect")
     if body.get("words") in tournament.heard:
         raise _refused(entry.type, None, Phrase("these words were obeyed before"))
+    if tournament.terms.format == LADDER:
+        tournament = _sunk(tournament, entry.time)
     due = follows(tournament) or (follows(tournament, entry.time) if entry.type in _AUTOMATIC else None)
     if (due is not None or entry.type in _AUTOMATIC) and due != (entry.type, _unnamed(body)):
         if due is None or due[0] != entry.type:
             raise _untrue(entry, f"`{due[0]}` should stand here" if due else "nothing of the kind follows here")
         wrong = ", ".join(key for key in due[1] if due[1][key] != _unnamed(body)[key])
         raise _untrue(entry, f"`{wrong}`: not what follows from the entries before")
-    if tournament.terms.format == LADDER:
-        tournament = _sunk(tournament, entry.time)
     return _passed(_APPLY[entry.type](tournament, entry), entry)
 
 

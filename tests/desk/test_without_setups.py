@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.inquiries import held, types
+from in_a_box.inquiries import held, proved, types
 from in_a_box.outside import STICKS, found_in, install
 from in_a_box.referee import Referee, attachment, body, form_in
 
@@ -55,6 +55,8 @@ def test_two_games_are_played_and_proved(referee: Referee) -> None:
     referee.read_cold()
     play(referee, ann, bob)
     assert "You won Sticks" in body(ann.find("game 1, the end"))
+    assert "not revealed yet" in " ".join(proved(referee, bob)), "the running game has no papers yet"
+    held(ann.find("game 1, the end"))
     assert "9 sticks are left." in body(bob.find("game 2 begins"))
     referee.send(bob, "setup m1 game 2\nserver play.example\nplayer bob\nrev 1\ntake 1\nend\n")
     assert "no setup is due" in bob.text

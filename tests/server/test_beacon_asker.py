@@ -144,6 +144,7 @@ def test_a_lot_is_drawn_with_the_beacon_once_it_is_out(drawing: Drawing, held: l
         (200, b'{"round": ROUND, "signature": "' + b"b5 " * 48 + b'"}'),
         (200, b'{"round": ROUND, "signature": "00' + b"b5" * 48 + b'"}'),
         (200, b"*" * 1000),
+        (200, b'{"more": ' + b"[" * 8000 + b"]" * 8000 + b"}"),
     ],
 )
 @pytest.mark.usefixtures("held")

@@ -13,6 +13,7 @@ from in_a_box.signed_club import SignedClub, signed_tournament
 from tournament.test_proof import chained, checks, index, verdict
 
 from pbem.match.changed import replace
+from pbem.match.transcript import written
 from pbem.tournament.tournament_state import Tournament
 
 if TYPE_CHECKING:
@@ -187,6 +188,44 @@ def test_a_lot_whose_key_is_another() -> None:
         body = {**first.body, "terms": terms, "rules": state.hash("play.example", "t1")}
         papers = {path: paper for path, paper in club.papers.items() if path.endswith("-1.eml")}
         assert verdict(checks(signed_tournament([replace(first, body=body)], papers))) == "convicted"
+
+
+def test_a_swiss_round_that_awaits_a_result_of_an_earlier_one() -> None:
+    club = SignedClub("format: swiss\nround: 7d\nrounds: 3", *NAMES[:16])
+    club.start()
+    late, *others = [one.match for one in club.state.awaited]
+    for match in others:
+        club.resign(match, 1)
+    club.now += timedelta(days=7)
+    step = club.step()
+    step.wake()
+    club._done(step)
+    for match in [one.match for one in club.state.awaited if one.round == 2]:
+        club.resign(match, 1)
+    assert club.state.round == 3, "only the round before is waited for"
+    assert late in club.entries[-1].body["unfinished"]
+    assert verdict(checks(club.tournament(), club.bundles())) == "holds"
+
+
+def test_the_table_of_a_ladder_has_its_lines_as_one_group() -> None:
+    club = SignedClub("format: ladder\nrematch: 1d", *NAMES[:2])
+    club.win(club.challenge("p01", "p00"), 1)
+    club.now += timedelta(days=2)
+    club.win(club.challenge("p00", "p01"), 1)
+    club.rule("close")
+    assert [row["direct"] for row in club.entries[-1].body["table"][0]] == [2, 2]
+    assert verdict(checks(club.tournament(), club.bundles())) == "holds"
+
+
+def test_lines_of_a_ladder_sink_before_its_end_too() -> None:
+    club = SignedClub("format: ladder\nidle: 7d", "p00")
+    club.now += timedelta(days=3)
+    club.enter("p01")
+    club.now += timedelta(days=3, hours=23)
+    club.rule("close")
+    *entries, last = club.entries
+    later = replace(last, time=written(club.now + timedelta(hours=2)))
+    assert verdict(checks(signed_tournament(chained([*entries, later]), club.papers))) == "convicted"
 
 
 def moved_pair(club: SignedClub, at: int) -> list[TournamentEntry]:
