@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
     from pbem.store.keychanges import KeyChanges, WaitingKey
+    from pbem.store.notifications import Notifications
     from pbem.store.players import PlayerRow, Players
 
 PATIENCE = timedelta(days=7)
@@ -56,6 +57,7 @@ class Keyring:
     time: OutagesAndZones
     config: Config
     tournaments: TournamentRepository
+    topics: Notifications
 
 
 # The signer.

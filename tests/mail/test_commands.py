@@ -90,6 +90,7 @@ EXAMPLES = {
     "join": "join m17",
     "withdraw": "withdraw m17",
     "tournament new": "tournament new spaceships\nformat: ladder\nend",
+    "set notify": "set notify https://ntfy.example/TOPIC",
     "tournament": "tournament t3",
     "enter": f"enter t3 {HASH} team red",
     "leave": "leave t3",
@@ -167,6 +168,7 @@ def test_what_key_demanding_matches_want_signed() -> None:
         "block",
         "unblock",
         "set",
+        "set notify",
         *KEYED,
     }
     assert {name for name, form in COMMANDS.items() if form.level == "key"} == KEYED

@@ -19,9 +19,10 @@ from machines.witness_double import Double, serving
 from msgspec.structs import replace
 
 from pbem.config.witnessing import Correspondent, WitnessConfig
-from pbem.server import witness_asker
+from pbem.server import http_post, witness_asker
 from pbem.server.desk_opening import open_desk
-from pbem.server.witness_asker import MOST, WitnessAsker, WitnessUnreachable, posted
+from pbem.server.http_post import Unreachable
+from pbem.server.witness_asker import MOST, WitnessAsker, posted
 from pbem.smtp.delivery import LONGEST_WAIT, Means
 from pbem.store.database import Database
 from pbem.store.witness_requests import WitnessRequests
@@ -68,7 +69,7 @@ class Case:
         self.asked.append((url, body))
         answer = self.said.pop(0)
         if answer is None:
-            raise WitnessUnreachable("TimeoutError")
+            raise Unreachable("TimeoutError")
         return answer
 
     def put(self, text: str) -> None:
@@ -196,25 +197,25 @@ def test_a_witness_by_the_letter_of_the_specification_cosigns() -> None:
 
 def test_an_answer_without_end_and_one_that_is_no_http_are_none() -> None:
     with serving(lambda _path, _body: (200, "text/plain", b"*" * 1000)) as url:
-        with pytest.raises(WitnessUnreachable, match="too long"):
+        with pytest.raises(Unreachable, match="too long"):
             asyncio.run(posted(url, b"x"))
         # No TLS where there should be.
-        with pytest.raises(WitnessUnreachable):
+        with pytest.raises(Unreachable):
             asyncio.run(posted(url.replace("http:", "https:"), b"x"))
-    with pytest.raises(WitnessUnreachable):
+    with pytest.raises(Unreachable):
         asyncio.run(posted(url, b"x"))
-    with pytest.raises(WitnessUnreachable):
+    with pytest.raises(Unreachable):
         asyncio.run(posted("https://no-such-host.invalid", b"x"))
 
 
 def test_an_answer_that_trickles_is_waited_for_no_longer_than_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(witness_asker, "PATIENCE", 0.3)
+    monkeypatch.setattr(http_post, "PATIENCE", 0.3)
     began = time.monotonic()
     with serving(lambda _path, _body: (200, "text/plain", bytes(MOST)), slow=0.05) as url:
-        with pytest.raises(WitnessUnreachable, match="in time"):
+        with pytest.raises(Unreachable, match="in time"):
             asyncio.run(posted(url, b"x"))
         assert time.monotonic() - began < 10
-        while any(thread.name == "witness" for thread in threading.enumerate()):
+        while any(thread.name == "post" for thread in threading.enumerate()):
             assert time.monotonic() - began < 10, "nothing is left of it"
             time.sleep(0.01)
 

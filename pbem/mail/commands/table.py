@@ -306,6 +306,15 @@ COMMANDS: dict[str, CommandSpec] = {
             place="player",
         ),
         CommandSpec(
+            "set notify",
+            requests.Notify,
+            Phrase("Have your telephone told, through ntfy, that something is due: a topic, its code, or off."),
+            (arguments.NOTIFY,),
+            a_day=20,
+            place="player",
+            secret=True,
+        ),
+        CommandSpec(
             "vacation",
             requests.TakeVacation,
             Phrase("Stop your clocks in all your matches, from the first day to the last; off: you are back."),
