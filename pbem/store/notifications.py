@@ -78,7 +78,8 @@ class Notifications(SealedRows):
         with self._database.transaction():
             sql = (
                 "UPDATE notifications SET due = ?, tries = tries + 1 WHERE player IN"
-                " (SELECT player FROM notifications WHERE due <= ? ORDER BY due, player LIMIT ?) RETURNING player, sealed, tries"
+                " (SELECT player FROM notifications WHERE due <= ? ORDER BY due, player LIMIT ?)"
+                " RETURNING player, sealed, tries"
             )
             rows = self._database.write(sql, (to_db(again), to_db(now), most)).fetchall()
         found = []

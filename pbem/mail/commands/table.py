@@ -308,7 +308,7 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec(
             "set notify",
             requests.Notify,
-            Phrase("Have your telephone told, through ntfy, that something is due: a topic, its code, or off."),
+            Phrase("Have your phone told, too, when something is due: name a topic of ntfy, then its code; or off."),
             (arguments.NOTIFY,),
             a_day=20,
             place="player",
