@@ -49,21 +49,18 @@ class CheckedConnection(http.client.HTTPSConnection):
 
     def connect(self) -> None:
         """Look up the host, check what was found, and connect there; raises OSError."""
-        found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         trouble = OSError("no public address")
-        for address in (str(place[0]) for *_, place in found):
-            if self._allowed(address):
+        for family, kind, protocol, _, place in socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM):
+            if self._allowed(str(place[0])):
+                raw = socket.socket(family, kind, protocol)
                 try:
-                    raw = socket.create_connection((address, self.port), self.timeout)
-                except OSError as error:  # such as IPv6 where there is none
-                    trouble = error
-                    continue
-                try:
+                    raw.settimeout(self.timeout)
+                    raw.connect(place)
                     self.sock = self._tls.wrap_socket(raw, server_hostname=self.host)
-                except BaseException:
+                    return
+                except OSError as error:  # such as an IPv6 address where there is no IPv6
                     raw.close()
-                    raise
-                return
+                    trouble = error
         raise trouble
 
 
