@@ -10,6 +10,7 @@ from pbem.cli.play.display import DOUBTFUL, list_rows, show, title_of
 from pbem.cli.play.event_text import clean, line_of
 from pbem.cli.play.foundation import at_table, confirm, state, turn_options, yes_option
 from pbem.games import GAMES
+from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible, named
 
 if TYPE_CHECKING:
@@ -137,7 +138,9 @@ def enter(table: PlayTable, tournament: str, team: str, yes: bool) -> None:
     table.wait(lambda _: state(table.letters, asked) not in {"ready", "sent"}, "the terms")
     told, letter = memory.tournament(tournament), memory.text(tournament)
     if told is None or letter is None:
-        raise Impossible(f"The terms of {tournament} have not come: when they have, say this again.")
+        raise Impossible(
+            Phrase("The terms of {tournament} have not come: when they have, say this again.", tournament=tournament)
+        )
     click.echo(clean(letter[1]))
     words = f"enter {tournament} {told.hash}" + (f" team {team}" if team else "")
     _tell(table, words, yes)
