@@ -278,7 +278,7 @@ class PlayRoom:
 
     def _of(self, asked: _OfMatch) -> PlayTable:
         if asked.account not in self._tables:
-            raise BadAccount(f"There is no account {asked.account} here.")
+            raise BadAccount(Phrase("There is no account {account} here.", account=asked.account))
         return self._tables[asked.account]
 
     def _match(self, asked: _OfMatch) -> JsonObject:
@@ -519,13 +519,15 @@ def _prepared(table: PlayTable, match: str, what: str, word: str) -> SentForm:
 def _keep_password(name: str, password: str) -> None:
     """Write a password into the file that its owner named, which must not be there yet."""
     if not name:
-        raise BadAccount("Name the file into which the password goes.")
+        raise BadAccount(Phrase("Name the file into which the password goes."))
     path = Path(name).expanduser()
     try:
         durable.make_folder(path.parent)
         durable.write(path, f"{password}\n".encode(), new=True)
     except OSError as error:
-        raise BadAccount(f"{path}: {error.strerror}. The password was not kept.") from error
+        raise BadAccount(
+            Phrase("{path}: {strerror}. The password was not kept.", path=path, strerror=error.strerror)
+        ) from error
 
 
 def _no_passphrase(prompt: str) -> str:
