@@ -83,7 +83,7 @@ def replay(
 
 
 def noted(found: Bundle, text: str) -> list[dict[str, object]]:
-    """The notes in somebody's copy of a record of this bundle: `game`, `turn` (0: of the game), `by` (nobody), `text`.
+    """The notes in a copy of a record of this bundle: `game`, `turn` (0: of the game), `by` (nobody), `text`.
 
     Raises ValueError if the copy is another game, or differs in anything but notes.
     """
