@@ -12,6 +12,7 @@ from judges.messages import left_in_english, pseudo_language
 from judges.unlocked import watched
 
 from pbem.desk.letter_writer import LetterWriter
+from pbem.games import GAMES
 from pbem.i18n import template_folder
 from pbem.letters.draft import TemplateText
 from pbem.letters.render import Templates
@@ -28,8 +29,14 @@ MOST = 4
 _FOUND_ALIKE: set[tuple[str, str]] = set()
 """Templates and their English whose German twins were looked at: all matches begin with the same letters."""
 
-_IN_WORDS = frozenset({"letters/answer.txt", "letters/passed_on.txt", "letters/press.txt", "letters/together.html"})
-"""The templates that put together what is in words already, or show what a person wrote."""
+_WRITTEN = frozenset(
+    {
+        *("answers/press.txt", "answers/whole_sentence.txt", "letters/answer.txt", "letters/passed_on.txt"),
+        *("letters/paused.txt", "letters/press.txt", "letters/resumed.txt", "letters/together.html"),
+        *("letters/tournament.txt", *(f"{game}/rules.txt" for game in GAMES)),
+    }
+)
+"""The templates that bring what a person wrote, what is in words already, or a whole document."""
 
 _OPENINGS = Openings()
 """Played under the eyes of the fixtures below, and of none who patches the server."""
@@ -72,11 +79,11 @@ def strange(tmp_path_factory: pytest.TempPathFactory) -> Templates:
 def in_other_languages_too(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
     """Whatever is written in any of these situations can be said in German: no fact is missing, no form differs.
 
-    With `--accused`, it is also said in a language that nobody speaks, and no word of ours is left in English.
+    With `--no-english`, it is also said in a language that nobody speaks, and no word of ours is left in English.
     """
     write = LetterWriter.write
     strange: Templates | None = None
-    if request.config.getoption("accused"):
+    if request.config.getoption("no_english"):
         strange = request.getfixturevalue("strange")
     twins: dict[str, dict[str, str | None]] = {}
     english_words: list[tuple[str, list[str]]] = []
@@ -88,7 +95,7 @@ def in_other_languages_too(monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
             if english not in of_template:
                 known = (draft.template, english) in _FOUND_ALIKE
                 of_template[english] = None if known else write(letter_writer, draft, "de")
-                if strange and not known and draft.template not in _IN_WORDS:
+                if strange and not known and draft.template not in _WRITTEN:
                     left = left_in_english(strange.render(draft.template, **draft.facts))
                     english_words.append((draft.template, left))
         return text

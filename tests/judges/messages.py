@@ -41,7 +41,7 @@ LEFT_ALONE = re.compile(rf"{PLACE.pattern}|`[^`]*`|<code>.*?</code>|<[^>]*>|%%",
 
 _TYPED = re.compile(
     r"`[^`]*`|<(code|pre|style)\b.*?</\1>|<[^>]*>"
-    r"|^ *(?:ssh-keygen|gpg|minisign|openssl|pbem|new|set) [^\n]*",
+    r"|^ *(?:ssh-keygen|gpg|minisign|openssl|pbem|new|set|substitute|address) [^\n]*",
     re.DOTALL | re.MULTILINE,
 )
 """What is typed, or of HTML."""
@@ -101,7 +101,7 @@ def pseudo(text: str) -> str:
 def left_in_english(text: str) -> list[str]:
     """Where three or more plain words stand in a row in a text of the language that nobody speaks."""
     bare = "\n".join(line for line in _TYPED.sub(" ", text).split("\n") if not line.lstrip().startswith((">", ":")))
-    return _ENGLISH.findall(bare)
+    return [found for found in _ENGLISH.findall(bare) if " kaj " not in found]  # a list of names, in Esperanto
 
 
 def pseudo_language(folder: Path, tag: str, *roots: Path) -> None:
