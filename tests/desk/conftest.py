@@ -32,8 +32,7 @@ _FOUND_ALIKE: set[tuple[str, str]] = set()
 _WRITTEN = frozenset(
     {
         *("answers/press.txt", "answers/whole_sentence.txt", "letters/answer.txt", "letters/passed_on.txt"),
-        *("letters/paused.txt", "letters/press.txt", "letters/resumed.txt", "letters/together.html"),
-        *("letters/tournament.txt", *(f"{game}/rules.txt" for game in GAMES)),
+        *("letters/press.txt", "letters/together.html", *(f"{game}/rules.txt" for game in GAMES)),
     }
 )
 """The templates that bring what a person wrote, what is in words already, or a whole document."""
@@ -96,7 +95,7 @@ def in_other_languages_too(monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
                 known = (draft.template, english) in _FOUND_ALIKE
                 of_template[english] = None if known else write(letter_writer, draft, "de")
                 if strange and not known and draft.template not in _WRITTEN:
-                    left = left_in_english(strange.render(draft.template, **draft.facts))
+                    left = left_in_english(strange.environment.get_template(draft.template).render(draft.facts))
                     english_words.append((draft.template, left))
         return text
 

@@ -41,10 +41,11 @@ LEFT_ALONE = re.compile(rf"{PLACE.pattern}|`[^`]*`|<code>.*?</code>|<[^>]*>|%%",
 
 _TYPED = re.compile(
     r"`[^`]*`|<(code|pre|style)\b.*?</\1>|<[^>]*>"
-    r"|^ *(?:ssh-keygen|gpg|minisign|openssl|pbem|new|set|substitute|address) [^\n]*",
+    r"|the players asked for it|the server moves|it has moved|both players agree to go on|bob is ill"
+    r"|^[ *]*(?:ssh-keygen|gpg|minisign|openssl|pbem|new|set|substitute|address) [^\n]*",
     re.DOTALL | re.MULTILINE,
 )
-"""What is typed, or of HTML."""
+"""What is typed, what operators and organisers of tests write, and what is of HTML."""
 
 _ENGLISH = re.compile(r"(?<![\w'-])[A-Za-z]?[a-z]+,?(?: [a-z]{2,}){2,}(?![\w'-])")
 
