@@ -68,10 +68,10 @@ def publish(
 
     DIR holds, in each language, an index with the standings, the open invitations and the public matches; a page
     for each invitation, to be passed on; a page for each finished public match (without the players' letters); a page
-    for each tournament, with its transcript, and as the file that `pbem verify` reads (without letters, too); and the
-    pages on which players compose orders. It holds nothing of a private match, and of a running match only how it
-    stands. Only files that changed are written, and they are renamed into place; run it as often as you like, while
-    the server runs.
+    for each tournament, with its transcript, and as the file that `pbem verify` reads (without letters, too); feeds
+    (Atom) of all that, with the turns of each public match; and the pages on which players compose orders. It holds
+    nothing of a private match, and of a running match only how it stands. Only files that changed are written, and
+    they are renamed into place; run it as often as you like, while the server runs.
 
     Pages load nothing and send nothing. Exit status 1: the file is not a bundle, or the store cannot be read; 2:
     the file is larger than the limits.

@@ -103,6 +103,9 @@ UNDELIVERED = DailyLimit("letters of failures", 10, "undelivered")
 CLOCK_STEPPED = DailyLimit("steps of the clock", 5, "clock")
 """The operator: that the server was down, or its clock was set."""
 
+RULES_FAILED = DailyLimit("failed rules {}", 3, "rules_failed")
+"""The operator: that the rules of another package failed, and a match is paused."""
+
 UNKNOWN_HEAD = DailyLimit("unknown heads {}", 3, "unknown_head")
 """The operator: that a player cites a head which a match's transcript never had."""
 

@@ -20,8 +20,6 @@ from pbem.desk.decisions import decide
 from pbem.desk.seats import SeatContext
 from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
-from pbem.match.changed import replace
-from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
 from pbem.store.errors import StoreError
@@ -180,7 +178,7 @@ def _advance(desk: Desk, number: int, now: datetime) -> None:
     """Do what is due in a match; a deadline is missed only once every letter that came in time is handled."""
     at = SeatContext(desk.seats, *desk.archive.known(number))
     oldest = desk.inbox.oldest_unhandled()
-    step = Step(at.match, replace(desk.world(now), oldest_unhandled=oldest))
+    step = at.step(now, oldest)
     progress.tick(step)
     at.commit(step)
     if oldest is not None and (wakes := step.match.wakes) is not None and wakes <= now:

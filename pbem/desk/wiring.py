@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_letters import MatchLetters
 from pbem.desk.outages_and_zones import OutagesAndZones
 from pbem.desk.position_files import PositionFiles
+from pbem.desk.rehearsal import rehearse
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.seats import Seats
 from pbem.desk.strangers import Strangers
@@ -27,6 +28,7 @@ from pbem.desk.tournament_director import Director
 from pbem.desk.unasked import Offers
 from pbem.failpoints import passing
 from pbem.match.step import Environment
+from pbem.store.beacons import Beacons
 from pbem.store.digest_queue import DigestQueue
 from pbem.store.inbox import Inbox
 from pbem.store.keychanges import KeyChanges
@@ -159,8 +161,10 @@ class Desk:
             self.players,
             self.letters,
             self.inbox,
+            Beacons(database),
             config.server,
             self.composer.address,
+            reads_beacon=bool(config.tournaments.beacon),
         )
         self.keys = Keyring(
             self.players,
@@ -184,4 +188,5 @@ class Desk:
             self.server_key,
             calendar=lambda player: self.time.calendar(player, now),
             outages=cache(self.time.outages),
+            rehearse=partial(rehearse, self, now),
         )

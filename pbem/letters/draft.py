@@ -105,6 +105,9 @@ class OutgoingLetter(msgspec.Struct):
     """The list that it belongs to, where it comes without being asked for."""
     bulletin: list[JsonObject] = msgspec.field(default_factory=list)
     """Its items for programs, beside its files: docs/attachments.md."""
+    open: bool = False
+    """True if it is never encrypted: it holds nothing that only its reader may know, and is needed by somebody who
+    cannot decrypt any more."""
     asks: bool = False
     """True if `reply_to` is good for the answer to a question of ours, and for nothing else."""
 

@@ -49,7 +49,7 @@ def advance(step: Step) -> None:
         return
     if match.phase == "setup":
         # All setups are in. Else, once every other seat's time is over, the terms say who loses by that.
-        if all(standing(match.setups, seat) for seat in match.seats):
+        if match.begins_by_itself or all(standing(match.setups, seat) for seat in match.seats):
             begin(step) if match.sealed_rules is None else all_sealed.begin(step)
         elif all(standing(match.setups, seat) or match.silent_by_now(seat) for seat in match.seats):
             forfeit(step, [seat for seat in lost(match) if not standing(match.setups, seat)])

@@ -14,6 +14,7 @@ import msgspec
 from pbem.games import Refused
 from pbem.match import traces
 from pbem.match.changed import replace
+from pbem.match.dealt import shown_link
 from pbem.match.documents import Evidence, NamedMailbox, Opening, Receipt, Replies, Withdrawal, salt_in
 from pbem.match.signed import Signed, here
 from pbem.match.step import Environment, Step, misplaced
@@ -83,6 +84,12 @@ class _Past(Environment, frozen=True, kw_only=True):
             return ""
         content = self.remaking.hashed(path, self.remaking.entries[match.seq].body["replies"], "is not what it names")
         return self.remaking.read(path, Replies.read, content).salt
+
+    def chain(self, path: str) -> str:
+        return (self.remaking.source.paper(path) or b"").decode()  # no bundle can have a paper of this name
+
+    def link(self, match: Match) -> str:
+        return shown_link(self.remaking.entries[match.seq :])
 
     def salt(self, path: str = "") -> str:
         if "-turn-0-" in path:  # default orders get their salt in the turn in which they are played

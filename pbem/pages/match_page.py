@@ -11,10 +11,11 @@ import base64
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.games import rules
+from pbem.games import BUILT_IN, rules
 from pbem.i18n import ENGLISH
 from pbem.match import record
 from pbem.pages import deflated, page, page_file, ruled, told
+from pbem.pages.feeds import feed_file
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -53,12 +54,17 @@ def replay(
 ) -> str:
     """The page of a bundle; raises KeyError and TypeError for a transcript that does not begin properly.
 
+    Raises ValueError if its game is of another package.
+
     `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each, and what `noted` found. `forms` are
-    the signed forms of letters, by the letters' names, for a bundle without letters. `home` names the first page
-    beside it; `files` are this page in each language: its tag, the file, and what the language calls itself.
+    the signed forms of letters, by the letters' names, for a bundle without letters. `home` names the first page,
+    beside which the feed is, too; `files` are this page in each language: its tag, the file, and what the language
+    calls itself.
     """
     agreed = found.entries[0].body
     game, sealed = str(agreed["terms"]["game"]), bool(agreed["terms"].get("sealed"))
+    if game not in BUILT_IN:
+        raise ValueError(f"pages do not know {game}; `pbem verify` checks its bundle")
     scripts = (*checking(game, sealed=sealed), "board.js", "scene.js", "witness.js", f"replay/{game}.js", "replay.js")
     data = {
         "title": rules(game).title,
@@ -75,6 +81,7 @@ def replay(
         "home": home,
         "index": page_file("index", language),
         "files": files,
+        "feed": feed_file(str(agreed["match"]), language) if home else "",
         "public": forms is not None,
         "named": bool(witnessed.keys),
         "sealed": sealed,

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from pbem.networks import is_public
-from pbem.server.http_post import SILENCE, Unreachable, post
+from pbem.server.http_call import SILENCE, Unreachable, fetched, is_passing
 from pbem.smtp.rounds import Asking
 
 if TYPE_CHECKING:
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
     Tell = Callable[[str, str, str], Awaitable[int]]
     """Posts a title and a text to a topic's URL, and returns the HTTP status. Raises `Unreachable`."""
 
-MOST = 16 * 1024  # octets of an answer, which nobody reads: ntfy repeats what it was told
 RETRIES = (timedelta(minutes=1), timedelta(minutes=10))  # what is waited before each next try
 AT_ONCE = 8  # requests under way
 LEASE = timedelta(minutes=2)  # until another process repeats the requests of one that died
-_LATER = frozenset({408, 425, 429})
 
 log = structlog.get_logger()
 
@@ -67,10 +65,11 @@ class CheckedConnection(http.client.HTTPSConnection):
 def told(context: ssl.SSLContext | None = None, allowed: Callable[[str], bool] = is_public) -> Tell:
     """Posting over this machine's network, with its certificates; `allowed` is asked of each address."""
 
+    def connected(url: str) -> CheckedConnection:
+        return CheckedConnection(urlsplit(url).netloc, context or ssl.create_default_context(), allowed)
+
     async def tell(url: str, title: str, text: str) -> int:
-        place = urlsplit(url)
-        connection = CheckedConnection(place.netloc, context or ssl.create_default_context(), allowed)
-        status, _ = await post(connection, place.path, text.encode(), MOST, {"Title": title})
+        status, _ = await fetched(url, text.encode(), title, connected)
         return status
 
     return tell
@@ -105,7 +104,7 @@ class Notifier(Asking["Notification"]):
             status = await self._tell(due.topic.url, self._title, due.topic.text)
             arrived = status == http.client.OK
             trouble = "" if arrived else f"HTTP {status}"
-            final = not (status >= http.client.INTERNAL_SERVER_ERROR or status in _LATER)
+            final = not is_passing(status)
         except Unreachable as error:
             arrived, trouble, final = False, str(error), False
         if not arrived:  # the topic is as good as a password: only its host is logged

@@ -1,21 +1,17 @@
 """Asks witnesses by HTTP: posts what the desk wants cosigned, and keeps the answers for the desk.
 
-Here lives the task that makes requests, each by `http_post`. The desk decides what an answer means. The store is not
-locked during a request. Implements docs/witnesses.md, "Witnesses by HTTP", and C2SP tlog-witness, add-checkpoint, as
-a log speaks it.
+The desk decides what an answer means. The store is not locked during a request. Implements docs/witnesses.md,
+"Witnesses by HTTP", and C2SP tlog-witness, add-checkpoint, as a log speaks it.
 """
 
 from __future__ import annotations
 
-import http.client
-import ssl
 from datetime import timedelta
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import structlog
 
-from pbem.server.http_post import SILENCE, Unreachable, post
+from pbem.server.http_call import Unreachable, demand_answer, fetched
 from pbem.smtp.rounds import Asking
 
 if TYPE_CHECKING:
@@ -24,33 +20,21 @@ if TYPE_CHECKING:
     from pbem.smtp.delivery import Means
     from pbem.store.witness_requests import WitnessRequest, WitnessRequests
 
-if TYPE_CHECKING:
     Post = Callable[[str, bytes], Awaitable[tuple[int, bytes]]]
     """Posts a body to a URL, and returns the status and the answer's body. Raises `Unreachable`."""
 
-MOST = 16 * 1024  # octets of an answer: sixteen signatures, as long as any, have less
 FIRST_RETRY, LONGEST_RETRY = timedelta(minutes=1), timedelta(hours=1)
 LEASE = timedelta(minutes=2)  # seconds until another process repeats the requests of one that died
-_LATER = frozenset({408, 425, 429})
 
 log = structlog.get_logger()
-
-
-async def posted(url: str, body: bytes) -> tuple[int, bytes]:
-    """A request over this machine's network, without redirections and without proxies from the environment."""
-    place = urlsplit(url)
-    connection = (
-        http.client.HTTPSConnection(place.netloc, timeout=SILENCE, context=ssl.create_default_context())
-        if place.scheme == "https"
-        else http.client.HTTPConnection(place.netloc, timeout=SILENCE)
-    )
-    return await post(connection, f"{place.path.rstrip('/')}/add-checkpoint", body, MOST)
 
 
 class WitnessAsker(Asking["WitnessRequest"]):
     """The task that asks what is due, keeps the answers, and wakes the desk; `urls` has the witnesses' by name."""
 
-    def __init__(self, requests: WitnessRequests, urls: Mapping[str, str], means: Means, post: Post = posted) -> None:
+    def __init__(
+        self, requests: WitnessRequests, urls: Mapping[str, str], means: Means, post: Post = fetched
+    ) -> None:
         super().__init__(means)
         self._requests = requests
         self._urls = urls
@@ -70,16 +54,20 @@ class WitnessAsker(Asking["WitnessRequest"]):
             await self._means.run(self._requests.settle, asked, 0, "")
             return
         try:
-            status, content = await self._post(url, asked.request.encode())
-            if status >= 500 or status in _LATER or not (status == 200 or status >= 400):
-                raise Unreachable(f"HTTP {status}")
+            status, content = await self._post(f"{url.rstrip('/')}/add-checkpoint", asked.request.encode())
+            demand_answer(status)
         except Unreachable as error:
             log.warning("witness out of reach", witness=asked.witness, tries=asked.tries, trouble=str(error))
-            wait = min(FIRST_RETRY * 2 ** min(asked.tries - 1, 6), LONGEST_RETRY)
-            await self._means.run(self._requests.postpone, asked, self._means.now() + wait)
+            await self._means.run(self._requests.postpone, asked, self._means.now() + pause(asked.tries))
             return
         await self._means.run(self._requests.settle, asked, status, _plain(content))
         self._means.settled()
+
+
+def pause(tries: int) -> timedelta:
+    """The pause after so many attempts in vain."""
+    factor: int = 2 ** min(tries - 1, 6)
+    return min(FIRST_RETRY * factor, LONGEST_RETRY)
 
 
 def _plain(content: bytes) -> str:

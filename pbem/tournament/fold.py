@@ -254,7 +254,11 @@ def _entered(tournament: Tournament, entry: Entry) -> Tournament:
     if closed or (line is None and tournament.phase != "open" and tournament.terms.format != LADDER):
         says = Phrase("entries are closed") if closed else Phrase("the tournament has begun")
         raise _refused("enter", tournament.id, says)
-    nominated = {name: other for name, other in tournament.nominated.items() if name != player.name}
+    # Whoever is in first plays on: no other nominee displaces a substitute.
+    taken = nominated_for.name if nominated_for is not None else None
+    nominated = {
+        name: other for name, other in tournament.nominated.items() if name != player.name and other != taken
+    }
     tournament = replace(tournament, nominated=nominated)
     if line is not None:
         if body["team"] not in {None, line.team}:
@@ -438,6 +442,11 @@ def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
     body = entry.body
     if not body["reason"]:
         raise _refused("reason", None, Phrase("a ruling has a reason"))
+    if "organiser" in body:
+        organiser = Player.read(body["organiser"])
+        if organiser.name != tournament.organiser.name:
+            raise _untrue(entry, "`organiser`: somebody else")
+        tournament = replace(tournament, organiser=organiser)
     if body["what"] == "close":
         return replace(tournament, closing=True)
     if body["what"] == "substitute":
@@ -449,9 +458,18 @@ def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
     if pairing is None or pairing.annulled:
         raise _refused("rule", body["match"], Phrase("this is no match of the tournament that counts"))
     playing = {*pairing.players, *(tournament.entrants[name].player.name for name in pairing.names)}
+    playing |= {name for name, line in tournament.nominated.items() if line in pairing.names}
+    playing |= {*pairing.result.players} if pairing.result is not None else set()
     if body["by"] == "organiser" and tournament.organiser.name in playing:
         raise _refused("rule", body["match"], Phrase("nobody rules on a match of one's own; ask the operator"))
     return _changed(tournament, pairing, annulled=True)
+
+
+def _restored(tournament: Tournament, entry: Entry) -> Tournament:
+    """The server was restored from a backup: what came after that is forgotten, and these heads are others."""
+    if entry.body["generation"] <= tournament.generation:
+        raise _untrue(entry, "`generation`: not a later one")
+    return replace(tournament, generation=entry.body["generation"])
 
 
 def _withdrawn(tournament: Tournament, entry: Entry) -> Tournament:
@@ -472,6 +490,7 @@ _APPLY: Mapping[str, Callable[[Tournament, Entry], Tournament]] = {
     "paired": _pair,
     "result": _resulted,
     "ruled": _ruled,
+    "restored": _restored,
     "withdrawn": _withdrawn,
     "ended": _ended,
 }

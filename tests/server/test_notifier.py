@@ -22,7 +22,7 @@ from structlog.testing import capture_logs
 from pbem.config.server import NotifyConfig
 from pbem.networks import is_public
 from pbem.server.desk_opening import open_desk
-from pbem.server.http_post import Unreachable
+from pbem.server.http_call import Unreachable
 from pbem.server.notifier import LEASE, Notifier, told
 from pbem.smtp.delivery import LONGEST_WAIT, Means
 from pbem.store.database import Database

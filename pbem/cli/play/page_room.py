@@ -17,7 +17,7 @@ from collections import deque
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import msgspec
@@ -25,13 +25,13 @@ import msgspec
 from pbem import durable
 from pbem.cli.harmless import harmless
 from pbem.cli.play import trial
-from pbem.cli.play.display import names_of, terms_of
+from pbem.cli.play.display import names_of, terms_of, tournament_terms
 from pbem.cli.play.event_text import clean
 from pbem.cli.play.foundation import SIX_WORDS, PlayTable, demand_unchanged, state, troubles
 from pbem.cli.play.proved import proved
 from pbem.cli.play.register import open_account
 from pbem.cli.programs import TOUCH
-from pbem.games import GAMES, Refused, part_of, rules
+from pbem.games import BUILT_IN, GAMES, Refused, part_of, rules
 from pbem.identity import ssh
 from pbem.identity.verdict import BadSignature
 from pbem.letters.render import Templates
@@ -45,14 +45,14 @@ from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.page_port import PageAnswer, as_json
 from pbem.player.page_work import LatestNews, WorkQueue
-from pbem.player.play_facts import account_facts, composed, match_facts, seen
+from pbem.player.play_facts import account_facts, composed, match_facts, seen, tournament_facts
 from pbem.player.sealed_view import Contradiction
 from pbem.player.signing import CannotSign
 from pbem.proof.bundle import read
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.json_object import JsonObject
     from pbem.player.account_file import Places
@@ -96,6 +96,16 @@ class _Sentence(_OfMatch):
     what: str = ""
     word: str = ""
     shown: tuple[str, int, int, str] | None = None
+
+
+class _TakingPart(msgspec.Struct):
+    """Entering a tournament, by the hash of the terms that were shown, or leaving it."""
+
+    account: str
+    tournament: str
+    what: Literal["enter", "leave"]
+    hash: str = ""
+    team: str = ""
 
 
 class _Practising(msgspec.Struct):
@@ -151,6 +161,7 @@ class PlayRoom:
         self._touches: queue.SimpleQueue[_Touched] = queue.SimpleQueue()
         self._shown: Mapping[str, Callable[[_OfMatch], JsonObject | PageAnswer]] = {
             "match": self._match,
+            "tournament": self._tournament,
             "composer": self._composer,
             "board": self._board,
             "replay": self._replay,
@@ -161,6 +172,7 @@ class PlayRoom:
             "say": (_Sentence, self._say),
             "ask": (_Sentence, self._ask_server),
             "new": (_Sentence, self._propose),
+            "take-part": (_TakingPart, self._take_part),
             "practise": (_Practising, self._practise),
             "register": (_Registering, self._register),
             "verify": (_OfMatch, self._verify),
@@ -270,7 +282,7 @@ class PlayRoom:
         if work is None or not {"account", "match"} <= asked.keys():
             return None
         found = self._ask(lambda: work(_OfMatch(asked["account"], asked["match"])))
-        if isinstance(found, PageAnswer) or name == "match":
+        if isinstance(found, PageAnswer) or name in {"match", "tournament"}:
             return found if isinstance(found, PageAnswer) else as_json(found)
         return PageAnswer(
             str(found.get("error") or self._templates.say(_LATER)).encode(), "text/plain; charset=utf-8", framed=True
@@ -297,11 +309,37 @@ class PlayRoom:
         facts = terms_of(table.letters, standing, names_of(standing))
         return clean(self._templates.render("letters/terms.txt", m=facts))
 
+    def _tournament(self, asked: _OfMatch) -> JsonObject:
+        letters = self._of(asked).letters
+        told = letters.memory.tournament(asked.match)
+        if told is None:
+            raise Impossible(Phrase("No letter about {match} has come.", match=asked.match))
+        terms, hash_ = tournament_terms(letters, asked.match, self._templates)
+        return tournament_facts(told) | {
+            "hash": hash_,
+            "terms": terms,
+            "table": msgspec.to_builtins(told.table),
+            "letters": letters.memory.texts(asked.match),
+        }
+
     def _composer(self, asked: _OfMatch) -> PageAnswer:
         table = self._of(asked)
         home = Home(table.account.server, table.account.server_address)
-        game = table.letters.matches.standing(asked.match).rules
-        return PageAnswer(composer(game, home, self._language).encode(), framed=True)
+        standing = table.letters.matches.standing(asked.match)
+        if standing.rules in BUILT_IN:
+            return PageAnswer(composer(standing.rules, home, self._language).encode(), framed=True)
+        if standing.phase == "setup":
+            asked_for = table.letters.matches.setup_asked(asked.match)
+            return self._plain(standing, "setup", options=asked_for["options"])
+        return self._plain(standing, "orders", **(seen(table.letters, table.agent, standing) or {}))
+
+    def _plain(self, standing: MatchStanding, asked: str, **facts: object) -> PageAnswer:
+        """A match as text, with a place to write what is asked for: pages do not know the game."""
+        game, template = standing.rules, "player/setup.txt" if asked == "setup" else "player/match.txt"
+        facts |= {"rules": game, "seat": standing.seat, "names": names_of(standing)}
+        text = self._templates.render(template, **facts)
+        page = self._templates.render("player/plain.html", title=rules(game).title, text=text, asked=asked)
+        return PageAnswer(page.encode(), policy=_DRAWN, framed=True)
 
     def _board(self, asked: _OfMatch) -> PageAnswer:
         table = self._of(asked)
@@ -310,6 +348,8 @@ class PlayRoom:
             found = seen(table.letters, table.agent, standing)
             if found is None:
                 raise Impossible(Phrase("Nothing is to be seen of {match} yet.", match=asked.match))
+            if part_of(standing.rules, "boards") is None:
+                return self._plain(standing, "", **found)
             text = self._drawn(standing, found)
         except (Contradiction, Impossible, sqlite3.Error):
             raise
@@ -337,6 +377,8 @@ class PlayRoom:
             raise Impossible(
                 Phrase("No bundle of {match} has come: it comes when a game has ended.", match=asked.match)
             )
+        if self._of(asked).letters.matches.standing(asked.match).rules not in BUILT_IN:
+            raise Impossible(Phrase("Pages do not know this game. `pbem verify` checks its bundle."))
         return PageAnswer(replay(read(content), language=self._language).encode())
 
     # What is done.
@@ -391,7 +433,7 @@ class PlayRoom:
             )
         except Refused as refused:
             return {"faults": [say(fault.message) for fault in refused.faults]}
-        words = judged.text.splitlines() if setup else in_words(standing.rules, judged)
+        words: Sequence[str] = judged.text.splitlines() if setup else in_words(standing.rules, judged)
         return {
             "words": [say(one) for one in words],
             "unused": [say(one) for one in judged.unused],
@@ -445,9 +487,24 @@ class PlayRoom:
         table.letters.tell(" ".join(f"new {head}".split()), table.now(), text=options)
         return {"sent": table.send()}
 
+    def _take_part(self, asked: _TakingPart) -> JsonObject:
+        table, words = self._of(_OfMatch(asked.account)), f"{asked.what} {asked.tournament}"
+        if asked.what == "enter":
+            _, hash_ = tournament_terms(table.letters, asked.tournament, self._templates)
+            if hash_ != asked.hash:
+                raise Impossible(
+                    Phrase(
+                        "The terms of {tournament} are others than you saw; nothing was signed.",
+                        tournament=asked.tournament,
+                    )
+                )
+            words += f" {hash_}" + (f" team {asked.team}" if asked.team else "")
+        table.letters.tell(words, table.now())
+        return {"sent": table.send()}
+
     def _practise(self, asked: _Practising) -> JsonObject:
-        if asked.game not in GAMES:
-            raise Impossible(Phrase("{game} is no game.", game=asked.game))
+        if asked.game not in BUILT_IN:
+            raise Impossible(Phrase("{game} is no game that programs play.", game=asked.game))
         table = self._tables.get(trial.ACCOUNT) or self._table(trial.ACCOUNT)
         table.patience = trial.PATIENCE
         standing = trial.begin_to_play(table, asked.game)

@@ -34,6 +34,9 @@ def proved(letters: Correspondence, name: str) -> bool:
     if proof is None:
         raise Impossible(Phrase("No bundle of {match} has come: it comes when a game has ended.", match=name))
     last = proof.checks[-1]
+    if last.holds is None:
+        click.echo(f"{name}: the proof is OPEN: {line_of(last.found)}", err=True)
+        return False
     if not last.holds:
         click.echo(f"{name}: the proof FAILS: {line_of(last.found)}", err=True)
         return False

@@ -34,6 +34,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "reminders": ("on", "off"),
     "timezone": ("UTC",),
     "composer": ("off", "on"),
+    "encrypted": ("no", "yes"),
     "program": ("no", "yes"),
 }
 """The settings of `set`, each with its values, the default first."""

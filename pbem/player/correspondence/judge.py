@@ -42,8 +42,8 @@ class Judge:
     def orders(self, match: str, text: str) -> Judged:
         """Judge orders for the turn that is due; raises `Refused`, or `Impossible` if none are due."""
         position = self._matches.position_asked(match)
-        judge = rules(position["rules"])
         try:
+            judge = rules(position["rules"])
             state = judge.recalled(position["view"], position["seat"])
             orders: Orders = judge.order(state, position["seat"], text)
             return Judged(orders.text, judge.unused(state, position["seat"], orders))
@@ -116,11 +116,9 @@ class Judge:
 
 
 def in_words(game: str, judged: Judged) -> Sequence[Phrase | str]:
-    """Judged orders in words; those that are not legal yet, as they were written."""
-    if judged.faults:
-        return judged.text.splitlines()
-    found: Sequence[Phrase] = part_of(game, "words").said(judged.text)
-    return found
+    """Judged orders in the game's own words, if it has any; those that are not legal yet, as they were written."""
+    said: Callable[[str], Sequence[Phrase]] | None = getattr(part_of(game, "words"), "said", None)
+    return judged.text.splitlines() if said is None or judged.faults else said(judged.text)
 
 
 def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:
