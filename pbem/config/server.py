@@ -85,6 +85,17 @@ class MetricsConfig(ConfigTable, frozen=True):
     listen: Listen = Listen()
 
 
+_Host = Annotated[
+    str, _text(rf"{DOMAIN.pattern}(?::[1-9][0-9]{{0,4}})?", "a host in lower case, perhaps with a port")
+]
+
+
+class NotifyConfig(ConfigTable, frozen=True):
+    """Where players may have themselves notified beside their mail: hosts that speak as ntfy does."""
+
+    hosts: tuple[_Host, ...] = ()
+
+
 class Recovery(ConfigTable, frozen=True):
     """New keys for players who lost all of theirs."""
 
@@ -137,6 +148,7 @@ class Config(ConfigTable, frozen=True):
     house: HousePlayer = HousePlayer()
     witness: WitnessConfig = WitnessConfig()
     metrics: MetricsConfig = MetricsConfig()
+    notify: NotifyConfig = NotifyConfig()
     recovery: Recovery = Recovery()
     tournaments: TournamentsConfig = TournamentsConfig()
     log: LogConfig = LogConfig()

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
     from pbem.store.keychanges import KeyChanges, WaitingKey
+    from pbem.store.notifications import Notifications
     from pbem.store.players import PlayerRow, Players
 
 _OPEN = frozenset({"own_recovery", "own_recovery_waits"})
@@ -60,6 +61,7 @@ class Keyring:
     time: OutagesAndZones
     config: Config
     tournaments: TournamentRepository
+    topics: Notifications
 
 
 # The signer.

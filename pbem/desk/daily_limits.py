@@ -71,6 +71,12 @@ WRONG_CODE = DailyLimit("wrong codes {}")
 ADDRESS_CHALLENGE = DailyLimit("address challenges {}", 5)
 """An address that a player names, and that need not have asked for it: a challenge."""
 
+NOTIFY_CODE = DailyLimit("notify codes {}", 3)
+"""A topic beside the mail, by its hash: a code for whoever named it."""
+
+NOTIFICATION = DailyLimit("notifications {}", 30)
+"""A player's topic: that something is due."""
+
 NAMED = DailyLimit("named {}", 3)
 """A mailbox that players name, however they write its address: what they want sent there."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
 from pbem.desk import bulletin, mailing_lists
+from pbem.desk.daily_limits import NOTIFICATION
 from pbem.games import GAMES, part_of
 from pbem.identity import Key, encryption
 from pbem.letters import subjects
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.config.server import Config
+    from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.match_archive import MatchRepository
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.games.squares import Board
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.store.digest_queue import DigestQueue
     from pbem.store.matches import MatchRow
+    from pbem.store.notifications import Notifications
     from pbem.store.outbox import Outbox
     from pbem.store.players import PlayerRow, Players
 
@@ -67,6 +70,8 @@ class LetterWriter:
     _random: Callable[[int], bytes]
     _mailboxes: ReplyTokens
     _held: DigestQueue
+    _notifications: Notifications
+    _counts: DailyCounts
     _blank: dict[tuple[str, str], bytes] = field(default_factory=dict)
     _pages_written: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -195,6 +200,7 @@ class LetterWriter:
             subject=said,
             text=text,
             html=self.write(html, language) if html else None,
+            due=say(out.due) if out.due is not None else None,
             drawing=None,
             pictures=pictures,
             attachments=enclosed,
@@ -294,6 +300,16 @@ class LetterWriter:
             # If a letter has several turns of a match, watch it for the last one.
             for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in some if out.watch}.items():
                 self._outbox.watch(message_id, match, seat, asked)
+            if dues := {out.place: out.due for out in some if out.due is not None}:
+                self._notify(player, list(dues.values()), now)
+
+    def _notify(self, player: PlayerRow, deadlines: Sequence[str], now: datetime) -> None:
+        """Tell the player's topic beside the mail, if there is one, that something is due: no word of any match."""
+        if not self._notifications.is_confirmed(player.name) or self._counts.left(NOTIFICATION, now, player.name) < 0:
+            return
+        deadline = deadlines[0] if len(deadlines) == 1 else ""
+        text = self.write(self.draft("letters/notification.txt", deadline=deadline), self.language_of(player))
+        self._notifications.tell(player.name, text.strip(), now)
 
 
 def keys_of(player: PlayerRow) -> list[Key]:

@@ -38,6 +38,7 @@ from pbem.mail.calendar import Appointment, attached
 from pbem.match import stored_orders
 from pbem.match.changed import replace
 from pbem.match.notices import NOTICES
+from pbem.match.seat_clock import written
 from pbem.match.transcript import Entry, canonical, sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import bundle
@@ -112,6 +113,8 @@ class MatchLetters:
                 clock = notice.match.clocks.get(notice.seat)
                 if clock and NOTICES[notice.kind].starts_clock:
                     out.watch = (row.number, notice.seat, clock.since)
+                if clock and (unasked or NOTICES[notice.kind].starts_clock):
+                    out.due = written(clock.deadline, clock.zone) if clock.deadline else ""
                 letters.setdefault(notice.seat, []).append((notice.kind, out))
             if is_for_observers(notice, notices):
                 subject = subject_of(notice, observed=True)

@@ -34,6 +34,7 @@ from pbem.store.inbox import Inbox
 from pbem.store.keychanges import KeyChanges
 from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
+from pbem.store.notifications import Notifications
 from pbem.store.operator import Instructions
 from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
@@ -109,6 +110,8 @@ class Desk:
         """The answers of the DNS."""
         self.instructions = Instructions(database)
         """The operator's instructions."""
+        self.notifications = Notifications(database, vault)
+        """The players' topics beside the mail."""
         self.log = TransparencyLog(database)
         """The log of all heads."""
         self.witness_requests = WitnessRequests(database)
@@ -125,7 +128,16 @@ class Desk:
         self.strangers = Strangers(database, self.counts, self.mailboxes, config.limits.answers_to_strangers)
         """The answers to letters whose sender nobody vouches for."""
         self.letters = LetterWriter(
-            config, self.composer, self.outbox, self.players, self.archive, self.random, self.mailboxes, self.held
+            config,
+            self.composer,
+            self.outbox,
+            self.players,
+            self.archive,
+            self.random,
+            self.mailboxes,
+            self.held,
+            self.notifications,
+            self.counts,
         )
         files = PositionFiles(self.letters, self.composer, matches, config.pages)
         rows = Tournaments(database, vault)
@@ -155,7 +167,15 @@ class Desk:
             reads_beacon=bool(config.tournaments.beacon),
         )
         self.keys = Keyring(
-            self.players, self.changes, self.counts, self.mailboxes, self.seats, self.time, config, tournaments
+            self.players,
+            self.changes,
+            self.counts,
+            self.mailboxes,
+            self.seats,
+            self.time,
+            config,
+            tournaments,
+            self.notifications,
         )
         self.offers = Offers(self.seats, self.players, self.people, self.strangers, self.counts, self.time)
 

@@ -97,6 +97,8 @@ class OutgoingLetter(msgspec.Struct):
     """The language of the letter that is answered; None for the reader's own choice."""
     watch: tuple[int, int, datetime] | None = None
     """The match and seat whose clock the letter set going, and when."""
+    due: str | None = None
+    """The deadline of what it asks for, or reminds of ("": there is none), for the reader's topic beside the mail."""
     named: bool = True
     """True if the subject of a letter that puts this one together with others names it."""
     mailing: MailingList | None = None

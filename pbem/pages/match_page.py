@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import BUILT_IN, rules
 from pbem.i18n import ENGLISH
+from pbem.match import record
 from pbem.pages import deflated, page, page_file, ruled, told
 from pbem.pages.feeds import feed_file
 from pbem.phrase import Phrase
@@ -55,9 +56,10 @@ def replay(
 
     Raises ValueError if its game is of another package.
 
-    `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each. `forms` are the signed forms of
-    letters, by the letters' names, for a bundle without letters. `home` names the first page, beside which the feed
-    is, too; `files` are this page in each language: its tag, the file, and what the language calls itself.
+    `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each, and what `noted` found. `forms` are
+    the signed forms of letters, by the letters' names, for a bundle without letters. `home` names the first page,
+    beside which the feed is, too; `files` are this page in each language: its tag, the file, and what the language
+    calls itself.
     """
     agreed = found.entries[0].body
     game, sealed = str(agreed["terms"]["game"]), bool(agreed["terms"].get("sealed"))
@@ -85,6 +87,20 @@ def replay(
         "sealed": sealed,
     }
     return page("replay", title, scripts, shown=shown, data=data, language=language)
+
+
+def noted(found: Bundle, text: str) -> list[dict[str, object]]:
+    """The notes in a copy of a record of this bundle: `game`, `turn` (0: of the game), `by` (nobody), `text`.
+
+    Raises ValueError if the copy is another game, or differs in anything but notes.
+    """
+    copy = record.read(text)
+    turns = [turn._replace(note=None) for turn in copy.turns]
+    own = found.papers.get(f"records/game-{copy.round}.pbem.toml")
+    if own is None or record.write(copy._replace(note=None, turns=tuple(turns), extra=None)).encode() != own:
+        raise ValueError("this is no record of this match, or more than its notes was changed")
+    notes = [copy.note, *(turn.note for turn in copy.turns)]
+    return [{"game": copy.round, "turn": turn, "by": "", "text": note} for turn, note in enumerate(notes) if note]
 
 
 def checking(game: str, *, sealed: bool) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""One request by HTTP, as this server makes them of witnesses and of a beacon: with limits of time and size.
+"""One request by HTTP, as this server makes them of witnesses, a beacon and topics: with limits of time and size.
 
 Without redirections, and without proxies from the environment. Others decide what to ask, and what an answer means.
 """
@@ -10,9 +10,15 @@ import contextlib
 import http.client
 import socket
 import ssl
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pbem.server.own_thread import begun
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Connected = Callable[[str], http.client.HTTPConnection]
 
 SILENCE = 10.0  # seconds without an octet
 PATIENCE = 30.0  # seconds for one request and the whole answer
@@ -27,17 +33,13 @@ class Unreachable(Exception):
 class _Call:
     """One request, in a thread of its own; `cut` ends it from another thread."""
 
-    def __init__(self, url: str, body: bytes | None) -> None:
-        place = urlsplit(url)
-        self._path = place.path
+    def __init__(self, url: str, body: bytes | None, title: str, connected: Connected) -> None:
+        self._path = urlsplit(url).path
         self._body = body
+        self._title = title
         self._over = False
         self._socket: socket.socket | None = None
-        self._connection = (
-            http.client.HTTPSConnection(place.netloc, timeout=SILENCE, context=ssl.create_default_context())
-            if place.scheme == "https"
-            else http.client.HTTPConnection(place.netloc, timeout=SILENCE)
-        )
+        self._connection = connected(url)
 
     def __call__(self) -> tuple[int, bytes]:
         connection = self._connection
@@ -47,8 +49,11 @@ class _Call:
             if self._over:
                 raise Unreachable("no connection in time")
             headers = {"User-Agent": "pbem", "Connection": "close"}
-            kind = {} if self._body is None else {"Content-Type": "text/plain; charset=utf-8"}
-            connection.request("GET" if self._body is None else "POST", self._path, self._body, headers | kind)
+            if self._title:
+                headers["Title"] = self._title
+            if self._body is not None:
+                headers["Content-Type"] = "text/plain; charset=utf-8"
+            connection.request("GET" if self._body is None else "POST", self._path, self._body, headers)
             with connection.getresponse() as response:
                 content = b""
                 while len(content) <= MOST and (some := response.read1(MOST)):
@@ -69,9 +74,22 @@ class _Call:
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # below TLS, which would wait
 
 
-async def fetched(url: str, body: bytes | None = None) -> tuple[int, bytes]:
-    """Status and body of the answer to a request: GET, or POST where there is a body. Raises `Unreachable`."""
-    call = _Call(url, body)
+def connection_to(url: str) -> http.client.HTTPConnection:
+    """A connection to the host of a URL, at whatever address it has."""
+    place = urlsplit(url)
+    if place.scheme == "https":
+        return http.client.HTTPSConnection(place.netloc, timeout=SILENCE, context=ssl.create_default_context())
+    return http.client.HTTPConnection(place.netloc, timeout=SILENCE)
+
+
+async def fetched(
+    url: str, body: bytes | None = None, title: str = "", connected: Connected = connection_to
+) -> tuple[int, bytes]:
+    """Status and body of the answer to a request: GET, or POST where there is a body. Raises `Unreachable`.
+
+    `connected` makes the connection to a URL, which is not open yet; a `title` is told as a header.
+    """
+    call = _Call(url, body, title, connected)
     try:
         return await asyncio.wait_for(begun("http", call), PATIENCE)
     except TimeoutError:
@@ -80,7 +98,12 @@ async def fetched(url: str, body: bytes | None = None) -> tuple[int, bytes]:
         call.cut()
 
 
+def is_passing(status: int) -> bool:
+    """True for a status that says to come again."""
+    return status >= 500 or status in _LATER
+
+
 def demand_answer(status: int) -> None:
     """Raise `Unreachable` for a status that says to come again, or nothing about what was asked."""
-    if status >= 500 or status in _LATER or not (status == 200 or status >= 400):
+    if is_passing(status) or not (status == 200 or status >= 400):
         raise Unreachable(f"HTTP {status}")

@@ -12,7 +12,7 @@ from pbem.cli.play.event_text import clean, indented, line_of, when
 from pbem.games import GAMES, rules
 from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.match.terms import Terms
-from pbem.phrase import Span
+from pbem.phrase import Phrase, Span
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.play_facts import seen
 from pbem.player.sealed_view import Contradiction
@@ -252,7 +252,9 @@ def tournament_terms(letters: Correspondence, name: str, templates: Templates) -
         }
         text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants)
     except Exception as error:  # the server may have sent anything
-        raise Impossible(f"The terms of {name} cannot be shown: do not enter it.") from error
+        raise Impossible(
+            Phrase("The terms of {tournament} cannot be shown: do not enter it.", tournament=name)
+        ) from error
     return clean(text.rstrip("\n")) + "\n", told.hash
 
 

@@ -167,7 +167,13 @@ def whoami(keys: Keyring, people: People, caller: Caller, _command: Command[WhoA
 def _account(keys: Keyring, people: People, player: PlayerRow) -> Reply:
     chosen = {name: keys.players.setting(player.name, name, values[0]) for name, values in SETTINGS.items()}
     chosen["language"] = keys.seats.letters.language_of(player)
-    told = {"settings": chosen, "turns": people.turns(player.name)}
+    topic = keys.topics.of(player.name)
+    told = {
+        "settings": chosen,
+        "turns": people.turns(player.name),
+        "topic": topic.url if topic else None,
+        "confirmed": keys.topics.is_confirmed(player.name),
+    }
     return Reply("whoami", account_keys.account(keys, player) | told)
 
 

@@ -314,6 +314,15 @@ COMMANDS: dict[str, CommandSpec] = {
             open=True,
         ),
         CommandSpec(
+            "set notify",
+            requests.Notify,
+            Phrase("Have your phone told, too, when something is due: name a topic of ntfy, then its code; or off."),
+            (arguments.NOTIFY,),
+            a_day=20,
+            place="player",
+            secret=True,
+        ),
+        CommandSpec(
             "vacation",
             requests.TakeVacation,
             Phrase("Stop your clocks in all your matches, from the first day to the last; off: you are back."),

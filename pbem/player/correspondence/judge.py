@@ -12,13 +12,13 @@ import msgspec
 from pbem.games import Fault, Refused, faults, part_of, refuse, rules
 from pbem.games.setup_example import is_the_example
 from pbem.match import advance_orders, submissions
-from pbem.player.correspondence.standings import Impossible
+from pbem.phrase import Phrase
+from pbem.player.correspondence.standings import PHASES, Impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pbem.games import Options, Orders, Setup
-    from pbem.phrase import Phrase
     from pbem.player.correspondence.standings import OwnMatches
 
 
@@ -50,7 +50,9 @@ class Judge:
         except Refused:
             raise
         except Exception as error:  # the server may have sent anything
-            raise Impossible(f"The position of {match} cannot be read; write `report {match}` for it.") from error
+            raise Impossible(
+                Phrase("The position of {match} cannot be read; write `report {match}` for it.", match=match)
+            ) from error
 
     def ahead(self, match: str, turn: int, text: str) -> Judged:
         """Judge orders for a later turn, or default orders, by what no position could mend.
@@ -61,11 +63,20 @@ class Judge:
         if standing.sealed:
             raise Refused(Fault("orders", match, submissions.SEALED))
         if standing.phase != "playing":
-            raise Impossible(f"{match} asks for no orders now: it is {standing.phase}.")
+            raise Impossible(
+                Phrase("{match} asks for no orders now: it is {phase}.", match=match, phase=PHASES[standing.phase])
+            )
         if 0 < turn < standing.turn:
-            raise Impossible(f"Turn {turn} of {match} is over; turn {standing.turn} is being played.")
+            raise Impossible(
+                Phrase(
+                    "Turn {turn} of {match} is over; turn {present} is being played.",
+                    turn=turn,
+                    match=match,
+                    present=standing.turn,
+                )
+            )
         if position is None or position["game"] != standing.game:
-            raise Impossible(f"The letter that brings the position of {match} has not come.")
+            raise Impossible(Phrase("The letter that brings the position of {match} has not come.", match=match))
         try:
             judge, seat = rules(position["rules"]), position["seat"]
             state = judge.recalled(position["view"], seat)
@@ -76,7 +87,9 @@ class Judge:
         except Refused:
             raise
         except Exception as error:  # the server may have sent anything
-            raise Impossible(f"The position of {match} cannot be read; write `report {match}` for it.") from error
+            raise Impossible(
+                Phrase("The position of {match} cannot be read; write `report {match}` for it.", match=match)
+            ) from error
 
     def setup(self, match: str, text: str) -> Judged:
         """Judge the setup of the next game; raises `Refused`, or `Impossible`."""
@@ -86,7 +99,9 @@ class Judge:
         except Refused:
             raise
         except Exception as error:  # the server may have sent anything
-            raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
+            raise Impossible(
+                Phrase("What is asked for as the setup of {match} cannot be read.", match=match)
+            ) from error
         return Judged(setup.text, example=is_the_example(asked["rules"], options, asked["seat"], setup.text))
 
     def options(self, match: str) -> Options:
@@ -95,7 +110,9 @@ class Judge:
         try:
             return rules(asked["rules"]).options(asked["options"], len(standing.players))
         except Exception as error:  # the server may have sent anything
-            raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
+            raise Impossible(
+                Phrase("What is asked for as the setup of {match} cannot be read.", match=match)
+            ) from error
 
 
 def in_words(game: str, judged: Judged) -> Sequence[Phrase | str]:
