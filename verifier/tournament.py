@@ -23,6 +23,7 @@ from verifier.transcript import check_heads, read_transcript
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from verifier.conventions import Body
     from verifier.letters import Player
     from verifier.transcript import Entry
 
@@ -32,12 +33,12 @@ def letter(state: Tournament, entry: Entry, player: Player, command: str, **said
     body = entry.body
     if not state.papers:
         must(moment(body["received"]) <= moment(entry.time), "received after the entry")
-        state.once("words", body["words"])
+        once(state, body)
         state.open.append("the letters")
         return None
     path = f"letters/{entry.type}-{entry.seq}.eml"
     named = letter_named(state, entry, path, body["mail"], body["received"])
-    state.once("words", body["words"])
+    once(state, body)
     right = {"server": state.server, "player": player.name}
     wordless = {key.format for key in player.keys.values()} & {"openpgp", "smime"}
     for text, _ in proven_texts(named, player, body.get("evidence"), waited=""):
@@ -51,6 +52,12 @@ def letter(state: Tournament, entry: Entry, player: Player, command: str, **said
             if fits and all(one.said.get(key) == value for key, value in said.items()):
                 return one
     raise No(f"{path} does not say so")
+
+
+def once(state: Tournament, body: Body) -> None:
+    """What was signed is obeyed once; at level `mailbox`, a letter is."""
+    said = "mail" if "evidence" in body else "words"
+    state.once(said, body[said])
 
 
 def announced(state: Tournament, entry: Entry) -> None:

@@ -116,8 +116,11 @@ class Director:
         """The beacon with which the lot is drawn now; None as long as it is waited for."""
         if t.terms.beacon is None:
             return lot.NONE
-        patient = now < utc(str(t.terms.closes)) + lot.PATIENCE
-        return self.beacons.signature(int(t.id[1:])) or (None if patient else lot.UNREACHABLE)
+        number = int(t.id[1:])
+        # Of a server that was down for days, nobody has asked yet.
+        asks = self.reads_beacon and not self.beacons.was_asked_for(number)
+        patient = asks or now < utc(str(t.terms.closes)) + lot.PATIENCE
+        return self.beacons.signature(number) or (None if patient else lot.UNREACHABLE)
 
     def _due(self, t: Tournament, now: datetime) -> str | None:
         """When the clock is to look at a tournament."""

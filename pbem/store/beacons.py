@@ -60,6 +60,10 @@ class Beacons(Rows):
         """The signature for a tournament's lot; None if it has not come."""
         return self._database.text("SELECT signature FROM beacons WHERE tournament = ?", (tournament,))
 
+    def was_asked_for(self, tournament: int) -> bool:
+        """True if the signature for a tournament's lot was asked for at least once."""
+        return bool(self._database.scalar("SELECT tries FROM beacons WHERE tournament = ?", (tournament,)))
+
     def drop(self, tournament: int) -> None:
         """Ask no more: the lot is drawn; part of a transaction."""
         self._database.write("DELETE FROM beacons WHERE tournament = ?", (tournament,))

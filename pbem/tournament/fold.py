@@ -97,7 +97,7 @@ def fold(tournament: Tournament, entry: Entry) -> Tournament:
         raise _untrue(entry, "not an entry of a tournament in its form and its time")
     if entry.time < body.get("received", ""):
         raise _untrue(entry, "its letter was received after its effect")
-    if body.get("words") in tournament.heard:
+    if _once(body) & tournament.heard:
         raise _refused(entry.type, None, Phrase("these words were obeyed before"))
     if tournament.terms.format == LADDER:
         tournament = _sunk(tournament, entry.time)
@@ -111,8 +111,13 @@ def fold(tournament: Tournament, entry: Entry) -> Tournament:
 
 
 def _passed(tournament: Tournament, entry: Entry) -> Tournament:
-    heard = tournament.heard | {entry.body["words"]} if "words" in entry.body else tournament.heard
+    heard = tournament.heard | _once(entry.body)
     return replace(tournament, seq=entry.seq, head=entry.head, time=entry.time, heard=heard)
+
+
+def _once(body: JsonObject) -> set[str]:
+    """The hash of what counts once: signed words; without a key, many say the same, and it is the letter."""
+    return {body["mail" if "evidence" in body else "words"]} if "words" in body else set()
 
 
 def _unnamed(body: JsonObject) -> JsonObject:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import START, another, body, form_in, placed
+from signing.domains import Domain, rsa_key
 
 from pbem.desk import seats
 from pbem.desk.public import Public
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from pbem.tournament.tournament_state import Pairing, Tournament
 
+HOME = Domain("mail.example", key=rsa_key(1024))
 DAY = timedelta(days=1)
 CLOSES = (START + 4 * DAY).date().isoformat()
 SMALL = "fleet: cost:3\nsettle: 0"
@@ -531,3 +533,29 @@ def test_a_swiss_tournament_of_sixteen_to_its_end(referee: Referee) -> None:
     assert "ok " + ", ".join(f"{row['entrant']} {row['points']}" for row in table(state)[0]) == found[-1]
     (final,) = letters_about(club.people["p00"], "[pbem t1] it is over")
     assert "number 1 of 16, with 8 points" in final
+
+
+def test_two_without_keys_enter_in_the_same_words_and_one_again(club: Club) -> None:
+    referee = club.referee
+    referee.records[HOME.where] = HOME.record
+    club.announce("ann", "keys: optional")
+
+    def reply(name: str, text: str) -> str:
+        person = club.people[name]
+        to = str(person.last["Reply-To"]).rpartition("<")[2].rstrip(">")
+        raw = referee.raw(person, f"{text}\n").replace(b"To: pbem@play.example", f"To: {to}".encode())
+        referee.deliver(HOME.sign(raw, referee.now), person.address, to)
+        return person.text
+
+    for name in ("dave", "eve"):
+        club.people[name] = referee.person(name)
+        referee.send(club.people[name], f"register {name}\n", sign=False)
+        reply(name, f"register {name}")
+        assert "You are in." in reply(name, f"enter t1 {club.t.rules}")
+    assert "these words were obeyed before" in reply("dave", f"enter t1 {club.t.rules}\nleave t1\n")
+    assert "You are no longer entered" in reply("dave", "leave t1")
+    assert "You are in." in reply("dave", f"enter t1 {club.t.rules}")
+    club.enter("ann")
+    club.start()
+    assert len(club.awaited) == 3
+    club.proof(club.bundles())

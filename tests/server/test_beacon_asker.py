@@ -185,6 +185,16 @@ def test_a_beacon_that_nobody_reaches_is_waited_for_three_days(drawing: Drawing)
     assert drawing.referee.desk.tournaments.beacons.next_due() is None
 
 
+@pytest.mark.usefixtures("held")
+def test_a_server_that_was_down_for_days_asks_before_it_gives_up(drawing: Drawing) -> None:
+    drawing.until_out()
+    drawing.referee.wait(lot.PATIENCE + 5 * HOUR)
+    assert drawing.club.t.phase == "open"
+    with serving(Drand()) as url:
+        drawing.ask(url)
+    assert drawing.club.t.beacon == SIGNATURE
+
+
 def test_a_desk_that_begins_again_waits_for_it_all_the_same(
     drawing: Drawing, held: list[tuple[JsonObject, str]]
 ) -> None:

@@ -238,6 +238,14 @@ class TestWhatHolds:
         club.enter_by_mailbox("carl")
         fails(club.tournament(), "letters/entered-4.eml", "carl must sign with a key")
 
+    def test_a_mailbox_whose_letter_is_used_again(self) -> None:
+        """Its words may be those of another letter."""
+        club = SignedClub("keys: optional", "ann", "bob")
+        club.enter_by_mailbox("carl")
+        again = {path.replace("-4.", "-5."): paper for path, paper in club.papers.items() if "-4." in path}
+        content = signed_tournament(chained([*club.entries, club.entries[-1]]), club.papers | again)
+        fails(content, "these words were obeyed before")
+
     def test_a_mailbox_that_says_something_else(self) -> None:
         club = SignedClub("keys: optional", "ann", "bob")
         club.enter_by_mailbox("carl", "leave t1\n")
