@@ -34,7 +34,7 @@ def check_game(name: str, *, write: bool) -> None:
             click.echo(f"FAULT  {check:<10} {error}")
         except Exception as error:  # whatever a game raises where no check expects it
             well = False
-            click.echo(f"FAULT  {check:<10} {type(error).__name__}: {error}")
+            click.echo(f"FAULT  {check:<10} {game.raised(error)}")
         else:
             click.echo(f"ok     {check}")
     sys.exit(0 if well else 1)

@@ -149,7 +149,7 @@ def verify(  # noqa: PLR0913, PLR0917 - options of a command
          or none of the letters has anything to compare,
          or it cannot be said whether a program saw only its letters,
          or a key of a player is none of those that you know;
-         or something about a tournament is OPEN
+         or something is OPEN: rules that are not enabled, or of a tournament
     """  # noqa: D301 - click wants the very character
     if more and not against:
         raise click.UsageError("letters come after --against")

@@ -7,6 +7,7 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from random import Random
+from traceback import extract_tb
 from typing import TYPE_CHECKING
 
 from pbem.games import GAMES, Refused, part_of, rules
@@ -68,8 +69,14 @@ class Subject:
             said = f"its random players do what the rules refuse, with options {dict(raw)}: {refused}"
             raise Nonconforming(said) from refused
         except Exception as error:  # whatever a game raises
-            said = f"with options {dict(raw)}, a random game raises {type(error).__name__}: {error}"
+            said = f"with options {dict(raw)}, a random game raises {self.raised(error)}"
             raise Nonconforming(said) from error
+
+    def raised(self, error: Exception) -> str:
+        """What was raised, and the last place in the game's module that led to it."""
+        at = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(self.folder)]
+        place = f" ({Path(at[-1].filename).relative_to(self.folder).as_posix()}, line {at[-1].lineno})" if at else ""
+        return f"{type(error).__name__}: {error}{place}"
 
     def positions(self) -> Iterator[tuple[PlayedGame, int]]:
         """Each turn of the games that were played: the game, and the number of turns before it."""

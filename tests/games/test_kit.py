@@ -283,5 +283,7 @@ def test_the_command_names_what_a_game_raises_in_any_check(tmp_path: Path) -> No
     with found_in(tmp_path):
         done = CliRunner().invoke(group, ["check-game", "marbles"])
     assert done.exit_code == 1
-    assert "FAULT  secret     ZeroDivisionError: " in done.output
+    (said,) = (line for line in done.output.splitlines() if line.startswith("FAULT  secret "))
+    assert "ZeroDivisionError: " in said
+    assert "(__init__.py, line " in said
     assert len(done.output.splitlines()) == len(CHECKS)

@@ -287,7 +287,8 @@ def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
     game, turn = entry.body["game"], entry.body["turn"]
     if "orders" not in entry.body:
         return f"game {game}, turn {turn}: the reports follow from what both told"
-    return f"game {game}, turn {turn}: orders signed ({levels}) and legal; the reports follow"
+    orders = f"orders signed ({levels}) and legal" if levels else "no orders but forced and empty ones"
+    return f"game {game}, turn {turn}: {orders}; the reports follow"
 
 
 ENTRY = EntryType(
