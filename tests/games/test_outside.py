@@ -64,6 +64,17 @@ def test_a_package_may_translate_its_words_and_none_of_ours(tmp_path: Path) -> N
         )
 
 
+def test_each_report_of_a_turn_has_a_line_of_its_own(tmp_path: Path) -> None:
+    """Marbles have one in a turn; the games that begin as a copy of marbles may have several."""
+    install(tmp_path)
+    with found_in(tmp_path):
+        enable(["marbles"])
+        events = Templates().environment.get_template("marbles/events.txt").module
+        guesses = [{"seat": seat, "kind": "guess", "number": 3, "answer": "more"} for seat in (1, 2)]
+        said = str(events.events(guesses, 1, {1: "ann", 2: "bob"}))  # type: ignore[attr-defined]
+        assert said.splitlines() == ["You guess 3: more", "bob guesses 3: more"]
+
+
 def test_what_is_not_named_is_not_imported(tmp_path: Path) -> None:
     (install(tmp_path) / "__init__.py").write_text("raise SystemExit('imported')\n")
     with found_in(tmp_path):
