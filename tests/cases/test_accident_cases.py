@@ -237,7 +237,7 @@ def test_what_a_server_notes_while_it_is_examined_is_not_held_against_it(
         database.engine.check_high_water()
         monkeypatch.undo()
         database.engine.check_high_water()
-        assert json.loads(store.with_name("pbem.sqlite.numbers").read_text("ascii"))["inbox"] == 7
+        assert json.loads(store.with_name("pbem.sqlite.numbers").read_text("ascii")) == {"inbox": 7}
 
 
 @of_sqlite

@@ -1,4 +1,5 @@
-CREATE TABLE given_instructions (
+ALTER TABLE instructions RENAME TO former_instructions;
+CREATE TABLE instructions (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     what TEXT NOT NULL CHECK (what IN ('pause', 'resume', 'end', 'rule', 'restored')),
     match INTEGER,
@@ -10,9 +11,8 @@ CREATE TABLE given_instructions (
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'done', 'refused')),
     answer TEXT
 ) STRICT;
-INSERT INTO given_instructions (what, match, reason, by, given, state, answer)
-    SELECT what, match, reason, by, given, state, answer FROM instructions ORDER BY id;
-DROP TABLE instructions;
-ALTER TABLE given_instructions RENAME TO instructions;
+INSERT INTO instructions (id, what, match, reason, by, given, state, answer)
+    SELECT id, what, match, reason, by, given, state, answer FROM former_instructions;
+DROP TABLE former_instructions;
 CREATE INDEX instructions_waiting ON instructions (id) WHERE state = 'waiting';
 ALTER TABLE tournaments ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;
