@@ -22,7 +22,6 @@ from judges.bill_of_materials import BILL, bill
 
 from pbem.cli.command_table import COMMANDS
 from pbem.cli.group import group
-from pbem.cli.manual import manual
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -121,9 +120,12 @@ def test_completion_names_all_commands_and_imports_none() -> None:
 
 
 def test_the_manual_page_says_what_the_commands_say() -> None:
-    assert (ROOT / "docs" / "pbem.1").read_text() == manual(), "run `make manual`"
+    # In a process of its own: commands name the games that are enabled when they are imported.
+    command = [sys.executable, "-m", "pbem.cli.manual"]
+    manual = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert (ROOT / "docs" / "pbem.1").read_text() == manual, "run `make manual`"
     for name in COMMANDS:
-        assert f".SS pbem {name.replace('-', chr(92) + '-')}" in manual()
+        assert f".SS pbem {name.replace('-', chr(92) + '-')}" in manual
 
 
 def ours(folder: str) -> list[Path]:
