@@ -525,7 +525,11 @@ class Entrant:
 
     def carry(self, page: Page) -> None:
         """What Ann has signed goes to the referee, and its answers come."""
-        expect(page.locator("#state")).to_contain_text("Sent.")
+        for _ in range(500):
+            if list(self.terminal.drafts.glob("*.eml")):
+                break
+            page.wait_for_timeout(20)
+        expect(page.locator("#state")).to_contain_text("Sent.")  # it may say so of the letter before
         self.terminal.post()
         self.terminal.bring()
 
