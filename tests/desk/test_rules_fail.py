@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -33,6 +34,13 @@ def hang(*_: object) -> Any:
         pass
 
 
+def wait(*_: object) -> Any:
+    """No processor time is used, so that only the other limit ends it."""
+    for _second in range(30):
+        time.sleep(1)
+    raise KeyError("too late")
+
+
 def throw(*_: object) -> Any:
     raise KeyError("a secret")
 
@@ -45,6 +53,7 @@ def crash(*_: object) -> Any:
     ("method", "fault", "why"),
     [
         ("turn", hang, "did not come to an end"),
+        ("turn", wait, "did not come to an end"),
         ("turn", throw, "they raised KeyError"),
         ("turn", crash, "did not come to an end"),
         ("show", throw, "they raised KeyError"),
@@ -54,6 +63,7 @@ def test_a_turn_that_fails_pauses_the_match_until_it_can_be_played(
     referee: Referee, monkeypatch: pytest.MonkeyPatch, method: str, fault: Callable[..., Any], why: str
 ) -> None:
     monkeypatch.setattr(rehearsal, "PROCESSOR", 1)
+    monkeypatch.setattr(rehearsal, "_WALL", 2)
     operator = referee.people["operator@play.example"] = referee.person("operator")
     ann, bob = referee.agreed("miss: default", game="marbles")
     referee.send(ann, ann.filled("setup", "hide 3"))

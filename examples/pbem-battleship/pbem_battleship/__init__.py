@@ -50,7 +50,7 @@ class Options(NamedTuple):
     shots: int = 1
     """The number of shots in a turn."""
     turns: str = "alternate"
-    """Whether one player shoots in a turn, or both, without knowing where the other does: `together`."""
+    """`alternate`: one player shoots in a turn; `together`: both do, without knowing where the other does."""
     seats: int = 2
 
     @property
