@@ -46,6 +46,7 @@ def check(world: World) -> None:
             *_answered_as_before(world),
             *_nobody_was_late(world),
             *_nobody_reads_along(world),
+            *(line for part in world.parts for line in part.broken()),
         ]
     matches = {match: proved.bundle.entries for (match, _), proved in world.proved.items() if proved.bundle}
     world.figures.matches = len(matches)

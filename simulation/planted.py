@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
+from pbem.player.sealed_agent import Agent
+from pbem.player.secret_vault import Secrets
 from pbem.store.daily import count_today
 from pbem.store.inbox import Inbox
 from pbem.store.outages import Outages
@@ -22,6 +24,7 @@ from pbem.store.tokens import Tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pbem.player.memory import SentForm
     from pbem.store.database import Database
     from simulation.runs import Plant
     from simulation.world import World
@@ -93,6 +96,18 @@ def sent_before_its_commit(world: World) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def setup_in_the_open(_world: World) -> Iterator[None]:
+    """A program sends its setup as in any match, also where it is sealed."""
+
+    def openly(agent: Agent, match: str, text: str, now: datetime) -> SentForm:
+        agent.vault.keep(Secrets.begun(agent._place(agent.letters.matches.standing(match)), text, agent._random))
+        return agent.letters.set_up(match, text, now)
+
+    with patch.object(Agent, "set_up", openly):
+        yield
+
+
 PLANTED: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -102,6 +117,7 @@ PLANTED: dict[str, Plant] = {
         miss_in_an_outage,
         day_that_never_goes_back,
         sent_before_its_commit,
+        setup_in_the_open,
     )
 }
 """The plants by their names."""

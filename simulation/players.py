@@ -251,7 +251,14 @@ class Player(Correspondent):
         setups = [setup.strip().removesuffix("end").strip() for setup in setups]
         # A fleet of one ship may be a line of the example in each request for a setup.
         found = [setup.replace("\n", "\r\n").encode() for setup in setups if setup not in SHOWN]
+        found += self.hidden(match)
         return [(match, secret) for secret in (*found, *(seed.hex().encode() for seed in self.seeds(match)))]
+
+    def hidden(self, match: str) -> list[bytes]:
+        """What not even the server may read before a sealed match is over."""
+        kept = self.program.agent.vault.secrets(match, 1)
+        found = [kept.setup, kept.seed] if kept else []
+        return [text.replace("\n", "\r\n").encode() for text in found if text not in SHOWN]
 
 
 @cache

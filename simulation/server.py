@@ -94,7 +94,7 @@ class Machine:
 
     def _config(self) -> Config:
         folder = self.disk.folder
-        return Config(
+        config = Config(
             server=SERVER,
             operator=f"operator@{SERVER}",
             store=folder / "pbem.sqlite",
@@ -104,6 +104,9 @@ class Machine:
             identity=Identity("mx.play.example"),
             delivery=mail.Delivery(longest_retry=Duration(hours=1)),
         )
+        for part in self.world.parts:
+            config = part.configured(config)
+        return config
 
     def now(self) -> datetime:
         """The time of the machine's clock."""

@@ -10,17 +10,18 @@ from simulation.runs import run
 from simulation.world import Week
 
 FEW, MANY = 10, 1000
-BUSY = Week(days=0.5, games=("spaceships",), leisure=1800.0, pace="4h", deaths=30)
-QUIET = Week(games=("spaceships",), deaths=2, careless=0.0, troubles=False)
+BUSY = Week(days=0.5, games=("spaceships",), parts=(), leisure=1800.0, pace="4h", deaths=30)
+QUIET = Week(games=("spaceships",), parts=(), deaths=2, careless=0.0, troubles=False)
 SHORT = {
     "commit_without_sync": BUSY,
     "lease_of_the_dead": BUSY,
     "token_good_twice": Week(
-        days=3.0, games=("spaceships",), deaths=0, careless=0.0, troubles=False, accidents=False
+        days=3.0, games=("spaceships",), parts=(), deaths=0, careless=0.0, troubles=False, accidents=False
     ),
     "miss_in_an_outage": QUIET,
     "day_that_never_goes_back": replace(QUIET, steps=1.0),
     "sent_before_its_commit": BUSY,
+    "setup_in_the_open": replace(BUSY, parts=("sealed",), deaths=2),
 }
 """Weeks in which little happens beside what each fault needs."""
 

@@ -17,13 +17,16 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, Self
+from unittest.mock import patch
 
 import structlog
 
+from pbem.player import secret_vault
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
 from simulation.network import Network, Troubles
 from simulation.players import Habits, Keyless, Player, Stranger, Third
+from simulation.sealed import Sealed
 from simulation.server import Machine
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.proof.verification import Proved
+    from simulation.parts import Part
 
 START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY = 86_400.0
@@ -46,6 +50,8 @@ GAMES = {
     "dueling-masters": "max_turns: 30",
     "shoot-em-up": "board: 7x7",
 }
+PARTS: dict[str, type[Part]] = {part.name: part for part in (Sealed,)}
+"""What a week may have beside open matches of players with keys."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,8 @@ class Week:
 
     days: float = 7.0
     games: tuple[str, ...] = tuple(GAMES)
+    parts: tuple[str, ...] = tuple(PARTS)
+    """What it has beside open matches of players with keys."""
     leisure: float = 10 * 3600.0
     """The longest time in seconds until a player reads a new letter."""
     pace: str = "1d"
@@ -140,6 +148,7 @@ class World:
         self.keyless = Keyless(self, folder)
         self.stranger = Stranger(self)
         self.third = Third(self)
+        self.parts = [PARTS[name](self) for name in self.week.parts]
         self.machine = Machine(self)
         self._smarthosts = 0
         self._under_way = 0
@@ -210,6 +219,8 @@ class World:
         self.taken.append(Taken(recipient, raw, self.loop.time()))
         for match in OVER.findall(raw):
             self.note_over(match.decode())
+        for part in self.parts:
+            part.take(recipient, raw)
         draw = self.random(f"way {number}")
         if recipient == self.keyless.address:
             self.loop.call_later(draw.random() * 120, self.keyless.receive, raw)
@@ -242,7 +253,8 @@ class World:
         """Run the week, and then finish whatever is left."""
         gc.disable()  # garbage collection may be reported, at times that do not follow from the seed
         try:
-            with logs(self):
+            # A note to self is sealed under a key that takes a while to make; nothing here depends on that.
+            with logs(self), patch.object(secret_vault, "_ROUNDS", 1):
                 self.loop.run_until_complete(self.begin(self._run()))
         finally:
             gc.enable()
@@ -260,6 +272,8 @@ class World:
         for player in self.players.values():
             player.close()
         self.keyless.close()
+        for part in self.parts:
+            part.close()
         self.machine.leave()
         self.loop.end()
         self.machine.disk.close()
@@ -267,6 +281,8 @@ class World:
     async def _run(self) -> None:
         machine = self.machine
         machine.start()
+        for part in self.parts:
+            part.begin()
         accidents = self.begin(self._accidents())
         looks = self.begin(self._act())
         await self._begin()
@@ -280,6 +296,8 @@ class World:
         self.moods = Moods(0, 0, 0, 0)
         self.network.door(SMARTHOST).serving = True
         machine.down_until = 0
+        for part in self.parts:
+            part.finish()
         await self._settle()
         await machine.stop()
 
@@ -302,8 +320,15 @@ class World:
         for at, game in enumerate(self.week.games):
             first, other = names[at % len(names)], names[(at + 1) % len(names)]
             draw = self.random(f"settle {at}")
-            settle, grace = draw.choice(("settle: 0", "settle: 10m")), draw.choice(("", "\ngrace: 1h"))
-            first.propose(game, other, f"{GAMES[game]}\n{settle}\npace: {self.week.pace}{grace}")
+            terms = {"settle": draw.choice(("0", "10m")), "pace": self.week.pace}
+            terms |= draw.choice(({}, {"grace": "1h"}))
+            for part in self.parts:
+                terms |= part.terms(at)
+            first.propose(
+                game, other, "\n".join([GAMES[game], *(f"{name}: {value}" for name, value in terms.items())])
+            )
+        for part in self.parts:
+            part.play()
 
     async def _settle(self) -> None:
         """Wait until all matches are closed, and all letters are where they belong."""
@@ -321,6 +346,7 @@ class World:
 
     def _waits(self) -> bool:
         unread = self._under_way or any(player.unread for player in self.players.values())
+        unread = unread or any(part.waits for part in self.parts)
         return bool(unread or self.post.waiting or not self.machine.runs or self.machine.waits())
 
     def _over(self) -> bool:

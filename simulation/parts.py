@@ -1,0 +1,58 @@
+"""Parts of a week that it may have or lack: each is a module of its own, named in the week's `parts`.
+
+A part adds something to the world (a sealed match, a witness, a mailbox at a provider), and says at the end what of
+it was promised and does not hold. The world calls the methods below, and knows nothing else of a part.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pbem.config.server import Config
+    from simulation.world import World
+
+
+class Part:
+    """A part that does nothing."""
+
+    name = ""
+    """As the week names it."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.random = world.random(self.name)
+
+    def configured(self, config: Config) -> Config:
+        """The server's configuration, with what this part needs."""
+        return config
+
+    def terms(self, at: int) -> dict[str, str]:  # noqa: ARG002 - most parts have none
+        """Further terms of a match, by its place among the week's games."""
+        return {}
+
+    def begin(self) -> None:
+        """The server was started for the first time."""
+
+    def play(self) -> None:
+        """All players have accounts, and matches are proposed."""
+
+    def take(self, recipient: str, raw: bytes) -> None:
+        """The smarthost took a letter for somebody."""
+
+    def finish(self) -> None:
+        """The week is over: whatever is under way ends soon, and nothing new begins."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether something of this part is still under way after the week."""
+        return False
+
+    def broken(self) -> Iterator[str]:
+        """Everything that was promised and does not hold."""
+        yield from ()
+
+    def close(self) -> None:
+        """Close everything."""

@@ -1,0 +1,50 @@
+"""A sealed match: programs answer for their boards, and the server holds neither setup nor orders until the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pbem.match.sealed_game import HONEST, SILENT
+from simulation.parts import Part
+from simulation.promises import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simulation.world import World
+
+REVEALS = {"shoot-em-up": ("reveal", "step")}
+"""The letters that may show a setup, where it is laid open before the first turn."""
+
+
+class Sealed(Part):
+    """One match of the week is sealed."""
+
+    name = "sealed"
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self._at = self.random.randrange(len(world.week.games))
+
+    def terms(self, at: int) -> dict[str, str]:
+        return {"sealed": "yes", "settle": "0"} if at == self._at else {}
+
+    def broken(self) -> Iterator[str]:
+        """The letters of a player show no setup and no salt until they reveal it; nobody is taken for a liar."""
+        for player in self.world.players.values():
+            letters = [raw for raw, sender in self.world.answered if sender == player.address]
+            for standing in player.letters.matches.standings:
+                hidden, about = player.hidden(standing.match), f" {standing.match} ".encode()
+                reveals = tuple(f"\n{word} ".encode() for word in REVEALS.get(standing.rules, ("reveal",)))
+                for raw in letters:
+                    revealed = any(word in raw for word in reveals)
+                    if about in raw and not revealed and any(one in raw for one in hidden):
+                        name = name_of(raw).decode()
+                        yield f"{player.name} showed the server what is sealed in {standing.match}: {name}"
+        for (match, _), proved in self.world.proved.items():
+            assert proved.bundle is not None
+            for entry in proved.bundle.entries:
+                said = entry.body["verdicts"].values() if entry.type == "verdict" else ()
+                yield from (
+                    f"{match}: an honest program is told: {one}" for one in said if one not in {HONEST, SILENT}
+                )
