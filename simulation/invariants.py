@@ -62,12 +62,14 @@ def _no_fault_of_ours(world: World) -> Iterator[str]:
 
 def _one_use(world: World) -> Iterator[str]:
     """Promise 4: a reply address is good for one letter."""
-    came = {taken.raw for taken in world.taken if taken.recipient == world.keyless.address}
-    done = {item.get("answers") for raw in came for item in items_of(raw) if item.get("outcome") == "done"}
-    uses = Counter(to for to, raw in world.keyless.sent if sha256(name_of(raw)).hexdigest() in done)
-    yield from (
-        f"{number} letters had effect by one reply address: {to}" for to, number in uses.items() if number > 1
-    )
+    for one in world.keyless:
+        came = {taken.raw for taken in world.taken if taken.recipient == one.address}
+        done = {item.get("answers") for raw in came for item in items_of(raw) if item.get("outcome") == "done"}
+        sent = {name_of(raw): to for to, raw in one.sent}
+        uses = Counter(to for name, to in sent.items() if sha256(name).hexdigest() in done)
+        yield from (
+            f"{number} letters had effect by one reply address: {to}" for to, number in uses.items() if number > 1
+        )
 
 
 def _answered_as_before(world: World) -> Iterator[str]:
@@ -92,7 +94,7 @@ def _nobody_was_late(world: World) -> Iterator[str]:
         for entry in proved.bundle.entries:
             if entry.type == "missed":
                 other = world.players[seats[str(entry.body["seat"])]["name"]]
-                if not other.habits.late:
+                if not other.habits.late and (other.signs or not world.week.troubles):
                     yield f"{match}: {other.name} missed a deadline that was never near: {entry.body}"
 
 

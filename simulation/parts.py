@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pbem.config.server import Config
+    from simulation.players import Habits, Player
     from simulation.world import World
 
 
@@ -23,11 +24,15 @@ class Part:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.random = world.random(self.name)
+        self.random = world.random(f"part {self.name}")
 
     def configured(self, config: Config) -> Config:
         """The server's configuration, with what this part needs."""
         return config
+
+    def player(self, name: str, habits: Habits) -> Player | None:  # noqa: ARG002 - most parts have none
+        """Somebody of this name who plays, if that is this part's to say."""
+        return None
 
     def terms(self, at: int) -> dict[str, str]:  # noqa: ARG002 - most parts have none
         """Further terms of a match, by its place among the week's games."""

@@ -78,6 +78,9 @@ class Habits(NamedTuple):
 class Correspondent:
     """A program at its mailbox: what it was told, and what it writes."""
 
+    signs = True
+    """Whether it has a key."""
+
     def __init__(
         self, seed: str, name: str, folder: Path, now: Callable[[], datetime], send: Callable[[SentForm], None]
     ) -> None:
@@ -88,7 +91,8 @@ class Correspondent:
         self.key = Ed25519PrivateKey.from_private_bytes(self.random.randbytes(32))
         self.memory = Memory(None)
         account = Account(name, SERVER, TO, self.address, "", "", "")
-        self.letters = Correspondence(account, self.memory, self._sign, self.random.randbytes)
+        sign = self._sign if self.signs else None
+        self.letters = Correspondence(account, self.memory, sign, self.random.randbytes)
         agent = Agent(self.letters, SecretVault(folder / f"{name}.secrets"), self.random.randbytes)
         # A program asks for octets when it makes a plan, and for nothing else.
         self._secret = Random(f"{seed} secret {name}")
@@ -146,11 +150,19 @@ class Correspondent:
         events = [event for raw in letters for event in self.letters.inbox.receive(raw, now)]
         self.events += events
         self._plan()
-        self.program.hear(events, now)
+        self._hear(events, now)
         self._propose_again(now)
         self._before_it_acts()
-        self.program.act(now)
+        self._act(now)
         self._post()
+
+    def _hear(self, events: list[Event], now: datetime) -> None:
+        """Note what letters told."""
+        self.program.hear(events, now)
+
+    def _act(self, now: datetime) -> None:
+        """Do what is due."""
+        self.program.act(now)
 
     def _before_it_acts(self) -> None:
         """Do what else is due when letters were read."""
@@ -159,7 +171,7 @@ class Correspondent:
         """Do what is due without a new letter."""
         now = self._now()
         self._propose_again(now)
-        self.program.act(now)
+        self._act(now)
         self._post()
 
     def _plan(self) -> None:
@@ -229,19 +241,22 @@ class Player(Correspondent):
         self.program._waiting.discard(match)
 
     def _bring(self, sent: SentForm) -> None:
-        self.world.post.post(self.address, sent.to, sent.raw)
+        self._hand_in(sent.to, sent.raw)
         if self.habits.careless and not self.world.hurried:
             self._be_careless(sent)
 
     def _be_careless(self, sent: SentForm) -> None:
         if self.random.random() < self.habits.double:
-            self.world.post.post(self.address, sent.to, sent.raw, self.random.random() * self.world.week.leisure)
+            self._hand_in(sent.to, sent.raw, self.random.random() * self.world.week.leisure)
         if self.random.random() < self.habits.again:
             marked = b"Message-ID: <again.%d." % self.random.randrange(10**9)
             raw = re.sub(rb"(?im)^Message-ID: <", marked, sent.raw, count=1)
-            self.world.post.post(
-                self.address, sent.to, raw, self.random.random() * self.world.week.days / 3.5 * 86_400, once=True
-            )
+            delay = self.random.random() * self.world.week.days / 3.5 * 86_400
+            self._hand_in(sent.to, raw, delay, once=True)
+
+    def _hand_in(self, to: str, raw: bytes, delay: float = 0.0, *, once: bool = False) -> None:
+        """Give a letter to the mail server that delivers it."""
+        self.world.post.post(self.address, to, raw, delay, once=once)
 
     def secrets(self, match: str) -> list[tuple[str, bytes]]:
         """The secrets of a match that nobody else may read before it is over, and the match."""
@@ -269,6 +284,19 @@ def _record() -> str:
     return f"v=DKIM1; k=rsa; p={base64.b64encode(public.public_bytes(*form)).decode()}"
 
 
+def provider(folder: Path) -> DkimSigner:
+    """Signs letters as the provider of all mailboxes."""
+    key = folder / KEY.name
+    key.touch(0o600)
+    key.write_bytes(KEY.read_bytes())
+    return DkimSigner("s1", "mail.example", key)
+
+
+async def resolve(name: str) -> str:
+    """The DNS: it has one key, with which the provider of all mailboxes signs."""
+    return _record() if name == "s1._domainkey.mail.example" else ""
+
+
 class Keyless:
     """Somebody without a key, whose letters count through their reply addresses, and who has second thoughts."""
 
@@ -284,19 +312,12 @@ class Keyless:
         account = Account(self.name, SERVER, TO, self.address, "", "", "")
         self._letters = Correspondence(account, self._memory, None, self._random.randbytes)
         self._begun = False
-        key = folder / KEY.name
-        key.touch(0o600)
-        key.write_bytes(KEY.read_bytes())
-        self._sign = DkimSigner("s1", "mail.example", key)
+        self._sign = provider(folder)
         self.sent: list[tuple[str, bytes]] = []
         """To which address each letter went, and its bytes."""
 
     def close(self) -> None:
         self._memory.close()
-
-    async def resolve(self, name: str) -> str:
-        """The DNS: it has one key, with which the provider of this mailbox signs."""
-        return _record() if name == "s1._domainkey.mail.example" else ""
 
     def begin(self) -> None:
         self._letters.registration.register_mailbox(self._world.now())
@@ -306,6 +327,7 @@ class Keyless:
         """Read a letter, and write the next one some time later."""
         self._letters.inbox.receive(raw, self._world.now())
         if self._memory.fact("account") is None:
+            self._letters.registration.register_mailbox(self._world.now())
             self._letters.registration.confirm(self._world.now())
             self._post()
         elif not self._begun:

@@ -149,18 +149,17 @@ def all_proved(seen: Seen) -> Iterator[str]:
                 seen.proved[match, content] = proved
                 seeds = [seed for other in seen.players for seed in other.seeds(match)]
                 for finding in replayed(proved, seeds):
-                    unknown = finding.standing == "open" and _stays_sealed(proved)
+                    unknown = finding.standing == "open" and _is_unplayed(proved)
                     if finding.standing != "agrees" and not unknown:
                         yield f"{match}: not played blind: {finding}"
 
 
-def _stays_sealed(proved: Proved) -> bool:
-    """Whether a player revealed nothing of a sealed game: then nobody can tell how it was played."""
+def _is_unplayed(proved: Proved) -> bool:
+    """Whether a match ended before setups, or a player revealed nothing of it: nobody can tell how it was played."""
     assert proved.bundle is not None
     entries = proved.bundle.entries
     silent = any(SILENT in entry.body["verdicts"].values() for entry in entries if entry.type == "verdict")
-    kinds = {entry.type for entry in entries}
-    return "sealed" in kinds and (silent or not kinds & {"turn", "reveal"})
+    return silent or not {entry.type for entry in entries} & {"commitments", "turn", "reveal"}
 
 
 PROMISES = (sound, kept, one_effect, same_bytes, one_story, all_proved)

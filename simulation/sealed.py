@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pbem.match.sealed_game import HONEST, SILENT
@@ -11,7 +12,6 @@ from simulation.promises import name_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from simulation.world import World
 
 REVEALS = {"shoot-em-up": ("reveal", "step")}
 """The letters that may show a setup, where it is laid open before the first turn."""
@@ -22,12 +22,14 @@ class Sealed(Part):
 
     name = "sealed"
 
-    def __init__(self, world: World) -> None:
-        super().__init__(world)
-        self._at = self.random.randrange(len(world.week.games))
-
     def terms(self, at: int) -> dict[str, str]:
         return {"sealed": "yes", "settle": "0"} if at == self._at else {}
+
+    @cached_property
+    def _at(self) -> int | None:
+        """The place of the match: both of its players must have keys."""
+        places = [at for at, pair in enumerate(self.world.pairs) if all(player.signs for player in pair)]
+        return self.random.choice(places) if places else None
 
     def broken(self) -> Iterator[str]:
         """The letters of a player show no setup and no salt until they reveal it; nobody is taken for a liar."""

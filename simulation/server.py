@@ -125,7 +125,7 @@ class Machine:
             random=self.octets,
             place=self._place,
             reader=InProcess,
-            resolve=self.world.keyless.resolve,
+            resolve=self.world.resolve,
             environment={},
             points=self.passed,
             disk=self.disk.process(),

@@ -22,10 +22,11 @@ from unittest.mock import patch
 import structlog
 
 from pbem.player import secret_vault
+from simulation.keyless import KeylessPart
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
 from simulation.network import Network, Troubles
-from simulation.players import Habits, Keyless, Player, Stranger, Third
+from simulation.players import Habits, Keyless, Player, Stranger, Third, resolve
 from simulation.sealed import Sealed
 from simulation.server import Machine
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.proof.verification import Proved
+    from pbem.smtp.dns import Resolve
+    from simulation.keyless import KeylessPlayer
     from simulation.parts import Part
 
 START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -50,7 +53,7 @@ GAMES = {
     "dueling-masters": "max_turns: 30",
     "shoot-em-up": "board: 7x7",
 }
-PARTS: dict[str, type[Part]] = {part.name: part for part in (Sealed,)}
+PARTS: dict[str, type[Part]] = {part.name: part for part in (Sealed, KeylessPart)}
 """What a week may have beside open matches of players with keys."""
 
 
@@ -143,12 +146,15 @@ class World:
         self.faults: list[str] = []
         """The faults of its own that the server logged."""
         draw = self.random("habits")
-        names = ("ann", "bob", "cem")[: len(self.week.games) + 1]
-        self.players = {name: Player(self, name, self._habits(draw), folder) for name in names}
-        self.keyless = Keyless(self, folder)
+        self.names = ("ann", "bob", "cem")[: len(self.week.games) + 1]
+        self.undecided = Keyless(self, folder)
+        self.keyless: list[Keyless | KeylessPlayer] = [self.undecided]
+        self.resolve: Resolve = resolve
+        """The DNS."""
+        self.parts = [PARTS[name](self) for name in self.week.parts]
+        self.players = {name: self._player(name, self._habits(draw)) for name in self.names}
         self.stranger = Stranger(self)
         self.third = Third(self)
-        self.parts = [PARTS[name](self) for name in self.week.parts]
         self.machine = Machine(self)
         self._smarthosts = 0
         self._under_way = 0
@@ -157,6 +163,10 @@ class World:
 
     def random(self, name: str) -> Random:
         return Random(f"{self.seed} {name}")
+
+    def _player(self, name: str, habits: Habits) -> Player:
+        found = [player for part in self.parts if (player := part.player(name, habits)) is not None]
+        return found[0] if found else Player(self, name, habits, self.folder)
 
     def _habits(self, draw: Random) -> Habits:
         careless = draw.random() < self.week.careless
@@ -205,6 +215,12 @@ class World:
                 self.third.hear(raw, sender)
 
     @property
+    def pairs(self) -> list[tuple[Player, Player]]:
+        """Who plays each of the week's games; the first one proposes it."""
+        found = [*self.players.values()]
+        return [(found[at % len(found)], found[(at + 1) % len(found)]) for at in range(len(self.week.games))]
+
+    @property
     def people(self) -> dict[str, Player]:
         return {player.address: player for player in self.players.values()}
 
@@ -222,8 +238,8 @@ class World:
         for part in self.parts:
             part.take(recipient, raw)
         draw = self.random(f"way {number}")
-        if recipient == self.keyless.address:
-            self.loop.call_later(draw.random() * 120, self.keyless.receive, raw)
+        if recipient == self.undecided.address:
+            self.loop.call_later(draw.random() * 120, self.undecided.receive, raw)
         if (player := self.people.get(recipient)) is not None:
             self._carry(player, raw, draw.random() * 120)
             if self.week.troubles and draw.random() < 0.02:
@@ -271,7 +287,7 @@ class World:
         """Close everything."""
         for player in self.players.values():
             player.close()
-        self.keyless.close()
+        self.undecided.close()
         for part in self.parts:
             part.close()
         self.machine.leave()
@@ -311,14 +327,12 @@ class World:
     async def _begin(self) -> None:
         for player in self.players.values():
             player.begin()
-        self.keyless.begin()
+        self.undecided.begin()
         self.stranger.ask()
         while not all(player.registered for player in self.players.values()):
             assert self.loop.time() < LONGEST, f"not everybody is registered: {self.state()}"
             await asyncio.sleep(600)
-        names = [*self.players.values()]
-        for at, game in enumerate(self.week.games):
-            first, other = names[at % len(names)], names[(at + 1) % len(names)]
+        for at, (game, (first, other)) in enumerate(zip(self.week.games, self.pairs, strict=True)):
             draw = self.random(f"settle {at}")
             terms = {"settle": draw.choice(("0", "10m")), "pace": self.week.pace}
             terms |= draw.choice(({}, {"grace": "1h"}))
