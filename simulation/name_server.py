@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from pbem.smtp.dns import TIMEOUT, DnsUnreachable
+from simulation.parts import Spells
 
 if TYPE_CHECKING:
     from random import Random
@@ -13,46 +14,33 @@ if TYPE_CHECKING:
     from pbem.smtp.dns import Resolve
     from simulation.world import World
 
-DAY = 86_400.0
-MOODS = "well", "well", "well", "fails", "slow", "nothing", "revoked"
-"""What a spell may be like; the last two are lies."""
-LONGEST = {"nothing": 4 * 3600.0, "revoked": 4 * 3600.0}
-"""How long a lie lasts at most, in seconds; the other spells last a day at most."""
-
-FIRST = 6 * 3600.0
-"""How long it is well at first, so that players get their accounts."""
+HOUR = 3600.0
+MOODS = [("well", 24 * HOUR)] * 3 + [
+    ("fails", 24 * HOUR),
+    ("slow", 24 * HOUR),
+    ("nothing", 4 * HOUR),
+    ("revoked", 4 * HOUR),
+]
+"""The last two are lies: there is no such key, or it is no good any more."""
+FIRST = 6 * HOUR
+"""How long it is well at most at first, so that players get their accounts."""
 
 
 class NameServer:
-    """Answers as another would, in spells of good and bad moods."""
+    """Answers as another would, in its moods."""
 
     def __init__(self, world: World, random: Random, resolve: Resolve) -> None:
-        self._world = world
         self._random = random
         self._resolve = resolve
-        self._spells = [(random.random() * FIRST, "well")]
-        """When each spell ends, and what it is like."""
-
-    @property
-    def _mood(self) -> str:
-        """What it is like now."""
-        now, random = self._world.loop.time(), self._random
-        while self._spells[-1][0] <= now:
-            mood = random.choice(MOODS)
-            self._spells.append((self._spells[-1][0] + random.random() * LONGEST.get(mood, DAY), mood))
-        calm = self._world.hurried or not self._world.week.troubles
-        return "well" if calm else self._spells[-1][1]
+        self._spells = Spells(world, random, MOODS, FIRST)
 
     async def resolve(self, name: str) -> str:
         """The TXT record of a name, or what it says instead; raises `DnsUnreachable`."""
-        mood = self._mood
+        mood = self._spells.mood
         if mood == "slow":
             await asyncio.sleep(TIMEOUT * self._random.random())
         if mood == "fails" or (mood == "slow" and self._random.random() < 0.5):
             raise DnsUnreachable("nobody answers")
-        match mood:
-            case "nothing":
-                return ""
-            case "revoked":
-                return "v=DKIM1; k=rsa; p="
-        return await self._resolve(name)
+        if mood == "nothing":
+            return ""
+        return "v=DKIM1; k=rsa; p=" if mood == "revoked" else await self._resolve(name)

@@ -9,11 +9,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from random import Random
 
     from pbem.config.server import Config
     from simulation.players import Habits, Player
     from simulation.world import World
+
+
+class Spells:
+    """Moods of somebody, good and bad ones, which last for hours: the first is good, and so are all after the week.
+
+    `moods` has how long a spell of each lasts at most, in seconds; a better mood is named more than once.
+    """
+
+    def __init__(self, world: World, random: Random, moods: Sequence[tuple[str, float]], first: float) -> None:
+        self._world = world
+        self._random = random
+        self._moods = moods
+        self._mood = "well"
+        self._ends = random.random() * first
+
+    @property
+    def mood(self) -> str:
+        """What it is like now."""
+        now = self._world.loop.time()
+        while self._ends <= now:
+            self._mood, longest = self._random.choice(self._moods)
+            self._ends += self._random.random() * longest
+        return self._mood if self._world.week.troubles and not self._world.hurried else "well"
 
 
 class Part:

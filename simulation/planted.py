@@ -130,6 +130,13 @@ def vouched_for_once(_world: World) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def deaf_to_witnesses(_world: World) -> Iterator[None]:
+    """A witness that lost its memory says what it knows, and is asked the same again."""
+    with patch("pbem.desk.witnesses._behind", lambda *_: "witness is behind"):
+        yield
+
+
 PLANTED: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -141,6 +148,7 @@ PLANTED: dict[str, Plant] = {
         sent_before_its_commit,
         setup_in_the_open,
         vouched_for_once,
+        deaf_to_witnesses,
     )
 }
 """The plants by their names."""

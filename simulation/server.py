@@ -126,6 +126,7 @@ class Machine:
             place=self._place,
             reader=InProcess,
             resolve=self.world.resolve,
+            post=self.world.fetch,
             environment={},
             points=self.passed,
             disk=self.disk.process(),

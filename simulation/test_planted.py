@@ -22,6 +22,7 @@ SHORT = {
     "day_that_never_goes_back": replace(QUIET, steps=1.0),
     "sent_before_its_commit": BUSY,
     "setup_in_the_open": replace(BUSY, parts=("sealed",), deaths=2),
+    "deaf_to_witnesses": replace(BUSY, parts=("witnesses",), days=1.0, deaths=2),
     "vouched_for_once": replace(BUSY, parts=("keyless",), days=1.0, deaths=2, careless=0.0),
 }
 """Weeks in which little happens beside what each fault needs."""

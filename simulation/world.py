@@ -22,6 +22,7 @@ from unittest.mock import patch
 import structlog
 
 from pbem.player import secret_vault
+from pbem.server.http_call import fetched
 from simulation.keyless import KeylessPart
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
@@ -29,12 +30,14 @@ from simulation.network import Network, Troubles
 from simulation.players import Habits, Keyless, Player, Stranger, Third, resolve
 from simulation.sealed import Sealed
 from simulation.server import Machine
+from simulation.witnesses import Witnesses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, MutableMapping
     from pathlib import Path
 
     from pbem.proof.verification import Proved
+    from pbem.server import witness_asker
     from pbem.smtp.dns import Resolve
     from simulation.keyless import KeylessPlayer
     from simulation.parts import Part
@@ -53,7 +56,7 @@ GAMES = {
     "dueling-masters": "max_turns: 30",
     "shoot-em-up": "board: 7x7",
 }
-PARTS: dict[str, type[Part]] = {part.name: part for part in (Sealed, KeylessPart)}
+PARTS: dict[str, type[Part]] = {part.name: part for part in (Sealed, KeylessPart, Witnesses)}
 """What a week may have beside open matches of players with keys."""
 
 
@@ -151,6 +154,8 @@ class World:
         self.keyless: list[Keyless | KeylessPlayer] = [self.undecided]
         self.resolve: Resolve = resolve
         """The DNS."""
+        self.fetch: witness_asker.Post = fetched
+        """HTTP, as witnesses are asked by it."""
         self.parts = [PARTS[name](self) for name in self.week.parts]
         self.players = {name: self._player(name, self._habits(draw)) for name in self.names}
         self.stranger = Stranger(self)
