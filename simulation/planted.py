@@ -18,6 +18,7 @@ from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import Secrets
 from pbem.store.daily import count_today
 from pbem.store.inbox import Inbox
+from pbem.store.notifications import Notifications
 from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
 from pbem.store.retention import prune
@@ -137,6 +138,20 @@ def deaf_to_witnesses(_world: World) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def told_without_a_code(_world: World) -> Iterator[None]:
+    """A topic counts as confirmed as soon as somebody names it."""
+    with patch.object(Notifications, "is_confirmed", lambda topics, player: topics.of(player) is not None):
+        yield
+
+
+@contextmanager
+def told_for_ever(_world: World) -> Iterator[None]:
+    """What arrived at a topic is not noted."""
+    with patch.object(Notifications, "settle", lambda *_, **__: None):
+        yield
+
+
 PLANTED: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -148,6 +163,8 @@ PLANTED: dict[str, Plant] = {
         sent_before_its_commit,
         setup_in_the_open,
         vouched_for_once,
+        told_without_a_code,
+        told_for_ever,
         deaf_to_witnesses,
     )
 }

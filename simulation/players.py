@@ -258,6 +258,12 @@ class Player(Correspondent):
         """Give a letter to the mail server that delivers it."""
         self.world.post.post(self.address, to, raw, delay, once=once)
 
+    def say(self, words: str) -> str:
+        """Write something that belongs to no match; returns the Message-ID of the letter."""
+        sent = self.letters.tell(words, self._now())
+        self._post()
+        return sent.message_id
+
     def secrets(self, match: str) -> list[tuple[str, bytes]]:
         """The secrets of a match that nobody else may read before it is over, and the match."""
         setups = [

@@ -127,6 +127,7 @@ class Machine:
             reader=InProcess,
             resolve=self.world.resolve,
             post=self.world.fetch,
+            tell=self.world.tell,
             environment={},
             points=self.passed,
             disk=self.disk.process(),

@@ -23,10 +23,12 @@ import structlog
 
 from pbem.player import secret_vault
 from pbem.server.http_call import fetched
+from pbem.server.notifier import told
 from simulation.keyless import KeylessPart
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
 from simulation.network import Network, Troubles
+from simulation.notices import Topics
 from simulation.players import Habits, Keyless, Player, Stranger, Third, resolve
 from simulation.sealed import Sealed
 from simulation.server import Machine
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from pbem.proof.verification import Proved
     from pbem.server import witness_asker
+    from pbem.server.notifier import Tell
     from pbem.smtp.dns import Resolve
     from simulation.keyless import KeylessPlayer
     from simulation.parts import Part
@@ -56,7 +59,7 @@ GAMES = {
     "dueling-masters": "max_turns: 30",
     "shoot-em-up": "board: 7x7",
 }
-PARTS: dict[str, type[Part]] = {part.name: part for part in (Sealed, KeylessPart, Witnesses)}
+PARTS: dict[str, type[Part]] = {part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics)}
 """What a week may have beside open matches of players with keys."""
 
 
@@ -154,6 +157,8 @@ class World:
         self.keyless: list[Keyless | KeylessPlayer] = [self.undecided]
         self.resolve: Resolve = resolve
         """The DNS."""
+        self.tell: Tell = told()
+        """HTTP, as topics are told by it."""
         self.fetch: witness_asker.Post = fetched
         """HTTP, as witnesses are asked by it."""
         self.parts = [PARTS[name](self) for name in self.week.parts]
