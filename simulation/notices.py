@@ -27,7 +27,7 @@ HOST = "ntfy.example"
 MOODS = [("well", 24 * HOUR), ("well", 24 * HOUR), ("away", 12 * HOUR), ("slow", 24 * HOUR), ("full", 6 * HOUR)]
 CODE = re.compile(r"`set notify ([a-z0-9]+)`")
 DUE = re.compile(
-    r"Something is due from you(, until [A-Z][a-z]+ \d+ [A-Z][a-z]+ \d{4}, \d\d:\d\d [^\s,.]+)?\."
+    r"Something is due from you(, until [A-Z][a-z]+ \d+ [A-Z][a-z]+ \d{4}, \d\d:\d\d \S+( \(UTC\S*\))?)?\."
     r"\s+The letter is in your mailbox\.",
 )
 """All that may be said there."""

@@ -14,6 +14,7 @@ from unittest.mock import patch
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.identity.sender_auth import Voucher
 from pbem.match.changed import replace
+from pbem.match.seat_clock import vacation_stop
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import Secrets
 from pbem.store.daily import count_today
@@ -27,8 +28,10 @@ from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import date
 
     from pbem.mail.message import Letter
+    from pbem.match.seat_clock import Stop
     from pbem.player.memory import SentForm
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
@@ -152,6 +155,17 @@ def told_for_ever(_world: World) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def vacation_without_a_zone(_world: World) -> Iterator[None]:
+    """A day off begins and ends as in Greenwich, wherever its player lives."""
+
+    def in_greenwich(first: date, last: date, _zone: str, now: datetime) -> Stop:
+        return vacation_stop(first, last, "UTC", now)
+
+    with patch("pbem.desk.commands.time.vacation_stop", in_greenwich):
+        yield
+
+
 PLANTED: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -163,6 +177,7 @@ PLANTED: dict[str, Plant] = {
         sent_before_its_commit,
         setup_in_the_open,
         vouched_for_once,
+        vacation_without_a_zone,
         told_without_a_code,
         told_for_ever,
         deaf_to_witnesses,

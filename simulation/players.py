@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 TOGETHER = 0.4  # share of the longest time until a player looks: many look at these hours at once
 
+BACK = 600.0  # seconds at most from the end of a vacation to the first look
+
 SERVER = "play.example"
 TO = f"pbem@{SERVER}"
 KEY = Path(__file__).with_name("mailbox-provider.key")
@@ -203,6 +205,17 @@ class Player(Correspondent):
         self.came: list[bytes] = []
         self.unread: list[bytes] = []
         self._looks = False
+        self.away = 0.0, 0.0
+        """From when until when no mail is read and no program runs, in seconds of the loop."""
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the player is on vacation now."""
+        return self.away[0] <= self.world.loop.time() < self.away[1] and not self.world.hurried
+
+    def act(self) -> None:
+        if not self.is_away:
+            super().act()
 
     def receive(self, raw: bytes) -> None:
         """A letter arrived in the mailbox; it is read at the next look."""
@@ -220,7 +233,11 @@ class Player(Correspondent):
             self.world.loop.call_later(0 if self.world.hurried else wait, self.look)
 
     def look(self) -> None:
-        """Read new letters, and answer them."""
+        """Read new letters, and answer them; after a vacation, soon after its end."""
+        if self.is_away:
+            wait = self.away[1] - self.world.loop.time() + self.random.random() * BACK
+            self.world.loop.call_later(wait, self.look)
+            return
         self._looks = False
         unread, self.unread = self.unread, []
         self.read(unread)

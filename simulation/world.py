@@ -32,6 +32,7 @@ from simulation.notices import Topics
 from simulation.players import Habits, Keyless, Player, Stranger, Third, resolve
 from simulation.sealed import Sealed
 from simulation.server import Machine
+from simulation.summer import Summer
 from simulation.witnesses import Witnesses
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ GAMES = {
     "dueling-masters": "max_turns: 30",
     "shoot-em-up": "board: 7x7",
 }
-PARTS: dict[str, type[Part]] = {part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics)}
+PARTS: dict[str, type[Part]] = {part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics, Summer)}
 """What a week may have beside open matches of players with keys."""
 
 
@@ -99,6 +100,7 @@ class Figures:
     outages: int = 0
     steps: int = 0
     full: int = 0
+    vacations: int = 0
     letters_in: int = 0
     letters_out: int = 0
     attempts: int = 0
@@ -137,6 +139,8 @@ class World:
         """The trace in words."""
         self.hurried = False
         """Whether the week is over, and the rest is being finished."""
+        self.began = START
+        """When the week begins."""
         self.set_by = timedelta()
         """How far the server's clock is wrong."""
         self.answered: dict[tuple[bytes, str], date] = {}
@@ -185,7 +189,7 @@ class World:
 
     def now(self) -> datetime:
         """The time."""
-        return START + timedelta(seconds=self.loop.time())
+        return self.began + timedelta(seconds=self.loop.time())
 
     def begin(self, what: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Start a task of the world's own, which survives the machine's deaths."""
