@@ -9,7 +9,7 @@ happened in between.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -104,13 +104,18 @@ def _nobody_reads_along(world: World) -> Iterator[str]:
         to = TO.search(taken.raw)
         if to is None or to[1].decode() != taken.recipient:
             yield f"{name_of(taken.raw).decode()} was sent to {taken.recipient}, and says {to and to[1].decode()}"
-    for player in world.players.values():
-        secrets = [secret for match in player.letters.matches.standings for secret in player.secrets(match.match)]
+    found = {
+        player: [secret for match in player.letters.matches.standings for secret in player.secrets(match.match)]
+        for player in world.players.values()
+    }
+    matches: defaultdict[bytes, set[str]] = defaultdict(set)
+    for match, secret in [one for secrets in found.values() for one in secrets]:
+        matches[secret].add(match)  # two small fleets may be the same
+    for player, secrets in found.items():
         for taken in world.taken:
             other = world.people.get(taken.recipient)
             if other is not None and other is not player:
                 for match, secret in secrets:
-                    # Two small fleets may be the same: then each reads of its own.
-                    told = secret in taken.raw and (match, secret) not in other.secrets(match)
-                    if told and not world.is_over(match, taken.at):
+                    told = secret in taken.raw and (match, secret) not in found[other]
+                    if told and not any(world.is_over(one, taken.at) for one in matches[secret]):
                         yield f"{taken.recipient} read of {match} what is {player.name}'s"

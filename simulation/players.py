@@ -275,9 +275,9 @@ class Player(Correspondent):
         """Give a letter to the mail server that delivers it."""
         self.world.post.post(self.address, to, raw, delay, once=once)
 
-    def say(self, words: str) -> str:
+    def say(self, words: str, text: str = "") -> str:
         """Write something that belongs to no match; returns the Message-ID of the letter."""
-        sent = self.letters.tell(words, self._now())
+        sent = self.letters.tell(words, self._now(), text=text)
         self._post()
         return sent.message_id
 

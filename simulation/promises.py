@@ -159,6 +159,8 @@ def _is_unplayed(proved: Proved) -> bool:
     assert proved.bundle is not None
     entries = proved.bundle.entries
     silent = any(SILENT in entry.body["verdicts"].values() for entry in entries if entry.type == "verdict")
+    if proved.match is not None and proved.match.terms.tournament is not None:
+        return True  # letters of entry commit to no seed
     return silent or not {entry.type for entry in entries} & {"commitments", "turn", "reveal"}
 
 

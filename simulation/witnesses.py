@@ -18,10 +18,11 @@ from pbem.proof.kept_letters import kept
 from pbem.proof.prove import against
 from pbem.server.http_call import Unreachable
 from pbem.store import own_keys
-from pbem.store.tlog import TransparencyLog
+from pbem.store.tlog import _ENTRIES, TransparencyLog
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import Note
+from pbem.tournament.tournament_entries import tournament_statement
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 from simulation.parts import Part, Spells
 from simulation.players import SERVER, TO
@@ -203,14 +204,18 @@ class Witnesses(Part):
 def _roots(database: Database) -> dict[int, bytes]:
     """The root of the log at each of its sizes, made from the heads in the store."""
     query = (
-        "SELECT log_leaves.match, log_leaves.seq, head FROM log_leaves JOIN entries"
+        f"SELECT log_leaves.match, log_leaves.seq, head FROM log_leaves JOIN {_ENTRIES}"
         " ON entries.match = log_leaves.match AND entries.seq = log_leaves.seq ORDER BY number"
     )
     nodes: dict[tuple[int, int], bytes] = {}
     found = {}
     for number, row in enumerate(database.rows(query)):
-        leaf = tree.leaf_hash(statement(SERVER, f"m{row['match']}", row["seq"], row["head"]))
-        for level, place, hashed in tree.grown(number, leaf, lambda *at: nodes[at]):
+        match, seq, head = row["match"], row["seq"], row["head"]
+        if match < 0:
+            said = tournament_statement(SERVER, f"t{-match}", seq, head)
+        else:
+            said = statement(SERVER, f"m{match}", seq, head)
+        for level, place, hashed in tree.grown(number, tree.leaf_hash(said), lambda *at: nodes[at]):
             nodes[level, place] = hashed
         found[number + 1] = tree.root(number + 1, lambda *at: nodes[at])
     return found

@@ -33,6 +33,7 @@ from simulation.players import Habits, Keyless, Player, Stranger, Third, resolve
 from simulation.sealed import Sealed
 from simulation.server import Machine
 from simulation.summer import Summer
+from simulation.tourney import Tournament
 from simulation.witnesses import Witnesses
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ GAMES = {
     "dueling-masters": "max_turns: 30",
     "shoot-em-up": "board: 7x7",
 }
-PARTS: dict[str, type[Part]] = {part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics, Summer)}
+PARTS: dict[str, type[Part]] = {
+    part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics, Summer, Tournament)
+}
 """What a week may have beside open matches of players with keys."""
 
 
@@ -123,6 +126,8 @@ class Taken:
 
 class World:
     """One seed."""
+
+    options = GAMES
 
     def __init__(self, folder: Path, seed: str, week: Week | None = None) -> None:
         self.folder = folder
@@ -379,7 +384,7 @@ class World:
 
     def _over(self) -> bool:
         standings = [one for player in self.players.values() for one in player.letters.matches.standings]
-        return len(standings) == 2 * len(self.week.games) and all(one.phase == "closed" for one in standings)
+        return len(standings) >= 2 * len(self.week.games) and all(one.phase == "closed" for one in standings)
 
     def state(self) -> str:
         """What is known about a world that has stopped."""
