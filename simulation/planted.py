@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from pbem.desk.reply_tokens import ReplyTokens
+from pbem.desk.tournament_director import Director
 from pbem.identity.sender_auth import Voucher
 from pbem.match.changed import replace
 from pbem.match.seat_clock import vacation_stop
@@ -27,11 +28,12 @@ from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import date
 
     from pbem.mail.message import Letter
     from pbem.match.seat_clock import Stop
+    from pbem.match.state import Match
     from pbem.player.memory import SentForm
     from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
@@ -166,6 +168,19 @@ def vacation_without_a_zone(_world: World) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def result_forgotten(world: World) -> Iterator[None]:
+    """The result of a match is taken after its end is on disk: who dies in between never takes it."""
+    over = Director.over
+
+    def later(director: Director, match: Match, now: datetime) -> Callable[[], None]:
+        dies = world.machine.draw.random() < 0.1
+        return (lambda: None) if dies else over(director, match, now)
+
+    with patch.object(Director, "over", later):
+        yield
+
+
 PLANTED: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -177,6 +192,7 @@ PLANTED: dict[str, Plant] = {
         sent_before_its_commit,
         setup_in_the_open,
         vouched_for_once,
+        result_forgotten,
         vacation_without_a_zone,
         told_without_a_code,
         told_for_ever,
