@@ -65,6 +65,9 @@ class Part:
     def begin(self) -> None:
         """The server was started for the first time."""
 
+    def die(self) -> None:
+        """The server's machine died."""
+
     def play(self) -> None:
         """All players have accounts, and matches are proposed."""
 

@@ -29,6 +29,7 @@ from pbem.store.sqlite import Sqlite
 from simulation.disk import Disk, Faults
 from simulation.loop import Event
 from simulation.mailers import INTAKE, SMARTHOST
+from simulation.network import HERE
 from simulation.players import SERVER
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Machine:
             operator=f"operator@{SERVER}",
             store=folder / "pbem.sqlite",
             keys=folder / "keys",
-            smtp=ListenerConfig(listen=Listen("192.0.2.1", INTAKE)),
+            smtp=ListenerConfig(listen=Listen(HERE, INTAKE)),
             smarthost=mail.SmarthostConfig(host="smarthost.example", port=SMARTHOST),
             identity=Identity("mx.play.example"),
             delivery=mail.Delivery(longest_retry=Duration(hours=1)),
@@ -236,6 +237,8 @@ class Machine:
 
     async def _bury(self) -> None:
         """Unwind what ran there, and restart."""
+        for part in self.world.parts:
+            part.die()
         for place in self._places:
             place.die()
         self.loop.forget_calls()

@@ -24,6 +24,7 @@ import structlog
 from pbem.player import secret_vault
 from pbem.server.http_call import fetched
 from pbem.server.notifier import told
+from simulation.imap import Provider
 from simulation.keyless import KeylessPart
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
@@ -62,7 +63,7 @@ GAMES = {
     "shoot-em-up": "board: 7x7",
 }
 PARTS: dict[str, type[Part]] = {
-    part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics, Summer, Tournament)
+    part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics, Summer, Tournament, Provider)
 }
 """What a week may have beside open matches of players with keys."""
 
@@ -128,6 +129,8 @@ class World:
     """One seed."""
 
     options = GAMES
+    began = START
+    """When the week begins."""
 
     def __init__(self, folder: Path, seed: str, week: Week | None = None) -> None:
         self.folder = folder
@@ -144,8 +147,6 @@ class World:
         """The trace in words."""
         self.hurried = False
         """Whether the week is over, and the rest is being finished."""
-        self.began = START
-        """When the week begins."""
         self.set_by = timedelta()
         """How far the server's clock is wrong."""
         self.answered: dict[tuple[bytes, str], date] = {}
@@ -170,6 +171,8 @@ class World:
         """HTTP, as topics are told by it."""
         self.fetch: witness_asker.Post = fetched
         """HTTP, as witnesses are asked by it."""
+        self.author: Callable[[bytes, str], str] = lambda _, sender: sender
+        """Who sent a letter, as the server can tell."""
         self.parts = [PARTS[name](self) for name in self.week.parts]
         self.players = {name: self._player(name, self._habits(draw)) for name in self.names}
         self.stranger = Stranger(self)
@@ -224,6 +227,7 @@ class World:
 
     def _brought(self, raw: bytes, sender: str, reply: str, given_up: bool) -> None:
         self.figures.attempts += 1
+        sender = self.author(raw, sender)
         self.note("brought", sender, hashlib.sha256(raw).hexdigest()[:16], reply[:3] or "nothing")
         if given_up and reply.startswith("4") and (raw, sender) not in self.answered:
             self.refused[raw, sender] = None
