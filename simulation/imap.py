@@ -67,6 +67,8 @@ class Provider(Part):
         self._last = 0
         self._sessions = 0
         self._spells = Spells(world, self.random, MOODS, 12 * HOUR)
+        self._life = 0
+        """How often the machine died."""
         self._threads: list[greenlet] = []
         self._stack = ExitStack()
         world.author = lambda raw, _: sender(raw)
@@ -118,10 +120,12 @@ class Provider(Part):
             self._stack.enter_context(one)
 
     def _begun(self, _name: str, call: Callable[[], T]) -> asyncio.Future[T]:
-        loop = self.world.loop
+        loop, life = self.world.loop, self._life
         done: asyncio.Future[T] = loop.create_future()
 
         def run() -> None:
+            if life != self._life:
+                return
             try:
                 found = call()
             except Killed:
@@ -137,9 +141,10 @@ class Provider(Part):
         return done
 
     def die(self) -> None:
+        self._life += 1
         threads, self._threads = self._threads, []
         for one in threads:
-            if not one.dead:
+            if one:  # it runs
                 one.throw(Killed("the machine"))
 
     def close(self) -> None:

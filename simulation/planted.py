@@ -14,10 +14,12 @@ from unittest.mock import patch
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.tournament_director import Director
 from pbem.identity.sender_auth import Voucher
+from pbem.mailbox import MailboxUnreachable
 from pbem.match.changed import replace
 from pbem.match.seat_clock import vacation_stop
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import Secrets
+from pbem.server.fetching import Fetcher
 from pbem.store.daily import count_today
 from pbem.store.inbox import Inbox
 from pbem.store.notifications import Notifications
@@ -181,6 +183,23 @@ def result_forgotten(world: World) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def moved_before_it_is_kept(_world: World) -> Iterator[None]:
+    """A letter is moved away in its mailbox, and stored then."""
+
+    def hastily(fetcher: Fetcher) -> bool:
+        came = False
+        for found in fetcher.mailbox.letters():
+            came = fetcher._moved(found.handle)
+            fetcher.points("letter moved")
+            if not fetcher._kept(found.raw):
+                raise MailboxUnreachable("a letter could not be kept")
+        return came
+
+    with patch.object(Fetcher, "_look", hastily):
+        yield
+
+
 PLANTED: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -192,6 +211,7 @@ PLANTED: dict[str, Plant] = {
         sent_before_its_commit,
         setup_in_the_open,
         vouched_for_once,
+        moved_before_it_is_kept,
         result_forgotten,
         vacation_without_a_zone,
         told_without_a_code,

@@ -27,6 +27,7 @@ SHORT = {
     "told_for_ever": replace(BUSY, parts=("notices",), days=0.25, deaths=2),
     "vacation_without_a_zone": replace(BUSY, parts=("summer",), days=3.0, deaths=2, careless=0.0),
     "result_forgotten": replace(BUSY, parts=("tournament",), games=("spaceships", "shoot-em-up"), deaths=2),
+    "moved_before_it_is_kept": replace(BUSY, parts=("mailbox",)),
     "vouched_for_once": replace(BUSY, parts=("keyless",), days=1.0, deaths=2, careless=0.0),
 }
 """Weeks in which little happens beside what each fault needs."""
