@@ -71,6 +71,7 @@ class Provider(Part):
         """How often the machine died."""
         self._threads: list[greenlet] = []
         self._stack = ExitStack()
+        world.handled_within = 4  # no outage is longer than three days
         world.author = lambda raw, _: sender(raw)
         password = world.folder / "mailbox.password"
         password.touch(0o600)

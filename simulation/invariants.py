@@ -75,15 +75,15 @@ def _one_use(world: World) -> Iterator[str]:
 def _answered_as_before(world: World) -> Iterator[str]:
     """The days of a clock that was wrong use up nobody's answers: a stranger with few letters gets one to each.
 
-    A letter may be handled a day after it came, so that those of the days around count with it.
+    A letter may be handled a day after it came, or after days in a mailbox: those of the days around count with it.
     """
     days = Counter(day for (_, sender), day in world.answered.items() if sender == world.stranger.address)
     answers = [taken.raw for taken in world.taken if taken.recipient == world.stranger.address]
     answered = {hashed for raw in answers for hashed in answered_by(raw)}
     for (raw, sender), day in world.answered.items():
-        around = sum(days[day + timedelta(days=by)] for by in (-1, 0, 1))
+        around = sum(days[day + timedelta(days=by)] for by in range(-world.handled_within, world.handled_within + 1))
         if sender == world.stranger.address and around <= EACH and sha256(name_of(raw)).hexdigest() not in answered:
-            yield f"a stranger got no answer on {day}, with {around} letters in three days: {name_of(raw).decode()}"
+            yield f"a stranger got no answer on {day}, with {around} letters in the days around: {name_of(raw).decode()}"
 
 
 def _nobody_was_late(world: World) -> Iterator[str]:

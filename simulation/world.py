@@ -131,6 +131,8 @@ class World:
     options = GAMES
     began = START
     """When the week begins."""
+    handled_within = 1
+    """How many days after it came a letter may be handled."""
 
     def __init__(self, folder: Path, seed: str, week: Week | None = None) -> None:
         self.folder = folder
