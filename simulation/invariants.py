@@ -83,7 +83,7 @@ def _answered_as_before(world: World) -> Iterator[str]:
     for (raw, sender), day in world.answered.items():
         around = sum(days[day + timedelta(days=by)] for by in range(-world.handled_within, world.handled_within + 1))
         if sender == world.stranger.address and around <= EACH and sha256(name_of(raw)).hexdigest() not in answered:
-            yield f"a stranger got no answer on {day}, with {around} letters in the days around: {name_of(raw).decode()}"
+            yield f"a stranger got no answer on {day}, with {around} letters around it: {name_of(raw).decode()}"
 
 
 def _nobody_was_late(world: World) -> Iterator[str]:
