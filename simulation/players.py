@@ -289,7 +289,8 @@ class Player(Correspondent):
         setups = [setup.strip().removesuffix("end").strip() for setup in setups]
         # A fleet of one ship may be a line of the example in each request for a setup.
         found = [setup.replace("\n", "\r\n").encode() for setup in setups if setup not in SHOWN]
-        found += self.hidden(match)
+        # A fleet of one ship is told when it is destroyed.
+        found += [one for one in self.hidden(match) if b" " not in one or b"\r\n" in one]
         return [(match, secret) for secret in (*found, *(seed.hex().encode() for seed in self.seeds(match)))]
 
     def hidden(self, match: str) -> list[bytes]:

@@ -32,7 +32,10 @@ class Sealed(Part):
         return self.random.choice(places) if places else None
 
     def broken(self) -> Iterator[str]:
-        """The letters of a player show no setup and no salt until they reveal it; nobody is taken for a liar."""
+        """The letters of a player show no setup and no salt until they reveal it; nobody is taken for a liar.
+
+        Setups are lines of their own there: that a ship was destroyed is said in a longer one.
+        """
         for player in self.world.players.values():
             letters = [raw for raw, sender in self.world.answered if sender == player.address]
             for standing in player.letters.matches.standings:
@@ -40,7 +43,7 @@ class Sealed(Part):
                 reveals = tuple(f"\n{word} ".encode() for word in REVEALS.get(standing.rules, ("reveal",)))
                 for raw in letters:
                     revealed = any(word in raw for word in reveals)
-                    if about in raw and not revealed and any(one in raw for one in hidden):
+                    if about in raw and not revealed and any(b"\n%b\r\n" % one in raw for one in hidden):
                         name = name_of(raw).decode()
                         yield f"{player.name} showed the server what is sealed in {standing.match}: {name}"
         for (match, _), proved in self.world.proved.items():
