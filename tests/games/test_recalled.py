@@ -16,6 +16,11 @@ WRONG = {
     "dueling-masters": "Z2 A1-C3",
     "shoot-em-up": "A: FMS\nD: LLL",
 }
+OTHERS = (
+    "",
+    "nonsense",
+    f"Ow1 next {' '.join(a + b + c for a in 'ROY' for b in 'vwxyz' for c in '12345')} mRv1 Gx3",
+)
 
 
 def judged(judge: Rules, state: State, seat: int, text: str) -> object:
@@ -41,7 +46,7 @@ def test_orders_are_judged_alike(game: str, case: int) -> None:
             # The whole board is open.
             assert game != "shoot-em-up" or getattr(again, "ships", None) == getattr(state, "ships", ())
             if state.result is None and seat in state.due:
-                for text in (played.orders[number][seat], random.choice([WRONG[game], "", "nonsense"])):
+                for text in (played.orders[number][seat], random.choice([WRONG[game], *OTHERS])):
                     assert judged(judge, again, seat, text) == judged(judge, state, seat, text)
                     verdicts += 1
         if number < len(played.reports):

@@ -289,6 +289,8 @@ class Player:
     lost: int = 0
     start: set[str] = field(default_factory=set)
     """What was destroyed when the turn began; and what is still an unfired missile after the launches."""
+    empty: set[str] = field(default_factory=set)
+    """Cells of this space that reports told to have no ship."""
     armed: set[str] = field(default_factory=set)
     told: set[str] = field(default_factory=set)
 
@@ -352,9 +354,12 @@ class Player:
         demand(len(fits) == 1, 37, "not one missile")
         return fits[0]
 
-    def judged(self, turn: int, text: str) -> list[Order]:
-        """The orders of a text, if they are legal (13 to 19)."""
+    def judged(self, turn: int, text: str, known: Collection[str] | None = None) -> list[Order]:
+        """The orders of a text, if they are legal (13 to 19); `known`: the cells that a target list leaves out (40)."""
         orders = read_orders(text)
+        if ("next",) in orders:
+            demand(known is not None and orders.count(("next",)) == 1, 40, "no target list here")
+            orders = self.chosen(orders, set(known or ()))
         used: Counter[tuple[str, str]] = Counter()
         for order in orders:
             kind, ship = order[0], None
@@ -371,9 +376,27 @@ class Player:
             demand(not ship or used[kind, ship.name] == 1, 19, "twice")
         return orders
 
-    def canonical(self, turn: int, text: str) -> str:
+    def chosen(self, orders: Sequence[Order], known: set[str]) -> list[Order]:
+        """The orders with the strikes for which their target list stands (40)."""
+        at = orders.index(("next",))
+        known |= {order[-1] for order in orders if order[0] in ("missile", "kamikaze")}
+        known |= {order[-1] for order in orders[:at] if order[0] == "strike"}
+        room = sum(map(self.strikes, self.ships)) - sum(order[0] == "strike" for order in orders[:at])
+        demand(any(order[0] == "strike" and order[-1] not in known for order in orders[at:]), 40, "nothing left")
+        demand(room > 0, 14, "too many strikes")
+        found = list(orders[:at])
+        for order in orders[at + 1 :]:
+            if order[0] != "strike":
+                found.append(order)
+            elif room and order[-1] not in known:
+                known.add(order[-1])
+                found.append(order)
+                room -= 1
+        return found
+
+    def canonical(self, turn: int, text: str, known: Collection[str]) -> str:
         made = []
-        for order in self.judged(turn, text):
+        for order in self.judged(turn, text, known):
             kind, *rest = order
             if kind == "beam":
                 found = line(rest[0], rest[1])
@@ -399,6 +422,7 @@ class Player:
         """The result of a strike, what exploded, and the ship that was destroyed."""
         ship = self.at(cell)
         if ship is None:
+            self.empty.add(cell)
             return "miss", [], None
         before = self.whole(ship)
         result = "duplicate hit" if cell in self.destroyed else "hit"
@@ -413,6 +437,8 @@ class Player:
         return result, in_order(exploded), fallen
 
     def scanned(self, cell: str) -> str:
+        if not self.at(cell):
+            self.empty.add(cell)
         return "none" if not self.at(cell) else "destroyed" if cell in self.destroyed else "ship"
 
     def died(self, cell: str) -> Ship | None:
@@ -451,7 +477,7 @@ def line(first: str, last: str) -> tuple[list[str], tuple[int, ...]] | None:
 
 
 TOKEN = re.compile(
-    rf"[\s;]*(?:(?P<strike>{CELL})|s\s*(?P<scan>{CELL})|m\s*(?P<part>(?=[^\s;])[ROYGB]?[v-z]?[1-5]?)\s*(?P<missile>{CELL})"
+    rf"[\s;]*(?:(?P<next>next)|(?P<strike>{CELL})|s\s*(?P<scan>{CELL})|m\s*(?P<part>(?=[^\s;])[ROYGB]?[v-z]?[1-5]?)\s*(?P<missile>{CELL})"
     rf"|k\s*(?P<launch>{CELL})\s*(?P<kamikaze>{CELL})"
     rf"|b\s*(?P<beam>{CELL})\s*-?\s*(?P<last>{CELL})(?:\s*\((?P<star>[A-Z][A-Z][0-9]*)\))?)(?=[\s;]|$)"
 )
@@ -462,7 +488,9 @@ def read_orders(text: str) -> list[Order]:
     found: list[Order] = []
     while one := TOKEN.match(text, at):
         at = one.end()
-        if one["strike"] or one["scan"]:
+        if one["next"]:
+            found.append(("next",))
+        elif one["strike"] or one["scan"]:
             found.append(("strike", one["strike"]) if one["strike"] else ("scan", one["scan"]))
         elif one["missile"]:
             demand(one["part"], 37, "no part")
@@ -489,7 +517,8 @@ class Game(Position):
         return {} if self.result else {1: None, 2: None}
 
     def order(self, seat: int, text: str) -> str:
-        return self.players[seat].canonical(self.turn, text)
+        enemy = self.players[3 - seat]
+        return self.players[seat].canonical(self.turn, text, enemy.destroyed | enemy.empty)
 
     def play(self, orders: Mapping[int, str]) -> list[Report]:
         given = {seat: player.judged(self.turn, orders[seat]) for seat, player in self.players.items()}
@@ -544,6 +573,8 @@ class Game(Position):
             data.append({"cell": cell, "ship": found.name if found else None})
             if found:
                 data[-1]["destroyed"] = cell in other.destroyed
+            else:
+                other.empty.add(cell)
         return {"destroyed": {"ship": ship.name, "cells": list(ship.cells)}, "flashcube": data}
 
 

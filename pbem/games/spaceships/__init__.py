@@ -43,14 +43,19 @@ class Spaceships(Game[Options, Setup, Orders, State, View]):
 
     def order(self, state: State, seat: int, text: str) -> Orders:
         """Parse and judge one seat's orders; raises `Refused` with all faults."""
-        side = state.sides[seat - 1]
-        return notation.read_orders(side.setup, side.entitled, text)
+        side, other = state.sides[seat - 1], state.sides[2 - seat]
+        known = None if other.empty is None else other.destroyed | other.empty
+        return notation.read_orders(side.setup, side.entitled, text, known)
 
     def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
         """The faults in one seat's orders for a later turn, whatever it will be entitled to then."""
         del turn
         found = faults(self.order, state, seat, text)
         return tuple(fault for fault in found if fault.rule in notation.WRITING)
+
+    def depends(self, text: str) -> bool:
+        """True if there is a target list in these orders."""
+        return notation.has_target_list(text)
 
     def unused(self, state: State, seat: int, orders: Orders) -> tuple[Phrase, ...]:
         """The conventional strikes, beams and scans that a seat leaves unused; missiles are kept for later."""

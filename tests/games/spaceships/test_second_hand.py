@@ -33,7 +33,7 @@ def written(order: Order, sparing: Callable[[str], str]) -> str:
         return f"m{sparing(rest[0])} {rest[1]}"
     if kind == "beam":
         return f"b{rest[0]}-{rest[1]}" + (f" ({rest[2]})" if rest[2] else "")
-    return {"strike": "", "scan": "s", "kamikaze": "k"}[kind] + " ".join(rest)
+    return {"strike": "", "scan": "s", "kamikaze": "k", "next": "next"}[kind] + " ".join(rest)
 
 
 # Chance
@@ -128,9 +128,19 @@ def worse_orders(dice: random.Random, player: Player, enemy: Player, orders: Seq
             ("kamikaze", dice.choice(CELLS), some_cell(dice, enemy)),
             ("beam", *some_line(dice, enemy), star),
             ("beam", some_cell(dice, enemy), some_cell(dice, enemy), star),
+            ("next",),
         ]
     )
     return [order for order in orders if dice.random() < 0.8] + [more]
+
+
+def with_a_target_list(dice: random.Random, enemy: Player, orders: Sequence[Order]) -> list[Order]:
+    """The same with all conventional strikes in a target list, in which many cells stand."""
+    strikes = [order for order in orders if order[0] == "strike"]
+    more: list[Order] = [("strike", some_cell(dice, enemy)) for _ in range(dice.randrange(9))]
+    sure: list[Order] = [("strike", cell) for cell in CELLS if cell not in enemy.destroyed | enemy.empty]
+    listed = [("next",), *dice.sample(strikes + more, len(strikes + more)), *dice.sample(sure, min(len(sure), 6))]
+    return [*(order for order in orders if order[0] != "strike"), *listed]
 
 
 def part_of(dice: random.Random, player: Player) -> Callable[[str], str]:
@@ -189,10 +199,13 @@ def play_both(seed: int) -> None:
             for _ in range(4):
                 text = text_of(dice, player, worse_orders(dice, player, enemy, orders))
                 assert canonical(state, seat, text) == canonical(game, seat, text), text
+            if dice.random() < 0.5 and any(map(player.strikes, player.ships)):
+                orders = with_a_target_list(dice, enemy, orders)
             texts[seat] = text_of(dice, player, orders)
             found = canonical(state, seat, texts[seat])
             assert found is not None, texts[seat]
             assert found == canonical(game, seat, texts[seat])
+            texts[seat] = found
         state, reports = real.turn(state, {seat: real.order(state, seat, text) for seat, text in texts.items()})
         assert list(reports) == game.play(texts)
         assert tuple(state.scores) == game.scores
