@@ -30,7 +30,9 @@ class Judged(msgspec.Struct, frozen=True):
     example: bool = False
     """True if a setup is the example in the letters, which everybody has read."""
     faults: tuple[Fault, ...] = ()
-    """The faults that orders for a later turn would have now; then their text is as it was written."""
+    """The faults that orders for a later turn would have now."""
+    as_written: bool = False
+    """True if the text is as it was written: it is not legal now, or stands for other orders by then."""
 
 
 class Judge:
@@ -71,8 +73,9 @@ class Judge:
             state = judge.recalled(position["view"], seat)
             miss = standing.miss or "default"  # a server from before it told it
             refuse(advance_orders.faults(judge, state, seat, turn, text, miss))
-            now = faults(judge.order, state, seat, text)
-            return Judged(text if now else judge.order(state, seat, text).text, faults=now)
+            if (now := faults(judge.order, state, seat, text)) or judge.depends(text):
+                return Judged(text, faults=now, as_written=True)
+            return Judged(judge.order(state, seat, text).text)
         except Refused:
             raise
         except Exception as error:  # the server may have sent anything
@@ -99,8 +102,8 @@ class Judge:
 
 
 def in_words(game: str, judged: Judged) -> Sequence[Phrase | str]:
-    """Judged orders in words; those that are not legal yet, as they were written."""
-    if judged.faults:
+    """Judged orders in words; those that are not legal yet, or stand for others by then, as they were written."""
+    if judged.as_written:
         return judged.text.splitlines()
     found: Sequence[Phrase] = part_of(game, "words").said(judged.text)
     return found

@@ -230,10 +230,10 @@ const RULES = (() => {
 
   // Orders
 
-  const NEARLY_A_CELL = new RegExp(`^[sbmk]?[${FACTS.colours}][A-Za-z][0-9]{1,3}$`);
-
-  /** The word before a target list. */
+  /** The word before a target list (ruling 40). */
   const NEXT = "next";
+
+  const NEARLY_A_CELL = new RegExp(`^[sbmk]?[${FACTS.colours}][A-Za-z][0-9]{1,3}$`);
 
   function noOrder(word) {
     if (NEARLY_A_CELL.test(word)) return say("there is no cell `{word}`: the cells of a plane go from v1 to z5", { word });
@@ -281,7 +281,7 @@ const RULES = (() => {
   /**
    * @param {Object<string, *>} view what a report shows of the position
    * @param {string} given
-   * @returns {{faults: Fault[], text: string, list: string[], used: Object, due: Object}} text is the canonical one if there are no faults; list has what was written, a target list with all its cells
+   * @returns {{faults: Fault[], text: string, written: string, list: string[], used: Object, due: Object}} text is the canonical one if there are no faults; in written and list, a target list has all its cells
    */
   function orders(view, given) {
     const text = bare(given), due = entitled(view), faults = [], list = [], told = [];
@@ -327,7 +327,7 @@ const RULES = (() => {
       list.push(word);
       told.push(word);
     }
-    return { faults: sorted(faults), text: told.join(" "), list, used, due };
+    return { faults: sorted(faults), text: told.join(" "), written: list.join(" "), list, used, due };
   }
 
   /** What a target list is without the strikes for which it stands (ruling 40): `next`, and its other cells. */
@@ -372,5 +372,5 @@ const RULES = (() => {
     return `b${first}${last}` + (could.length > 1 ? `(${fitting[0].ship})` : "");
   }
 
-  return { COLOURS, LETTERS, NUMBERS, NAMES, TYPES, CODES, CELL, setup, orders, entitled, able, fires, distance, line, between, baseCost, isAgreed };
+  return { COLOURS, LETTERS, NUMBERS, NAMES, NEXT, TYPES, CODES, CELL, setup, orders, entitled, able, fires, distance, line, between, baseCost, isAgreed };
 })();
