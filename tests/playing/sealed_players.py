@@ -89,6 +89,9 @@ def _played(
             text = ordered(seat, table.turn, sealed.own_view(own, table))
             if text is None:
                 break
+            if judge.depends(text):
+                shown = judge.recalled(dict(sealed.own_view(own, table)), seat)
+                text = judge.order(shown, seat, text).text
             mine[table.turn] = sealed.order(own, text)
             own = sealed.own(options, seat, written[seat], mine, table)
         if seat != writer:
