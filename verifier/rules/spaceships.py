@@ -355,7 +355,7 @@ class Player:
         return fits[0]
 
     def judged(self, turn: int, text: str, known: Collection[str] | None = None) -> list[Order]:
-        """The orders of a text, if they are legal (13 to 19); `known`: the cells that a target list leaves out (40)."""
+        """The orders of a text, if they are legal (13 to 19); `known` is what a target list leaves out (40)."""
         orders = read_orders(text)
         if ("next",) in orders:
             demand(known is not None and orders.count(("next",)) == 1, 40, "no target list here")

@@ -360,8 +360,8 @@ class _Reading:
         if known is None:
             self._blame(at, "40", Phrase("there can be no target list here"))
         elif words.count(NEXT) > 1:
-            again = words.index(NEXT, at + 1)
-            self._blame(again, "40", Phrase("there is one target list: write `next` once, and all its cells behind it"))
+            message = Phrase("there is one target list: write `next` once, and all its cells behind it")
+            self._blame(words.index(NEXT, at + 1), "40", message)
         elif not listed:
             self._blame(at, "40", Phrase("the cells of the target list are missing behind `next`"))
         elif not chosen:
