@@ -203,6 +203,11 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
         del text
         return False
 
+    def branch(self, state: TheState, seat: int, text: str) -> int:
+        """The number of the branch that counts in legal orders with conditions; 0 if they have none."""
+        del state, seat, text
+        return 0
+
     def unused(self, state: TheState, seat: int, orders: TheOrders) -> tuple[Phrase, ...]:
         """The strikes and the like that orders leave unused and the turn takes away, each kind with its number."""
         del state, seat, orders
