@@ -53,7 +53,7 @@ def read_opening(paper: bytes) -> dict[str, str]:
 
 def read_receipt(paper: bytes, *, withdrawal: bool = False) -> dict[str, str]:
     keys = ["server", "match", "game", "turn", "seat", "player", "rev", "level", "key", "mail"]
-    keys += ["evidence", "orders", *([] if withdrawal else ["branch"]), "received", "salt"]
+    keys += ["evidence", "orders", "received", "salt", *([] if withdrawal else ["branch"])]
     title = "pbem withdrawal 1" if withdrawal else "pbem receipt 2"
     found = lines_of(paper, title, keys, ["evidence", "orders", "branch"])
     must(found.pop("*") == "", "more than a receipt")

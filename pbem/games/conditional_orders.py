@@ -1,8 +1,8 @@
 """Conditional orders: branches of which the first counts whose condition holds, and no other.
 
 Here live their words, which are the same in every game, and the choice. A game says what its atoms are and when they
-hold: by the reports that the seat itself was shown, and by what it may order; so the choice tells nobody anything about
-the other side. Implements rulings 38 and 39 of Dueling Masters, 41 and 42 of Spaceships.
+hold: by the reports that the seat itself was shown, and by what it may order; so the choice tells nothing about the
+other side. Implements rulings 38 and 39 of Dueling Masters, 41 and 42 of Spaceships.
 """
 
 from __future__ import annotations

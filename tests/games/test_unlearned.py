@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playing import random_players, unlearned
+from playing.conditions import with_conditions
 
 from pbem.games import GAMES, Refused, Rules, State, rules
 from pbem.games.audience import EVERYBODY
@@ -29,6 +30,7 @@ NONSENSE = (
     "bRv1Rv3 (DS2)",
     "Z1 D1-J1",
     "Z2 A1-A2",
+    "next Rv1 Gx3 Ow1 By5 Yz5 Gv1 Rz1",
     "A: FMS\nB: FM",
     "?",
 )
@@ -65,7 +67,9 @@ def seen(told: unlearned.Told, reader: int | None) -> Iterator[object]:
         yield state.turn, {seat: forced is None for seat, forced in state.due.items()}
         if reader is not None and reader in state.due:
             own = told.orders[number][reader] if number < len(told.orders) else ""
-            yield list(answers(judge, state, reader, [own, *NONSENSE]))
+            dice = Random(number)
+            plans = [with_conditions(dice, told.game, own or "Rv1", NONSENSE[6]) for _ in range(9)]
+            yield list(answers(judge, state, reader, [own, *NONSENSE, *plans]))
 
 
 def same(told: unlearned.Told, varied: unlearned.Told, reader: int | None) -> None:

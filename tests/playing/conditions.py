@@ -9,15 +9,17 @@ if TYPE_CHECKING:
     from random import Random
 
 
-def some_conditions(dice: Random, atoms: Callable[[], str], orders: Sequence[str]) -> str:
-    """Branches with these orders; now and then, a word is lost, doubled, or stands elsewhere."""
+def some_conditions(
+    dice: Random, atoms: Callable[[], str], orders: Sequence[str], *, mangled: bool = True
+) -> str:
+    """Branches with these orders; `mangled`: now and then, a word is lost, doubled, or stands elsewhere."""
     words: list[str] = []
     for order in orders:
         words += ["else"] if words else []
-        if order is not orders[-1] or dice.random() < 0.6:
+        if order is not orders[-1] or (mangled and dice.random() < 0.6):
             words += [dice.choice(("if", "if", "If")), *_condition(dice, atoms), "then"]
         words += order.split()
-    if dice.random() < 0.2:
+    if mangled and dice.random() < 0.2:
         at = dice.randrange(len(words))
         words[at : at + 1] = dice.choice(([], [words[at]] * 2, [dice.choice(words)], ["not", words[at]], ["else"]))
     between = dice.choice((" ", "\n", ", ", " # so\n"))
@@ -31,3 +33,21 @@ def _condition(dice: Random, atoms: Callable[[], str]) -> list[str]:
         words += ["not"] if dice.random() < 0.3 else []
         words += atoms().split()
     return words
+
+
+def some_atom(dice: Random, game: str) -> str:
+    """An atom of a game, about anything."""
+    square = f"{dice.choice('ABCDEFGHIJ')}{dice.randint(1, 10)}"
+    piece = dice.choice(("any", "any", "*", "Z1", "X2", "W", "H"))
+    return dice.choice((f"lost {piece}", f"took {piece}", f"met {square}", f"left {square}", f"can Z1 {square}-A1"))
+
+
+CONDITIONAL = ("dueling-masters",)
+"""The games whose orders may have conditions."""
+
+
+def with_conditions(dice: Random, game: str, one: str, other: str) -> str:
+    """Conditional orders with these in one branch and the others in another; those alone in games that have none."""
+    if game not in CONDITIONAL:
+        return one
+    return some_conditions(dice, lambda: some_atom(dice, game), [one, other], mangled=False)
