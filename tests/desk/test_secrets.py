@@ -249,10 +249,9 @@ class Play:
             person, text = self.person(seat), stage.texts[seat]
             stage.revs[seat] += 1
             if stage.kind == "orders":
-                text = unlearned.rewritten(self.noise, self.told.game, text)
                 if text and self.noise.random() < 0.5:
                     text = with_conditions(self.noise, self.told.game, text, text)
-                text = f"final\n{text}"
+                text = "final\n" + unlearned.rewritten(self.noise, self.told.game, text)
             self.referee.send(person, person.filled(stage.kind, text, stage.revs[seat]))
 
         return do
@@ -290,8 +289,8 @@ def difference(one: str, other: str) -> tuple[str, str]:
 
 
 def same_letters(folder: Path, told: unlearned.Told, varied: unlearned.Told, watched: int) -> Counter[object]:
-    one, noise = letters(folder / "one", told, watched, "one")
-    other, other_noise = letters(folder / "other", varied, watched, "other")
+    one, noise = letters(folder / "one", told, watched, "first")
+    other, other_noise = letters(folder / "other", varied, watched, "second")
     assert noise != other_noise
     assert len(one) == len(other)
     for (time, raw), (other_time, other_raw) in zip(one, other, strict=True):

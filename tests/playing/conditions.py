@@ -14,9 +14,9 @@ def some_conditions(
 ) -> str:
     """Branches with these orders; `mangled`: now and then, a word is lost, doubled, or stands elsewhere."""
     words: list[str] = []
-    for order in orders:
+    for number, order in enumerate(orders, start=1):
         words += ["else"] if words else []
-        if order is not orders[-1] or (mangled and dice.random() < 0.6):
+        if number < len(orders) or (mangled and dice.random() < 0.6):
             words += [dice.choice(("if", "if", "If")), *_condition(dice, atoms), "then"]
         words += order.split()
     if mangled and dice.random() < 0.2:
