@@ -15,6 +15,7 @@ from playing.conditions import with_conditions
 
 from pbem.games import GAMES, Refused, Rules, State, rules
 from pbem.games.audience import EVERYBODY
+from pbem.games.dueling_masters import DuelingMasters
 from pbem.games.dueling_masters.knowledge import SHOWN
 
 if TYPE_CHECKING:
@@ -99,6 +100,15 @@ def test_there_is_much_to_vary(game: str) -> None:
     wanted = {change.__name__ for change in unlearned.CHANGES[game]}
     assert set(kept) == wanted
     assert sum(kept.values()) >= 30 * len(wanted)
+
+
+def test_a_choice_by_the_other_side_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        DuelingMasters, "holds", lambda _self, state, seat, *_: sum(state.sides[2 - seat].squares) % 2 == 0
+    )
+    with pytest.raises(AssertionError):
+        for seed in range(12):
+            same(*pair("dueling-masters", seed))
 
 
 def test_a_destination_that_leaked_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
