@@ -79,7 +79,7 @@ def receipt(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str
             found = ordered(match, want, commands, seat, int(paper["rev"]), default=default)
             if found is not None:
                 must(paper.get("branch", "0") == str(match.position.branch(seat, found)), "another branch")
-                return match.position.order(seat, found)
+                return str(match.position.order(seat, found))
     raise No(f"letters/{stem}.eml holds no such orders")
 
 

@@ -114,7 +114,9 @@ def test_they_may_come_late(referee: Referee, people: tuple[Mailbox, Mailbox]) -
     assert "Of your conditional orders, these are branch 1" in ann.text
 
 
-@pytest.mark.parametrize("text", ["if lost Z1 then", "if lost Z9 then Z1 D2-D3", "if met Z1 then Z1 D2-D3", "if then W"])
+@pytest.mark.parametrize(
+    "text", ["if lost Z1 then", "if lost Z9 then Z1 D2-D3", "if met Z1 then Z1 D2-D3", "if then W"]
+)
 def test_what_is_malformed_is_refused_at_once(referee: Referee, text: str) -> None:
     ann, _ = referee.table("dueling-masters", OPTIONS, PIECES)
     early(referee, ann, "turn 3", text)

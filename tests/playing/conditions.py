@@ -9,9 +9,7 @@ if TYPE_CHECKING:
     from random import Random
 
 
-def some_conditions(
-    dice: Random, atoms: Callable[[], str], orders: Sequence[str], *, mangled: bool = True
-) -> str:
+def some_conditions(dice: Random, atoms: Callable[[], str], orders: Sequence[str], *, mangled: bool = True) -> str:
     """Branches with these orders; `mangled`: now and then, a word is lost, doubled, or stands elsewhere."""
     words: list[str] = []
     for number, order in enumerate(orders, start=1):
@@ -37,12 +35,18 @@ def _condition(dice: Random, atoms: Callable[[], str]) -> list[str]:
 
 def some_atom(dice: Random, game: str) -> str:
     """An atom of a game, about anything."""
+    if game == "spaceships":
+        cell = "".join(map(dice.choice, ("ROYGB", "vwxyz", "12345")))
+        verb = dice.choice(("struck", "hit", "miss", "duplicate", "ship", "none", "sunk", "lost", "can"))
+        return {"struck": f"struck {cell}", "sunk": "sunk any", "lost": "lost any", "can": "can Gx3 Gx4"}.get(
+            verb, f"{cell} {verb}"
+        )
     square = f"{dice.choice('ABCDEFGHIJ')}{dice.randint(1, 10)}"
     piece = dice.choice(("any", "any", "*", "Z1", "X2", "W", "H"))
     return dice.choice((f"lost {piece}", f"took {piece}", f"met {square}", f"left {square}", f"can Z1 {square}-A1"))
 
 
-CONDITIONAL = ("dueling-masters",)
+CONDITIONAL = ("dueling-masters", "spaceships")
 """The games whose orders may have conditions."""
 
 

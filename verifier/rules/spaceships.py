@@ -7,10 +7,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from verifier import rules
 from verifier.rules import Options, Paper, Position, Refused, Report, best, demand, first_difference
+from verifier.rules.conditional import chosen, is_conditional
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -265,7 +266,9 @@ def setup(options: Options, seat: int, text: str) -> str:
 
 def begin(options: Options, setups: Sequence[str]) -> Game:
     one, two = (Player(ships_of(options, seat, text)) for seat, text in enumerate(setups, 1))
-    return Game(one, two, options.get("first", "alternate"))
+    game = Game(one, two, options.get("first", "alternate"))
+    game.told = []
+    return game
 
 
 # 4 of the rules: what may be ordered.
@@ -503,6 +506,52 @@ def read_orders(text: str) -> list[Order]:
     return found
 
 
+class Able(NamedTuple):
+    """What the atom `can` asks about."""
+
+    player: Player
+    turn: int
+    known: Collection[str]
+
+    def may(self, text: str) -> bool:
+        at, plain = 0, separated(text)
+        while one := TOKEN.match(plain, at):
+            at = one.end()
+        demand(text and not plain[at:].strip("; \t\n\r\f\v"), 41, "no order")
+        try:
+            self.player.judged(self.turn, text, self.known)
+        except Refused:
+            return False
+        return True
+
+
+def holds(seat: int, atom: Sequence[str], told: Sequence[Report], able: Able) -> bool:
+    """Whether an atom holds (41)."""
+    first, *rest = atom
+    if first == "can":
+        return able.may(" ".join(rest))
+    demand(len(rest) == 1, 41, "no atom")
+    (word,) = rest
+    if first in CELLS:
+        wanted = {"hit": "hit", "miss": "miss", "duplicate": "duplicate hit", "ship": "ship", "none": "none"}
+        demand(word in wanted, 41, "no result")
+        mine = [one for one in told if (one["seat"], one["cell"]) == (seat, first)]
+        scan = word in ("ship", "none")
+        return any(one.get("result") == wanted[word] and (one["kind"] == "scan") == scan for one in mine)
+    if first == "struck":
+        demand(word in CELLS, 41, "no cell")
+        theirs = [one for one in told if one["seat"] != seat and one["kind"] in ("beam", "strike")]
+        return any(one["cell"] == word for one in theirs)
+    demand(first in ("sunk", "lost"), 41, "no atom")
+    demand(word == "any" or re.fullmatch(rf"({'|'.join(COSTS)})([1-9][0-9]{{0,2}})?", word), 41, "no ship")
+    for one in told:
+        own = (one["seat"] == seat) == (one["kind"] == "kamikaze death")
+        name = one["destroyed"]["ship"] if "destroyed" in one else ""
+        if name and own == (first == "lost") and word in ("any", name, name[:2]):
+            return True
+    return False
+
+
 class Game(Position):
     def __init__(self, one: Player, two: Player, first: str) -> None:
         self.players = {1: one, 2: two}
@@ -517,6 +566,18 @@ class Game(Position):
         return {} if self.result else {1: None, 2: None}
 
     def order(self, seat: int, text: str) -> str:
+        return self.plain(seat, self.counting(seat, text)[1] if is_conditional(text) else text)
+
+    def branch(self, seat: int, text: str) -> int:
+        return self.counting(seat, text)[0] if is_conditional(text) else 0
+
+    def counting(self, seat: int, text: str) -> tuple[int, str]:
+        """The branch that counts (42)."""
+        enemy, told = self.players[3 - seat], [report for turn in self.told or [] for report in turn]
+        able = Able(self.players[seat], self.turn, enemy.destroyed | enemy.empty)
+        return chosen(text, 41, lambda atom: holds(seat, atom, told, able))
+
+    def plain(self, seat: int, text: str) -> str:
         enemy = self.players[3 - seat]
         return self.players[seat].canonical(self.turn, text, enemy.destroyed | enemy.empty)
 
@@ -533,6 +594,7 @@ class Game(Position):
             reports += self.reports(seat, given[seat], beams[seat])
         for player in self.players.values():
             player.ends()
+        self.told = [reports]
         if any(idle) or not all(self.scores):
             self.result = best(self.scores)
         else:
@@ -880,6 +942,9 @@ class Owner(rules.Owner):
 
     def lines(self, step: str, orders: str) -> tuple[str, ...]:
         if step == "open":
+            if is_conditional(orders):
+                chosen(orders, 41, lambda atom: holds(self.seat, atom, [], Able(self.own, self.table.turn, ())))
+                raise Refused(42, "no conditions here")
             return self.opened(self.own.judged(self.table.turn, orders))
         asked = self.table.asked(self.seat) if step == "answers" else []
         made = [" ".join([one, *self.answer(*one.split())]) for one in asked]

@@ -252,6 +252,9 @@ def _missing(codes: set[str]) -> str:
 NEXT: Final = "next"
 """The word before a target list (ruling 40)."""
 
+FORM: Final = "36"
+"""The ruling that what is no order breaks."""
+
 WRITING: Final = frozenset({"3", "36", "40"})
 """The rulings whose faults no later position can cure: no line of three cells, no order, no cell left in a list."""
 

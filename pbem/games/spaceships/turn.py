@@ -42,13 +42,13 @@ class Side(NamedTuple):
 
 
 class State(TwoSides[Options, Side]):
-    """A position: both sides at the start of the turn that is due."""
+    """A position: both sides at the start of the turn that is due; `told` are the reports of the last turn."""
 
 
 def begin(options: Options, setups: Sequence[Setup]) -> State:
     """The position before turn 1."""
     one, two = (Side(setup, 0, 0, 0, entitle(setup, setup.cells, 0, 0, 1)) for setup in setups)
-    return State(options, 1, (one, two))
+    return State(options, 1, (one, two), told=())
 
 
 def entitle(setup: Setup, undamaged: int, fired: int, burnt_out: int, scans: int) -> Entitled:
@@ -118,7 +118,7 @@ def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Rep
     one, two = fields
     after = _next_side(one), _next_side(two)
     if not _is_over(sides, fields, orders):
-        return State(options, number + 1, after), reports
+        return State(options, number + 1, after, told=(tuple(reports),)), reports
     scores = one.undamaged.bit_count(), two.undamaged.bit_count()
     return State(options, number, after, Result.of(scores)), reports
 

