@@ -566,7 +566,13 @@ class Game(Position):
         return {} if self.result else {1: None, 2: None}
 
     def order(self, seat: int, text: str) -> str:
-        return self.plain(seat, self.counting(seat, text)[1] if is_conditional(text) else text)
+        if not is_conditional(text):
+            return self.plain(seat, text)
+        _, orders = self.counting(seat, text)
+        try:
+            return self.plain(seat, orders)
+        except Refused as refused:
+            raise Refused(42, "the branch that counts is not legal") from refused
 
     def branch(self, seat: int, text: str) -> int:
         return self.counting(seat, text)[0] if is_conditional(text) else 0
