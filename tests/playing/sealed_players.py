@@ -73,8 +73,10 @@ def _settled(
     """The orders of each turn in canonical text: what is committed to has no conditions and no target list."""
     judge = rules(game)
     state = judge.begin(options, [judge.setup(options, *each) for each in setups.items()])
-    found = []
+    found: list[dict[int, str]] = []
     for texts in turns:
+        if not state.due or not all(seat in texts for seat in state.due):
+            return [*found, *map(dict, turns[len(found) :])]
         orders = {seat: forced or judge.order(state, seat, texts[seat]) for seat, forced in state.due.items()}
         found.append({seat: one.text for seat, one in orders.items()})
         state, _ = judge.turn(state, orders)
