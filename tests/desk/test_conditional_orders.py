@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.inquiries import early, held
 from in_a_box.referee import attachment, body
-from in_a_box.small_games import PIECES
+from in_a_box.small_games import FLEETS, PIECES, SMALL
 from judges import sentences
 
 from pbem.games import Fault, Refused
@@ -97,6 +97,16 @@ def test_default_orders_with_conditions(referee: Referee) -> None:
     found = "\n".join(held_at_end(referee, ann, bob))
     assert "ann: key, by default, branch 2" in found
     assert "ann: key, by default, branch 1" in found
+
+
+def test_spaceships_with_a_target_list_in_a_branch(referee: Referee) -> None:
+    ann, bob = referee.begun(f"{SMALL}\n{OPTIONS.splitlines()[0]}", FLEETS)
+    early(referee, ann, "turn 2", "if Rv1 hit and sunk LG then next Rv1 Gx3 Rv3 else Rv2")
+    referee.turn((ann, "Rv1"), (bob, ""))
+    assert "They stand, revision 1:\n\n  Gx3\n" in body(ann.find("turn 1"))
+    referee.read_cold()
+    referee.turn((bob, ""))
+    assert "ann: key, branch 1" in "\n".join(held_at_end(referee, ann, bob))
 
 
 def held_at_end(referee: Referee, ann: Mailbox, bob: Mailbox) -> list[str]:

@@ -16,11 +16,11 @@ def some_conditions(dice: Random, atoms: Callable[[], str], orders: Sequence[str
         words += ["else"] if words else []
         if number < len(orders) or (mangled and dice.random() < 0.6):
             words += [dice.choice(("if", "if", "If")), *_condition(dice, atoms), "then"]
-        words += order.split()
+        words.append(order)
     if mangled and dice.random() < 0.2:
         at = dice.randrange(len(words))
         words[at : at + 1] = dice.choice(([], [words[at]] * 2, [dice.choice(words)], ["not", words[at]], ["else"]))
-    between = dice.choice((" ", "\n", ", ", " # so\n"))
+    between = dice.choice((" ", "\n", ", ", " # so\n" if mangled else " "))
     return between.join(words)
 
 
