@@ -73,7 +73,9 @@ class Judge:
             state = judge.recalled(position["view"], seat)
             miss = standing.miss or "default"  # a server from before it told it
             refuse(advance_orders.faults(judge, state, seat, turn, text, miss))
-            if (now := faults(judge.order, state, seat, text)) or judge.depends(text):
+            if judge.depends(text):
+                return Judged(text, as_written=True)
+            if now := faults(judge.order, state, seat, text):
                 return Judged(text, faults=now, as_written=True)
             return Judged(judge.order(state, seat, text).text)
         except Refused:
