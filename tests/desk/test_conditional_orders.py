@@ -10,6 +10,7 @@ from in_a_box.inquiries import early, held
 from in_a_box.referee import attachment, body
 from in_a_box.small_games import FLEETS, PIECES, SMALL
 from judges import sentences
+from judges.honest import accused
 
 from pbem.games import Fault, Refused
 from pbem.games.conditional_orders import Conditional
@@ -69,6 +70,7 @@ def test_the_branch_that_holds_counts(
     assert f"orders signed (ann: key, branch {branch}) and legal" in "\n".join(held(ann.find(", the end")))
     verified(bundle)
     assert f"\nbranch {branch}\n".encode() in bundle
+    assert accused(referee) == [], "the receipt in the mailbox, without a branch, is that of these orders"
 
 
 def test_that_none_holds_is_said_and_orders_are_asked_for(referee: Referee) -> None:
