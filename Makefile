@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo demo-many test test-long simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation docs check catalogue lock materials manual release release-check bench clean
+.PHONY: venv demo demo-many test test-long test-languages simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation docs check catalogue lock materials manual release release-check bench clean
 
 venv: .venv/ready
 
@@ -39,6 +39,10 @@ test: check
 # Minutes, not seconds: everything in `test` and what is marked long; and no letter of the desk's tests accuses it.
 test-long: check
 	$(BIN)/pytest --accused -m "not browser"
+
+# For who adds a language: each letter of the desk's tests in one that nobody speaks, in which no word of ours is English.
+test-languages: venv
+	$(BIN)/pytest --no-english tests/desk tests/letters/test_catalogues.py
 
 # Weeks of a server in one thread, with power cuts, seed after seed: docs/simulation.md. FROM=17 SEEDS=1 WEEK='{"days": 2}' STORY=1
 SEEDS ?= 100

@@ -166,8 +166,7 @@ def _milliseconds(command: list[str]) -> float:
 
 def _record(where: Path, seed: int, most: int | None) -> int:
     """Write the record of a random game; how many turns it has."""
-    more = {} if most is None else {"most": most}
-    game = random_players.play("spaceships", Random(seed), {}, 2, **more)
+    game = random_players.play("spaceships", Random(seed), {}, 2, most or 1000)
     seats = tuple(zip(("Ann", "Bob"), game.setups, strict=True))
     where.write_text(write(Record(game.game, seats, tuple(Turn(orders) for orders in game.orders))))
     return len(game.orders)

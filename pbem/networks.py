@@ -1,7 +1,8 @@
-"""The network that a client's address belongs to: addresses that are counted together, as one sender may have many.
+"""Addresses of the Internet: the network of a client, and whether one is public at all.
 
-An IPv4 address stands for its /24 and an IPv6 address for its /64, the smallest that is assigned. No sockets in here.
-Implements reliability.md, "Limits" (letters a day for each client network) and case 33.
+Addresses of one network are counted together, as one sender may have many. An IPv4 address stands for its /24 and an
+IPv6 address for its /64, the smallest that is assigned. No sockets in here. Implements reliability.md, "Limits"
+(letters a day for each client network) and case 33.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import ipaddress
 
 PREFIXES = {4: 24, 6: 64}
+
+_TRANSLATED = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16")))
 
 
 def network_of(address: str) -> str:
@@ -22,6 +25,17 @@ def is_of_this_machine(address: str) -> bool:
     """True if a client is on this machine: behind a Unix socket, or at the loopback."""
     known = _read(address)
     return not address or (known is not None and known.is_loopback)
+
+
+def is_public(address: str) -> bool:
+    """True if an address is a machine's on the public Internet, and cannot stand for one of another network.
+
+    NAT64 (RFC 6052, also with a prefix of a provider's own in RFC 8215) and 6to4 (RFC 3056) carry an IPv4 address.
+    """
+    known = _read(address)
+    if known is None or not known.is_global or known.is_multicast or known.is_reserved:
+        return False
+    return not any(known in network for network in _TRANSLATED)
 
 
 def _read(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -126,6 +126,12 @@ class Choose(Request, frozen=True):
     value: str = ""
 
 
+class Notify(Request, frozen=True):
+    """`set notify`: a topic's URL, the code that was posted there, or `off`."""
+
+    value: str = ""
+
+
 class TakeVacation(Request, frozen=True):
     """`vacation`: its first and its last day, as `2026-12-20`; or that it is over."""
 

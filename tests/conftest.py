@@ -47,6 +47,7 @@ def _logs_as_before() -> Iterator[None]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--corpora", metavar="FOLDER", type=Path, help="odd mail to be tried beside our own")
     parser.addoption("--accused", action="store_true", help="hold the letters of the desk's tests against it")
+    parser.addoption("--no-english", action="store_true", help="say the letters of the desk's tests in no English")
 
 
 def _foreign(config: pytest.Config) -> list[Path]:

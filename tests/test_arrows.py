@@ -48,15 +48,18 @@ ARROWS: dict[str, set[str]] = {
     "proof": {"games", "identity", "mail", "match", "tlog", "tournament"},
     "letters": {"boards", "games", "mail", "match"},
     "pages": {"games", "letters", "mail", "match", "proof"},
-    "player": {"games", "identity", "mail", "mailbox", "match", "proof", "tlog"},
+    "player": {"games", "identity", "mail", "mailbox", "match", "proof", "tlog", "tournament"},
     "smtp": {"mail", "store"},
     "desk": {
         *("boards", "games", "identity", "letters", "mail", "match", "pages", "proof", "store", "tlog", "tournament"),
     },
-    "server": {"desk", "games", "identity", "letters", "mail", "mailbox", "match", "proof", "smtp", "store"},
+    "testing": {"desk", "games", "identity", "letters", "mail", "match", "player", "store"},
+    "server": {
+        *("desk", "games", "identity", "letters", "mail", "mailbox", "match", "proof", "smtp", "store", "tournament"),
+    },
     "cli": {
         *("boards", "desk", "games", "identity", "letters", "mail", "match", "pages", "player", "proof", "server"),
-        *("store", "tlog", "tournament"),
+        *("store", "testing", "tlog", "tournament"),
     },
 }
 """What a room imports when it runs, beside the leaves; what it names for types alone is not held against it."""

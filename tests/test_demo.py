@@ -60,7 +60,12 @@ def test_the_boards_are_shown_and_the_proof_holds(shown: str) -> None:
 @pytest.mark.parametrize(
     ("game", "people", "words"),
     [
-        ("dueling-masters", ("ann",), (r"goes from [A-J]\d+ to [A-J]\d+", "right house's as you know them")),
+        pytest.param(
+            "dueling-masters",
+            ("ann",),
+            (r"goes from [A-J]\d+ to [A-J]\d+", "right house's as you know them"),
+            marks=pytest.mark.long,
+        ),
         pytest.param(
             "shoot-em-up",
             ("ann", "bob"),
@@ -82,6 +87,7 @@ def test_another_game_is_played_to_the_end_and_proved(
         assert ends(tmp_path / "kept" / name) == 1
 
 
+@pytest.mark.long
 def test_a_sealed_match_is_played_by_agents_and_the_server_holds_no_secret(tmp_path: Path) -> None:
     done = demo(tmp_path / "kept", "--sealed", "--game", "dueling-masters")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -68,7 +68,7 @@ def checkout(tmp_path: Path) -> Path:
     """A folder with what a checkout has, and a home and the stand-ins beside it."""
     folder = tmp_path / "checkout"
     folder.mkdir()
-    for name in ("LICENSE", "README.md", "config", "docs", "pbem", "pyproject.toml", "templates"):
+    for name in ("LICENSE", "README.md", "config", "docs", "examples", "pbem", "pyproject.toml", "templates"):
         (folder / name).symlink_to(ROOT / name)
     (tmp_path / "home").mkdir()
     (tmp_path / "bin").mkdir()

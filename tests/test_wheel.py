@@ -22,7 +22,6 @@ from judges.bill_of_materials import BILL, bill
 
 from pbem.cli.command_table import COMMANDS
 from pbem.cli.group import group
-from pbem.cli.manual import manual
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -31,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 OWN = ("config/pbem.toml", "config/password", "config/init/password", "config/postfix/sasl_passwd")
 """What an operator may keep beside the examples in a checkout."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LIGHT = ("replay", "verify", "sign", "play", "agent", "opponent", "witness", "page")
+LIGHT = ("replay", "verify", "sign", "play", "agent", "opponent", "witness", "page", "check-game", "new-game")
 
 WITHOUT = """
 import sys
@@ -78,6 +77,8 @@ def test_the_libraries_of_the_server_are_known() -> None:
         (("sign", "--help"), 0, "Sign a form"),
         (("play", "--help"), 0, "register"),
         (("agent", "--help"), 0, "Play sealed matches"),
+        (("check-game", "--help"), 0, "Check that the game"),
+        (("new-game", "--help"), 0, "Write a package"),
         (("init", "--help"), 0, "configuration of a new server"),
         (("--help",), 0, "serve"),
     ],
@@ -119,16 +120,25 @@ def test_completion_names_all_commands_and_imports_none() -> None:
 
 
 def test_the_manual_page_says_what_the_commands_say() -> None:
-    assert (ROOT / "docs" / "pbem.1").read_text() == manual(), "run `make manual`"
+    # In a process of its own: commands name the games that are enabled when they are imported.
+    command = [sys.executable, "-m", "pbem.cli.manual"]
+    manual = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert (ROOT / "docs" / "pbem.1").read_text() == manual, "run `make manual`"
     for name in COMMANDS:
-        assert f".SS pbem {name.replace('-', chr(92) + '-')}" in manual()
+        assert f".SS pbem {name.replace('-', chr(92) + '-')}" in manual
+
+
+def ours(folder: str) -> list[Path]:
+    """The files of a folder that are the project's."""
+    known = subprocess.run(["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [ROOT / name for name in known.split()]
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """Built where an operator's own files lie beside ours."""
     folder = tmp_path_factory.mktemp("wheel")
-    for name in ("config", "docs", "pbem", "share", "templates"):
+    for name in ("config", "docs", "examples", "pbem", "share", "templates"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("LICENSE", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
@@ -250,14 +260,30 @@ def test_no_address_is_invented(wheel: zipfile.ZipFile) -> None:
         assert "://" not in (ROOT / name).read_text("utf-8"), name
 
 
+def test_a_new_game_comes_from_the_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    wheel.extractall(tmp_path / "site")
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", "from pbem.cli import main; main()", "new-game", "new", "chess"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    made = {path.relative_to(tmp_path / "new") for path in (tmp_path / "new").rglob("*") if path.is_file()}
+    names = {path.relative_to(ROOT / "examples" / "marbles").as_posix() for path in ours("examples/marbles")}
+    assert {path.as_posix().replace("chess", "marbles") for path in made} == names
+
+
 @of_checkout
 def test_of_the_configuration_the_wheel_holds_our_examples_alone(wheel: zipfile.ZipFile) -> None:
     """Those for compose are of no use without the checkout that builds the image."""
-    known = subprocess.run(["git", "ls-files", "config"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    ours = {name.removeprefix("config/") for name in known.split() if not name.startswith("config/compose/")}
+    known = {path.relative_to(ROOT / "config").as_posix() for path in ours("config")}
+    known = {name for name in known if not name.startswith("compose/")}
     examples = "pbem/examples/"
     held = {name.removeprefix(examples) for name in wheel.namelist() if name.startswith(examples)}
-    assert held == ours
+    assert {name for name in held if not name.startswith("marbles/")} == known
 
 
 def test_what_an_index_shows_points_at_nothing_that_is_not_there(wheel: zipfile.ZipFile) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verifier.conventions import Wrong
+from verifier.conventions import Unknown, Wrong
 from verifier.entries import verified
 from verifier.file import TOURNAMENT_LISTS
 from verifier.tournament import verified_tournament
@@ -13,18 +13,21 @@ from verifier.tournament_matches import check_matches
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Wrong", "judged", "judged_tournament", "verified"]
+    from verifier.state import Match
+    from verifier.tournament_state import Tournament
+
+__all__ = ["Unknown", "Wrong", "judged", "judged_tournament", "verified"]
 
 
-def judged(content: bytes, bundles: Iterable[bytes] = ()) -> list[str]:
-    """What is left open of a bundle or a tournament that holds."""
+def judged(content: bytes, bundles: Iterable[bytes] = ()) -> Match:
+    """The match, or the tournament, as it stands at the end of a file that holds; it says what is left open."""
     if not content.startswith(TOURNAMENT_LISTS[0].encode(), 30):
-        return verified(content).open
+        return verified(content)
     return judged_tournament(content, bundles)
 
 
-def judged_tournament(content: bytes, bundles: Iterable[bytes]) -> list[str]:
-    """What is left open of a tournament that holds, with those of its matches whose bundles are here."""
+def judged_tournament(content: bytes, bundles: Iterable[bytes]) -> Tournament:
+    """A tournament that holds, with those of its matches whose bundles are here."""
     state = verified_tournament(content)
     check_matches(state, bundles)
-    return state.open
+    return state

@@ -1,4 +1,4 @@
-"""The command of the second verifier: whether bundles and tournaments hold, one line for each.
+"""The command of the second verifier: whether bundles and tournaments hold, a line for each.
 
 python -m verifier [--bundles DIR] FILE...
 """
@@ -9,13 +9,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from verifier import Wrong, judged
+from verifier import Unknown, Wrong, judged
+from verifier.table import table
+from verifier.tournament_state import Tournament
 
-NOT_READ = 2
+NOT_READ, NOT_JUDGED = 2, 3
 
 
 def main() -> int:
-    """Judge the files; returns 1 if one does not hold, 2 if one cannot be read."""
+    """Judge the files; returns 1 if one does not hold, 2 if one cannot be read, 3 if its rules are not here."""
     parser = argparse.ArgumentParser(prog="python -m verifier", description="Say of bundles whether they hold.")
     parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a match's bundle, or a tournament")
     parser.add_argument("--bundles", metavar="DIR", type=Path, help="the bundles of the matches of tournaments")
@@ -31,12 +33,23 @@ def main() -> int:
             continue
         try:
             found = judged(content, bundles)
+        except Unknown as unknown:
+            print(f"{path}: not judged: {unknown.reason}")
+            status = status or NOT_JUDGED
         except Wrong as wrong:
             print(f"{path}: does not hold: {wrong}")
             status = status or 1
         else:
-            print("; not judged: ".join([f"{path}: holds", *dict.fromkeys(found)]))
+            print("; not judged: ".join([f"{path}: holds", *dict.fromkeys(found.open)]))
+            if isinstance(found, Tournament):
+                print(f"table: {standings(found)}")
     return status
+
+
+def standings(state: Tournament) -> str:
+    """The lines of each group with their points, the best first."""
+    groups = [", ".join(f"{row['entrant']} {row['points']}" for row in group) for group in table(state)]
+    return " / ".join(groups) or "nobody entered"
 
 
 if __name__ == "__main__":

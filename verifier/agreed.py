@@ -29,7 +29,7 @@ def read_player(match: Match, seat: int, said: Mapping[str, Any], seq: int) -> P
     must(len(keys) == len(said["keys"]), "a key twice")
     player = Player(said["name"], keys, said.get("mailbox"))
     must(keys or player.mailbox, "neither key nor mailbox")
-    if player.mailbox:
+    if player.mailbox and (seat or match.papers):  # of a tournament, there may be no papers at all
         path = f"evidence/mailbox-{seq}-seat-{seat}.txt" if seat else f"evidence/mailbox-{seq}.txt"
         found = read_mailbox(match.paper(path, player.mailbox))
         right = {"server": match.server, "match": match.id, "seat": str(seat), "player": player.name}

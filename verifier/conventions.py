@@ -18,6 +18,10 @@ class Wrong(Exception):
         self.seq, self.path, self.reason = seq, path, reason
 
 
+class Unknown(Wrong):
+    """A game that is not in `rules/`: the file holds as far as chain and heads go, and the rest is not judged."""
+
+
 class No(Exception):
     """Why something does not hold, before it is known where."""
 

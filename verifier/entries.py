@@ -9,13 +9,13 @@ from cryptography.exceptions import UnsupportedAlgorithm
 
 from verifier.agreed import agreed
 from verifier.commitments import commitments
-from verifier.conventions import No, Wrong, must
+from verifier.conventions import No, Unknown, Wrong, must
 from verifier.ends import closed, ended, ended_sealed, revealed, unrevealed
 from verifier.events import claimed, extended, forfeited, missed, offered, operator, resigned, told
 from verifier.file import LISTS, read_file
 from verifier.forms import check_form
 from verifier.keys import keys
-from verifier.rules import Refused
+from verifier.rules import GAMES, Refused
 from verifier.running import running_step, runs_from
 from verifier.sealed import (
     ask_reveals,
@@ -140,6 +140,8 @@ def verified(content: bytes) -> Match:
         check_form(match, entries[0])
         path = "heads.txt"
         check_heads(entries, members[path])
+        if (game := entries[0].body["terms"].get("game")) not in GAMES:
+            raise Unknown(1, None, f"the rules of {game} are not here (13)")
         check_entries(match, entries)
         path = "commitments.sha256"
         check_commitments(entries, members)

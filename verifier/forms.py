@@ -184,6 +184,7 @@ TOURNAMENT_FORMS: dict[str, Form] = {
     "result": {"match": is_match, "closed": is_hash, "players": two_of(is_name), "winner": is_number}
     | {"scores": is_scores, "reason": is_text, "turns": is_number, "missed": two_of(is_number), "silent": are_seats},
     "ruled": {"what": is_text, "reason": is_text, "by": one_of("organiser", "operator")},
+    "restored": {"generation": is_number},
     "withdrawn": {"player": is_name, "why": is_text, "games": is_text},
     "ended": {"reason": is_text, "table": list_of(list_of(is_object))},
 }
@@ -201,6 +202,7 @@ def check_tournament_form(entry: Entry) -> None:
     if entry.type == "ruled":
         must(isinstance(body.get("what"), str) and body["what"] in RULINGS, "no such ruling")
         kinds |= RULINGS[body["what"]] | (LETTER if body.get("by") == "organiser" else {})
+        kinds |= {"organiser": is_object} if "mail" in kinds and "organiser" in body else {}
     if "mail" in kinds and ("level" in body or "evidence" in body):
         kinds |= {"level": one_of("mailbox"), "evidence": is_hash}
     must(set(body) == set(kinds), "other keys in the body")

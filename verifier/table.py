@@ -45,9 +45,9 @@ def points_of(state: Tournament, name: str, *, awaited: int = 0) -> int:
 
 def table(state: Tournament) -> list[list[Body]]:
     form = state.document["format"]
-    if form == "ladder":
-        return [[row(state, name, []) for name in state.ladder]]
     names = state.by_ordinal()
+    if form == "ladder":
+        return [[row(state, name, names) for name in state.ladder]]
     made = []
     for group in groups(names, state.document["group"]) if form in ROUND_ROBINS else [names]:
         rows = [row(state, name, group) for name in group]

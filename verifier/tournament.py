@@ -23,16 +23,22 @@ from verifier.transcript import check_heads, read_transcript
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from verifier.conventions import Body
     from verifier.letters import Player
     from verifier.transcript import Entry
 
 
-def letter(state: Tournament, entry: Entry, player: Player, command: str, **said: str | None) -> Command:
-    """The command of the letter on which an entry rests."""
+def letter(state: Tournament, entry: Entry, player: Player, command: str, **said: str | None) -> Command | None:
+    """The command of the letter on which an entry rests; None in a file without letters, which leaves them open."""
     body = entry.body
+    if not state.papers:
+        must(moment(body["received"]) <= moment(entry.time), "received after the entry")
+        once(state, body)
+        state.open.append("the letters")
+        return None
     path = f"letters/{entry.type}-{entry.seq}.eml"
     named = letter_named(state, entry, path, body["mail"], body["received"])
-    state.once("words", body["words"])
+    once(state, body)
     right = {"server": state.server, "player": player.name}
     wordless = {key.format for key in player.keys.values()} & {"openpgp", "smime"}
     for text, _ in proven_texts(named, player, body.get("evidence"), waited=""):
@@ -46,6 +52,12 @@ def letter(state: Tournament, entry: Entry, player: Player, command: str, **said
             if fits and all(one.said.get(key) == value for key, value in said.items()):
                 return one
     raise No(f"{path} does not say so")
+
+
+def once(state: Tournament, body: Body) -> None:
+    """What was signed is obeyed once; at level `mailbox`, a letter is."""
+    said = "mail" if "evidence" in body else "words"
+    state.once(said, body[said])
 
 
 def announced(state: Tournament, entry: Entry) -> None:
@@ -64,7 +76,7 @@ def announced(state: Tournament, entry: Entry) -> None:
         must(seconds(0) < late <= seconds(366 * 86400), "closes too soon or too late")
     state.organiser = read_player(state, 0, body["organiser"], 1)
     command = letter(state, entry, state.organiser, "tournament new")
-    must(announces(command, state.document), "letters/announced-1.eml does not say so")
+    must(command is None or announces(command, state.document), "letters/announced-1.eml does not say so")
     state.phase = "playing" if state.form == "ladder" else "open"
 
 
@@ -80,6 +92,9 @@ def entered(state: Tournament, entry: Entry) -> None:
     letter(state, entry, player, "enter", **{"*hash": state.rules_hash, "*team": team})
     must(not closed_to(state, body["received"]), "received after entries closed")
     nominated = state.lines.get(state.nominated_for.pop(player.name, ""))
+    if nominated:
+        waiting = state.nominated_for.items()
+        state.nominated_for = {name: of for name, of in waiting if of != nominated.name}
     playing = [state.lines[name] for name in state.playing_in() if state.lines[name].player.name == player.name]
     line = nominated if nominated and not nominated.out else next(iter(playing), None)
     if line:
@@ -122,7 +137,7 @@ def challenged(state: Tournament, entry: Entry) -> None:
 
 def started(state: Tournament, entry: Entry) -> None:
     body, closes = entry.body, state.document["closes"]
-    must(state.phase == "open" and closes is not None, "cannot start")
+    must(state.phase == "open" and closes is not None, "started again, or where nothing starts")
     full = not state.document["beacon"] and len(state.lines) == state.document["entrants"]
     must(full or moment(entry.time) >= moment(closes), "entries are not closed")
     must(sha256(body["secret"].encode()) == state.secret, "another secret")
@@ -131,7 +146,7 @@ def started(state: Tournament, entry: Entry) -> None:
     lot += [f"{name} {line.words}" for name, line in sorted(state.lines.items())] + [f"beacon {body['beacon']}"]
     seed = sha256("".join(f"{one}\n" for one in lot).encode())
     order = sorted(state.lines, key=lambda name: sha256(f"{seed} {name}\n".encode()))
-    must(body["order"] == order, "another order")
+    must(body["order"] == order, "another order than the lot gives")
     for ordinal, name in enumerate(order, start=1):
         state.lines[name].ordinal = ordinal
     state.phase = "playing"
@@ -187,10 +202,16 @@ def ruled(state: Tournament, entry: Entry) -> None:
     must(body["reason"], "no reason")
     if by_letter:
         assert state.organiser
+        if "organiser" in body:
+            must(body["organiser"]["name"] == state.organiser.name, "another organiser")
+            state.organiser = read_player(state, 0, body["organiser"], entry.seq)
         named = {"match": body.get("match"), "name": body.get("player"), "leaver": body.get("for")}
         said = {f"*{key}": value for key, value in named.items() if value is not None}
         command = letter(state, entry, state.organiser, "rule", **{"*what": body["what"], **said})
-        must(command.options == {"reason": body["reason"]}, f"letters/ruled-{entry.seq}.eml does not say so")
+        must(
+            command is None or command.options == {"reason": body["reason"]},
+            f"letters/ruled-{entry.seq}.eml does not say so",
+        )
     if body["what"] == "close":
         state.closing = True
     elif body["what"] == "substitute":
@@ -202,8 +223,15 @@ def ruled(state: Tournament, entry: Entry) -> None:
         found = [one for one in state.pairings if one.match == body["match"] and not one.annulled]
         must(len(found) == 1, "no such match that counts")
         players = {*found[0].players, *(state.lines[name].player.name for name in found[0].names)}
+        players |= {name for name, line in state.nominated_for.items() if line in found[0].names}
+        players |= {*(found[0].result or {"players": ()})["players"]}
         must(not (by_letter and state.organiser and state.organiser.name in players), "the organiser plays in it")
         found[0].annulled = True
+
+
+def restored(state: Tournament, entry: Entry) -> None:
+    must(entry.body["generation"] > state.generation, "no later generation")
+    state.generation = entry.body["generation"]
 
 
 def too_few(state: Tournament) -> bool:
@@ -222,7 +250,8 @@ def pairs_due(state: Tournament) -> tuple[list[Pairing], str | None, int] | None
             if all(state.busy(name) + new < most for name, new in zip(one.names, begun, strict=True)):
                 begin.append(one)
         return (begin, None, 0) if begin else None
-    return swiss_round(state) if state.round_to_come() and not state.awaited else None
+    waited = any(one.round == state.round_now for one in state.awaited)
+    return swiss_round(state) if state.round_to_come() and not waited else None
 
 
 def swiss_round(state: Tournament) -> tuple[list[Pairing], str | None, int]:
@@ -277,7 +306,10 @@ def paired(state: Tournament, entry: Entry) -> None:
     known = [one.match for one in state.pairings]
     must(len({*matches}) == len(matches) and not {*matches} & {*known}, "a match that was named before")
     pairs = [{"round": one.round, "board": one.board, "players": list(one.names)} for one in begin]
-    must([{key: one[key] for key in one if key != "match"} for one in body["pairs"]] == pairs, "other pairs")
+    must(
+        [{key: one[key] for key in one if key != "match"} for one in body["pairs"]] == pairs,
+        "other pairs than follow",
+    )
     made_body = {"bye": bye, "unfinished": unfinished, "rematches": again}
     must(all(body[key] == value for key, value in made_body.items()), "another round")
     for one, match in zip(begin, matches, strict=True):
@@ -313,6 +345,7 @@ KINDS: dict[str, Callable[[Tournament, Entry], None]] = {
     "started": started,
     "result": result,
     "ruled": ruled,
+    "restored": restored,
     "paired": paired,
     "withdrawn": withdrawn,
     "ended": ended,

@@ -53,6 +53,7 @@ class Tournament(Match):
 
     document: dict[str, Any] = field(default_factory=dict)
     server_key: str = ""
+    generation: int = 1
     secret: str | None = None
     organiser: Player | None = None
     lines: dict[str, Line] = field(default_factory=dict)

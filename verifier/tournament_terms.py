@@ -91,7 +91,7 @@ def announces(command: Command, terms: Mapping[str, Any]) -> bool:
 def own_terms(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {key: default for key, (_, default, _, _) in OF_A_FORMAT.items()}
     made |= {"format": lines.get("format", "round robin"), "closes": None, "beacon": None}
-    made |= {"entrants": 128, "programs": lines.get("programs", "no")}
+    made |= {"entrants": 12 if made["format"] in ROUND_ROBINS else 128, "programs": lines.get("programs", "no")}
     for line, value in lines.items():
         key = line.replace("-", "_")
         must(key not in OF_A_FORMAT or made["format"] in OF_A_FORMAT[key][0], "a line of another format")

@@ -36,10 +36,13 @@ COMMANDS: Final[Mapping[str, Entrance]] = {
     "inbox": Entrance("pbem.cli.queues", "Letters received: list, show, retry, drop."),
     "outbox": Entrance("pbem.cli.queues", "Letters to be sent: list, show, retry, drop."),
     "match": Entrance("pbem.cli.match", "Matches: list, show, pause, resume, end."),
+    "tournament": Entrance("pbem.cli.tournament", "Tournaments: pause, resume, or rule on one."),
     "log": Entrance("pbem.cli.log", "Other servers' logs that this one witnesses: list, forget."),
     "backup": Entrance("pbem.cli.backup", "Copy the store, while the server runs."),
     "restore": Entrance("pbem.cli.backup", "Replace the store with a backup."),
     "move-store": Entrance("pbem.cli.move_store", "Move the store into PostgreSQL, or back."),
+    "new-game": Entrance("pbem.cli.new_game", "Write a package with a game, to begin with."),
+    "check-game": Entrance("pbem.cli.check_game", "Check a game of another package."),
     "check-config": Entrance("pbem.cli.check_config", "Report all faults of the configuration."),
     "doctor": Entrance("pbem.cli.doctor", "Examine the store, the transcripts, the clock and the mail."),
 }
@@ -54,8 +57,9 @@ Usage: pbem [OPTIONS] COMMAND [ARGS]...
 {ABOUT}
 
 Options:
-  --version  Show the version and exit.
-  --help     Show this message and exit.
+  --game NAME  Enable a game of another package.
+  --version    Show the version and exit.
+  --help       Show this message and exit.
 
 Commands:
 {commands}"""

@@ -24,7 +24,9 @@ import click
 from pbem.cli.harmless import harmless
 from pbem.config.file import ConfigError, load, place
 from pbem.config.server import Config
+from pbem.games.outside import UnusableGame
 from pbem.server.composer import open_composer
+from pbem.server.games_here import enable_games
 from pbem.server.logs import configure_logs
 from pbem.store import own_keys
 from pbem.store.database import Database
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 
 
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
-_TROUBLES = (ConfigError, StoreError, KeyFileError, Busy)
+_TROUBLES = (ConfigError, StoreError, KeyFileError, Busy, UnusableGame)
 _LEGEND = {
     "leased": "the desk works on it at this moment, or delivery does",
     "aside": "three attempts failed; `pbem inbox show`, then `retry` or `drop`",
@@ -110,6 +112,7 @@ def opened(config_file: Path) -> Iterator[Opened]:
     with troubles():
         config = load(config_file)
         with ExitStack() as afterwards, Database(config.store, migrate=False) as database, _damages():
+            enable_games(config, database)
             yield Opened(config, database, Vault(load_key(config.store_key)), afterwards)
 
 
@@ -122,10 +125,20 @@ def wake(store: Opened) -> bool:
     return daemon is not None
 
 
-def instruct(store: Opened, what: str, match: int, reason: str) -> str:
+def instruct(
+    store: Opened,
+    what: str,
+    match: int | None,
+    reason: str,
+    *,
+    tournament: int | None = None,
+    ruling: str = "",
+) -> str:
     """Give the desk an instruction, wait until it is obeyed, and return its answer; raises ClickException."""
-    instructions = Instructions(store.database)
-    number = instructions.give(what, match, reason, getpass.getuser(), datetime.now(UTC))
+    if not reason.strip():
+        raise click.UsageError("The reason is empty.")
+    instructions, by, now = Instructions(store.database), getpass.getuser(), datetime.now(UTC)
+    number = instructions.give(what, match, reason, by, now, tournament=tournament, ruling=ruling)
     if _at_rest(store):
         _obey(store)
     else:

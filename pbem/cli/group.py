@@ -53,8 +53,29 @@ class _Commands(click.Group):
         return help_text()
 
 
+def _enable(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> None:
+    """Enable games before a command is imported: most commands need none."""
+    if not names:
+        return
+    from pbem.games.outside import UnusableGame, enable
+
+    try:
+        enable(names)
+    except UnusableGame as error:
+        raise click.UsageError(str(error)) from error
+
+
 @click.group(cls=_Commands, help=ABOUT)
 @click.version_option(package_name="pbem")
+@click.option(
+    "--game",
+    metavar="NAME",
+    multiple=True,
+    envvar="PBEM_GAMES",
+    callback=_enable,
+    expose_value=False,
+    help="Enable a game of another package. PBEM_GAMES has the names of those that are always enabled.",
+)
 def group() -> None:
     """`pbem`."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # a narrow terminal encoding is no reason to fail

@@ -28,9 +28,10 @@ def manual() -> str:
         "[OPTIONS] [ARGUMENTS]",
         ".SH DESCRIPTION",
         _roff(str(group.help)),
-        ".SH COMMANDS",
+        ".SH OPTIONS",
     ]
     context = click.Context(group, info_name="pbem")
+    lines += [*_options(group, context), ".SH COMMANDS"]
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
@@ -40,6 +41,9 @@ def manual() -> str:
         ".TP",
         r"\fBPBEM_CONFIG\fP",
         "The configuration, where \\fB\\-\\-config\\fP names none.",
+        ".TP",
+        r"\fBPBEM_GAMES\fP",
+        "Games of other packages, separated by blanks, as if by \\fB\\-\\-game\\fP.",
         ".SH FILES",
         ".TP",
         r"\fIpbem.toml\fP",
@@ -56,15 +60,19 @@ def _command(command: click.Command, name: str, parent: click.Context) -> Iterat
     for at, paragraph in enumerate(paragraphs):
         yield from [".PP"] * bool(at)
         yield _roff(" ".join(paragraph.replace("\b", "").split()))
-    for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is not None and "--help" not in record[0]:
-            yield from (".TP", rf"\fB{_roff(record[0])}\fP", _roff(" ".join(record[1].split())))
+    yield from _options(command, context)
     if isinstance(command, click.Group):
         for inner in command.list_commands(context):
             found = command.get_command(context, inner)
             assert found is not None
             yield from _command(found, f"{name} {inner}", context)
+
+
+def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and "--help" not in record[0]:
+            yield from (".TP", rf"\fB{_roff(record[0])}\fP", _roff(" ".join(record[1].split())))
 
 
 def _roff(text: str) -> str:

@@ -165,8 +165,6 @@ def _instruction(what: str, says: str) -> click.Command:
     )
     @config_option
     def instructed(number: int, reason: str, config_file: Path) -> None:
-        if not reason.strip():
-            raise click.UsageError("The reason is empty.")
         with opened(config_file) as store:
             click.echo(f"{instruct(store, what, number, reason)}.")
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 
 from pbem.config.file import ConfigError, load
-from pbem.games import GAMES
+from pbem.games import BUILT_IN
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.pages import Home, composer
 
 
 @click.command()
-@click.argument("game", type=click.Choice(list(GAMES)))
+@click.argument("game", type=click.Choice(list(BUILT_IN)))
 @click.option(
     "--config",
     "config_file",

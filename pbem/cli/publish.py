@@ -16,7 +16,8 @@ import click
 from pbem.cli.common import config_option, opened
 from pbem.cli.evidence import kept_letters, witness_keys
 from pbem.i18n import ENGLISH, LANGUAGES
-from pbem.pages.match_page import Witnessed, replay
+from pbem.match.record import NotARecord
+from pbem.pages.match_page import Witnessed, noted, replay
 from pbem.proof.bundle import BeyondLimits, load, read
 from pbem.proof.kept_letters import kept
 from pbem.proof.logged import latest
@@ -24,6 +25,7 @@ from pbem.proof.logged import latest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pbem.proof.bundle import Bundle
     from pbem.verifier_key import VerifierKey
 
 
@@ -40,45 +42,69 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, path_type=Path),
     help="A letter that you kept, or a folder of them: BUNDLE's page shows what witnesses saw by it.",
 )
+@click.option(
+    "--notes",
+    multiple=True,
+    metavar="RECORD",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A record of BUNDLE to which you added notes: its page shows them, turn by turn.",
+)
 @click.option("--witness", "witnesses", multiple=True, metavar="KEY", help="A witness whose key BUNDLE's page names.")
 def publish(
-    place: Path, config_file: Path, language: str, against: tuple[Path, ...], witnesses: tuple[str, ...]
+    place: Path,
+    config_file: Path,
+    language: str,
+    against: tuple[Path, ...],
+    notes: tuple[Path, ...],
+    witnesses: tuple[str, ...],
 ) -> None:
     """Print the page of the match in BUNDLE, or bring the pages of this server in DIR up to date.
 
     The page of a match steps through its finished games and carries the proof, to be checked in the browser. The
     whole bundle is in it, letters and their senders' addresses included. With --against it also carries what those
-    letters prove of the server's log, and with --witness whose cosignatures to look for there.
+    letters prove of the server's log, and with --witness whose cosignatures to look for there. For --notes, unpack
+    BUNDLE, and write lines such as note = "Here I should have fired." into a copy of records/game-1.pbem.toml: at its
+    top, or below the [[turn]] that they are about.
 
     DIR holds, in each language, an index with the standings, the open invitations and the public matches; a page
     for each invitation, to be passed on; a page for each finished public match (without the players' letters); a page
-    for each tournament, with its transcript, and as the file that `pbem verify` reads (without letters, too); and the
-    pages on which players compose orders. It holds nothing of a private match, and of a running match only how it
-    stands. Only files that changed are written, and they are renamed into place; run it as often as you like, while
-    the server runs.
+    for each tournament, with its transcript, and as the file that `pbem verify` reads (without letters, too); feeds
+    (Atom) of all that, with the turns of each public match; and the pages on which players compose orders. It holds
+    nothing of a private match, and of a running match only how it stands. Only files that changed are written, and
+    they are renamed into place; run it as often as you like, while the server runs.
 
     Pages load nothing and send nothing. Exit status 1: the file is not a bundle, or the store cannot be read; 2:
     the file is larger than the limits.
     """
     if place.is_file():
-        _print(place, against, witness_keys(witnesses), language)
-    elif against or witnesses:
-        raise click.UsageError("--against and --witness are for the page of a BUNDLE")
+        _print(place, against, notes, witness_keys(witnesses), language)
+    elif against or notes or witnesses:
+        raise click.UsageError("--against, --notes and --witness are for the page of a BUNDLE")
     else:
         _fill(place, config_file)
 
 
-def _print(bundle: Path, against: Sequence[Path], witnesses: Sequence[VerifierKey], language: str) -> None:
+def _print(
+    bundle: Path, against: Sequence[Path], notes: Sequence[Path], witnesses: Sequence[VerifierKey], language: str
+) -> None:
     letters = [kept(source, raw) for source, raw in kept_letters(against)]
     try:
         found = read(load(bundle))
         logged = latest(chain.from_iterable(one.logged for one in letters), found, witnesses)
         keys = [str(key) for key in witnesses]
-        page = replay(found, witnessed=Witnessed(logged, keys), language=language).encode()
+        said = list(chain.from_iterable(_noted(found, path) for path in notes))
+        page = replay(found, witnessed=Witnessed(logged, keys), press=said, language=language).encode()
     except (ValueError, KeyError, TypeError) as error:  # ValueError: no bundle, and text that has no bytes
         click.echo(f"{bundle}: {error}", err=True)
         sys.exit(2 if isinstance(error, BeyondLimits) else 1)
     click.echo(page, nl=False)
+
+
+def _noted(found: Bundle, path: Path) -> list[dict[str, object]]:
+    try:
+        return noted(found, path.read_text("utf-8"))
+    except (OSError, ValueError, NotARecord) as error:
+        raise click.ClickException(f"{path}: {error}") from error
 
 
 def _fill(folder: Path, config_file: Path) -> None:

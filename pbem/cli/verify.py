@@ -11,7 +11,6 @@ import json
 import re
 import sys
 from collections import Counter
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ import msgspec
 
 from pbem.cli.harmless import harmless
 from pbem.mail.message import Unreadable, read
-from pbem.match.transcript import sha256_hex, written
+from pbem.match.transcript import sha256_hex, written_seconds
 from pbem.proof.bundle import LIMITS, BeyondLimits, is_tournament, load
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from pbem.identity import Key
     from pbem.proof.compare.finding import Finding, NamedLetter, Standing
+    from pbem.proof.tournament_proof import TournamentCheck
     from pbem.proof.verification import Check
     from pbem.verifier_key import VerifierKey
 
@@ -39,6 +39,8 @@ _KEY = re.compile(r"[0-9a-fA-F]{64}")
 _CONVICTS: frozenset[Standing] = frozenset({"two stories", "contradicts"})
 _DOUBTFUL: frozenset[Standing] = frozenset({"broken", "open"})
 _NOTHING: frozenset[Standing] = frozenset({"silent", "later"})
+
+_RESULTS = {True: "ok  ", False: "FAIL", None: "OPEN"}
 
 _SUMS: dict[Standing, str] = {
     "silent": "say nothing about this match",
@@ -133,7 +135,8 @@ def verify(  # noqa: PLR0913, PLR0917 - options of a command
     latest.
 
     Of a tournament, checks the chain, the signatures, the letters of entry, the lot, the pairings and the table; with
-    --bundles also each match and its result. OPEN is what the files do not say, WORD what rests on a bare word.
+    --bundles also each match and its result, and with --against and --witness its place in the server's log.
+    OPEN is what the files do not say, WORD what rests on a bare word.
 
     \b
     Exit status:
@@ -146,7 +149,7 @@ def verify(  # noqa: PLR0913, PLR0917 - options of a command
          or none of the letters has anything to compare,
          or it cannot be said whether a program saw only its letters,
          or a key of a player is none of those that you know;
-         or something about a tournament is OPEN
+         or something is OPEN: rules that are not enabled, or of a tournament
     """  # noqa: D301 - click wants the very character
     if more and not against:
         raise click.UsageError("letters come after --against")
@@ -157,9 +160,10 @@ def verify(  # noqa: PLR0913, PLR0917 - options of a command
     keys = _known_keys(known) if known else {}
     content = _loaded(bundle)
     if is_tournament(content):
-        if against or opened or known or witnesses:
+        if opened or known:
             raise click.UsageError("these options are about a match, and this is a tournament")
-        sys.exit(_tournament(bundle, content, bundles, server_key, as_json=as_json))
+        letters = [*against, *more]
+        sys.exit(_tournament(bundle, content, bundles, server_key, letters, believed, as_json=as_json))
     if bundles:
         raise click.UsageError("--bundles is about a tournament, and this is a match")
     proved = Proved(telling=bool(against or seeds))
@@ -182,16 +186,34 @@ def verify(  # noqa: PLR0913, PLR0917 - options of a command
         sys.exit(status)
 
 
-def _tournament(bundle: Path, content: bytes, folder: Path | None, server_key: str | None, *, as_json: bool) -> int:
+def _tournament(
+    bundle: Path,
+    content: bytes,
+    folder: Path | None,
+    server_key: str | None,
+    places: Sequence[Path],
+    believed: Sequence[VerifierKey],
+    *,
+    as_json: bool,
+) -> int:
     """Verify a tournament, and print each check at once; returns the exit status."""
+    from pbem.cli.evidence import kept_letters
+    from pbem.proof.kept_letters import kept
+    from pbem.proof.tournament_log import logged
     from pbem.proof.tournament_proof import verify_tournament
 
     bundles = None if folder is None else (_loaded(path) for path in sorted(folder.rglob("*.zip")))
-    made = []
-    for check in verify_tournament(content, bundles, server_key):
-        made.append(check)
-        if not as_json:
-            click.echo(f"{check.standing:<4}  {check.what:<10} {check.found}")
+    made: list[TournamentCheck] = []
+
+    def take(checks_: Iterable[TournamentCheck]) -> None:
+        for check in checks_:
+            made.append(check)
+            if not as_json:
+                click.echo(harmless(f"{check.standing:<4}  {check.what:<10} {check.found}"))
+
+    take(verify_tournament(content, bundles, server_key))
+    if places and made[-1].what == "table":  # its own file holds
+        take(logged(content, (kept(source, raw) for source, raw in kept_letters(places)), believed))
     standings = {check.standing for check in made}
     status = 1 if "FAIL" in standings else 3 if "OPEN" in standings else 0
     if made[-1].what == "limits":
@@ -216,7 +238,7 @@ def _checked(content: bytes, server_key: str | None, proved: Proved, *, as_json:
     """Verify the bundle, and print each check at once, because a long match takes a while."""
     for check in checks(content, Letters, server_key, proved):
         if not as_json:
-            click.echo(f"{'ok  ' if check.holds else 'FAIL'}  {check.what:<10} {check.found}")
+            click.echo(f"{_RESULTS[check.holds]}  {check.what:<10} {check.found}")
         yield check
 
 
@@ -317,9 +339,9 @@ def _status(last: Check, judged: Sequence[NamedLetter], played: Sequence[Finding
         return 2
     letters_ = {letter.standing for letter in judged}
     standings = letters_ | {finding.standing for finding in played}
-    if not last.holds or standings & _CONVICTS:
+    if last.holds is False or standings & _CONVICTS:
         return 1
-    return 3 if standings & _DOUBTFUL or (asked and letters_ <= _NOTHING) or unseen else 0
+    return 3 if last.holds is None or standings & _DOUBTFUL or (asked and letters_ <= _NOTHING) or unseen else 0
 
 
 def _print_letters(judged: Sequence[NamedLetter], asked: bool, blind: bool) -> None:
@@ -350,17 +372,11 @@ def _print_witnesses(believed: Sequence[VerifierKey], seen: Mapping[str, tuple[i
     for name in dict.fromkeys(key.name for key in believed):
         if name in seen:
             seq, at = seen[name]
-            click.echo(f"{name} saw entry {seq} of {last} in the server's log, by {_time(at)} at the latest.")
+            click.echo(
+                f"{name} saw entry {seq} of {last} in the server's log, by {written_seconds(at)} at the latest."
+            )
         else:
             click.echo(f"{name}: no letter shows that it saw an entry of this match.")
-
-
-def _time(seconds: int) -> str:
-    """The time of a cosignature, in the format of entries."""
-    try:
-        return written(datetime.fromtimestamp(seconds, UTC))
-    except (OverflowError, ValueError, OSError):
-        return f"{seconds} s"
 
 
 def _lines(letter: NamedLetter) -> Iterator[str]:
@@ -388,7 +404,7 @@ def _document(
     match = proved.match
     return {
         "pbem": "verification 1",
-        "witnessed": {name: {"seq": seq, "time": _time(at)} for name, (seq, at) in seen.items()},
+        "witnessed": {name: {"seq": seq, "time": written_seconds(at)} for name, (seq, at) in seen.items()},
         "holds": made[-1].holds,
         "server": match.server if match else None,
         "server_key": proved.server_key,

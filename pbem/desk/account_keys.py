@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from pbem.desk.letter_writer import keys_of
 from pbem.desk.match_facts import duration
 from pbem.desk.seats import running
-from pbem.identity import Key
+from pbem.identity import Key, encryption
 from pbem.identity.security_keys import passkey_host
 from pbem.letters.draft import OutgoingLetter
 from pbem.match import seat_clock
@@ -38,7 +39,11 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
     from pbem.store.keychanges import KeyChanges, WaitingKey
+    from pbem.store.notifications import Notifications
     from pbem.store.players import PlayerRow, Players
+
+_OPEN = frozenset({"own_recovery", "own_recovery_waits"})
+"""The letters that are never encrypted: the player's keys may be lost."""
 
 PATIENCE = timedelta(days=7)
 """The lifetime of a challenge."""
@@ -56,6 +61,7 @@ class Keyring:
     time: OutagesAndZones
     config: Config
     tournaments: TournamentRepository
+    topics: Notifications
 
 
 # The signer.
@@ -209,11 +215,22 @@ def replace_all(
     for fingerprint in gone:
         keys.players.revoke_key(fingerprint, to_db(now))
     keys.players.add_key(player.name, waiting.key, to_db(now))
+    stop_encrypting(keys, player.name, now)
     keys.changes.forget(player.name)
     enter(keys, player, change, now)
     # An intruder in the mailbox must not void the owner's code, with which the owner takes the account back.
     keeps = waiting.proof == "mailbox" and keys.players.recovery_hash(player.name) is not None
     return change, None if keeps else new_code(keys, player.name, now)
+
+
+def stop_encrypting(keys: Keyring, name: str, now: datetime) -> None:
+    """Let a player's letters come in the clear, and say so, if no key that is left can decrypt them."""
+    player = keys.players.by_name(name)
+    assert player is not None
+    wanted = keys.players.setting(name, "encrypted", "no") == "yes"
+    if wanted and not encryption.usable(keys_of(player), now):
+        keys.players.choose(name, "encrypted", "no")
+        tell_player(keys, player, "in_the_clear", Phrase("Your letters are no longer encrypted"), now, {})
 
 
 def enter(keys: Keyring, player: PlayerRow, change: KeyChange, now: datetime) -> None:
@@ -276,7 +293,8 @@ def _by_the_clock_of(keys: Keyring, player: str, facts: Facts) -> Facts:
 def write(keys: Keyring, address: str, template: str, subject: Phrase, now: datetime, /, **facts: object) -> None:
     """A letter about keys or addresses, to one address."""
     text = keys.seats.letters.draft(f"letters/{template}.txt", mailbox=keys.config.mail_address, **facts)
-    keys.seats.letters.send(address, OutgoingLetter(Phrase("[pbem] {subject}", subject=subject), text), now)
+    out = OutgoingLetter(Phrase("[pbem] {subject}", subject=subject), text, open=template in _OPEN)
+    keys.seats.letters.send(address, out, now)
 
 
 def _hash(player: str, code: str) -> str:

@@ -5,7 +5,7 @@ Implements reliability.md, "Limits".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pbem.letters.draft import OutgoingLetter
 
@@ -13,14 +13,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.desk.daily_limits import DailyLimit
-    from pbem.desk.wiring import Desk
+    from pbem.config.server import Config
+    from pbem.desk.daily_limits import DailyCounts, DailyLimit
+    from pbem.desk.letter_writer import LetterWriter
     from pbem.letters.draft import Enclosed, Facts
     from pbem.phrase import Phrase
 
 
+class Writing(Protocol):
+    """What a letter to the operator needs of a desk."""
+
+    config: Config
+    counts: DailyCounts
+    letters: LetterWriter
+
+
 def tell_operator(
-    desk: Desk,
+    desk: Writing,
     limit: DailyLimit,
     now: datetime,
     subject: Phrase,

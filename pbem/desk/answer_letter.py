@@ -15,7 +15,7 @@ from pbem.desk.seats import answered_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import masked, unattributed
+from pbem.mail.commands import COMMANDS, masked, unattributed
 from pbem.pages import served
 from pbem.phrase import Phrase
 
@@ -72,6 +72,7 @@ def write(
         told.append(_section(desk, command.echo, reply.template, reply.facts, language))
     ignored = [] if reading.optout or caller.repeated else _ignored_lines(reading)
     out.language = language
+    out.open = bool(replies) and due is None and all(_is_open(command, reply) for command, reply in replies)
     out.room = _ANSWER
     out.text = desk.letters.draft(
         "letters/answer.txt",
@@ -89,6 +90,10 @@ def write(
     if not caller.repeated:
         out.answer(caller.letter)
     desk.letters.send(caller.address, out, caller.now)
+
+
+def _is_open(command: AnyCommand, reply: Reply) -> bool:
+    return reply.open or COMMANDS[command.name].open
 
 
 def _language(desk: Desk, caller: Caller) -> str:
@@ -159,7 +164,7 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[Answered]) -> None
     asked = any(reply.outcome == "asked" for _, reply in replies)
     if asked and out.subject == SHORT:
         out.subject = _ONE_MORE_STEP
-    out.language = caller.language
+    out.language, out.open = caller.language, True
     out.reply_to = out.reply_to or desk.mailboxes.write_back(caller.address, caller.player, caller.now)
     out.text = out.text or desk.letters.draft("letters/short.txt", told=told, asked=asked, most=EACH)
     desk.letters.send(caller.address, out, caller.now)

@@ -215,7 +215,7 @@ def _refuse_signature(
     keys = [key.fingerprint for key in rows]
     text = desk.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
     out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
-    out.language = desk.letters.language_of(player, None if player else letter)
+    out.language, out.open = desk.letters.language_of(player, None if player else letter), True
     home = player.address if player else sender
     out.reply_to = desk.mailboxes.go_on(tokens, letter, player, now)
     if last:
@@ -236,7 +236,7 @@ def _left_unread(
         return ""
     if left == -1:  # explain once a day how to get a letter read anyway
         out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=daily_limits.UNSIGNED.most))
-        out.language = desk.letters.language_of(desk.players.by_address(sender), letter)
+        out.language, out.open = desk.letters.language_of(desk.players.by_address(sender), letter), True
         out.reply_to = desk.mailboxes.write_back(sender, player, now)
         out.answer(letter)
         desk.letters.send(sender, out, now)

@@ -83,14 +83,21 @@ def of_tournament(t: Tournament, reader: str) -> JsonObject:
     own = tournament_facts.standing(t, reader) or {"place": None, "of": None, "points": None, "running": 0}
     line = t.line_of(reader)
     told = {"about": "tournament", "tournament": t.id, "seq": t.seq, "format": t.terms.format, "phase": t.phase}
-    told |= {"rules": t.terms.match["game"], "hash": t.rules, "entrants": len(t.entrants)}
+    told |= {"rules": t.terms.match["game"], "organiser": t.organiser.name, "entrants": len(t.entrants)}
+    told |= {"agreement": t.terms.document(), "hash": t.rules}
     told |= {"entered": line is not None and not line.out}
+    told |= {"table": tournament_facts.lines(t)}
     return told | {name: own[name] for name in ("place", "of", "points", "running")}
 
 
 def of_log(match: str, seq: int, proof: InclusionProof) -> JsonObject:
     """The proof that an entry of a match is in the witnessed log: the latest entry that witnesses have seen."""
     return {"about": "log", "match": match, "seq": seq, "proof": str(proof)}
+
+
+def of_tournament_log(t: str, seq: int, head: str, proof: InclusionProof) -> JsonObject:
+    """The proof that an entry of a tournament, with this head, is in the witnessed log."""
+    return {"about": "log", "tournament": t, "seq": seq, "head": head, "proof": str(proof)}
 
 
 def of_open(match: Match, free: Sequence[int], programs: Sequence[int], since: str) -> JsonObject:

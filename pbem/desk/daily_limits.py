@@ -71,6 +71,12 @@ WRONG_CODE = DailyLimit("wrong codes {}")
 ADDRESS_CHALLENGE = DailyLimit("address challenges {}", 5)
 """An address that a player names, and that need not have asked for it: a challenge."""
 
+NOTIFY_CODE = DailyLimit("notify codes {}", 3)
+"""A topic beside the mail, by its hash: a code for whoever named it."""
+
+NOTIFICATION = DailyLimit("notifications {}", 30)
+"""A player's topic: that something is due."""
+
 NAMED = DailyLimit("named {}", 3)
 """A mailbox that players name, however they write its address: what they want sent there."""
 
@@ -96,6 +102,9 @@ UNDELIVERED = DailyLimit("letters of failures", 10, "undelivered")
 
 CLOCK_STEPPED = DailyLimit("steps of the clock", 5, "clock")
 """The operator: that the server was down, or its clock was set."""
+
+RULES_FAILED = DailyLimit("failed rules {}", 3, "rules_failed")
+"""The operator: that the rules of another package failed, and a match is paused."""
 
 UNKNOWN_HEAD = DailyLimit("unknown heads {}", 3, "unknown_head")
 """The operator: that a player cites a head which a match's transcript never had."""

@@ -268,7 +268,8 @@ def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Faul
     matches = {one.match for one in together if one.match}
     if spec.shown != "never" and len(matches) > 1:
         return Fault(command.name, command.match, Phrase("one match per letter: this letter names several"))
-    if spec.shown == "at once" and any(COMMANDS[other.name].private for other in others):
+    shown = any(COMMANDS[other.name].shown != "never" for other in others)
+    if (spec.secret and shown) or (spec.shown == "at once" and any(COMMANDS[other.name].private for other in others)):
         return Fault(command.name, None, Phrase("opponents get this letter: send nothing secret in it"))
     reason = None
     if any(_withdraws(command, other) for other in others):

@@ -18,9 +18,8 @@ from pbem.desk.alarms import tell_operator
 from pbem.desk.daily_limits import CLOCK_STEPPED
 from pbem.desk.decisions import decide
 from pbem.desk.seats import SeatContext
+from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
-from pbem.match.changed import replace
-from pbem.match.step import Step
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
 from pbem.store.errors import StoreError
@@ -41,6 +40,9 @@ _UNHANDLED = timedelta(seconds=30)
 
 _TRY_AGAIN = timedelta(hours=1)
 """The delay before the clock looks again at a match on which it failed."""
+
+_FAILURES = 20
+"""The notifications in a row that do not arrive, after which a player's topic is given up."""
 
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
@@ -75,6 +77,8 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
     offers = _when_due(desk, desk.people.next_held_back, partial(unasked.send, desk.offers), now)
     kept = housekeeping.look(desk, now)
     log = _see_to_log(desk, now)
+    while (failing := desk.notifications.failing(_FAILURES)) is not None:
+        decide(desk, partial(_give_up_topic, desk, failing, now))
     times = [due, tournaments, recovery, following, digest, offers, kept, log, look]
     return min(filter(None, times), default=None)
 
@@ -121,6 +125,15 @@ def _see_to_log(desk: Desk, now: datetime) -> datetime | None:
         return now + _TRY_AGAIN
 
 
+def _give_up_topic(desk: Desk, name: str, now: datetime) -> None:
+    """Forget a topic to which nothing comes through, and tell its player by mail."""
+    desk.notifications.drop(name)
+    player = desk.players.by_name(name)
+    assert player is not None
+    text = desk.letters.draft("letters/notify_failed.txt")
+    desk.letters.send(player.address, OutgoingLetter(Phrase("[pbem] No more notifications"), text), now)
+
+
 def _see_to_late_letters(desk: Desk, now: datetime) -> datetime | None:
     """Stop clocks for letters that are late; returns when the next one will be."""
     due, following = late_delivery.due(desk, now)
@@ -165,7 +178,7 @@ def _advance(desk: Desk, number: int, now: datetime) -> None:
     """Do what is due in a match; a deadline is missed only once every letter that came in time is handled."""
     at = SeatContext(desk.seats, *desk.archive.known(number))
     oldest = desk.inbox.oldest_unhandled()
-    step = Step(at.match, replace(desk.world(now), oldest_unhandled=oldest))
+    step = at.step(now, oldest)
     progress.tick(step)
     at.commit(step)
     if oldest is not None and (wakes := step.match.wakes) is not None and wakes <= now:

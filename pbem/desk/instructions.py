@@ -18,11 +18,14 @@ from pbem.desk.daily_limits import UNKNOWN_HEAD
 from pbem.desk.decisions import decide
 from pbem.desk.refused import refused
 from pbem.desk.seats import SeatContext
+from pbem.desk.tournament_director import ruling_of
 from pbem.games import Refused
+from pbem.mail import commands
 from pbem.match import progress
 from pbem.match.events import interventions
 from pbem.match.state import PHASES, RUNNING
 from pbem.phrase import Phrase
+from pbem.requests import Rule
 from pbem.store.errors import StoreError
 from pbem.store.operator import generation
 
@@ -49,7 +52,7 @@ def obey(desk: Desk, now: datetime) -> None:
     """Carry out the operator's instructions, each in its transaction; raises only if the store fails."""
     for instruction in desk.instructions.waiting():
         try:
-            obeyed = decide(desk, partial(_obey, desk, instruction, now))
+            obeyed = decide(desk, partial(_obey, desk, instruction, _ruling(instruction), now))
         except StoreError:
             raise
         except Refused as refused:
@@ -63,11 +66,21 @@ def obey(desk: Desk, now: datetime) -> None:
                 _LOG.info("instruction obeyed", id=instruction.id, what=instruction.what, match=instruction.match)
 
 
-def _obey(desk: Desk, instruction: Instruction, now: datetime) -> bool:
+def _ruling(instruction: Instruction) -> Rule | None:
+    """The ruling that an instruction gives, in the words of a letter, which are read outside of transactions."""
+    if instruction.what != "rule":
+        return None
+    (command,) = commands.parse(f"rule t{instruction.tournament} {instruction.ruling}\nend\n").commands
+    if command.faults or not isinstance(command.request, Rule):
+        raise Refused(*command.faults)
+    return command.request
+
+
+def _obey(desk: Desk, instruction: Instruction, ruling: Rule | None, now: datetime) -> bool:
     """Carry out an instruction, unless another desk was first."""
     if desk.instructions.outcome(instruction.id)[0] != "waiting":
         return False
-    desk.instructions.settle(instruction.id, "done", _carry_out(desk, instruction, now))
+    desk.instructions.settle(instruction.id, "done", _carry_out(desk, instruction, ruling, now))
     return True
 
 
@@ -91,9 +104,11 @@ def _refuse(desk: Desk, instruction: Instruction, answer: str) -> None:
         desk.instructions.settle(instruction.id, "refused", answer)
 
 
-def _carry_out(desk: Desk, instruction: Instruction, now: datetime) -> str:
+def _carry_out(desk: Desk, instruction: Instruction, ruling: Rule | None, now: datetime) -> str:
     if instruction.what == "restored":
         return _restored(desk, now)
+    if instruction.tournament is not None:
+        return _direct(desk, instruction, instruction.tournament, ruling, now)
     number = instruction.match or 0
     loaded = desk.archive.load(number)
     if loaded is None:
@@ -113,6 +128,24 @@ def _carry_out(desk: Desk, instruction: Instruction, now: datetime) -> str:
     return _commit(at, step)
 
 
+def _direct(desk: Desk, instruction: Instruction, number: int, ruling: Rule | None, now: datetime) -> str:
+    """Pause or resume a tournament, or rule on it."""
+    director, what = desk.tournaments, instruction.what
+    t = director.archive.load(number)
+    if t is None:
+        raise refused(what, None, Phrase("there is no tournament t{number}", number=number))
+    if t.phase == "ended":
+        raise refused(what, None, Phrase("the tournament is over"))
+    if ruling is None:
+        director.archive.rows.pause(number, paused=what == "pause")
+        director.wake(number, now)
+        return f"{t.id} is paused" if what == "pause" else f"{t.id} goes on"
+    step = director.step(t, now)
+    step.rule(ruling_of(ruling, " ".join(instruction.reason.split())[:REASON]))
+    director.commit(step)
+    return f"{t.id}: {instruction.ruling} is entered"
+
+
 def _withdraw(desk: Desk, at: SeatContext, now: datetime) -> str:
     """End a match that nobody has agreed to yet: it has no transcript."""
     desk.people.withdraw(at.row.number)
@@ -124,7 +157,7 @@ def _withdraw(desk: Desk, at: SeatContext, now: datetime) -> str:
 
 
 def _restored(desk: Desk, now: datetime) -> str:
-    """Pause every match under way, and enter the reason in its transcript, before any letter is handled."""
+    """Pause every match under way, and enter the reason there and in tournaments, before any letter is handled."""
     began = generation(desk.database)
     numbers = desk.archive.matches.in_phases(*RUNNING)
     for number in numbers:
@@ -132,6 +165,14 @@ def _restored(desk: Desk, now: datetime) -> str:
         step = at.step(now)
         interventions.restored(step, began)
         at.commit(step)
+    directing = desk.tournaments
+    for tournament in directing.archive.rows.numbers():
+        t = directing.archive.load(tournament)
+        assert t is not None
+        if t.phase != "ended":
+            entered = directing.step(t, now)
+            entered.restored(began)
+            directing.commit(entered)
     return f"generation {began}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
 
 

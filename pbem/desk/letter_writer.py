@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
 from pbem.desk import bulletin, mailing_lists
+from pbem.desk.daily_limits import NOTIFICATION
 from pbem.games import GAMES, part_of
+from pbem.identity import Key, encryption
 from pbem.letters import subjects
 from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
 from pbem.letters.draft import Composing, OutgoingLetter, TemplateText
 from pbem.letters.visible import visible
 from pbem.mail.commands import SETTINGS
+from pbem.mail.compose import LETTER, Encrypting
 from pbem.mail.language import asked_for
 from pbem.match.changed import replace
 from pbem.match.seat_clock import zone_named
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.config.server import Config
+    from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.match_archive import MatchRepository
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.games.squares import Board
@@ -40,11 +44,9 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.store.digest_queue import DigestQueue
     from pbem.store.matches import MatchRow
+    from pbem.store.notifications import Notifications
     from pbem.store.outbox import Outbox
     from pbem.store.players import PlayerRow, Players
-
-_THE_SAME = frozenset(f"{game}/rules.txt" for game in GAMES)
-"""The templates of pages that say the same to everybody."""
 
 _CUT = Phrase("This answer became too long, and the rest is left out: ask for it in separate letters.")
 _LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. Ask for them in separate letters.")
@@ -68,6 +70,8 @@ class LetterWriter:
     _random: Callable[[int], bytes]
     _mailboxes: ReplyTokens
     _held: DigestQueue
+    _notifications: Notifications
+    _counts: DailyCounts
     _blank: dict[tuple[str, str], bytes] = field(default_factory=dict)
     _pages_written: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -80,7 +84,7 @@ class LetterWriter:
         templates = self._composer.templates.of(language)
         if not isinstance(draft, TemplateText):
             return templates.say(draft)
-        if draft.template not in _THE_SAME:
+        if draft.template.removesuffix("/rules.txt") not in GAMES:  # those say the same to everybody
             return templates.render(draft.template, **draft.facts)
         if (page := self._pages_written.get((draft.template, language))) is None:
             page = self._pages_written[draft.template, language] = templates.render(draft.template, **draft.facts)
@@ -98,10 +102,14 @@ class LetterWriter:
     def send(self, address: str, out: OutgoingLetter, now: datetime) -> str:
         """Put a letter into the outbox, with its bytes and its Message-ID fixed for ever; its Message-ID.
 
-        For a player without a key, it has a Reply-To that is good for one letter.
+        For a player without a key, it has a Reply-To that is good for one letter. For one who wants encrypted
+        letters, it is encrypted, or a letter without any of its contents goes in its place.
         """
         player = self._players.by_address(address)
         language = out.language or self.language_of(player)
+        keys = None
+        if player is not None and not out.open and self.setting(player.name, "encrypted") == "yes":
+            keys = keys_of(player)
         if player is not None and player.level == "mailbox" and not out.asks:
             out.detail = out.detail or self._mailboxes.draw()
             out.reply_to = self._composer.reply_address(out.detail)
@@ -114,6 +122,14 @@ class LetterWriter:
             where = reply_to or self._composer.address
             out = replace(out, bulletin=[*out.bulletin, bulletin.of_reply(where, message_id, out.place)])
         made = self._rendered(out, language)
+        encrypting = None
+        if keys is not None and (can := encryption.usable(keys, now)):
+            cover = self.draft("letters/encrypted.txt", file=LETTER)
+            encrypting = Encrypting(
+                subjects.outside(made.subject), self.write(cover, language), partial(encryption.encrypt, can)
+            )
+        elif keys is not None:
+            made = self._held_back(made, keys, language, now)
         attachments = [(name, kind, _content(content)) for name, kind, content in made.attachments]
         raw = self._composer.compose(
             address,
@@ -130,9 +146,18 @@ class LetterWriter:
             mailing=(out.mailing, leave_to) if out.mailing and leave_to else None,
             bulletin=self._bulletin(address, made, attachments, now),
             returns="" if self._config.return_paths else self._outbox.return_token(address, message_id),
+            encrypting=encrypting,
         )
         self._outbox.put(address, message_id, raw, now)
         return message_id
+
+    def _held_back(self, made: OutgoingLetter, keys: Sequence[Key], language: str, now: datetime) -> OutgoingLetter:
+        """The letter that goes in place of one that cannot be encrypted: it holds nothing of it."""
+        about = subjects.outside(made.subject)
+        faults = [(key, encryption.fault(key, now)) for key in keys]
+        text = self.write(self.draft("letters/held_back.txt", faults=faults), language)
+        subject = self.write(Phrase("{about} A letter that cannot be encrypted", about=about), language)
+        return replace(made, subject=subject, text=text, html=None, pictures=[], attachments=[], bulletin=[])
 
     def _bulletin(self, address: str, made: OutgoingLetter, files: Sequence[Attachment], now: datetime) -> bytes:
         """A letter's signed bulletin; nothing if there is nothing to say."""
@@ -175,6 +200,7 @@ class LetterWriter:
             subject=said,
             text=text,
             html=self.write(html, language) if html else None,
+            due=say(out.due) if out.due is not None else None,
             drawing=None,
             pictures=pictures,
             attachments=enclosed,
@@ -274,6 +300,21 @@ class LetterWriter:
             # If a letter has several turns of a match, watch it for the last one.
             for (match, seat), asked in {out.watch[:2]: out.watch[2] for out in some if out.watch}.items():
                 self._outbox.watch(message_id, match, seat, asked)
+            if dues := {out.place: out.due for out in some if out.due is not None}:
+                self._notify(player, list(dues.values()), now)
+
+    def _notify(self, player: PlayerRow, deadlines: Sequence[str], now: datetime) -> None:
+        """Tell the player's topic beside the mail, if there is one, that something is due: no word of any match."""
+        if not self._notifications.is_confirmed(player.name) or self._counts.left(NOTIFICATION, now, player.name) < 0:
+            return
+        deadline = deadlines[0] if len(deadlines) == 1 else ""
+        text = self.write(self.draft("letters/notification.txt", deadline=deadline), self.language_of(player))
+        self._notifications.tell(player.name, text.strip(), now)
+
+
+def keys_of(player: PlayerRow) -> list[Key]:
+    """The player's valid keys, as those to which letters can be encrypted."""
+    return [Key(row.format, row.fingerprint, row.public) for row in player.keys]
 
 
 def _fitting(room: int | None, text: str, enclosed: Sequence[Enclosed]) -> tuple[list[Enclosed], list[str]]:

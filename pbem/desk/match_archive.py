@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from pbem.desk.log_proofs import latest_proof, proof_in
 from pbem.desk.ratings import rated, reliability
 from pbem.grown import Grown
 from pbem.match.changed import replace
@@ -28,9 +29,6 @@ from pbem.proof.signed_letters import Letters
 from pbem.requests import DEFAULT, Sections, SubmitOrders, SubmitSetup
 from pbem.store.database import from_db, to_db
 from pbem.store.matches import EntryRow, PressRow, SubmissionRow
-from pbem.tlog.note import Note
-from pbem.tlog.proof import InclusionProof
-from pbem.tlog.tree import inclusion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +39,8 @@ if TYPE_CHECKING:
     from pbem.requests import Requested, SignedForm
     from pbem.store.matches import Matches, MatchRow
     from pbem.store.people import People
-    from pbem.store.tlog import CheckpointRow, TransparencyLog
+    from pbem.store.tlog import TransparencyLog
+    from pbem.tlog.proof import InclusionProof
 
 WARM = 1500
 """The size of the cache of matches; the others are replayed when a letter comes.
@@ -129,9 +128,7 @@ class MatchRepository:
 
     def logged(self, number: int) -> tuple[int, InclusionProof] | None:
         """The proof that the latest witnessed head of a match is in the log, with the head's number."""
-        checkpoint = self._log.witnessed() if self._log is not None else None
-        place = self._log.place(number, checkpoint.size) if self._log is not None and checkpoint else None
-        return self._in_log(place, checkpoint)
+        return latest_proof(self._log, number) if self._log is not None else None
 
     def first_seen(self, number: int) -> tuple[int, InclusionProof] | None:
         """The proof that a match's last head is in the log, by the first stored checkpoint in which witnesses saw it.
@@ -140,15 +137,8 @@ class MatchRepository:
         """
         place = self._log.place(number, self._log.size) if self._log is not None else None
         checkpoint = self._log.witnessed(place[0]) if self._log is not None and place else None
-        return self._in_log(place, checkpoint) or self.logged(number)
-
-    def _in_log(
-        self, place: tuple[int, int] | None, checkpoint: CheckpointRow | None
-    ) -> tuple[int, InclusionProof] | None:
-        if self._log is None or checkpoint is None or place is None:
-            return None
-        hashes = inclusion(place[0], checkpoint.size, self._log.node)
-        return place[1], InclusionProof(place[0], tuple(hashes), Note.read(checkpoint.note))
+        found = proof_in(self._log, place, checkpoint) if self._log is not None else None
+        return found or self.logged(number)
 
     def _keep(self, number: int, match: Match, version: int) -> None:
         before = self._warm.get(number)

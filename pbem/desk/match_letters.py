@@ -34,10 +34,11 @@ from pbem.identity.security_keys import way
 from pbem.letters import subjects
 from pbem.letters.draft import Drawing, OutgoingLetter
 from pbem.letters.visible import escaped
-from pbem.mail.calendar import appointment
+from pbem.mail.calendar import Appointment, attached
 from pbem.match import stored_orders
 from pbem.match.changed import replace
 from pbem.match.notices import NOTICES
+from pbem.match.seat_clock import written
 from pbem.match.transcript import Entry, canonical, sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import bundle
@@ -112,6 +113,8 @@ class MatchLetters:
                 clock = notice.match.clocks.get(notice.seat)
                 if clock and NOTICES[notice.kind].starts_clock:
                     out.watch = (row.number, notice.seat, clock.since)
+                if clock and (unasked or NOTICES[notice.kind].starts_clock):
+                    out.due = written(clock.deadline, clock.zone) if clock.deadline else ""
                 letters.setdefault(notice.seat, []).append((notice.kind, out))
             if is_for_observers(notice, notices):
                 subject = subject_of(notice, observed=True)
@@ -299,11 +302,11 @@ class MatchLetters:
         items = [bulletin.of_match(match, row, seat, signature, out.reply_to, self.programs(match))]
         if (logged := self._archive.logged(row.number)) is not None:
             items.append(bulletin.of_log(match.id, *logged))
-        if (t := self._tournament(match)) is not None:
+        if (t := self.tournament(match)) is not None:
             items.append(bulletin.of_tournament(t, match.name(seat)))
         return items
 
-    def _tournament(self, match: Match) -> Tournament | None:
+    def tournament(self, match: Match) -> Tournament | None:
         """The tournament of a match, if it has one."""
         held = match.terms.tournament
         return self._tournaments.load(int(held["id"][1:])) if held is not None else None
@@ -345,14 +348,13 @@ class MatchLetters:
         if deadline is None:
             return []
         what = "reveal" if match.revealing else f"turn-{match.turn}" if match.phase == "playing" else "setup"
-        name = f"{match.id}-game-{match.game}-{what}"
         summary = _APPOINTMENT.given(title=match.rules.title, match=match.id, game=match.game, what=asked_for(match))
         address = self._composer.sub_address(match.id)
-        uid = f"{name}-seat-{seat}@{match.server}"
         language = self._writer.language_of(self._players.by_name(match.name(seat)))
         say = partial(self._writer.write, language=language)
         texts = say(summary), say(Phrase("To be sent to {address}", address=address))
-        return [appointment(name, uid, texts, deadline, now, match.seq)]
+        due = Appointment(match.server, match.id, match.game, what, seat, *texts, deadline, match.seq)
+        return [attached(due, now)]
 
     def _position(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
         """The facts for a seat about the beginning of a game: its view, also attached, and the commitments."""
@@ -440,11 +442,12 @@ class MatchLetters:
             return {"who": match.name(facts["seat"]), "keys": match.players[facts["seat"] - 1].keys}
         if match.phase != "playing":
             return {"setup": None}
-        submission = match.setups[seat]
-        name, paper = f"{match.id}-game-{match.game}-seat-{seat}.opening.txt", submission.paper.encode()
-        out.attachments.append((name, "text/plain", paper))
-        position = self._position(match, row, seat, out)
-        return {"setup": submission.text, **position, **self._file(match, name, paper)}
+        opening: Facts = {}
+        if submission := match.setups.get(seat):  # some games have none
+            name, paper = f"{match.id}-game-{match.game}-seat-{seat}.opening.txt", submission.paper.encode()
+            out.attachments.append((name, "text/plain", paper))
+            opening = self._file(match, name, paper)
+        return {"setup": match.setup_text(seat), **self._position(match, row, seat, out), **opening}
 
     def _rematch(self, match: Match, seat: int) -> Facts:
         """A proposal of the same match to the same players, with this player in the first seat."""
@@ -476,7 +479,7 @@ class MatchLetters:
             self._bring_bundle(name, notice, latest, row, out, now)
         rematch = self._rematch(match, notice.seat) if match.terms.tournament is None else None
         facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
-        t = self._tournament(match)
+        t = self.tournament(match)
         standing = tournament_facts.standing(t, match.name(notice.seat)) if t is not None else None
         return facts | {"bundle_name": name, "tournament": standing}
 
@@ -501,7 +504,9 @@ class MatchLetters:
         if len(content) <= _BESIDE:
             return None
         out = self.thread(match, row, seat, _PROOF.given(game=match.game), latest)
-        fits = len(content) <= _ROOM
+        # What is encrypted is in base64 a second time.
+        encrypted = self._writer.setting(match.name(seat), "encrypted") == "yes"
+        fits = len(content) <= (_ROOM * 3 // 4 if encrypted else _ROOM)
         if fits:
             out.attachments.append((name, "application/zip", content))
         m = self.facts(match, row, seat, latest)

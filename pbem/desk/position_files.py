@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.desk import sealed_state
 from pbem.desk.match_facts import standing_orders, time_of
-from pbem.games import part_of
+from pbem.games import BUILT_IN
 from pbem.letters.draft import Composing
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ class PositionFiles:
         name = f"{match.id}-game-{match.game}-{what}.json"
         deadline = time_of(match, seat)["deadline"]
         words = {**words, "deadline": deadline} if deadline else words
-        pages = self._pages if part_of(match.terms.game, "boards") else ""
-        wanted = self._writer.setting(match.name(seat), "composer") == "on"
+        paged = match.terms.game in BUILT_IN
+        pages = self._pages if paged else ""
+        wanted = paged and self._writer.setting(match.name(seat), "composer") == "on"
         once = what == "setup" and match.game == 1  # it is the same page all through a match
         told = {**content, "deadline": None}
         sealed = content.get("sealed")

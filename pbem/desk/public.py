@@ -11,20 +11,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pbem.desk import tournament_facts
+from pbem.desk import news, tournament_facts
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_facts import duration
 from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.desk.tournament_archive import TournamentRepository
+from pbem.games import BUILT_IN
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
 from pbem.match.state import BUNDLES, RUNNING
 from pbem.match.terms import KEYS
-from pbem.match.transcript import Entry
+from pbem.match.transcript import Entry, written
 from pbem.pages.site import Finished, PublicTournament
 from pbem.proof.bundle import Bundle
+from pbem.proof.named_papers import keys_in
 from pbem.proof.signed_letters import VOCABULARY, said
+from pbem.store.database import from_db
 from pbem.store.matches import Matches
 from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
@@ -77,6 +80,7 @@ class Public:
                     "pace": duration(terms.pace),
                     "lines": terms.lines(),
                     "keys": terms.keys == KEYS[1],
+                    "news": [news.of_invitation(match, written(from_db(self._matches.created(number))))],
                 }
 
     def tournaments(self) -> Iterator[PublicTournament]:
@@ -92,13 +96,15 @@ class Public:
                 f"{t.id}.jsonl": transcript,
                 f"{t.id}.pbem-tournament.zip": self._tournaments.bundle(number, letters=False),
             }
-            yield PublicTournament(tournament_facts.of(t, ""), files if bare else {})
+            facts = tournament_facts.of(t, "")
+            yield PublicTournament(facts, files if bare else {}, list(news.of_tournament(t, entries)))
 
     def running(self) -> Iterator[dict[str, object]]:
         """The public matches that are being played, newest first: only how each stands."""
         for number in reversed(self._matches.in_phases(*RUNNING)):
             if match := self._public(number, RUNNING):
-                yield self._summary(match)
+                entries = [Entry.read(row.entry) for row in self._matches.entries(number)]
+                yield self._summary(match) | {"news": list(news.of_match(match, entries))}
 
     def finished(self) -> Iterator[Finished]:
         """The public matches that were played to their end, newest first."""
@@ -109,7 +115,10 @@ class Public:
             yield self._finished(number, match)
 
     def _finished(self, number: int, match: Match) -> Finished:
-        """The outcome of a match, its bundle unless keys in it name addresses, its signed forms, press and log."""
+        """The outcome of a match, its signed forms, press and log; its bundle, if it can have a page.
+
+        It has none if keys in it name addresses, or if pages do not know the game.
+        """
         rows = self._matches.entries(number)
         entries = [Entry.read(row.entry) for row in rows]
         papers = self._matches.papers(number, len(match.games), 0, None)
@@ -122,13 +131,14 @@ class Public:
             "turns": sum(ended.turns for ended in match.games),
         }
         bare = all(format_ in _BARE_KEYS for format_ in key_formats(entries))
-        readable = bare and entries[0].body.get("bundle") in BUNDLES
+        readable = bare and match.terms.game in BUILT_IN and entries[0].body.get("bundle") in BUNDLES
         bundle = Bundle(entries, [row.signature for row in rows], open_papers) if readable else None
         sent = self._matches.press(number)
         press = [{"game": row.game, "turn": row.turn, "by": row.player, "text": row.text} for row in sent]
         seen = self._archive.first_seen(number)
         logged = [(seen[0], str(seen[1]))] if seen else []
-        return Finished(summary, bundle, dict(_forms(match, entries, papers)), press, logged)
+        forms = dict(_forms(match, entries, papers))
+        return Finished(summary, bundle, forms, press, logged, list(news.of_match(match, entries)))
 
     def _public(self, number: int, phases: tuple[str, ...]) -> Match | None:
         """The match, if its players agreed that everybody may watch, and it is in one of these phases."""
@@ -159,25 +169,13 @@ def _pins(entry: Entry) -> bool:
 
 def key_formats(entries: Sequence[Entry]) -> Iterator[str]:
     """The formats of all keys that a transcript holds."""
-    return (key["format"] for _, key in _keys(entries))
-
-
-def _keys(entries: Sequence[Entry]) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """All keys that a transcript holds, each with the seat of its player."""
-    for entry in entries:
-        body = entry.body
-        if entry.type == "agreed":
-            yield from ((int(seat), key) for seat, player in body["players"].items() for key in player["keys"])
-        elif entry.type == "substituted":
-            yield from ((body["seat"], key) for key in body["player"]["keys"])
-        elif entry.type == "keys":
-            yield from ((body["seat"], key) for key in body["added"])
+    return (key["format"] for _, key in keys_in(entries))
 
 
 def _forms(match: Match, entries: Sequence[Entry], papers: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
     """The signed forms of a match's letters, for letters whose signed text is one form and nothing else."""
     keys: dict[int, list[Mapping[str, str]]] = {seat: [] for seat in match.seats}
-    for seat, key in _keys(entries):
+    for seat, key in keys_in(entries):
         keys[seat].append(key)
     for path, letter in papers.items():
         found = re.fullmatch(r"letters/([a-z]+-[a-z0-9-]*seat-([1-9]))\.eml", path)

@@ -42,6 +42,8 @@ class Reply(msgspec.Struct):
     reply_to: str | None = None
     """The sub-address that the answer is to be answered to, where it is not the match's."""
     outcome: Outcome = "done"
+    open: bool = False
+    """True if it holds nothing that only its reader may know, and is needed by somebody who cannot decrypt."""
     items: Sequence[JsonObject] = ()
     """The bulletin's items beside the outcome, for programs."""
 

@@ -86,9 +86,15 @@ class SeatContext(msgspec.Struct):
         """The place of the match."""
         return self.row.number, self.match.game, self.match.turn
 
-    def step(self, now: datetime) -> Step:
-        """A new step of the match."""
-        return Step(self.match, self._seats.world(now))
+    def step(self, now: datetime, oldest_unhandled: datetime | None = None) -> Step:
+        """A new step of the match.
+
+        A match that closes before its tournament's latest entry, by a clock that was set back, would seem to be one
+        whose result is missing.
+        """
+        t = self._seats.match_letters.tournament(self.match)
+        since = t.time if t is not None else ""
+        return Step(self.match, replace(self._seats.world(now), oldest_unhandled=oldest_unhandled, since=since))
 
     def commit(self, step: Step) -> None:
         """Write the result of a step, and tell everybody."""
@@ -235,10 +241,12 @@ def seated_at(seats: Seats, command: AnyCommand, player: str, now: datetime) -> 
     return seated
 
 
-def demand_leisure(seats: Seats, player: str) -> None:
-    """Refuse one more match to who plays very many: a lost letter is told in each, while the store is locked."""
-    if player != seats.house and len(seats.archive.matches.of_player(player, RUNNING)) >= _PLAYED:
-        reason = Phrase("you play {count} matches; end one of them first", count=_PLAYED)
+def demand_leisure(seats: Seats, player: str, more: int = 1) -> None:
+    """Refuse more matches to who plays very many: a lost letter is told in each, while the store is locked."""
+    if player != seats.house and len(seats.archive.matches.of_player(player, RUNNING)) + more > _PLAYED:
+        reason = Phrase(
+            "nobody plays more than {count} matches at once, as {player} would", count=_PLAYED, player=player
+        )
         raise refused("matches", None, reason)
 
 

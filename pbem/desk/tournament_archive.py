@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pbem.desk import bulletin
+from pbem.desk.log_proofs import latest_proof
 from pbem.desk.match_archive import nothing_is_signed
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
@@ -25,6 +27,7 @@ from pbem.tournament.tournament_entries import TournamentEntry, tournament_state
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed
     from pbem.match.pinned_keys import Player
     from pbem.store.tlog import TransparencyLog
@@ -118,6 +121,16 @@ class TournamentRepository:
             KeyChange.read(one["body"], {who: bytes.fromhex(letter) for who, letter in one["letters"].items()})
             for one in kept
         ]
+
+    def items(self, t: Tournament, reader: str) -> list[JsonObject]:
+        """What the bulletin of a letter tells of a tournament: its state, and its latest entry that a witness saw."""
+        told = [bulletin.of_tournament(t, reader)]
+        number = int(t.id[1:])
+        if self._log is not None and (logged := latest_proof(self._log, -number)) is not None:
+            seq, proof = logged
+            head = next(row.head for row in self.rows.entries(number) if row.seq == seq)
+            told.append(bulletin.of_tournament_log(t.id, seq, head, proof))
+        return told
 
     def enclosed(self, t: Tournament) -> Enclosed:
         """The file of a tournament, with all letters, for those who take part."""

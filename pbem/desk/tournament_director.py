@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk import bulletin, tournament_facts
+from pbem.desk import tournament_facts
 from pbem.desk.seats import SeatContext
 from pbem.desk.tournament_archive import pinned_in_match
 from pbem.letters.draft import OutgoingLetter
@@ -19,6 +19,7 @@ from pbem.match.events import agreed, keys_changed
 from pbem.match.transcript import BEFORE, Entry, utc, written
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
+from pbem.tournament import lot
 from pbem.tournament.fold import can_start
 from pbem.tournament.tournament_step import TournamentStep
 
@@ -29,15 +30,21 @@ if TYPE_CHECKING:
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.seats import Seats
     from pbem.desk.tournament_archive import TournamentRepository
+    from pbem.json_object import JsonObject
     from pbem.letters.draft import Facts
     from pbem.match.signed import Signed
     from pbem.match.state import Match
+    from pbem.requests import Rule
+    from pbem.store.beacons import Beacons
     from pbem.store.inbox import Inbox
     from pbem.store.players import Players
     from pbem.tournament.tournament_state import Pairing, Tournament
 
 _UNHANDLED = timedelta(seconds=30)
 """The delay before the clock looks again at a tournament whose time has come, while earlier letters may wait."""
+
+_NO_BEACON = timedelta(hours=1)
+"""The same while a lot waits for its beacon: when that comes, the clock looks at once."""
 
 _NEWS = ("started", "ruled", "withdrawn", "ended")
 """The entries of which players get a letter: of their own matches they hear from these."""
@@ -59,8 +66,10 @@ class Director:
     players: Players
     letters: LetterWriter
     inbox: Inbox
+    beacons: Beacons
     server: str
     address: str
+    reads_beacon: bool
 
     # Steps.
 
@@ -79,11 +88,19 @@ class Director:
 
     def _save(self, step: TournamentStep, signed: Signed | None = None) -> None:
         t = step.tournament
-        if can_start(t, written(step.now)) and not self._waits(t, step.now):
-            step.start(self.archive.rows.secret(int(t.id[1:])))
-        if t.phase == "playing":
+        number = int(t.id[1:])
+        paused = self.archive.rows.paused(number)
+        if (
+            not paused
+            and can_start(t, written(step.now))
+            and not self._waits(t, step.now)
+            and (beacon := self._beacon(t, step.now))
+        ):
+            step.start(self.archive.rows.secret(number), beacon)
+            self.beacons.drop(number)
+        if not paused and t.phase == "playing":
             step.wake()
-        self.archive.save(step, _due(step.tournament, step.now), signed)
+        self.archive.save(step, None if paused else self._due(step.tournament, step.now), signed)
 
     def _go_on(self, step: TournamentStep) -> None:
         self._tell(step)
@@ -94,6 +111,25 @@ class Director:
         """True if a letter that came before entries closed may still be unhandled: it may be an entry."""
         oldest, closes = self.inbox.oldest_unhandled(), utc(str(t.terms.closes))
         return now >= closes and oldest is not None and oldest < closes
+
+    def _beacon(self, t: Tournament, now: datetime) -> str | None:
+        """The beacon with which the lot is drawn now; None as long as it is waited for."""
+        if t.terms.beacon is None:
+            return lot.NONE
+        number = int(t.id[1:])
+        # Of a server that was down for days, nobody has asked yet.
+        asks = self.reads_beacon and not self.beacons.was_asked_for(number)
+        patient = asks or now < utc(str(t.terms.closes)) + lot.PATIENCE
+        return self.beacons.signature(number) or (None if patient else lot.UNREACHABLE)
+
+    def _due(self, t: Tournament, now: datetime) -> str | None:
+        """When the clock is to look at a tournament."""
+        if t.phase == "open" and t.terms.closes is not None:
+            if t.terms.beacon is not None and self._beacon(t, now) is None:
+                return to_db(max(lot.out_at(t.terms.beacon), now + _NO_BEACON))
+            return to_db(max(utc(t.terms.closes), now + _UNHANDLED))
+        ends = utc(t.round_ends) if t.phase == "playing" and t.round_ends else None
+        return to_db(ends) if ends is not None and ends > now else None
 
     # Causes beside letters.
 
@@ -167,16 +203,33 @@ class Director:
         if self.letters.setting(name, "format") not in {"text", "words"}:
             out.html = self.letters.draft("letters/tournament.html", **facts)
         out.references = [self.letters.thread(t.id)]
-        out.bulletin = [bulletin.of_tournament(t, name)]
+        out.bulletin = self.archive.items(t, name)
         if t.phase == "ended" and name in {line.player.name for line in t.entrants.values()}:
             out.attachments.append(self.archive.enclosed(t))
         return out
+
+    # Limits.
+
+    def announced(self, organiser: str) -> int:
+        """The number of tournaments of an organiser that are not over."""
+        loaded = (self.archive.load(number) for number in self.archive.rows.running())
+        return sum(t is not None and t.organiser.name == organiser for t in loaded)
+
+    def to_begin(self, player: str) -> int:
+        """The most matches that may yet begin together for a player, in the tournaments that the player is in."""
+        count = 0
+        for number in self.archive.rows.of_player(player):
+            t = self.archive.load(number)
+            assert t is not None
+            running = sum(bool(one.match) and player in one.players for one in t.awaited)
+            count += max(0, t.terms.games_at_once - running)
+        return count
 
     # Once a month.
 
     def tell_tables(self, now: datetime) -> None:
         """Put the tables of all tournaments under way into the digests of those who get digests."""
-        for number in self.archive.rows.numbers():
+        for number in self.archive.rows.running():
             t = self.archive.load(number)
             assert t is not None
             playing = [line.player.name for line in t.entrants.values() if not line.out]
@@ -186,16 +239,14 @@ class Director:
                     self.letters.hold(player, 0, [self.letter(t, name, Phrase("the table"), [])], now)
 
 
+def ruling_of(asked: Rule, reason: str) -> JsonObject:
+    """The ruling that a command asks for, as its entry has it."""
+    named = {"match": asked.match, "player": asked.name, "for": asked.leaver}
+    return {"what": asked.what, "reason": reason, **{key: value for key, value in named.items() if value}}
+
+
 def _concerns(entry: Entry, t: Tournament, name: str) -> bool:
     """True if a player gets a letter about an entry; who leaves hears of it in the answer."""
     if entry.type != "withdrawn":
         return True
     return entry.body["why"] == "silent" and t.entrants[entry.body["player"]].player.name == name
-
-
-def _due(t: Tournament, now: datetime) -> str | None:
-    """When the clock is to look at a tournament."""
-    if t.phase == "open" and t.terms.closes is not None:
-        return to_db(max(utc(t.terms.closes), now + _UNHANDLED))
-    ends = utc(t.round_ends) if t.phase == "playing" and t.round_ends else None
-    return to_db(ends) if ends is not None and ends > now else None

@@ -86,6 +86,20 @@ def standing(t: Tournament, player: str) -> Facts | None:
     return None
 
 
+def lines(t: Tournament) -> list[list[Facts]]:
+    """The table, group by group, as bulletins have it; only where all play all does a line have cells."""
+    told = ("name", "player", "played", "points")
+    return [
+        [
+            {name: row[name] for name in told}
+            | {"out": bool(row["out"])}
+            | {"cells": msgspec.to_builtins(row["cells"]) if t.terms.robin else []}
+            for row in _group(t, rows)
+        ]
+        for rows in (table(t) if t.phase != "open" else ())
+    ]
+
+
 def _matches(terms: Terms) -> Facts:
     """The facts that `letters/terms.txt` shows of the terms of each match."""
     return {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_letters import MatchLetters
 from pbem.desk.outages_and_zones import OutagesAndZones
 from pbem.desk.position_files import PositionFiles
+from pbem.desk.rehearsal import rehearse
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.seats import Seats
 from pbem.desk.strangers import Strangers
@@ -27,11 +28,13 @@ from pbem.desk.tournament_director import Director
 from pbem.desk.unasked import Offers
 from pbem.failpoints import passing
 from pbem.match.step import Environment
+from pbem.store.beacons import Beacons
 from pbem.store.digest_queue import DigestQueue
 from pbem.store.inbox import Inbox
 from pbem.store.keychanges import KeyChanges
 from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
+from pbem.store.notifications import Notifications
 from pbem.store.operator import Instructions
 from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
@@ -107,6 +110,8 @@ class Desk:
         """The answers of the DNS."""
         self.instructions = Instructions(database)
         """The operator's instructions."""
+        self.notifications = Notifications(database, vault)
+        """The players' topics beside the mail."""
         self.log = TransparencyLog(database)
         """The log of all heads."""
         self.witness_requests = WitnessRequests(database)
@@ -123,7 +128,16 @@ class Desk:
         self.strangers = Strangers(database, self.counts, self.mailboxes, config.limits.answers_to_strangers)
         """The answers to letters whose sender nobody vouches for."""
         self.letters = LetterWriter(
-            config, self.composer, self.outbox, self.players, self.archive, self.random, self.mailboxes, self.held
+            config,
+            self.composer,
+            self.outbox,
+            self.players,
+            self.archive,
+            self.random,
+            self.mailboxes,
+            self.held,
+            self.notifications,
+            self.counts,
         )
         files = PositionFiles(self.letters, self.composer, matches, config.pages)
         rows = Tournaments(database, vault)
@@ -147,11 +161,21 @@ class Desk:
             self.players,
             self.letters,
             self.inbox,
+            Beacons(database),
             config.server,
             self.composer.address,
+            reads_beacon=bool(config.tournaments.beacon),
         )
         self.keys = Keyring(
-            self.players, self.changes, self.counts, self.mailboxes, self.seats, self.time, config, tournaments
+            self.players,
+            self.changes,
+            self.counts,
+            self.mailboxes,
+            self.seats,
+            self.time,
+            config,
+            tournaments,
+            self.notifications,
         )
         self.offers = Offers(self.seats, self.players, self.people, self.strangers, self.counts, self.time)
 
@@ -164,4 +188,5 @@ class Desk:
             self.server_key,
             calendar=lambda player: self.time.calendar(player, now),
             outages=cache(self.time.outages),
+            rehearse=partial(rehearse, self, now),
         )

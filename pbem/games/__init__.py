@@ -2,14 +2,15 @@
 
 Here live the `Game` protocol, `Refused` with its `Fault`s, `Result`, and the look-up of a game by name.
 A game is pure: text in, new state and reports out. No clock, no randomness, no files, no mail, no logging,
-and no import from another room. Implements design.md, "The rules interface".
+and no import from another room. Games of other packages are in `outside`. Implements design.md, "The rules
+interface", and docs/games.md.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from pbem.phrase import Phrase
 
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = [
+    "BUILT_IN",
     "GAMES",
+    "INTERFACE",
     "Fault",
     "Game",
+    "NoSetup",
     "Options",
     "Orders",
     "Refused",
@@ -36,6 +40,9 @@ __all__ = [
     "rules",
     "titles",
 ]
+
+INTERFACE = 1
+"""The number of this interface; a game of another package says for which it is written."""
 
 Report = dict[str, Any]
 """The outcome of one step of a turn: a JSON object as record-format.md describes it for the game."""
@@ -117,6 +124,19 @@ class Setup(Protocol):
         """The canonical notation: what is stored and hashed. No final line end."""
 
 
+class NoSetup(NamedTuple):
+    """The setup of each seat in a game without secret setups."""
+
+    text: str = ""
+
+    @classmethod
+    def judge(cls, text: str) -> NoSetup:
+        """The setup of this text; raises `Refused` if there is any."""
+        if text.strip():
+            raise Refused(Fault("setup", text.strip(), Phrase("this game has no setups")))
+        return cls()
+
+
 class Orders(Protocol):
     """One seat's judged orders of one turn."""
 
@@ -179,6 +199,14 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
     """The numbers of seats that the game can have."""
     empty_orders: bool
     """True if a seat may always order nothing at all, with an empty text: what is played for a missed turn."""
+    secret_setups: bool = True
+    """False if a game begins at once: nobody is asked for a setup, and that of each seat is the empty text."""
+    chance: bool = False
+    """True if turns are played with dice or cards: `turn` gets a `pbem.games.draws.Draws` as its last argument."""
+    secret_chance: bool = False
+    """True if some of what is drawn, such as a hand of cards, or of the orders of such a turn is not for everybody:
+    then nobody else can compute it before the game is revealed. Otherwise whoever knows the orders of a turn, or
+    tries a few, can check at once whether what was drawn follows from them."""
 
     def options(self, raw: Mapping[str, object], seats: int) -> TheOptions:
         """Fill in defaults; raises `Refused` on unknown keys, wrong values or a wrong number of seats."""
@@ -213,8 +241,9 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
         del state, seat, orders
         return ()
 
-    def turn(self, state: TheState, orders: Mapping[int, TheOrders]) -> tuple[TheState, list[Report]]:
-        """Resolve a turn. Total: never raises on judged orders of exactly the seats that are due."""
+    turn: Callable[..., tuple[TheState, list[Report]]]
+    """Resolve a turn: `turn(self, state, orders)`, or with `chance` `turn(self, state, orders, chance)`, from the
+    position and the orders by seat. Total: never raises on judged orders of exactly the seats that are due."""
 
     def without(self, state: TheState, seat: int, edition: int) -> TheState | None:
         """The position once a seat has resigned and the others play on; None if this ends the game for all."""
@@ -228,7 +257,8 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
         """Everything that a seat knows about the position, as a JSON object for its letters.
 
         `turns` holds the reports of each turn played as `show` gave them to this seat: all knowledge of the
-        others comes from there and nowhere else; only the seat's own side is read from the state.
+        others comes from there and nowhere else; only the seat's own side is read from the state. `entitled` says
+        what the seat may order, and is None if it is not asked: a player's program reads no more than that.
         """
 
     def recalled(self, view: TheView, seat: int) -> TheState:
@@ -248,12 +278,16 @@ Rules = Game[Options, Setup, Orders, State, "Mapping[str, object]"]
 """The rules of any game, whatever its types."""
 
 
-GAMES: Mapping[str, str] = {
+BUILT_IN: Final[Mapping[str, str]] = {
     "spaceships": "pbem.games.spaceships",
     "dueling-masters": "pbem.games.dueling_masters",
     "shoot-em-up": "pbem.games.shoot_em_up",
 }
-"""The games by name and the module that holds each one's `RULES`; imported when first asked for."""
+"""The games of this package: pages know their rules, and a match of them is played by the version that it names."""
+
+GAMES: dict[str, str] = {**BUILT_IN}
+"""The games by name and the module that holds each one's `RULES`, with those that were enabled; each module is
+imported when first asked for."""
 
 
 @cache

@@ -22,6 +22,7 @@ import msgspec
 
 from pbem.identity import ed25519, minisign, openpgp, smime, ssh
 from pbem.identity.verdict import (
+    ENCRYPTED,
     STATES,
     BadKey,
     BadSignature,
@@ -164,6 +165,8 @@ def judge(
     signature that would not hold for ever is refused. Without `at`, the keys count as the caller pinned them; this
     serves to check again a letter that was received at an unknown time. Never raises.
     """
+    if letter.is_encrypted:
+        return Verdict("refused", ENCRYPTED)
     blocks = list(islice(_blocks(letter), 2))
     if not blocks:
         return Verdict("none", Phrase("The letter bears no signature."))
@@ -347,8 +350,6 @@ def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
     name = (part.filename or "").lower()
     if kind in _OPAQUE_TYPES or name.endswith(".p7m"):
         yield _Block("smime", part.content, way="opaque")
-    elif kind == "application/pgp-encrypted":
-        yield _Block("openpgp", fault=Phrase("Letters must be signed but not encrypted."))
     elif _DETACHED_TYPES.get(kind) == "smime" or name.endswith(".p7s"):
         taken = Phrase(
             "The signed part of this S/MIME letter was taken apart on its way. {advice}",

@@ -26,7 +26,7 @@ from pbem.identity.verdict import DEMANDS, FUTURE, BadKey, BadSignature, Key, St
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pysequoia import Cert, Sig
     from pysequoia.packet import Packet
@@ -49,6 +49,9 @@ _DIGESTS = frozenset({8, 9, 10, 12, 14})  # SHA-256, SHA-384, SHA-512, SHA3-256 
 _ALGORITHMS = frozenset({1, 3, 19, 22, 27, 28})  # RSA, ECDSA, EdDSA, Ed25519 and Ed448 (RFC 9580 9.1)
 _HEADER = re.compile(r"\s*[A-Za-z-]{1,20}: ")
 _LONG = Phrase("This OpenPGP key is too long: `gpg --export-options export-minimal --export --armor` is enough.")
+_EXPIRED = Phrase("it expired on {day}")
+_REVOKED = Phrase("it is revoked")
+_SIGNS_ONLY = Phrase("it has no subkey that can decrypt now")
 _Value = TypeVar("_Value")
 
 
@@ -185,6 +188,29 @@ def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
         if born is not None and newest.key_validity_period:
             ends.append(born + newest.key_validity_period)
     return "expired" if at is not None and any(end is not None and end <= at for end in ends) else "pinned"
+
+
+def cannot_encrypt(key: Key, at: datetime) -> Phrase | None:
+    """The reason why nothing can be encrypted to this certificate at this time; None if it can."""
+    try:
+        cert = _cert(key.public)
+        if (state := _standing(cert, cert.fingerprint, at)) != "pinned":
+            ended = cert.expiration if state == "expired" else None
+            day = ended.date().isoformat() if ended else ""
+            return _EXPIRED.given(day=day) if day else _REVOKED
+        encrypt([key], b"")
+    except (_FailedError, ValueError):
+        return _SIGNS_ONLY
+    return None
+
+
+def encrypt(keys: Sequence[Key], content: bytes) -> bytes:
+    """The content, encrypted to all subkeys for that of these certificates, armored; not compressed."""
+    import pysequoia
+
+    certs = [_cert(key.public) for key in keys]
+    # Its error says much about itself, for no reader of ours.
+    return _sequoia(lambda: pysequoia.encrypt(bytes=content, recipients=certs))
 
 
 def is_signature(data: bytes) -> bool:

@@ -23,10 +23,12 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from pbem.identity import der
 from pbem.identity.costs import CERTIFICATE_BYTES, check_rsa
 from pbem.identity.ed25519_points import WEAK, holds, is_sound
-from pbem.identity.verdict import AHEAD, DEMANDS, FUTURE, BadKey, BadSignature, Key, State
+from pbem.identity.verdict import AHEAD, DEMANDS, ENCRYPTED, FUTURE, BadKey, BadSignature, Key, State
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from asn1crypto import algos, cms, core
     from cryptography import x509
 
@@ -115,6 +117,35 @@ def _certificate(key: Key) -> x509.Certificate:
     from cryptography import x509
 
     return x509.load_pem_x509_certificate(key.public.encode())
+
+
+def cannot_encrypt(key: Key, at: datetime) -> Phrase | None:
+    """The reason why nothing can be encrypted to this certificate at this time; None if it can."""
+    from cryptography import x509
+
+    certificate = _certificate(key)
+    if certificate.not_valid_after_utc <= at:
+        return Phrase("it expired on {day}", day=certificate.not_valid_after_utc.date().isoformat())
+    if not isinstance(certificate.public_key(), rsa.RSAPublicKey):
+        return Phrase(
+            "letters are encrypted to S/MIME certificates of RSA keys alone: an OpenPGP key can be of any kind"
+        )
+    usages = (one.value for one in certificate.extensions if isinstance(one.value, x509.KeyUsage))
+    if not all(usage.key_encipherment for usage in usages):
+        return Phrase("it is not meant for encryption")
+    return None
+
+
+def encrypt(keys: Sequence[Key], content: bytes) -> bytes:
+    """The content, encrypted to these certificates, as DER (RFC 5652 6, AES-256-CBC)."""
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+    from cryptography.hazmat.primitives.serialization import Encoding
+    from cryptography.hazmat.primitives.serialization.pkcs7 import PKCS7EnvelopeBuilder, PKCS7Options
+
+    builder = PKCS7EnvelopeBuilder().set_data(content).set_content_encryption_algorithm(AES256)
+    for key in keys:
+        builder = builder.add_recipient(_certificate(key))
+    return builder.encrypt(Encoding.DER, [PKCS7Options.Binary])
 
 
 class SmimeSignature(msgspec.Struct, frozen=True):
@@ -219,6 +250,8 @@ def read(data: bytes) -> SmimeSignature:
         der.walk(data)
         info = cms.ContentInfo.load(data)
         kind = info["content_type"].native
+        if kind == "enveloped_data":
+            raise BadSignature(ENCRYPTED)
         if kind != "signed_data":
             raise BadSignature(
                 Phrase(

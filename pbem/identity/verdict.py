@@ -30,6 +30,10 @@ STATES: Mapping[State, Phrase] = {"expired": Phrase("expired"), "revoked": Phras
 
 AHEAD = timedelta(days=1)
 """The most time by which a date may lie ahead of the arrival: clocks in the wrong zone."""
+ENCRYPTED = Phrase(
+    "Letters must be signed but not encrypted, because this server has no key to read them: turn encryption off, and"
+    " send it again without quoting what was encrypted."
+)
 FUTURE = Phrase("The signature is dated in the future: set your device's clock, and sign again.")
 DEMANDS = Phrase("The signature has unknown conditions of its own: sign without them.")
 

@@ -154,6 +154,7 @@ class _Kept(msgspec.Struct):
     references: list[str]
     watch: tuple[int, int, datetime] | None
     bulletin: list[dict[str, Any]] = []  # what was kept before letters had any has none
+    due: str | None = None
 
 
 def pack(out: OutgoingLetter) -> bytes:

@@ -97,12 +97,17 @@ class OutgoingLetter(msgspec.Struct):
     """The language of the letter that is answered; None for the reader's own choice."""
     watch: tuple[int, int, datetime] | None = None
     """The match and seat whose clock the letter set going, and when."""
+    due: str | None = None
+    """The deadline of what it asks for, or reminds of ("": there is none), for the reader's topic beside the mail."""
     named: bool = True
     """True if the subject of a letter that puts this one together with others names it."""
     mailing: MailingList | None = None
     """The list that it belongs to, where it comes without being asked for."""
     bulletin: list[JsonObject] = msgspec.field(default_factory=list)
     """Its items for programs, beside its files: docs/attachments.md."""
+    open: bool = False
+    """True if it is never encrypted: it holds nothing that only its reader may know, and is needed by somebody who
+    cannot decrypt any more."""
     asks: bool = False
     """True if `reply_to` is good for the answer to a question of ours, and for nothing else."""
 

@@ -17,7 +17,8 @@ from markupsafe import Markup, escape
 from pbem.boards.html_tables import BoardTable
 from pbem.boards.text_boards import TextSetter, columns, numbered, starting
 from pbem.games import part_of
-from pbem.i18n import ENGLISH, catalogue, say, template_folder
+from pbem.games.outside import template_folders
+from pbem.i18n import ENGLISH, catalogue, say
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -33,10 +34,13 @@ if TYPE_CHECKING:
 
 
 class Templates:
-    """The letters' wording: folders of jinja2 templates, ours by default; the first folder that has one counts."""
+    """The letters' wording: folders of jinja2 templates; the first that has one counts.
+
+    By default they are ours and those of the games that were enabled.
+    """
 
     def __init__(self, *folders: Path, language: str = ENGLISH) -> None:
-        self.folders = folders or (template_folder(),)
+        self.folders = folders or template_folders()
         self._language = language
         self._known = catalogue(self.folders, language)
         self.environment = _environment(self.folders, language)

@@ -5,6 +5,7 @@ Pure: phrases go in, and come out, shortened where necessary. Implements design.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from pbem.phrase import Phrase
@@ -18,6 +19,8 @@ LONGEST: Final = 69
 _ABOUT: Final = Phrase("[pbem {match}] {title}, {subject}")
 _BRIEF: Final = Phrase("[pbem {match}] {subject}")
 _MORE: Final = " ..."
+_TOLD: Final = re.compile(r"(?:Re: )?\[pbem(?: [mt][0-9]{1,9})?\]")
+"""What of a subject everybody may know: mail programs sort letters by it."""
 
 
 def about(match: str, title: str, subject: str) -> Phrase:
@@ -32,6 +35,12 @@ def fitting(subject: str, say: Callable[[str], str]) -> str:
         facts = {name: fact for name, fact in subject.facts.items() if name != "title"}
         said = say(_BRIEF.given(**facts))
     return said if len(said) <= LONGEST else said[: LONGEST - len(_MORE)].rstrip() + _MORE
+
+
+def outside(subject: str) -> str:
+    """The subject that an encrypted letter has for everybody: it names at most a match or a tournament."""
+    told = _TOLD.match(subject)
+    return told[0] if told else "[pbem]"
 
 
 def joined(subjects: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""A deadline as a calendar file, to be attached to the letter that brings it.
+"""Deadlines as a calendar file: one, to be attached to the letter that brings it, or all of a player's.
 
 Only the bytes are made here; others decide which deadline, and in whose letter. The same arguments give the same
 bytes; a later file with the same UID replaces the earlier one. icalendar escapes texts and folds lines; the parts
@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from datetime import UTC
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
     from pbem.mail.compose import Attachment
@@ -23,6 +24,10 @@ BEGIN:VCALENDAR
 VERSION:2.0
 PRODID:-//pbem//play by e-mail//EN
 METHOD:PUBLISH
+{events}END:VCALENDAR
+""".replace("\n", "\r\n")
+
+_EVENT = """\
 BEGIN:VEVENT
 {summary}
 DTSTART:{time:%Y%m%dT%H%M%S}Z
@@ -37,28 +42,50 @@ ACTION:DISPLAY
 TRIGGER:-P1D
 END:VALARM
 END:VEVENT
-END:VCALENDAR
 """.replace("\n", "\r\n")
 
 
-def appointment(
-    name: str, uid: str, texts: tuple[str, str], time: datetime, now: datetime, sequence: int
-) -> Attachment:
-    """The calendar file of a deadline: its summary and description are `texts`.
+class Appointment(NamedTuple):
+    """A deadline of a seat, with a summary and a description."""
 
-    `sequence` grows with each change of the same event (RFC 5545 3.8.7.4).
-    """
-    summary, description = texts
-    content = _FILE.format(
-        summary=_line("SUMMARY", summary),
-        time=time.astimezone(UTC),
+    server: str
+    match: str
+    game: int
+    what: str
+    """What is due: `setup`, `turn-7` or `reveal`."""
+    seat: int
+    summary: str
+    description: str
+    time: datetime
+    sequence: int
+    """It grows with each change of the same event (RFC 5545 3.8.7.4)."""
+
+    @property
+    def name(self) -> str:
+        """The name of what is due, for all seats."""
+        return f"{self.match}-game-{self.game}-{self.what}"
+
+
+def attached(one: Appointment, now: datetime) -> Attachment:
+    """The calendar file of a deadline."""
+    return f"{one.name}.ics", "text/calendar", calendar([one], now)
+
+
+def calendar(appointments: Iterable[Appointment], now: datetime) -> bytes:
+    """The calendar file of these deadlines."""
+    return _FILE.format(events="".join(_event(one, now) for one in appointments)).encode()
+
+
+def _event(one: Appointment, now: datetime) -> str:
+    return _EVENT.format(
+        summary=_line("SUMMARY", one.summary),
+        time=one.time.astimezone(UTC),
         now=now.astimezone(UTC),
-        uid=_line("UID", uid),
-        sequence=sequence,
-        description=_line("DESCRIPTION", description),
-        alarm=_line("DESCRIPTION", summary),
+        uid=_line("UID", f"{one.name}-seat-{one.seat}@{one.server}"),
+        sequence=one.sequence,
+        description=_line("DESCRIPTION", one.description),
+        alarm=_line("DESCRIPTION", one.summary),
     )
-    return f"{name}.ics", "text/calendar", content.encode()
 
 
 @lru_cache(maxsize=64)  # all seats have the same summary, and all turns of a match the same address

@@ -15,7 +15,7 @@ import re
 from base64 import encodebytes
 from email.header import Header
 from email.utils import format_datetime, quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote as percent
 
 import msgspec
@@ -44,6 +44,15 @@ PLAIN = b"\t\n" + bytes(range(ord(" "), ord("~") + 1))
 Attachment = tuple[str, str, bytes]
 """File name, media type, content."""
 
+Encrypted = tuple[Literal["openpgp", "smime"], bytes]
+"""The format of what is encrypted, and its octets: armor for OpenPGP, DER for S/MIME."""
+
+STEP = 4096
+"""The length of what is encrypted is a multiple of this: lengths tell much about what happened."""
+
+LETTER = "letter.txt"
+"""The file that holds the text of an encrypted letter."""
+
 Picture = tuple[str, str, bytes]
 """Content-ID without its brackets, file name, and content: a PNG that the HTML part shows as `cid:`."""
 
@@ -53,6 +62,16 @@ class MailingList(NamedTuple):
 
     name: str
     leave: str
+
+
+class Encrypting(NamedTuple):
+    """What keeps a letter from everybody but its reader."""
+
+    subject: str
+    """The subject that everybody may read."""
+    cover: str
+    """The text that a mail program quotes in an answer, which is not encrypted: it holds nothing secret."""
+    encrypt: Callable[[bytes], Encrypted]
 
 
 class _Entity(msgspec.Struct, frozen=True):
@@ -132,12 +151,14 @@ class Composer:
         mailing: tuple[MailingList, str] | None = None,
         bulletin: bytes = b"",
         returns: str = "",
+        encrypting: Encrypting | None = None,
     ) -> bytes:
         """The bytes of a letter, with CRLF line ends, in seven bits; `mailing`: its list, and where to leave it.
 
         Raises ValueError on a malformed address or Message-ID. Identifiers that come from others'
         letters (`in_reply_to`, `references`) are left out when they are malformed. `bulletin`, for programs,
         stands in a header field, where people do not see it; so does `returns`, by which a bounce is recognised.
+        With `encrypting`, everything is encrypted except what mail needs on its way.
         """
         answer = in_reply_to if in_reply_to and MESSAGE_ID.fullmatch(in_reply_to) else None
         headers = [
@@ -159,13 +180,20 @@ class Composer:
             "X-Auto-Response-Suppress: All",
             f"X-Loop: {self.address}",
             *self._mark,
-            *(self._listed(*mailing) if mailing else ()),
-            *([_folded(BULLETIN, bulletin)] if bulletin else []),
-            *([f"{RETURN}: {returns}"] if returns else []),
-            "MIME-Version: 1.0",
         ]
-        body = _body(text, html, pictures, attachments, message_id)
-        letter = bytes(_Entity((*headers, *body.headers), body.body))
+        told = [*(self._listed(*mailing) if mailing else ()), *([_folded(BULLETIN, bulletin)] if bulletin else [])]
+        token = [f"{RETURN}: {returns}"] if returns else []
+        if encrypting:
+            files = [(LETTER, "text/plain", text.encode("utf-8", "replace"))]
+            files += [*((name, "image/png", content) for _, name, content in pictures), *attachments]
+            open_headers = [
+                _header("Subject", encrypting.subject) if h.startswith("Subject:") else h for h in headers
+            ]
+            inner = _protected([*headers, *told], open_headers, _body(encrypting.cover, None, (), files, message_id))
+            headers, body = open_headers, _wrapped(*encrypting.encrypt(inner), message_id)
+        else:
+            headers, body = [*headers, *told], _body(text, html, pictures, attachments, message_id)
+        letter = bytes(_Entity((*headers, *token, "MIME-Version: 1.0", *body.headers), body.body))
         return self._sign(letter, date) if self._sign else letter
 
     def _listed(self, mailing: MailingList, leave_to: str) -> list[str]:
@@ -268,6 +296,43 @@ def _filename(name: str) -> str:
     if name.isascii():
         return f'filename="{quote(name)}"'
     return f"filename*=utf-8''{percent(name, safe='', errors='replace')}"
+
+
+def _protected(headers: Sequence[str], outside: Sequence[str], body: _Entity) -> bytes:
+    """The entity that is encrypted: the letter with its headers (RFC 9788 5.2), and blanks behind its last part.
+
+    `protected-headers` is the older mark (draft-autocrypt-lamps-protected-headers) that most programs look for.
+    """
+    first, *rest = body.headers
+    inner = bytes(
+        _Entity(
+            (
+                *headers,
+                *(f"HP-Outer: {line}" for line in outside),
+                f'{first};\r\n protected-headers="v1"; hp="cipher"',
+                *rest,
+            ),
+            body.body,
+        )
+    )
+    left = -len(inner) % STEP
+    return inner + (b" " * 70 + b"\r\n") * (left // 72) + b" " * (left % 72)
+
+
+def _wrapped(kind: Literal["openpgp", "smime"], content: bytes, seed: str) -> _Entity:
+    """What is encrypted as a body: PGP/MIME (RFC 3156 4), or S/MIME (RFC 8551 3.3)."""
+    if kind == "smime":
+        return _file(
+            'application/pkcs7-mime; smime-type=enveloped-data;\r\n name="smime.p7m"',
+            "attachment",
+            "smime.p7m",
+            content,
+        )
+    version = _Entity(("Content-Type: application/pgp-encrypted",), b"Version: 1\r\n")
+    armor = content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    kept = ("Content-Type: application/octet-stream", 'Content-Disposition: inline; filename="encrypted.asc"')
+    made = _multipart("encrypted", [version, _Entity(kept, armor)], seed)
+    return _Entity((f'{made.headers[0]};\r\n protocol="application/pgp-encrypted"',), made.body)
 
 
 def _multipart(kind: str, parts: Sequence[_Entity], seed: str) -> _Entity:

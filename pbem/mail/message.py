@@ -163,6 +163,14 @@ class Letter(msgspec.Struct, frozen=True):
         """The leaf parts in the order in which they stand."""
         return tuple(part for part in self.root.walk() if not part.children)
 
+    @property
+    def is_encrypted(self) -> bool:
+        """True if it is PGP/MIME (RFC 3156 4) or S/MIME (RFC 8551 3.3) that only its reader can decrypt."""
+        if any(part.content_type == "application/pgp-encrypted" for part in self.parts):
+            return True
+        is_smime = self.root.content_type in {"application/pkcs7-mime", "application/x-pkcs7-mime"}
+        return is_smime and self.root.parameters.get("smime-type") == "enveloped-data"
+
     def values(self, name: str) -> list[str]:
         """The values of all headers of this name."""
         return self.root.values(name)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def ask_for_setups(step: Step, options: Options) -> None:
-    """Ask everybody for a setup of the next game, of these options."""
+    """Ask everybody for a setup of the next game, of these options; a game without setups begins without."""
     match = step.match
     step.match = replace(
         match,
@@ -45,6 +45,9 @@ def ask_for_setups(step: Step, options: Options) -> None:
         offers={},
         said={},
     )
+    if not match.rules.secret_setups:
+        step.match = replace(step.match, clocks={})
+        return
     start_clocks(step, match.seats)
     step.notify("setup")
 

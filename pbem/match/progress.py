@@ -45,11 +45,11 @@ def tick(step: Step) -> None:
 def advance(step: Step) -> None:
     """Do what is due by now: begin the game when all setups are in, resolve the turn when all orders are."""
     match = step.match
-    if match.paused:
+    if match.paused or (match.phase == "setup" and not step.world.begins(match)):
         return
     if match.phase == "setup":
         # All setups are in. Else, once every other seat's time is over, the terms say who loses by that.
-        if all(standing(match.setups, seat) for seat in match.seats):
+        if match.begins_by_itself or all(standing(match.setups, seat) for seat in match.seats):
             begin(step) if match.sealed_rules is None else all_sealed.begin(step)
         elif all(standing(match.setups, seat) or match.silent_by_now(seat) for seat in match.seats):
             forfeit(step, [seat for seat in lost(match) if not standing(match.setups, seat)])

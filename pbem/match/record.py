@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
 
 from pbem.games import GAMES, Refused, Report, Rules, State, rules
+from pbem.games.draws import play_turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -50,6 +51,7 @@ _VALUES = 300_000  # a turn of two has four; each outweighs its text by far
 _LONG_NUMBER = re.compile(r"(?<![0-9A-Fa-f_])[0-9A-Fa-f_]{5000}")  # tomllib takes a hundred octets for each digit
 _ALL_PARTS = 100_000  # of all keys; each costs it several objects and walks
 _DEPTH = 100
+_SEED = re.compile("[0-9a-f]{64}")
 
 LONGEST = 256 * 1024
 """The most characters of a setup or of orders: no letter has more octets, and the rules list every fault in them."""
@@ -78,6 +80,8 @@ class Turn(NamedTuple):
 
     orders: Mapping[int, str]
     note: str | None = None
+    chance: str = ""
+    """The seed of what chance dealt, in a game with dice or cards."""
 
 
 class RecordedResult(NamedTuple):
@@ -158,8 +162,12 @@ def _table(text: str) -> JsonObject:
     if "record" not in table:
         raise NotARecord("no record: the key `record` is missing")
     game = table.get("game")
-    if not isinstance(game, str) or game not in GAMES:
+    if not isinstance(game, str):
         raise NotARecord("no record of a known game")
+    if game not in GAMES:
+        from pbem.games.outside import not_enabled
+
+        raise NotARecord(f"no record of a known game: {not_enabled(game)}")
     return table
 
 
@@ -258,12 +266,15 @@ def _seat(table: JsonObject) -> tuple[str, str]:
 def _turn(number: int, table: JsonObject, keys: frozenset[str]) -> Turn:
     orders = {}
     for key, text in table.items():
-        if key == "note":
+        if key in {"note", "chance"}:
             continue
         if key not in keys:
             raise Illegal(0, None, key, f"turn {number} has no key {key!r}")
         orders[int(key)] = text
-    return Turn(orders, _typed(table, "note", str, None))
+    seed = _typed(table, "chance", str, "")
+    if seed and not _SEED.fullmatch(seed):
+        raise Illegal(number, None, "chance", f"`chance` of turn {number} is not a seed of 64 hex digits")
+    return Turn(orders, _typed(table, "note", str, None), seed)
 
 
 def _left(table: Mapping[str, object], seats: int) -> dict[int, int]:
@@ -308,6 +319,8 @@ def write(record: Record) -> str:
         lines += ["", "[[seat]]", f"name = {_quoted(name)}", f"setup = {_block(setup)}"]
     for turn in record.turns:
         lines += ["", "[[turn]]", *(f"{seat} = {_block(text)}" for seat, text in sorted(turn.orders.items()))]
+        if turn.chance:
+            lines.append(f"chance = {_quoted(turn.chance)}")
         if turn.note is not None:
             lines.append(f"note = {_quoted(turn.note)}")
     # By turn, then by seat: one order, whatever that of the mapping.
@@ -414,7 +427,10 @@ class _Player:
                 raise Illegal(number, seat, None, "this seat has no orders in this turn")
             judge = partial(self.rules.order, state)
             orders[seat] = _judged(judge, number, seat, "orders of this seat are", turn.orders.get(seat))
-        return self.rules.turn(state, orders)
+        if bool(turn.chance) != self.rules.chance:
+            says = "`chance` is missing" if self.rules.chance else "this game has no `chance`"
+            raise Illegal(number, None, None, f"turn {number}: {says}")
+        return play_turn(self.rules, state, orders, turn.chance)
 
     def result(self, state: State, last: int) -> Outcome:
         """The result, after a check that the recorded one, if any, agrees."""

@@ -14,6 +14,7 @@ import msgspec
 from pbem.games import Refused
 from pbem.match import traces
 from pbem.match.changed import replace
+from pbem.match.dealt import shown_link
 from pbem.match.documents import Evidence, NamedMailbox, Opening, Receipt, Replies, Withdrawal, salt_in
 from pbem.match.signed import Signed, here
 from pbem.match.step import Environment, Step, misplaced
@@ -75,6 +76,9 @@ class _Past(Environment, frozen=True, kw_only=True):
 
     remaking: Remaking
 
+    def begins(self, match: Match) -> bool:
+        return match.seq != self.remaking.until
+
     def set_aside(self, match: Match, what: str) -> Sequence[tuple[int, SetAside]]:
         return self.remaking.set_aside(match, what)
 
@@ -83,6 +87,12 @@ class _Past(Environment, frozen=True, kw_only=True):
             return ""
         content = self.remaking.hashed(path, self.remaking.entries[match.seq].body["replies"], "is not what it names")
         return self.remaking.read(path, Replies.read, content).salt
+
+    def chain(self, path: str) -> str:
+        return (self.remaking.source.paper(path) or b"").decode()  # no bundle can have a paper of this name
+
+    def link(self, match: Match) -> str:
+        return shown_link(self.remaking.entries[match.seq :])
 
     def salt(self, path: str = "") -> str:
         if "-turn-0-" in path:  # default orders get their salt in the turn in which they are played
@@ -104,6 +114,8 @@ class Remaking(msgspec.Struct):
     """Advances the match once all answers are in; a callback, because `progress` is above the events."""
     traces: dict[str, list[tuple[int, SetAside]]] = msgspec.field(default_factory=dict)
     """The papers set aside, by the path of the trace that names them."""
+    until: int | None = None
+    """The number of entries before a game that is not revealed: it has no papers yet, and is not begun again."""
 
     def pinned(self, seat: int, player: Player) -> Player:
         """The player, with the paper that names the mailbox that the entry pins."""

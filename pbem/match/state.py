@@ -17,7 +17,7 @@ from pbem.games.sealed import SealedRules, sealed_rules
 from pbem.grown import Grown
 from pbem.match import stored_orders
 from pbem.match.changed import replace
-from pbem.match.transcript import BEFORE
+from pbem.match.transcript import BEFORE, utc
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -196,6 +196,8 @@ class Match(msgspec.Struct, frozen=True):
     """The time of the last entry: times never run backwards."""
     replies: str = ""
     """The secret of the reply addresses for the orders that are due, if somebody plays by mailbox."""
+    chance: str = ""
+    """The secret of the chain of this game's dice or cards, which only the server has."""
     said: Mapping[tuple[int, str], int] = msgspec.field(default_factory=dict)
     """The last revision of each of a seat's sentences since the last letters, so that none is obeyed twice."""
 
@@ -273,13 +275,22 @@ class Match(msgspec.Struct, frozen=True):
     def asked(self, seat: int) -> bool:
         """True if the match still waits for something from this seat."""
         if self.phase == "setup":
-            return not standing(self.setups, seat)
+            return self.rules.secret_setups and not standing(self.setups, seat)
         if self.revealing:
             assert self.sealed_game is not None
             return seat not in self.sealed_game.reveals
         if self.phase == "playing" and self.position:
             return self.position.due.get(seat, 0) is None and not standing(self.orders, seat)
         return False
+
+    def setup_text(self, seat: int) -> str:
+        """The canonical setup of a seat; empty in a game without setups."""
+        return self.setups[seat].text if seat in self.setups else ""
+
+    @property
+    def begins_by_itself(self) -> bool:
+        """True if the next game waits for nobody: it has no setups."""
+        return self.phase == "setup" and not self.rules.secret_setups
 
     def silent_by_now(self, seat: int) -> bool:
         """True if the match no longer waits for this seat: it missed its time, and the terms say what follows."""
@@ -292,6 +303,8 @@ class Match(msgspec.Struct, frozen=True):
         """The next time at which a clock causes an event; None if there is none."""
         if self.paused:
             return None
+        if self.begins_by_itself:
+            return utc(self.time)
         times = [
             clock.following() for seat, clock in self.clocks.items() if self.asked(seat) and seat not in self.missed
         ]

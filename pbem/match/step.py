@@ -36,6 +36,10 @@ HIGHEST = 999_999_999
 """The highest revision that a paper can name."""
 
 
+class Unresolved(Exception):
+    """The rules of another package did not resolve a turn; the message says why."""
+
+
 class Environment(msgspec.Struct, frozen=True):
     """The environment of a step: the time, random bytes from the operating system, and the server's identity."""
 
@@ -49,6 +53,10 @@ class Environment(msgspec.Struct, frozen=True):
     """The arrival of the oldest letter that is not handled; None: all are. No deadline after it is missed yet."""
     outages: Callable[[datetime], Sequence[Stop]] = lambda _: ()
     """The times in which the server was out of reach, of those that ended after a moment."""
+    since: str = ""
+    """The time of the latest entry of the match's tournament, if it has one: no entry of the match is before it."""
+    rehearse: Callable[[Match, Callable[[], object]], None] = lambda _match, _turn: None
+    """Tries a turn by the rules of another package, before it has any effect; raises `Unresolved`."""
 
     @property
     def time(self) -> str:
@@ -62,6 +70,18 @@ class Environment(msgspec.Struct, frozen=True):
     def reply_salt(self, match: Match, path: str) -> str:
         """The secret of the next reply addresses, for the paper of this path; empty if nobody plays by mailbox."""
         return self.salt(path) if any(player.mailbox for player in match.players) else ""
+
+    def chain(self, _path: str) -> str:
+        """The secret of a game with dice or cards, for the paper of this path; empty if only the server has it."""
+        return self.random(32).hex()
+
+    def link(self, match: Match) -> str:
+        """The link of what chance deals next, as the transcript shows it."""
+        raise NotImplementedError(f"{match.id} has no secret")
+
+    def begins(self, _match: Match) -> bool:
+        """True if a game begins here as soon as it can; a replay may end before it."""
+        return True
 
     def set_aside(self, _match: Match, _what: str) -> Sequence[tuple[int, SetAside]] | None:
         """The papers set aside by then, by seat, if a trace of them exists already."""
@@ -151,7 +171,7 @@ class Step(msgspec.Struct):
         The server's clock may have been set back since.
         """
         match = self.match
-        time = max(self.world.time, match.time, *_received(match, body))
+        time = max(self.world.time, self.world.since, match.time, *_received(match, body))
         entry = Entry(match.seq + 1, match.head, time, kind, body)
         self.entries.append(entry)
         self.match = replace(match, seq=entry.seq, head=entry.head, time=time)

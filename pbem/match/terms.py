@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.games import GAMES, Fault, Options, Refused, rules
+from pbem.games.outside import PACKAGES, Package
 from pbem.games.sealed import sealed_rules
 from pbem.match.entry_forms import anything, hash_, mapping, number, text
 from pbem.match.record import toml_value
@@ -130,6 +131,8 @@ class Terms:
     """The tournament of the match, its `id` and its `terms`, which hold the terms of all its matches."""
     pairing: JsonObject | None = None
     """The match's place in the tournament: `round`, `board`, and the head of the `entry` that paired its players."""
+    rules_package: Package | None = None
+    """The package whose rules the server had when the match was proposed; None for a game of pbem itself."""
     _hashes: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
     """A cache of hashes of these terms, by server and match: each letter of a match needs its own several times."""
 
@@ -178,7 +181,11 @@ class Terms:
             del document["sealed"]
         if self.unreachable == UNREACHABLE[1]:
             del document["unreachable"]
-        return {name: value for name, value in document.items() if value is not None or name not in _PLACE}
+        document = {name: value for name, value in document.items() if value is not None or name not in _PLACE}
+        del document["rules_package"]
+        if self.rules_package is not None:
+            document["rules_package"] = self.rules_package._asdict()
+        return document
 
     @property
     def as_announced(self) -> bool:
@@ -192,8 +199,9 @@ class Terms:
 
     @classmethod
     def read(cls, document: JsonObject) -> Terms:
-        """The terms of a JSON object that `document` made."""
-        return cls(**{**document, "players": tuple(document["players"])})
+        """The terms of a JSON object that `document` made; raises KeyError, TypeError or ValueError."""
+        package = Package.read(document["rules_package"]) if "rules_package" in document else None
+        return cls(**{**document, "players": tuple(document["players"]), "rules_package": package})
 
     def hash(self, server: str, match: str) -> str:
         """The hash of the agreed terms, which each commitment repeats."""
@@ -296,6 +304,7 @@ class _Proposal(OptionLines):
             "grace": self.time("grace", _GRACE, (0, _LONGEST_GRACE)),
             "bank": self.time("bank", 0, (0, _LONGEST_BANK)),
             "sealed": chosen["sealed"] == SEALED[1],
+            "rules_package": PACKAGES.get(self.rules.name),
         }
         # Without deadlines, nobody loses by silence, and so nobody by being out of reach.
         if not terms["pace"]:
@@ -323,7 +332,10 @@ class _Proposal(OptionLines):
             if key in self.lines and " ".join(self.lines[key].lower().split()) not in words:
                 says = Phrase("in a sealed match, {key} is {words}", key=key, words=either(words))
                 self.refuse(key, self.lines[key], says)
-        if sealed_rules(self.rules.name) is None:
+        if self.rules.chance:
+            says = Phrase("{title} cannot be played sealed: we deal its dice or cards", title=self.rules.title)
+            self.refuse("sealed", "yes", says)
+        elif sealed_rules(self.rules.name) is None:
             self.refuse("sealed", "yes", Phrase("{title} cannot be played sealed", title=self.rules.title))
         if len(self.players) > _SEALED_SEATS:
             self.refuse("sealed", "yes", Phrase("a sealed match is for {number} players", number=_SEALED_SEATS))

@@ -131,6 +131,14 @@ def written(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
 
 
+def written_seconds(seconds: int) -> str:
+    """The time of a cosignature, in seconds since 1970, in the format of entries."""
+    try:
+        return written(datetime.fromtimestamp(seconds, UTC))
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds} s"
+
+
 def utc(text: str) -> datetime:
     """The time that an entry or a paper writes; raises ValueError.
 

@@ -59,7 +59,7 @@ def replay_transcript(
     played: dict[tuple[int, int], list[tuple[Receipt, datetime]]] = {}
     at = 0
     while at < (len(entries) if until is None else until):
-        step = _remade(Remaking(match, entries[at], source, entries, played, advance))
+        step = _remade(Remaking(match, entries[at], source, entries, played, advance, until=until))
         for made in step.entries:
             if at >= len(entries):
                 raise TranscriptError(made.seq, None, f"the transcript breaks off before the entry `{made.type}`")

@@ -34,3 +34,5 @@ class Played(msgspec.Struct, frozen=True):
     orders: Mapping[int, str]
     reports: Reports | None
     """None once a later turn holds what every reader knows: see `Match.folded`."""
+    chance: str = ""
+    """The seed of what chance dealt in this turn, in a game with dice or cards."""

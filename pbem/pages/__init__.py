@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from pbem.games import GAMES, rules
+from pbem.games import BUILT_IN, rules
 from pbem.i18n import ENGLISH, LANGUAGES, catalogue, template_folder
 from pbem.letters.render import Templates
 from pbem.match.transcript import canonical
@@ -71,11 +71,11 @@ _WORKING = ("sealing.js", "composer.js", "registration.js")
 
 
 def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> str:
-    """The page on which a player composes setups and orders of a game; raises KeyError for an unknown game.
+    """The page on which a player composes setups and orders of a game; raises KeyError for any but our own.
 
     It writes letters only to its `home`; without one, it asks before it writes to an unknown server.
     """
-    if game not in GAMES:
+    if game not in BUILT_IN:
         raise KeyError(game)
     own = sorted((template_folder() / "pages" / "composer" / game).glob("*.js"))  # a noun each, where a game has more
     drawn = ("board.js", *(f"composer/{game}/{path.name}" for path in own), f"composer/{game}.js")

@@ -11,9 +11,11 @@ import base64
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.games import rules
+from pbem.games import BUILT_IN, rules
 from pbem.i18n import ENGLISH
+from pbem.match import record
 from pbem.pages import deflated, page, page_file, ruled, told
+from pbem.pages.feeds import feed_file
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
@@ -52,12 +54,17 @@ def replay(
 ) -> str:
     """The page of a bundle; raises KeyError and TypeError for a transcript that does not begin properly.
 
-    `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each. `forms` are the signed forms of
-    letters, by the letters' names, for a bundle without letters. `home` names the first page beside it;
-    `files` are this page in each language: its tag, the file, and what the language calls itself.
+    Raises ValueError if its game is of another package.
+
+    `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each, and what `noted` found. `forms` are
+    the signed forms of letters, by the letters' names, for a bundle without letters. `home` names the first page,
+    beside which the feed is, too; `files` are this page in each language: its tag, the file, and what the language
+    calls itself.
     """
     agreed = found.entries[0].body
     game, sealed = str(agreed["terms"]["game"]), bool(agreed["terms"].get("sealed"))
+    if game not in BUILT_IN:
+        raise ValueError(f"pages do not know {game}; `pbem verify` checks its bundle")
     scripts = (*checking(game, sealed=sealed), "board.js", "scene.js", "witness.js", f"replay/{game}.js", "replay.js")
     data = {
         "title": rules(game).title,
@@ -74,11 +81,26 @@ def replay(
         "home": home,
         "index": page_file("index", language),
         "files": files,
+        "feed": feed_file(str(agreed["match"]), language) if home else "",
         "public": forms is not None,
         "named": bool(witnessed.keys),
         "sealed": sealed,
     }
     return page("replay", title, scripts, shown=shown, data=data, language=language)
+
+
+def noted(found: Bundle, text: str) -> list[dict[str, object]]:
+    """The notes in a copy of a record of this bundle: `game`, `turn` (0: of the game), `by` (nobody), `text`.
+
+    Raises ValueError if the copy is another game, or differs in anything but notes.
+    """
+    copy = record.read(text)
+    turns = [turn._replace(note=None) for turn in copy.turns]
+    own = found.papers.get(f"records/game-{copy.round}.pbem.toml")
+    if own is None or record.write(copy._replace(note=None, turns=tuple(turns), extra=None)).encode() != own:
+        raise ValueError("this is no record of this match, or more than its notes was changed")
+    notes = [copy.note, *(turn.note for turn in copy.turns)]
+    return [{"game": copy.round, "turn": turn, "by": "", "text": note} for turn, note in enumerate(notes) if note]
 
 
 def checking(game: str, *, sealed: bool) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The pages of a server as a folder of plain files: an index, each composer, each invitation, each finished match.
+"""The pages of a server as a folder of plain files: first page, composers, invitations, finished matches, and feeds.
 
 This module knows which file holds which page, and brings a folder up to date: files that are right are not
 touched, changed ones are renamed into place, and outdated ones are removed if this module wrote them.
@@ -17,21 +17,23 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from markupsafe import Markup
 
-from pbem.games import GAMES, rules
+from pbem.games import BUILT_IN, titles
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.pages import Home, composer, page, page_file, served
+from pbem.pages.feeds import FEED, feed_file, feeds
 from pbem.pages.match_page import Witnessed, replay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from pbem.pages.feeds import News
     from pbem.proof.bundle import Bundle
 
 _LIST = "published.json"
 """The files that the last publishing left, each with its SHA-256."""
 _OURS = re.compile(
-    r"(?:[a-z-]+|[mt][1-9][0-9]*)(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.html"
+    r"(?:[a-z-]+|[mt][1-9][0-9]*)(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.(?:html|xml)"
     r"|t[1-9][0-9]*\.(?:jsonl|pbem-tournament\.zip)"
 )
 
@@ -56,6 +58,7 @@ class Finished(msgspec.Struct, frozen=True):
     """The players' messages to all: `game`, `turn`, `by` and `text` of each."""
     logged: Sequence[tuple[int, str]] = ()
     """An entry with the proof that witnesses saw it in the server's log, where there is one."""
+    news: Sequence[News] = ()
 
 
 class PublicTournament(msgspec.Struct, frozen=True):
@@ -63,6 +66,7 @@ class PublicTournament(msgspec.Struct, frozen=True):
 
     facts: Mapping[str, Any]
     files: Mapping[str, bytes]
+    news: Sequence[News] = ()
 
 
 def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
@@ -72,7 +76,9 @@ def index(site: Mapping[str, Any], language: str = ENGLISH) -> str:
     """
     invited = [{**match, "file": page_file(match["id"], language)} for match in site["invitations"]]
     played = [{**t, "file": page_file(t["id"], language)} for t in site.get("tournaments", ())]
-    shown = {"house": "", **site, **_begun(), "invitations": invited, "tournaments": played}
+    running = [{**match, "feed": feed_file(match["id"], language)} for match in site["running"]]
+    lists = {"invitations": invited, "tournaments": played, "running": running}
+    shown = {"house": "", **site, **_begun(), **lists, "feed": feed_file(FEED, language)}
     return page("index", str(site["server"]), (), shown=shown, language=language)
 
 
@@ -83,7 +89,7 @@ def invitation(site: Mapping[str, Any], match: Mapping[str, Any], language: str 
         "server": site["server"],
         "address": site["address"],
         "index": page_file("index", language),
-        "board": page_file(match["rules"], language),
+        "board": page_file(match["rules"], language) if match["rules"] in BUILT_IN else "",
         "game": match["rules"],
         "match": match,
         "files": _files(match["id"]),
@@ -106,6 +112,7 @@ def tournament(
         "matches": matches,
         "carried": sorted(found.files),
         "files": _files(t["id"]),
+        "feed": feed_file(t["id"], language),
     }
     return page("tournament", f"{t['title']}, {t['id']}", (), shown=shown, language=language)
 
@@ -119,9 +126,9 @@ def _code(address: str) -> Markup:
 
 
 def _begun() -> dict[str, object]:
-    """The games on a first page: their titles, the pages of each, and the page itself, by language."""
-    files = {name: _files(name) for name in ("index", *GAMES)}
-    return {"games": {name: rules(name).title for name in GAMES}, "languages": files}
+    """The games on a first page: their titles, the pages of ours, and the page itself, by language."""
+    files = {name: _files(name) for name in ("index", *BUILT_IN)}
+    return {"games": titles(), "languages": files}
 
 
 def _files(name: str) -> list[tuple[str, str, str | None]]:
@@ -141,13 +148,15 @@ def pages(
 
     `witnesses` are the keys of those whom the server names as its own.
     """
-    summaries = []
+    summaries: list[tuple[Mapping[str, object], dict[str, str]]] = []
+    news = [one for match in (*site["invitations"], *site["running"]) for one in match["news"]]
     home = Home(str(site["server"]), str(site["address"]), str(site["delimiter"]))
     yield from composers(home)
     for invited in site["invitations"]:
         for tag in LANGUAGES:
             yield page_file(invited["id"], tag), invitation(site, invited, tag)
     for match in finished:
+        news += match.news
         files = _files(str(match.summary["id"])) if match.bundle is not None else []
         summaries.append((match.summary, {tag: file for tag, file, _ in files}))
         for tag, file, _ in files:
@@ -163,7 +172,11 @@ def pages(
             )
             yield file, text
     for found in tournaments:
+        news += found.news
         yield from found.files.items()
+    with_page = [str(match["id"]) for match in site["invitations"]]
+    with_page += [str(summary["id"]) for summary, files in summaries if files]
+    yield from feeds(site, news, {*with_page, *(found.facts["id"] for found in tournaments)})
     for tag in LANGUAGES:
         own = {str(summary["id"]): files[tag] for summary, files in summaries if tag in files}
         for found in tournaments:
@@ -174,8 +187,8 @@ def pages(
 
 
 def composers(home: Home) -> Iterator[tuple[str, str]]:
-    """The composers, by their names: one for each game in each language."""
-    for game in GAMES:
+    """The composers, by their names: one for each game of ours in each language."""
+    for game in BUILT_IN:
         for language in LANGUAGES:
             yield page_file(game, language), composer(game, home, language)
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import written
+from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.sealed_view import Changed, Contradiction
 from pbem.player.signed_texts import Unread
@@ -64,7 +65,7 @@ class Accusations:
             return accused
         if (unread := self.unread(match)) is not None:
             return unread[0]
-        raise Impossible(f"Nothing is held against anybody in {match}.")
+        raise Impossible(Phrase("Nothing is held against anybody in {match}.", match=match))
 
     def take_back(self, match: str) -> None:
         """Take back what is held in a match; raises `Impossible` if it is nothing."""

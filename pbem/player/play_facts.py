@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.player.correspondence import Correspondence
     from pbem.player.sealed_agent import Agent
-    from pbem.player.standing import MatchStanding
+    from pbem.player.standing import MatchStanding, TournamentStanding
 
 
 def account_facts(letters: Correspondence, agent: Agent) -> JsonObject:
@@ -22,6 +22,7 @@ def account_facts(letters: Correspondence, agent: Agent) -> JsonObject:
         "registered": memory.fact("account") is not None,
         "key": bool(letters.account.key),
         "matches": [match_facts(letters, agent, standing) for standing in reversed(letters.matches.standings)],
+        "tournaments": [tournament_facts(told) for told in reversed(memory.tournaments())],
         "alarms": [{"match": alarm.match, "said": alarm.said} for alarm in memory.alarms()],
     }
 
@@ -61,6 +62,13 @@ def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding) 
         "scores": [sum(column) for column in zip(*(ended.scores for ended in standing.ended), strict=False)],
         "bundle": letters.memory.bundle(match) is not None,
     }
+
+
+def tournament_facts(told: TournamentStanding) -> JsonObject:
+    """A tournament in a line: what it is, and how the player stands in it."""
+    title = str(rules(told.rules).title) if told.rules in GAMES else told.rules
+    names = ("tournament", "seq", "format", "phase", "entrants", "entered", "place", "of", "points", "running")
+    return {"title": title, **{name: getattr(told, name) for name in names}}
 
 
 def _winner(standing: MatchStanding) -> str:

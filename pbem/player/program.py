@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pbem.games import Result, rules
 from pbem.match.terms import Terms, duration
+from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
 from pbem.player.correspondence.standings import Impossible
@@ -363,7 +364,9 @@ class Program:
     def _options(self, standing: MatchStanding) -> Options:
         asked = self.memory.paper(standing.match, standing.game, 0, "setup")
         if asked is None:
-            raise Impossible(f"the letter that asks for the setup of game {standing.game} has not come")
+            raise Impossible(
+                Phrase("the letter that asks for the setup of game {game} has not come", game=standing.game)
+            )
         return rules(standing.rules).options(asked["options"], len(standing.players))
 
     def _position(self, standing: MatchStanding) -> Position | None:

@@ -20,6 +20,7 @@ from pbem.failpoints import passing
 from pbem.games import Refused, rules
 from pbem.match.sealed_documents import PaperPlace
 from pbem.match.transcript import canonical
+from pbem.phrase import Phrase
 from pbem.player.accusations import Accusations
 from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.judge import Judged
@@ -166,7 +167,7 @@ class Agent:
             return
         game = self.game(standing)
         if game.prev != standing.prev and game.told.owes:
-            raise Impossible("a letter about it has not come")
+            raise Impossible(Phrase("a letter about it has not come"))
         with self.held.unless_taken_back(match):
             check_unrevealed(self.memory, standing)
         if self._passed.get(match) is game:
@@ -185,7 +186,13 @@ class Agent:
         """The current game; raises `Contradiction`, or `Impossible` if a letter is missing."""
         position = self.letters.matches.sealed_position(standing.match)
         if position is None:
-            raise Impossible(f"The letter that brings game {standing.game} of {standing.match} has not come.")
+            raise Impossible(
+                Phrase(
+                    "The letter that brings game {game} of {match} has not come.",
+                    game=standing.game,
+                    match=standing.match,
+                )
+            )
         known = self._games.get(standing.match)
         if known is None or known[0] != position:
             known = self._games[standing.match] = (
@@ -287,7 +294,7 @@ class Agent:
             if before is not None and before.setup == judged.text:
                 return self._seal(standing, before, now)
             if before is not None and self._committed(standing):
-                raise Impossible("You committed to a setup, and it cannot be changed.")
+                raise Impossible(Phrase("You committed to a setup, and it cannot be changed."))
             secrets = Secrets.begun(self._place(standing), judged.text, self._random)
             self._keep(secrets)
             return self._seal(standing, secrets, now)
@@ -313,7 +320,7 @@ class Agent:
             secrets = secrets.with_orders(asked.table.turn, canonical)
             found = game.letter(secrets, standing.prev)
             if not isinstance(found, NextLetter):
-                raise Impossible(f"It is not your move in {match}.")
+                raise Impossible(Phrase("It is not your move in {match}.", match=match))
             return self._step(standing, game, found, now)
 
     def _asking(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> OrdersAsked:
@@ -322,14 +329,16 @@ class Agent:
         # A signed step cannot be changed; orders that are in no letter yet can be, so they count as not decided.
         sent = self._alive("step", match, _place(game))
         if sent is not None:
-            raise Impossible(f"What you owe in {match} is signed, and cannot be changed.")
+            raise Impossible(Phrase("What you owe in {match} is signed, and cannot be changed.", match=match))
         if not standing.owes:
-            raise Impossible(f"It is not your move in {match}.")
+            raise Impossible(Phrase("It is not your move in {match}.", match=match))
         found = game.letter(secrets, standing.prev)
         if isinstance(found, NextLetter):
             found = game.letter(secrets.without_orders(found.ordered), standing.prev)
         if not isinstance(found, OrdersAsked):
-            raise Impossible(f"There is nothing to order in {match} now: `pbem play` answers by itself.")
+            raise Impossible(
+                Phrase("There is nothing to order in {match} now: `pbem play` answers by itself.", match=match)
+            )
         return found
 
     def _step(self, standing: MatchStanding, game: SealedSide, letter: NextLetter, now: datetime) -> SentForm:
@@ -378,7 +387,7 @@ class Agent:
         with self.vault.alone():
             standing = self.letters.matches.standing(match)
             if standing.owes[:1] != ["reveal"]:
-                raise Impossible(f"Nothing is to be revealed in {match} now.")
+                raise Impossible(Phrase("Nothing is to be revealed in {match} now.", match=match))
             with suppress(Unread):
                 self._check(standing)
             return self._reveal(standing, now)
@@ -402,7 +411,7 @@ class Agent:
         ]
         if refused and not may_repeat(refused, now):
             faults = "; ".join(json.loads(refused[-1].faults))
-            raise Impossible(f"the server refused what was due: {faults}")
+            raise Impossible(Phrase("the server refused what was due: {faults}", faults=faults))
 
     def _keep(self, secrets: Secrets) -> None:
         self.vault.keep(secrets)
@@ -416,8 +425,12 @@ class Agent:
     def _demand_unaccused(self, match: str) -> None:
         if (said := self.held.accused(match)) is not None:
             raise Impossible(
-                f"Nothing more is sent in {match}, because the server's statements cannot all be true: {said}."
-                f" To go on anyway: `pbem play take-back {match}`"
+                Phrase(
+                    "Nothing more is sent in {match}, because the server's statements cannot all be true: {said}."
+                    " To go on anyway: `pbem play take-back {match}`",
+                    match=match,
+                    said=said,
+                )
             )
 
     # Secrets.
@@ -442,8 +455,11 @@ class Agent:
         secrets = self._secrets(standing, game)
         if secrets is None:
             raise Impossible(
-                f"Your secrets of {standing.match} are not on this machine, and its six words open no note."
-                " Take over those that you wrote down: pbem play words WORD WORD ..."
+                Phrase(
+                    "Your secrets of {match} are not on this machine, and its six words open no note. Take over those"
+                    " that you wrote down: pbem play words WORD WORD ...",
+                    match=standing.match,
+                )
             )
         return secrets
 

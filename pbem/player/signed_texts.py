@@ -16,6 +16,7 @@ from pbem.identity import BadKey
 from pbem.mail.commands import parse
 from pbem.match.changed import replace
 from pbem.match.sealed_letters import judge_steps
+from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.sealed_view import Contradiction, refusal
 from pbem.proof.signed_letters import shown
@@ -67,7 +68,9 @@ def check_steps(
     where = f"turn {first.turn}, seat {first.seat}, {first.step}"
     said, since = _signed(game, first.seat, content, where, TakeSteps), _since(game, at)
     if said.prev not in heads.values():
-        raise Impossible(f"{where}: what was signed follows a head that no letter has shown here yet")
+        raise Impossible(
+            Phrase("{where}: what was signed follows a head that no letter has shown here yet", where=where)
+        )
     printed = tuple(head for seq, head in heads.items() if since <= seq < first.seq)
     play = game.plays[at]
     steps = tuple(replace(filed, prev=prev) for filed, prev in zip(play.game.steps, cited, strict=True))

@@ -17,6 +17,7 @@ from pbem.durable import make_folder, replace, write
 from pbem.identity import BadKey, ssh
 from pbem.identity.security_keys import passkey_host
 from pbem.identity.verdict import BadSignature
+from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
@@ -69,12 +70,20 @@ class SigningKey(msgspec.Struct):
         done = self._keygen("-Y", "sign", "-n", namespace, given=text)
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise CannotSign(f"ssh-keygen does not sign with {self.path}: {said[-1] if said else 'no reason'}")
+            raise CannotSign(
+                Phrase(
+                    "ssh-keygen does not sign with {path}: {what}",
+                    path=self.path,
+                    what=said[-1] if said else Phrase("no reason"),
+                )
+            )
         armor = done.stdout.decode("ascii")
         try:
             ssh.read(armor)
         except BadSignature as error:
-            raise CannotSign(f"No server takes what {self.path} signs. {error.reason}") from error
+            raise CannotSign(
+                Phrase("No server takes what {path} signs. {reason}", path=self.path, reason=error.reason)
+            ) from error
         return armor
 
     def _keygen(self, *words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -82,10 +91,12 @@ class SigningKey(msgspec.Struct):
         try:
             return subprocess.run(whole, input=given, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - fixed commands
         except subprocess.TimeoutExpired as error:
-            waited = "the security key was not touched, or the agent does not answer"
-            raise CannotSign(f"Nothing was signed with {self.path}: {waited}.") from error
+            waited = Phrase("the security key was not touched, or the agent does not answer")
+            raise CannotSign(
+                Phrase("Nothing was signed with {path}: {waited}.", path=self.path, waited=waited)
+            ) from error
         except OSError as error:
-            raise CannotSign(f"ssh-keygen cannot be run: {type(error).__name__}") from error
+            raise CannotSign(Phrase("ssh-keygen cannot be run: {name}", name=type(error).__name__)) from error
 
     def _opened(self) -> PrivateKey | None:
         """The private key of the file; None if only ssh-keygen can use it."""
@@ -93,7 +104,9 @@ class SigningKey(msgspec.Struct):
             data = self.path.read_bytes()
             return ssh.load(data)
         except OSError as error:
-            raise CannotSign(f"{self.path}: {error.strerror}. --key names another key.") from error
+            raise CannotSign(
+                Phrase("{path}: {strerror}. --key names another key.", path=self.path, strerror=error.strerror)
+            ) from error
         except TypeError:
             prompt = f"Passphrase of {self.path}"
         except ssh.UnusableKey:
@@ -107,7 +120,7 @@ class SigningKey(msgspec.Struct):
                 return None
             except ValueError:
                 prompt = f"Wrong passphrase. Passphrase of {self.path}"
-        raise CannotSign("The key stays locked.")
+        raise CannotSign(Phrase("The key stays locked."))
 
 
 def read(path: Path, passphrase: Callable[[str], str], touch: Callable[[], None]) -> SigningKey:
@@ -121,10 +134,20 @@ def read(path: Path, passphrase: Callable[[str], str], touch: Callable[[], None]
         line = beside.read_text("ascii").strip() if there else ssh.public(ssh.load(path.read_bytes()))
         ssh.parse(line)
     except OSError as error:
-        raise CannotSign(f"{error.filename}: {error.strerror}. --key names another, --new-key makes one.") from error
+        raise CannotSign(
+            Phrase(
+                "{filename}: {strerror}. --key names another, --new-key makes one.",
+                filename=error.filename,
+                strerror=error.strerror,
+            )
+        ) from error
     except TypeError as error:
         raise CannotSign(
-            f"{path} is locked, and {beside} is not there: ssh-keygen -y -f {path} > {beside}"
+            Phrase(
+                "{path} is locked, and {beside} is not there: ssh-keygen -y -f {path} > {beside}",
+                path=path,
+                beside=beside,
+            )
         ) from error
     except (ValueError, BadKey) as error:
         raise CannotSign(f"{path}: {error}") from error
@@ -147,6 +170,6 @@ def make(path: Path, comment: str) -> None:
             draft.unlink()
         replace(path.with_name(f"{path.name}.pub"), f"{ssh.public(private)} {comment}\n".encode("ascii"))
     except FileExistsError as error:
-        raise CannotSign(f"{path} is there already: leave --new-key out to use it.") from error
+        raise CannotSign(Phrase("{path} is there already: leave --new-key out to use it.", path=path)) from error
     except OSError as error:
         raise CannotSign(f"{error.filename}: {error.strerror}") from error

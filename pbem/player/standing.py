@@ -115,6 +115,25 @@ class MatchStanding(msgspec.Struct, frozen=True):
         return self.sealed.owes.get(str(self.seat), []) if self.sealed and not self.paused else []
 
 
+class TableCell(msgspec.Struct, frozen=True):
+    """A meeting of two lines of a table; it has no points if it does not count, or not yet."""
+
+    match: _Word
+    points: _Number | None
+    annulled: bool
+
+
+class TableLine(msgspec.Struct, frozen=True):
+    """A line of a tournament's table, with its meetings with each line of its group, where all play all."""
+
+    name: _Word
+    player: _Word
+    played: _Number
+    points: _Number
+    out: bool
+    cells: list[list[TableCell]]
+
+
 class TournamentStanding(msgspec.Struct, frozen=True):
     """The state of a tournament for this player, who may have no place in it, when the server wrote a letter."""
 
@@ -123,13 +142,16 @@ class TournamentStanding(msgspec.Struct, frozen=True):
     format: _Line
     phase: Literal["open", "playing", "ended"]
     rules: _Word
-    hash: _Hash
+    organiser: _Word
     entrants: _Number
+    agreement: dict[str, Any]
+    hash: _Hash
     entered: bool
     place: _Number | None
     of: _Number | None
     points: _Number | None
     running: _Number
+    table: list[list[TableLine]]
 
     @classmethod
     def read(cls, item: JsonObject) -> TournamentStanding:

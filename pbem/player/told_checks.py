@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pbem.mail.commands import parse
 from pbem.match.transcript import canonical, sha256_hex
+from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.sealed_view import Changed, Contradiction
 from pbem.player.signed_texts import Unread, check_resigned, check_seal, check_steps, unproved
@@ -128,7 +129,11 @@ def _check_signed(memory: Memory, held: Accusations, game: SealedSide) -> None:
                 prev = check_steps(game, at, count, content, heads, cited[:at])
         elif last.turn >= game.table.turn - 1:
             raise Impossible(
-                f"what {game.players[first.seat - 1]} signed has not arrived: `pbem play ask report {match}`"
+                Phrase(
+                    "what {what} signed has not arrived: `pbem play ask report {match}`",
+                    what=game.players[first.seat - 1],
+                    match=match,
+                )
             )
         cited[at:] = [prev] * count
         memory.know(fact, json.dumps(cited))

@@ -36,12 +36,15 @@ class SignedPaper(msgspec.Struct, frozen=True):
 
 
 class Logged(msgspec.Struct, frozen=True):
-    """The proof, from a letter's bulletin, that an entry of a match is in the server's log: see `pbem.tlog.proof`."""
+    """The proof, from a letter's bulletin, that an entry is in the server's log: see `pbem.tlog.proof`."""
 
     server: str
     match: str
+    """The match, or the tournament."""
     seq: int
     proof: str
+    head: str | None = None
+    """The entry's head by the server's word; of a match, the bulletin shows it elsewhere."""
 
 
 class ReplyAddress(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ import msgspec
 from pbem.config.limits import Limits
 from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.json_object import DEPTH, depth
-from pbem.mail.compose import BULLETIN
+from pbem.mail.compose import BULLETIN, LETTER
 from pbem.mail.message import Letter, Unreadable, read
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.proof import bundle
@@ -121,6 +121,9 @@ def kept(source: str, raw: bytes) -> Kept:
         letter = read(raw, LIMITS)
     except Unreadable as error:
         return Kept(source, None, "", unread=f"the letter cannot be read: {error.reason}")
+    if letter.is_encrypted:
+        decrypt = "it is encrypted: keep what `gpg --decrypt` or `openssl cms -decrypt` makes of it, too"
+        return Kept(source, letter.message_id, letter.subject, unread=decrypt)
     found = _Found()
     _take_apart(letter, found, 0)
     texts, pages = ([_FOREIGN.sub("", text) for text in those] for those in (found.texts, found.pages))
@@ -186,7 +189,7 @@ def _take_apart(letter: Letter, found: _Found, depth: int) -> None:
             except Unreadable:
                 continue
             _take_apart(inner, found, depth + 1)
-        elif part.filename:
+        elif part.filename and (part.filename, part.content_type) != (LETTER, "text/plain"):
             found.attachments.append(Attached(part.filename, tuple(_ways(part.content))))
         elif part.content_type == "text/html":
             (found.pages if has_plain else found.texts).append(_text_of_html(part))
@@ -218,6 +221,14 @@ def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged | ReplyAddress
                     str(seq)
                 ):
                     yield Logged(str(document.get("server")), match, seq, proof)
+                case {
+                    "about": "log",
+                    "tournament": str(tournament),
+                    "seq": int(seq),
+                    "head": str(head),
+                    "proof": str(proof),
+                } if _SEQ.fullmatch(str(seq)):
+                    yield Logged(str(document.get("server")), tournament, seq, proof, head)
                 case {
                     "about": "reply",
                     "match": str(match),

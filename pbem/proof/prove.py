@@ -26,7 +26,7 @@ class Proof(msgspec.Struct, frozen=True):
     """The result of verifying a bundle and comparing it with kept letters."""
 
     checks: Sequence[Check]
-    """All checks up to the first that fails."""
+    """All checks up to the first that fails or is open."""
     letters: Sequence[NamedLetter] = ()
     """The kept letters with their findings; none if the bundle does not hold."""
     bundle: Bundle | None = None
@@ -35,7 +35,7 @@ class Proof(msgspec.Struct, frozen=True):
     @property
     def holds(self) -> bool:
         """True if the bundle holds, and no letter contradicts it."""
-        return self.checks[-1].holds and not self.accusing
+        return self.checks[-1].holds is True and not self.accusing
 
     @property
     def accusing(self) -> list[NamedLetter]:

@@ -540,7 +540,7 @@ def _listed(key: Mapping[str, str]) -> Key:
     return parsed
 
 
-def _enters(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
+def enters(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
     """True if a form enters the tournament of a match, by the hash of its terms, which hold those of the match."""
     asked, held = form.request, match.terms.tournament
     assert held is not None
@@ -560,7 +560,7 @@ def _agrees(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
     """True if a form accepts the terms by their hash, which stands for the place, or proposes exactly these."""
     asked = form.request
     if match.terms.tournament is not None:
-        return _enters(form, match, seat, evidence)
+        return enters(form, match, seat, evidence)
     if isinstance(asked, Accept):
         return asked == Accept(match=match.id, hash=match.rules_hash)
     # The first seat agrees by its own proposal, whose place a reply address may complete.
@@ -580,8 +580,8 @@ def _agrees(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
         proposed = Terms.propose(asked.rules, lines, terms.players, terms.settling)
     except Refused:
         return False
-    # If the letter names no edition, the server chose the newest of its day. In matches that are older than the
-    # option `unreachable`, clocks stand.
+    # If the letter names no edition, the server chose the newest of its day, and the package that it had. In matches
+    # that are older than the option `unreachable`, clocks stand.
     edition = proposed.edition if "rules" in lines else terms.edition
-    stands = "unreachable" not in lines and terms.unreachable == "stands"
-    return replace(proposed, edition=edition, unreachable="stands" if stands else proposed.unreachable) == terms
+    unreachable = "stands" if "unreachable" not in lines and terms.unreachable == "stands" else proposed.unreachable
+    return replace(proposed, edition=edition, unreachable=unreachable, rules_package=terms.rules_package) == terms

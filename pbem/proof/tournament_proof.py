@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games import Refused
+from pbem.games import GAMES, Refused
+from pbem.games.outside import Package, not_enabled
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
 from pbem.match.changed import replace
@@ -74,6 +75,7 @@ def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | N
         tournament = _begun(found.entries[0])
         about = partial(tournament_statement, tournament.server, tournament.id)
         yield TournamentCheck("ok", "server", check_signatures(found, tournament.server, about, server_key))
+        yield from _game(tournament)
         tournament = yield from _walk(found)
         yield from _beacon(tournament)
         yield from _matches(tournament, bundles)
@@ -88,6 +90,14 @@ def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | N
         yield fails("proof", str(error), error.seq, error.path)
     except Exception as error:  # hostile content that nobody thought of proves nothing either
         yield fails("proof", f"cannot be checked: {type(error).__name__}: {error}")
+
+
+def _game(tournament: Tournament) -> Iterator[TournamentCheck]:
+    """Say how the rules of a game are had that is not here: the lines of its announcement cannot be judged."""
+    template = tournament.terms.match
+    if (game := str(template.get("game"))) not in GAMES:
+        package = Package.read(template["rules_package"]) if "rules_package" in template else None
+        yield TournamentCheck("OPEN", "rules", not_enabled(game, package))
 
 
 def _begun(entry: Entry) -> Tournament:
@@ -162,10 +172,8 @@ class _TournamentLetters:
     def _player(self, tournament: Tournament, entry: Entry) -> Player:
         """The player whose letter it is, with the mailbox, if an entry pinned one."""
         body = entry.body
-        if entry.type == "ruled":
-            return self._with_mailbox(tournament.organiser)
-        if entry.type in {"announced", "entered"}:
-            player = Player.read(body["organiser" if entry.type == "announced" else "player"])
+        if (said := body.get("player" if entry.type == "entered" else "organiser")) is not None:
+            player = Player.read(said)
             if player.mailbox:
                 content = self._paper(f"evidence/mailbox-{entry.seq}.txt", player.mailbox)
                 named = NamedMailbox.read(content.decode())
@@ -178,6 +186,8 @@ class _TournamentLetters:
                     raise ValueError("the mailbox is not that of this player in this tournament")
                 self._mailboxes[player.mailbox] = named
             return self._with_mailbox(player)
+        if entry.type == "ruled":
+            return self._with_mailbox(tournament.organiser)
         line = tournament.line_of(body["player"])
         assert line is not None, "the fold has found it"
         return self._with_mailbox(line.player)
@@ -219,13 +229,15 @@ def _says(request: AnyRequest, tournament: Tournament, entry: Entry) -> bool:
 def _announces(request: AnnounceTournament, terms: TournamentTerms) -> bool:
     """True if an announcement has exactly these terms; what it leaves to the server, the terms say."""
     template = terms.match
+    if template["game"] not in GAMES:  # of which a line says that it is open
+        return request.rules == template["game"]
     try:
         settle = timedelta(seconds=int(str(template["settle"])))
         proposed = TournamentTerms.propose(request.rules, request.options, settle)
     except (Refused, LookupError, ValueError):
         return False
-    edition = {} if "rules" in request.options else {"edition": template["edition"]}
-    return replace(proposed, match={**proposed.match, **edition}) == terms
+    chosen = {"rules_package", *(() if "rules" in request.options else ("edition",))} & template.keys()
+    return replace(proposed, match={**proposed.match, **{key: template[key] for key in chosen}}) == terms
 
 
 # What a check says.
@@ -236,7 +248,8 @@ def _passed(tournament: Tournament, entry: Entry) -> TournamentCheck:
     said = _SAYS[entry.type](tournament, entry.body)
     standing = (
         "WORD"
-        if entry.type == "ruled" or (entry.type == "entered" and _has_other_keys(tournament, entry.body))
+        if entry.type in {"ruled", "restored"}
+        or (entry.type == "entered" and _has_other_keys(tournament, entry.body))
         else "ok"
     )
     return TournamentCheck(standing, f"entry {entry.seq}", said, entry.seq)
@@ -277,7 +290,8 @@ def _says_ruled(_t: Tournament, body: JsonObject) -> str:
         "substitute": "{player} may play on for {for}",
         "close": "the tournament ends",
     }[body["what"]]
-    return f"{what.format(**body)}, by {whose}: {body['reason']}"
+    keys = " by other keys, by the server's word" if "organiser" in body else ""
+    return f"{what.format(**body)}, by {whose}{keys}: {body['reason']}"
 
 
 _SAYS: Mapping[str, Callable[[Tournament, JsonObject], str]] = {
@@ -289,6 +303,9 @@ _SAYS: Mapping[str, Callable[[Tournament, JsonObject], str]] = {
     "paired": _says_paired,
     "result": lambda _t, body: f"{body['match']} is over: winner {body['winner']}, {body['reason']}",
     "ruled": _says_ruled,
+    "restored": lambda _t, body: (
+        f"the server was restored from a backup (generation {body['generation']}): it forgot what came after that"
+    ),
     "withdrawn": lambda _t, body: f"{body['player']} is out ({body['why']}), games {body['games']}",
     "ended": lambda _t, body: f"the tournament is over: {body['reason']}",
 }
@@ -348,12 +365,18 @@ def _matches(tournament: Tournament, bundles: Iterable[bytes] | None) -> Iterato
 
 def _match(tournament: Tournament, pairing: Pairing | None, match: str, content: bytes) -> TournamentCheck:
     """Check a match by its bundle: it holds, it is the one that was paired, and has this result."""
-    fails = partial(TournamentCheck, "FAIL", match)
+
+    def fails(found: str) -> TournamentCheck:
+        explained = (
+            "; the server was restored from a backup since then, or before" if tournament.generation > 1 else ""
+        )
+        return TournamentCheck("FAIL", match, found + explained)
+
     if pairing is None:
         return fails("names this tournament, which did not pair it")
     proved = Proved(telling=False)
     *_, last = verify_match(content, Letters, tournament.server_key, proved)
-    if last.what == "limits":
+    if last.what == "limits" or last.holds is None:
         return TournamentCheck("OPEN", match, last.found)
     if not last.holds or proved.match is None or proved.bundle is None:
         return fails(f"its bundle does not hold: {last.found}")

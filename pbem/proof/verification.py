@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pbem.games import BUILT_IN, GAMES, rules
+from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.identity import ed25519_points
 from pbem.match import events
 from pbem.match.changed import replace
-from pbem.match.documents import Opening, Receipt
+from pbem.match.dealt import check_chain
 from pbem.match.events.turn import Ordered, ordered
 from pbem.match.transcript import BrokenChain, Entry, TranscriptError, follow, is_time, sha256_hex, statement
 from pbem.match.transcript_replay import begin, replay_transcript
-from pbem.proof import bundle
+from pbem.proof import bundle, without_rules
+from pbem.proof.named_papers import letter_of, named, named_letter, revealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +39,8 @@ __all__ = ["Check", "Ordered", "Proved", "verify"]
 class Check(msgspec.Struct, frozen=True):
     """One check: its subject and result, and the entry and the file that it is about."""
 
-    holds: bool
+    holds: bool | None
+    """None if it is open: it cannot be said here."""
     what: str
     found: str
     seq: int | None = None
@@ -60,7 +64,7 @@ class Proved(msgspec.Struct):
 def verify(
     content: bytes, reader: type[Letters], server_key: str | None = None, proved: Proved | None = None
 ) -> Iterator[Check]:
-    """Check a bundle; yields each check, and none after the first that fails.
+    """Check a bundle; yields each check, and none after the first that fails or is open.
 
     `server_key` (64 hex digits) is the server's known key; without it, the key that the bundle itself names is
     used, and the check says so. `proved` gets the results.
@@ -86,7 +90,7 @@ def _checks(content: bytes, reader: type[Letters], server_key: str | None, prove
         proved.server_key = str(found.entries[0].body.get("server_key"))
         about = partial(statement, match.server, match.id)
         yield Check(True, "server", check_signatures(found, match.server, about, server_key))
-        yield from _walk(found, reader, proved)
+        yield from _by_the_rules(found, match, reader, proved)
     except bundle.BeyondLimits as error:
         yield Check(False, "limits", str(error))
     except bundle.NotABundle as error:
@@ -108,6 +112,7 @@ def _formal(entries: Sequence[Entry]) -> None:
         if not is_time(entry.time) or entry.time < before:
             raise TranscriptError(entry.seq, None, f"its time, {entry.time}, runs backwards, or is none")
         before = entry.time
+    check_chain(entries)
 
 
 def check_signatures(
@@ -133,9 +138,38 @@ def check_signatures(
     return f"each head signed by {server} with {key} ({known})"
 
 
+def _by_the_rules(found: Bundle, match: Match, reader: type[Letters], proved: Proved) -> Iterator[Check]:
+    """Make every entry again by the rules of the game; where they are not those that were agreed on, say so."""
+    game, agreed = match.terms.game, match.terms.rules_package
+    if game in BUILT_IN and agreed is not None:
+        raise TranscriptError(1, None, f"the terms name {agreed} for the rules of {game}, which are pbem's own")
+    if game not in GAMES:
+        yield _open(found, match, not_enabled(game, agreed))
+        return
+    here = PACKAGES.get(game)
+    if here is None:
+        yield from _walk(found, reader, proved)
+        return
+    if agreed is not None and agreed.code is not None and agreed.code == here.code:
+        yield Check(True, "rules", f"of {agreed}, by the very code that was agreed on: {agreed.code}")
+        yield from _walk(found, reader, proved)
+        return
+    both = f"agreed on was {coded(agreed)}; replayed by {coded(here)}"
+    yield Check(True, "rules", both)
+    try:
+        yield from _walk(found, reader, proved)
+    except Exception as error:  # whatever other code makes of it convicts nobody
+        yield _open(found, match, f"{both}: {error}")
+
+
+def _open(found: Bundle, match: Match, reason: str) -> Check:
+    """What holds without the rules, which leave the rest open."""
+    return Check(None, "rules", f"{reason}. Without them: {without_rules.check(found, match)}")
+
+
 def _walk(found: Bundle, reader: type[Letters], proved: Proved) -> Iterator[Check]:
     source = reader(found.papers)
-    until = _revealed(found)
+    until = revealed(found)
     checks: list[Check] = []
     try:
         match = replay_transcript(
@@ -159,96 +193,51 @@ def _walk(found: Bundle, reader: type[Letters], proved: Proved) -> Iterator[Chec
     yield Check(True, "result", _result(match))
 
 
-def _revealed(found: Bundle) -> int:
-    """The number of entries that can be checked in full: those before a game that is not revealed yet.
-
-    In a sealed match, all entries: its bundles hold the papers even of a running game.
-    """
-    if found.entries[0].body["terms"].get("sealed"):
-        return len(found.entries)
-    revealed = {entry.body["game"] for entry in found.entries if entry.type == "revealed"}
-    for at, entry in enumerate(found.entries):
-        if entry.type == "commitments" and entry.body["game"] not in revealed:
-            return at
-    return len(found.entries)
-
-
 def _begins(match: Match, first: Entry) -> None:
     """Check that the running game is the one that was to begin."""
     options = match.options.changed if match.options is not None and match.phase == "setup" else None
     if match.paused or (first.body["game"], first.body["options"]) != (match.game, options):
         raise TranscriptError(first.seq, None, "`commitments` does not follow here: no such game was to begin")
+    if ("chance" in first.body) != match.rules.chance:
+        raise TranscriptError(first.seq, None, "`chance` is for games with dice or cards, and for all of them")
 
 
 def _unrevealed(found: Bundle, until: int, rest: set[str]) -> Check:
     """Check the running game: secrets are checked after the reveal; papers must be those that entries name."""
     game = found.entries[until].body.get("game")
     seats = len(found.entries[0].body["terms"]["players"])
-    named = dict(_named(found.entries[until]))
-    turns = count(1)
+    expected = dict(named(found.entries[until]))
+    turns, judge = count(1), rules(found.entries[0].body["terms"]["game"])
+    open_chance = judge.chance and not judge.secret_chance
     for entry in found.entries[until + 1 :]:
         # Between turns only entries that any game allows; else just the next turn of this game.
         if _between(entry, seats):
-            named.update(_named_letter(entry))
+            expected.update(named_letter(entry))
         elif (entry.type, entry.body.get("game"), entry.body.get("turn")) != ("turn", game, next(turns)):
             raise TranscriptError(
                 entry.seq, None, f"`{entry.type}` does not follow here: game {game} is not revealed"
             )
-        named.update(_named(entry))
-    for path in sorted(rest & named.keys()):
+        expected.update(named(entry))
+        if entry.type == "turn" and ("chance" in entry.body) != open_chance:
+            raise TranscriptError(entry.seq, None, "turn: `chance` does not belong here, or is missing")
+    for path in sorted(rest & expected.keys()):
         # A paper that an entry names may itself name its letter.
-        if path.startswith(("openings/", "receipts/")) and sha256_hex(found.papers[path]) == named[path]:
+        if path.startswith(("openings/", "receipts/")) and sha256_hex(found.papers[path]) == expected[path]:
             try:
-                named.update(_letter(found, path))
+                expected.update(letter_of(found, path))
             except ValueError as error:
                 raise TranscriptError(until + 1, path, f"cannot be read: {error}") from error
     # Letters last: a fault in the paper that names a letter is reported first.
     for path in sorted(rest, key=lambda path: (path.startswith("letters/"), path)):
-        if sha256_hex(found.papers[path]) != named.get(path):
+        if sha256_hex(found.papers[path]) != expected.get(path):
             raise TranscriptError(until + 1, path, "is not what the transcript names")
     return Check(True, f"game {game}", "not revealed yet: its chain holds, its secrets can be checked after its end")
-
-
-def _named(entry: Entry) -> Sequence[tuple[str, str]]:
-    """The papers of a running game that an entry names, each path with its hash."""
-    try:
-        return list(events.TYPES[entry.type].papers(entry))
-    except (KeyError, AttributeError) as error:
-        raise TranscriptError(entry.seq, None, f"not an entry `{entry.type}`") from error
 
 
 def _between(entry: Entry, seats: int) -> bool:
     """True if an entry may occur between the turns of an unrevealed game of this many players."""
     kind = events.TYPES[entry.type]
     return kind.between and seats >= kind.among
-
-
-def _named_letter(entry: Entry) -> Iterator[tuple[str, str]]:
-    """The letter of a player that an entry between the turns names."""
-    if what := events.TYPES[entry.type].letter:
-        name = f"{what}-{entry.seq}-seat-{entry.body.get('seat')}"
-        yield f"letters/{name}.eml", str(entry.body.get("mail"))
-        if entry.type == "substituted" and "mailbox" in entry.body.get("player", {}):
-            mailbox = f"evidence/mailbox-{entry.seq}-seat-{entry.body.get('seat')}.txt"
-            yield mailbox, str(entry.body["player"]["mailbox"])
-        if "evidence" in entry.body:
-            yield f"evidence/{name}.txt", str(entry.body["evidence"])
-
-
-def _letter(found: Bundle, path: str) -> Iterator[tuple[str, str]]:
-    """The letter that an opening or receipt names, by path and hash; raises ValueError if the path is of neither."""
-    agreed = found.entries[0].body
-    name = path.partition("/")[2].removesuffix(".txt")
-    paper = (Opening if path.startswith("openings/") else Receipt).read(found.papers[path].decode())
-    place = f"game-{paper.game}-seat-{paper.seat}"
-    if isinstance(paper, Receipt):
-        place = f"game-{paper.game}-turn-{paper.turn}-seat-{paper.seat}"
-    if (paper.server, paper.match, place) != (agreed["server"], agreed["match"], name):
-        raise ValueError("it does not belong here")
-    name = name if isinstance(paper, Receipt) else name.replace("-seat-", "-setup-seat-")
-    yield f"letters/{name}.eml", paper.mail
-    if paper.evidence:
-        yield f"evidence/{name}.txt", paper.evidence
 
 
 def _passed(entry: Entry, papers: Mapping[str, bytes]) -> Check:

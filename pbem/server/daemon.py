@@ -37,6 +37,7 @@ from pbem.server.desk_rest import Flood
 from pbem.server.fetching import Fetcher, Keeping, envelope, open_mailbox
 from pbem.server.filing import Filing
 from pbem.server.house_program import HouseProgram, command
+from pbem.server.notifier import Notifier, told
 from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
 from pbem.server.shares import Crowded, Shares
@@ -48,11 +49,13 @@ from pbem.smtp.intake import Intake, IntakePlace
 from pbem.smtp.storing import Refusal
 from pbem.smtp.waiting import is_set_within
 from pbem.store import own_keys
+from pbem.store.beacons import Beacons
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
 from pbem.store.errors import BusyError, FullError, OrphanedError, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.lookups import Lookups
+from pbem.store.notifications import Notifications
 from pbem.store.operator import survey
 from pbem.store.outbox import Outbox
 from pbem.store.owners import Owners
@@ -70,12 +73,14 @@ if TYPE_CHECKING:
     from pbem.server.desk_opening import OpenDesk
     from pbem.server.desk_place import DeskPlace, OpenPlace
     from pbem.server.metrics import Figures, Metrics
+    from pbem.server.notifier import Tell
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve
     from pbem.smtp.rounds import Asking
     from pbem.store.disk import Disk
     from pbem.store.inbox import Envelope
     from pbem.store.own_keys import OwnKeys
+    from pbem.store.vault import Vault
 
 QUICK = 0.005  # seconds: a commit that takes no longer may keep the event loop
 TOGETHER = 64  # the most letters in one commit: with more, each would wait long for the others to be sealed
@@ -116,6 +121,7 @@ class Daemon:
     reader: Callable[[Limits], Reader] = Worker
     transport: Transport | None = None
     resolve: Resolve = field(default_factory=txt)
+    tell: Tell = field(default_factory=told)
     house: Callable[[str], Sequence[str]] = command
     ready: Callable[[Sequence[IntakePlace]], None] = lambda _: None
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -194,7 +200,7 @@ class Daemon:
         await intake.open()
         if metrics:
             await metrics.open()
-        await self._work(deliverer, self._askers(means), intake, places)
+        await self._work(deliverer, self._askers(means, keys.vault), intake, places)
 
     def _make_desk(self) -> DeskPlace:
         """The place of the desk, to be opened later."""
@@ -497,13 +503,22 @@ class Daemon:
         file = self.config.house.config
         return HouseProgram(self.house(file), Path(file).parent, self.environment) if file else None
 
-    def _askers(self, means: Means) -> dict[str, Asking[Any]]:
-        """The askers by their names: of the DNS, and of those witnesses that answer by HTTP, if any do."""
+    def _askers(self, means: Means, vault: Vault) -> dict[str, Asking[Any]]:
+        """The askers by their names: of the DNS, and, if there are any, of witnesses, a beacon and topics."""
         cosigners = self.config.witness.cosigners
         urls = {cosigner.key.name: cosigner.address for cosigner in cosigners if cosigner.by_http}
         askers: dict[str, Asking[Any]] = {"dns": Asker(Lookups(self._post_base), self.resolve, means)}
         if urls:
             askers["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means)
+        if self.config.notify.hosts:
+            notifications = Notifications(self._post_base, vault)
+            askers["notifier"] = Notifier(
+                notifications, self.config.notify.hosts, self.config.server, means, self.tell
+            )
+        if beacon := self.config.tournaments.beacon:
+            from pbem.server.beacon_asker import BeaconAsker
+
+            askers["beacon"] = BeaconAsker(Beacons(self._post_base), beacon, means)
         return askers
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:

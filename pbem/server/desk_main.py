@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
 from pbem.desk.reading import ReaderError
+from pbem.games.outside import UnusableGame
 from pbem.mail.dkim_signing import BadDkimKey
 from pbem.server.desk_messages import (
     ASKED,
@@ -76,7 +77,7 @@ def serve(line: socket.socket, supplies: Supplies) -> int:
             threading.Thread(target=_listen, args=(line, work), daemon=True).start()
             _say(line, READY)
             work()
-    except (StoreError, KeyFileError, BadDkimKey, ReaderError) as error:
+    except (StoreError, KeyFileError, BadDkimKey, ReaderError, UnusableGame) as error:
         _say(line, FAILED + str(error).encode())
         return 1
     return 0

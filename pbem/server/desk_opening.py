@@ -18,6 +18,7 @@ from pbem.failpoints import passing
 from pbem.server.composer import open_composer
 from pbem.server.desk_rest import LONGEST_WAIT
 from pbem.server.desk_work import Work
+from pbem.server.games_here import enable_games
 from pbem.server.sandbox import Worker
 from pbem.store import own_keys
 from pbem.store.database import Database
@@ -89,6 +90,7 @@ def opened(supplies: Supplies, worked: Callable[[], None]) -> Iterator[Work]:
         ) as database,
         closing(supplies.reader(config.limits)) as reader,
     ):
+        enable_games(config, database)
         composer = open_composer(config, generation(database))
         desk = supplies.open_desk(supplies, database, keys, composer, reader)
         yield Work(desk, database, supplies, worked)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.desk.match_archive import MatchRepository
+from pbem.games.outside import PACKAGES, UnusableGame, enable
 from pbem.identity import BadKey, parse_key
 from pbem.mail.dkim_signing import BadDkimKey, DkimSigner
 from pbem.mailbox.password import PasswordError, password
@@ -100,6 +101,7 @@ def surroundings(config: Config) -> Iterator[Diagnosis]:
             if file and not os.access(file, os.R_OK):
                 yield Diagnosis(False, name, f"{file} cannot be read")
     yield from _house(config)
+    yield from _games(config)
     # Without a selector, the smarthost signs.
     if config.dkim.selector:
         yield _dkim(config)
@@ -114,6 +116,18 @@ def _house(config: Config) -> Iterator[Diagnosis]:
         yield Diagnosis(False, "house", f"{file} cannot be read")
     elif config.house_name and not config.house.address:
         yield Diagnosis(False, "house", f"nobody can register as {config.house_name}: give its address")
+
+
+def _games(config: Config) -> Iterator[Diagnosis]:
+    for game in config.games.enabled:
+        try:
+            enable([game])
+        except UnusableGame as error:
+            yield Diagnosis(False, "games", str(error))
+        else:
+            package = PACKAGES[game]
+            code = f"code {package.code}" if package.code else "whose code lies elsewhere: no proof can name it"
+            yield Diagnosis(True, "games", f"{game} is of {package}, {code}")
 
 
 def _mailbox(config: Config) -> Iterator[Diagnosis]:

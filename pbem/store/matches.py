@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.json_object import JsonObject
+    from pbem.store.database import Database
 
 
 class HeadMoved(Exception):
@@ -312,6 +313,11 @@ class Matches(SealedRows):
         return [
             SubmissionRow(game, row["turn"], row["seat"], json.loads(row["sealed"]), row["letter"]) for row in rows
         ]
+
+
+def games_of(database: Database) -> set[str]:
+    """The games of all matches of a store."""
+    return {game for (game,) in database.execute("SELECT DISTINCT json_extract(terms, '$.game') FROM matches")}
 
 
 def _values(phases: tuple[str, ...]) -> str:

@@ -32,11 +32,16 @@ class Busy(Exception):
 
 
 class Instruction(msgspec.Struct, frozen=True):
-    """An instruction to the desk: "pause", "resume", "end" a match and why, or "restored"."""
+    """An instruction to the desk: "pause", "resume", "end" a match and why, or "restored".
+
+    Of a tournament: "pause", "resume", or "rule" with the ruling, in the words of a letter's `rule`.
+    """
 
     id: int
     what: str
     match: int | None
+    tournament: int | None
+    ruling: str
     reason: str
     by: str
 
@@ -44,17 +49,31 @@ class Instruction(msgspec.Struct, frozen=True):
 class Instructions(Rows):
     """The instructions of a store, in the order in which they were given."""
 
-    def give(self, what: str, match: int | None, reason: str, by: str, now: datetime) -> int:
+    def give(
+        self,
+        what: str,
+        match: int | None,
+        reason: str,
+        by: str,
+        now: datetime,
+        *,
+        tournament: int | None = None,
+        ruling: str = "",
+    ) -> int:
         """Give an instruction, in a transaction of its own unless one is open; its number."""
         given = self._database.execute(
-            "INSERT INTO instructions (what, match, reason, by, given) VALUES (?, ?, ?, ?, ?) RETURNING id",
-            (what, match, reason, by, to_db(now)),
+            "INSERT INTO instructions (what, match, tournament, ruling, reason, by, given)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
+            (what, match, tournament, ruling, reason, by, to_db(now)),
         )
         return int(given.fetchall()[0][0])
 
     def waiting(self) -> list[Instruction]:
         """Those that wait for the desk, in order."""
-        query = "SELECT id, what, match, reason, by FROM instructions WHERE state = 'waiting' ORDER BY id"
+        query = (
+            "SELECT id, what, match, tournament, ruling, reason, by FROM instructions WHERE state = 'waiting'"
+            " ORDER BY id"
+        )
         return self._database.read(Instruction, query)
 
     def settle(self, number: int, state: Literal["done", "refused"], answer: str) -> None:

@@ -50,6 +50,8 @@ class Outages(Rows):
             ("outbox", ("id",), "state = 'waiting' AND", step),
             ("lookups", ("inbox", "name"), "settled IS NULL AND", step),
             ("witness_requests", ("witness",), "status IS NULL AND", step),
+            ("notifications", ("player",), "", step),
+            ("beacons", ("tournament",), "tries > 0 AND signature IS NULL AND", step),
             ("held", ("id",), "", timedelta(days=step.days)),
         ):
             query = f"SELECT due, {', '.join(key)} FROM {table} WHERE {waits} due > ?"

@@ -30,6 +30,7 @@ SEALS: Final[Mapping[str, Seals]] = {
     "submissions": Seals(("sealed", "letter"), "submission {match} {game} {turn} {seat}"),
     "consents": Seals(("sealed", "letter"), "consent {match} {seat}"),
     "held": Seals(("sealed",), "held {player} {match}"),
+    "notifications": Seals(("sealed",), "notifications {player}"),
     "key_changes": Seals(("letter",), "key change {player} {fingerprint}"),
     "notes_to_self": Seals(("sealed",), "note {match} {game} {seat}"),
     "signed_texts": Seals(("sealed",), "text {match} {mail}"),

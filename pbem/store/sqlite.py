@@ -180,7 +180,7 @@ class Sqlite:
 
     def last_numbers(self) -> dict[str, int]:
         """For each table that numbers its rows, the highest number that a row ever had."""
-        return dict(self.run("SELECT name, seq FROM sqlite_sequence ORDER BY name").fetchall())
+        return dict(self.run("SELECT name, seq FROM sqlite_sequence WHERE seq > 0 ORDER BY name").fetchall())
 
     def number_from(self, table: str, last: int) -> None:
         """Continue a table's numbers after this one, in the open transaction."""

@@ -78,6 +78,19 @@ class Tournaments(SealedRows):
         """Set a tournament's phase, and when the clock has something to do."""
         self._database.write("UPDATE tournaments SET phase = ?, due = ? WHERE number = ?", (phase, due, number))
 
+    def running(self) -> list[int]:
+        """The numbers of the tournaments that are not over, oldest first."""
+        rows = self._database.execute("SELECT number FROM tournaments WHERE phase <> 'ended' ORDER BY number")
+        return [row[0] for row in rows]
+
+    def paused(self, number: int) -> bool:
+        """True if the operator has paused a tournament."""
+        return bool(self._database.scalar("SELECT paused FROM tournaments WHERE number = ?", (number,)))
+
+    def pause(self, number: int, *, paused: bool) -> None:
+        """Pause a tournament, or let it go on."""
+        self._database.write("UPDATE tournaments SET paused = ? WHERE number = ?", (int(paused), number))
+
     def look_at(self, number: int, due: str) -> None:
         """Make the clock look at a tournament at this time."""
         self._database.write("UPDATE tournaments SET due = ? WHERE number = ?", (due, number))

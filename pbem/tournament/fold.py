@@ -97,22 +97,27 @@ def fold(tournament: Tournament, entry: Entry) -> Tournament:
         raise _untrue(entry, "not an entry of a tournament in its form and its time")
     if entry.time < body.get("received", ""):
         raise _untrue(entry, "its letter was received after its effect")
-    if body.get("words") in tournament.heard:
+    if _once(body) & tournament.heard:
         raise _refused(entry.type, None, Phrase("these words were obeyed before"))
+    if tournament.terms.format == LADDER:
+        tournament = _sunk(tournament, entry.time)
     due = follows(tournament) or (follows(tournament, entry.time) if entry.type in _AUTOMATIC else None)
     if (due is not None or entry.type in _AUTOMATIC) and due != (entry.type, _unnamed(body)):
         if due is None or due[0] != entry.type:
             raise _untrue(entry, f"`{due[0]}` should stand here" if due else "nothing of the kind follows here")
         wrong = ", ".join(key for key in due[1] if due[1][key] != _unnamed(body)[key])
         raise _untrue(entry, f"`{wrong}`: not what follows from the entries before")
-    if tournament.terms.format == LADDER:
-        tournament = _sunk(tournament, entry.time)
     return _passed(_APPLY[entry.type](tournament, entry), entry)
 
 
 def _passed(tournament: Tournament, entry: Entry) -> Tournament:
-    heard = tournament.heard | {entry.body["words"]} if "words" in entry.body else tournament.heard
+    heard = tournament.heard | _once(entry.body)
     return replace(tournament, seq=entry.seq, head=entry.head, time=entry.time, heard=heard)
+
+
+def _once(body: JsonObject) -> set[str]:
+    """The hash of what counts once: signed words; without a key, many say the same, and it is the letter."""
+    return {body["mail" if "evidence" in body else "words"]} if "words" in body else set()
 
 
 def _unnamed(body: JsonObject) -> JsonObject:
@@ -254,7 +259,11 @@ def _entered(tournament: Tournament, entry: Entry) -> Tournament:
     if closed or (line is None and tournament.phase != "open" and tournament.terms.format != LADDER):
         says = Phrase("entries are closed") if closed else Phrase("the tournament has begun")
         raise _refused("enter", tournament.id, says)
-    nominated = {name: other for name, other in tournament.nominated.items() if name != player.name}
+    # Whoever is in first plays on: no other nominee displaces a substitute.
+    taken = nominated_for.name if nominated_for is not None else None
+    nominated = {
+        name: other for name, other in tournament.nominated.items() if name != player.name and other != taken
+    }
     tournament = replace(tournament, nominated=nominated)
     if line is not None:
         if body["team"] not in {None, line.team}:
@@ -438,6 +447,11 @@ def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
     body = entry.body
     if not body["reason"]:
         raise _refused("reason", None, Phrase("a ruling has a reason"))
+    if "organiser" in body:
+        organiser = Player.read(body["organiser"])
+        if organiser.name != tournament.organiser.name:
+            raise _untrue(entry, "`organiser`: somebody else")
+        tournament = replace(tournament, organiser=organiser)
     if body["what"] == "close":
         return replace(tournament, closing=True)
     if body["what"] == "substitute":
@@ -449,9 +463,18 @@ def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
     if pairing is None or pairing.annulled:
         raise _refused("rule", body["match"], Phrase("this is no match of the tournament that counts"))
     playing = {*pairing.players, *(tournament.entrants[name].player.name for name in pairing.names)}
+    playing |= {name for name, line in tournament.nominated.items() if line in pairing.names}
+    playing |= {*pairing.result.players} if pairing.result is not None else set()
     if body["by"] == "organiser" and tournament.organiser.name in playing:
         raise _refused("rule", body["match"], Phrase("nobody rules on a match of one's own; ask the operator"))
     return _changed(tournament, pairing, annulled=True)
+
+
+def _restored(tournament: Tournament, entry: Entry) -> Tournament:
+    """The server was restored from a backup: what came after that is forgotten, and these heads are others."""
+    if entry.body["generation"] <= tournament.generation:
+        raise _untrue(entry, "`generation`: not a later one")
+    return replace(tournament, generation=entry.body["generation"])
 
 
 def _withdrawn(tournament: Tournament, entry: Entry) -> Tournament:
@@ -472,6 +495,7 @@ _APPLY: Mapping[str, Callable[[Tournament, Entry], Tournament]] = {
     "paired": _pair,
     "result": _resulted,
     "ruled": _ruled,
+    "restored": _restored,
     "withdrawn": _withdrawn,
     "ended": _ended,
 }

@@ -8,7 +8,7 @@ Implements docs/bundle.md, 12.5.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +24,9 @@ QUICKNET: Final = (
     "17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76eae8991ef5ece45a"
 )
 """The public key of drand's network "quicknet", which the terms name, so that no verifier must know the network."""
+
+NETWORK: Final = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
+"""The hash by which drand's servers know the network."""
 
 _GENESIS, _PERIOD = 1692803367, 3
 """The second of quicknet's first round, and the seconds between two rounds."""
@@ -43,6 +46,16 @@ def beacon_of(closes: str) -> JsonObject:
     return {"round": -(-elapsed // _PERIOD) + 1, "key": QUICKNET}
 
 
+def round_of(beacon: Mapping[str, object]) -> int:
+    """The round of a beacon."""
+    return int(str(beacon["round"]))
+
+
+def out_at(beacon: Mapping[str, object]) -> datetime:
+    """The time at which the signature of a round is out."""
+    return datetime.fromtimestamp(_GENESIS + (round_of(beacon) - 1) * _PERIOD, UTC)
+
+
 def holds(beacon: Mapping[str, object], signature: str) -> bool | None:
     """True if this is the network's signature of the round; None if the package that can tell is not installed.
 
@@ -55,7 +68,7 @@ def holds(beacon: Mapping[str, object], signature: str) -> bool | None:
         from py_ecc.optimized_bls12_381 import FQ12, G2, final_exponentiate, neg, pairing
     except ImportError:
         return None
-    message = sha256(int(str(beacon["round"])).to_bytes(8, "big")).digest()
+    message = sha256(round_of(beacon).to_bytes(8, "big")).digest()
     try:
         # The package names them for Ethereum's scheme, in which keys and signatures have changed groups.
         key, signed = signature_to_G2(bytes.fromhex(str(beacon["key"]))), pubkey_to_G1(bytes.fromhex(signature))

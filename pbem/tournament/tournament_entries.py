@@ -65,16 +65,17 @@ def _none_or(form: Form) -> Form:
     return lambda value: value is None or form(value)
 
 
-def _by_letter(form: Mapping[str, Form]) -> Form:
+def _by_letter(form: Mapping[str, Form], more: Mapping[str, Form] | None = None) -> Form:
     """A body that names the letter on which it rests, and the hash of what the letter says."""
     letter = {"mail": hash_, "received": time, "words": hash_}
-    return mapping({**form, **letter}, {"level": one_of("mailbox"), "evidence": hash_})
+    return mapping({**form, **letter}, {"level": one_of("mailbox"), "evidence": hash_, **(more or {})})
 
 
 def _ruling(what: str, **form: Form) -> Form:
     """A ruling, by the organiser's letter or by the operator's bare word."""
     ruling = {"what": one_of(what), "reason": text, **form}
-    return either(mapping({**ruling, "by": one_of("operator")}), _by_letter({**ruling, "by": one_of("organiser")}))
+    by_letter = _by_letter({**ruling, "by": one_of("organiser")}, {"organiser": _player})
+    return either(mapping({**ruling, "by": one_of("operator")}), by_letter)
 
 
 PLACE: Mapping[str, Form] = {"round": number, "board": number, "players": list_of(_name)}
@@ -123,6 +124,7 @@ FORMS: Mapping[str, Form] = {
         _ruling("substitute", player=_name, **{"for": _name}),
         _ruling("close"),
     ),
+    "restored": mapping({"generation": number}),
     "withdrawn": mapping({"player": _name, "why": one_of("left", "silent"), "games": text}),
     "ended": mapping({"reason": one_of("played", "too few", "ruled"), "table": list_of(list_of(anything))}),
 }

@@ -106,8 +106,10 @@ class Tournament(msgspec.Struct, frozen=True):
     beacon: str = ""
     closing: bool = False
     """A ruling ends the tournament."""
+    generation: int = 1
+    """The number of times that the server was restored from a backup, plus one, as far as the entries say."""
     heard: frozenset[str] = frozenset()
-    """The hashes of the words that were obeyed: none are obeyed twice."""
+    """The hashes of the signed words, and of the letters without a key, that were obeyed: none is obeyed twice."""
 
     @property
     def groups(self) -> list[list[str]]:

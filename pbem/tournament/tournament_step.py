@@ -66,9 +66,14 @@ class TournamentStep(msgspec.Struct):
         """A player of a ladder challenges another one."""
         self._append("challenged", {"player": player, "against": against}, letter)
 
-    def rule(self, ruling: JsonObject, letter: SaidLetter | None = None) -> None:
-        """The organiser rules, by a letter; or the operator does."""
-        self._append("ruled", {**ruling, "by": "organiser" if letter else "operator"}, letter)
+    def rule(self, ruling: JsonObject, letter: SaidLetter | None = None, organiser: Player | None = None) -> None:
+        """The organiser rules, by a letter; or the operator does. `organiser`: as pinned anew, by other keys."""
+        other = {"organiser": organiser.document()} if organiser is not None else {}
+        self._append("ruled", {**ruling, "by": "organiser" if letter else "operator", **other}, letter, organiser)
+
+    def restored(self, generation: int) -> None:
+        """The server was restored from a backup."""
+        self._append("restored", {"generation": generation})
 
     def start(self, secret: str, beacon: str = lot.NONE) -> None:
         """The lot is drawn, with the server's secret and the beacon's signature."""

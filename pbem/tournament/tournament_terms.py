@@ -40,7 +40,10 @@ OPTIONS: Mapping[str, tuple[Phrase, tuple[str, ...]]] = {
         FORMATS,
     ),
     "closes": (Phrase("the day, such as 2026-12-20, with whose beginning (UTC) entries close"), _STARTED),
-    "entrants": (Phrase("the most entrants, at most 128; with the last of them, the tournament starts"), FORMATS),
+    "entrants": (
+        Phrase("the most entrants, at most 128 (default; 12 in round robins); with the last of them, it starts"),
+        FORMATS,
+    ),
     "programs": (Phrase("no (default) or yes: whether programs may enter"), FORMATS),
     "lot": (
         Phrase("secret (default): the server's, fixed at the announcement; or drand: a public beacon, too"),
@@ -90,6 +93,14 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """True if all play all."""
         return self.format in _ROBINS
 
+    @property
+    def games_at_once(self) -> int:
+        """The most games that an entrant begins with; one a round in Swiss tournaments, by a challenge in ladders."""
+        if not self.robin:
+            return 1
+        games = (min(self.group, self.entrants) - 1) * (2 if self.format == DOUBLE else 1)
+        return min(self.at_once or games, games)
+
     def document(self) -> JsonObject:
         """The terms as entry 1 has them."""
         return {name: getattr(self, name) for name in self.__struct_fields__}
@@ -122,7 +133,7 @@ class _Announcement(OptionLines):
             match=self.template(game, settle),
             format=format_,
             closes=closes,
-            entrants=self.number("entrants", FEWEST.get(format_, 0) or 2, 128) or 128,
+            entrants=self.number("entrants", FEWEST.get(format_, 0) or 2, 128) or (12 if format_ in _ROBINS else 128),
             programs=self.choice("programs", ("no", "yes")),
             beacon=lot.beacon_of(closes) if closes and drawn == "drand" else None,
             group=self.number("group", 5, 12) or 12,

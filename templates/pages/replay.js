@@ -61,9 +61,11 @@
     return [...told.flat().filter(Boolean), make("h3", {}, reader ? say("The orders of {player}", { player: name(reader - 1) }) : say("The orders")), make("ul", { class: "told" }, given), ...left];
   }
 
+  /** What players wrote to all in this turn; and what whoever made this page, who has no name, has to say about it. */
   function press() {
     const said = data.press.filter((one) => one.game === game.number && Math.min(one.turn, steps.length - 1) === at);
-    return said.length ? [make("h3", {}, say("What was written to all")), ...said.map(({ by, text }) => make("blockquote", {}, make("b", {}, by), make("pre", {}, text)))] : [];
+    return [[say("What was written to all"), said.filter(({ by }) => by)], [say("Comments, by whoever made this page"), said.filter(({ by }) => !by)]]
+      .flatMap(([title, some]) => (some.length ? [make("h3", {}, title), ...some.map(({ by, text }) => make("blockquote", {}, by ? make("b", {}, by) : null, make("pre", {}, text)))] : []));
   }
 
   const counts = (turn) => GAME.materiel(steps[turn]);

@@ -6,13 +6,17 @@ import os
 import re
 import subprocess
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser.test_passkey import AUTHENTICATOR, is_wrong
 from browser.waiting import until
 from cli.test_try import PBEM, port_of, user
+from desk.test_tournaments import SMALL, Club
+from in_a_box.terminal import Terminal
 from playwright.sync_api import expect
 
 from pbem.identity import parse_key
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from in_a_box.referee import Referee
     from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route
 
 __all__ = ["user"]
@@ -503,3 +508,107 @@ def test_a_passkey_signs_for_an_account_at_home(start: Callable[..., HomePage], 
     )  # fmt: skip
     assert done.returncode == 1
     assert "pbem play --browser signs with it" in done.stderr
+
+
+class Entrant:
+    """Ann with her page, at a referee in a box whose tournament of three Bob has announced and entered."""
+
+    def __init__(self, user: Path, referee: Referee) -> None:
+        referee.now = datetime.now(UTC)  # by which `pbem play` dates its letters
+        self.terminal = Terminal(user, referee)
+        self.terminal.home = user
+        self.terminal.register()
+        self.club = Club(referee, "bob", "carl")
+        closes = f"closes: {(referee.now + timedelta(days=4)).date()}"
+        self.club.say("bob", f"tournament new spaceships\n{closes}\nentrants: 3\n{SMALL}\nend")
+        self.club.enter("bob")
+
+    def carry(self, page: Page) -> None:
+        """What Ann has signed goes to the referee, and its answers come."""
+        for _ in range(500):
+            if list(self.terminal.drafts.glob("*.eml")):
+                break
+            page.wait_for_timeout(20)
+        expect(page.locator("#state")).to_contain_text("Sent.")  # it may say so of the letter before
+        self.terminal.post()
+        self.terminal.bring()
+
+    def signs(self, page: Page, what: str) -> None:
+        page.locator(what).click()
+        page.locator("#yes").click()
+        self.carry(page)
+
+
+def test_a_tournament_is_entered_and_left(start: Callable[..., HomePage], user: Path, referee: Referee) -> None:
+    ann = Entrant(user, referee)
+    page, _, _ = start("--account", "ann@play.example", "--browser")
+    page.locator("#looked").fill("t1")
+    page.locator("#look button").click()
+    ann.carry(page)
+    expect(page.locator("#accounts")).to_contain_text("players so far: 1")
+    page.locator("#accounts a", has_text="t1: Spaceships, round robin").click()
+    expect(page.locator("#tournament-terms")).to_contain_text("tournament t1, by bob")
+    demand_accessible(page)
+    page.locator("#team").fill("reds")
+    page.locator("#enter").click()
+    expect(page.locator("#read-back")).to_have_text(f"enter t1 {ann.club.t.rules} team reds")
+    expect(page.locator("#careful")).to_contain_text("accepts all your matches")
+    page.locator("#no").click()
+    assert not list(ann.terminal.drafts.glob("*.eml"))
+    ann.signs(page, "#enter")
+    expect(page.locator("#tournament-standing")).to_have_text("players so far: 2; you are in")
+    expect(page.locator("#enter")).to_be_hidden()
+    assert ann.club.t.entrants["ann"].team == "reds"
+    ann.signs(page, "#leave")
+    expect(page.locator("#tournament-standing")).to_have_text("players so far: 1")
+    expect(page.locator("#leave")).to_be_hidden()
+    assert "ann" not in ann.club.t.entrants
+
+
+def test_the_table_of_a_tournament_leads_to_own_matches(
+    start: Callable[..., HomePage], user: Path, referee: Referee
+) -> None:
+    ann = Entrant(user, referee)
+    ann.terminal("ask", "tournament", "t1")
+    ann.terminal("enter", "t1", "--yes")
+    ann.club.enter("carl")
+    ann.club.win(next(pairing for pairing in ann.club.awaited if "ann" not in pairing.names), "bob")
+    page, _, _ = start("--account", "ann@play.example", "--browser")
+    page.locator("#accounts a", has_text="t1: Spaceships, round robin").click()
+    page.locator("#again").click()
+    ann.carry(page)
+    expect(page.locator("#table tbody th").first).to_have_text("bob")
+    expect(page.locator("#tournament-standing")).to_contain_text("your games under way: 2")
+    assert page.locator("#table thead th").all_text_contents() == [
+        "place",
+        "player",
+        "1",
+        "2",
+        "3",
+        "games",
+        "points",
+    ]
+    assert "2" in page.locator("#table tbody tr").first.locator("td").all_text_contents()
+    expect(page.locator("#table a")).to_have_count(4)
+    demand_accessible(page)
+    page.locator("#table a").first.click()
+    expect(page.locator("#title")).to_contain_text("Spaceships with")
+    page.go_back()
+    expect(page.locator("#tournament")).to_be_visible()
+    expect(page.locator("#one")).to_be_hidden()
+
+
+def test_terms_that_are_not_those_of_the_hash_are_not_entered(
+    start: Callable[..., HomePage], user: Path, referee: Referee
+) -> None:
+    ann = Entrant(user, referee)
+    ann.terminal("ask", "tournament", "t1")
+    ann.terminal()
+    with closing(Memory(places(environment(user)).memory("ann@play.example"))) as memory:
+        told = memory.tournament("t1")
+        assert told is not None
+        memory.stand_in(msgspec.structs.replace(told, hash="0" * 64))
+    page, _, _ = start("--account", "ann@play.example", "--browser")
+    page.locator("#accounts a", has_text="t1: Spaceships").click()
+    expect(page.locator("#state")).to_contain_text("is not that of its terms: do not enter it")
+    expect(page.locator("#tournament")).to_be_hidden()

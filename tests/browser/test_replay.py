@@ -403,6 +403,7 @@ def test_a_seat_that_changed_hands(tmp_path: Path, opened: Callable[..., Page]) 
         "server": "play.example",
         "address": "pbem@play.example",
         "delimiter": "+",
+        "pages": "",
         "standings": {},
         "provisional": 5,
     }

@@ -47,7 +47,13 @@ def test_without_a_configuration_one_is_made_and_said(home: Path, monkeypatch: p
     assert done.exit_code == 1
     assert faults(home)[0] == []
     config = load(home)
-    for words in (str(home), "127.0.0.1:2525", config.mail_address, config.smarthost.maildirs, "pbem play try"):
+    for words in (
+        str(home),
+        str(config.smtp.listen),
+        config.mail_address,
+        config.smarthost.maildirs,
+        "pbem play try",
+    ):
         assert words in done.output
     home.write_text(home.read_text() + "# mine\n")
     CliRunner().invoke(group, ["serve"])

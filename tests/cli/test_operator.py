@@ -260,6 +260,8 @@ def test_without_a_daemon_the_desk_is_opened_for_a_moment(house: House) -> None:
     assert sentences.AS_THE_MATCH_IS_PAUSED in house.run("match", "pause", "m1", "--reason", "again", status=1)
     assert f"{sentences.THERE_IS_NO_MATCH} m7" in house.run("match", "end", "m7", "--reason", "x", "--yes", status=1)
     assert "m1 is closed." in house.run("match", "end", "m1", "--reason", "enough", "--yes")
+    for words in (("rule", "t7", "close"), ("pause", "7")):
+        assert "there is no tournament t7" in house.run("tournament", *words, "--reason", "x", status=1)
     house.run("doctor", "--no-mail", status=1)
     with Lock(house.store):
         pass
@@ -279,6 +281,8 @@ def test_a_bundle_is_written_for_whom_it_is_too_long_to_be_mailed(house: House) 
         ("match", "pause", "seventeen", "--reason", "x"),
         ("match", "pause", "m1"),
         ("match", "pause", "m1", "--reason", " "),
+        ("tournament", "pause", "m1", "--reason", "x"),
+        ("tournament", "rule", "t1", "close", "--reason", " "),
     ],
 )
 def test_what_is_no_match_or_no_reason_is_a_usage_error(house: House, words: tuple[str, ...]) -> None:

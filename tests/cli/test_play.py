@@ -9,11 +9,12 @@ import stat
 from typing import TYPE_CHECKING, Any
 
 import click
+import icalendar
 import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.bulletins import FIELD
-from in_a_box.referee import Referee, new, placed
+from in_a_box.referee import Referee, attachment, new, placed
 from in_a_box.table import ANN, BOB, SMALL
 from in_a_box.terminal import Terminal
 from judges import sentences
@@ -438,6 +439,32 @@ def test_tournaments_are_entered_listed_and_left(terminal: Terminal) -> None:
     assert "The terms of t1 have not come" in terminal("enter", "t1", status=1)
     shown = terminal("enter", "t1", typed="y\n")
     assert "tournament t1, by bob" in shown
+    assert "0 players have entered so far.\nTo enter is to accept all your matches in it." in shown
     assert "  t1: round robin, 1 entered so far\n" in terminal()
     terminal("leave", "t1", "--yes")
     assert "t1:" not in terminal()
+
+
+def test_deadlines_for_the_calendar(terminal: Terminal) -> None:
+    bob, path = agreed(terminal), terminal.home / "pbem.ics"
+    events: list[Any] = []
+    for _ in range(2):
+        assert f"{path}: 1 deadline." in terminal("--calendar", str(path))
+        (event,) = icalendar.Calendar.from_ical(path.read_bytes()).walk("VEVENT")
+        (letter,) = icalendar.Calendar.from_ical(attachment(bob.letters[-1], ".ics")).walk("VEVENT")
+        # The same event as in the letter, but for the seat.
+        assert str(event["UID"]) == str(letter["UID"]).replace("seat-1", "seat-2")
+        assert (event.decoded("DTSTART"), event["SEQUENCE"]) == (letter.decoded("DTSTART"), letter["SEQUENCE"])
+        events.append(str(event["SUMMARY"]))
+        if len(events) == 1:
+            terminal.referee.send(bob, bob.filled("setup", BOB))
+            terminal("setup", "m1", ANN, "--yes")
+            terminal()
+    assert events == ["Spaceships with bob, m1: setup", "Spaceships with bob, m1: turn 1"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    terminal("resign", "m1", "--yes")
+    terminal()
+    assert f"{path}: 0 deadlines." in terminal("--calendar", str(path))
+    assert icalendar.Calendar.from_ical(path.read_bytes()).walk("VEVENT") == []
+    assert "go without a command" in terminal("--calendar", str(path), "m1", status=2)
+    assert "Not a directory" in terminal("--calendar", str(path / "x"), status=1)

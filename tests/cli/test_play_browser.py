@@ -29,6 +29,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     PublicFormat,
 )
+from judges.messages import pseudo_language
 from signing import passkeys
 from signing.passkeys import Wish
 
@@ -36,6 +37,8 @@ from pbem.cli.play import browser, page_room
 from pbem.cli.play.foundation import PlayTable
 from pbem.cli.play.overview import play
 from pbem.cli.play.page_room import PlayRoom
+from pbem.i18n import template_folder
+from pbem.letters.render import Templates
 from pbem.player import PlayerTrouble
 from pbem.player.account_file import Account, places
 from pbem.player.signing import CannotSign, SigningKey
@@ -214,11 +217,35 @@ def test_what_cannot_be_done_is_said_and_nothing_is_signed(table: PlayTable) -> 
         "No letter about m1 has come. `pbem play`",
         "There is no account bob@play.example her",
         "set",
-        "chess is no game.",
+        "chess is no game that programs play.",
         "anna",
         "A password does not belong in a URL",
     ]
     assert table.letters.memory.count() == 0
+
+
+def test_what_cannot_be_done_is_said_in_the_language_of_the_page(table: PlayTable, tmp_path: Path) -> None:
+    """In one that nobody speaks: a sentence that is in no catalogue would stand in English."""
+    pseudo_language(tmp_path / "templates", "eo")
+    table.passphrase = lambda _: SECRET
+    room = PlayRoom(table.folders, "", "en")
+    room._templates = Templates(template_folder(), tmp_path / "templates").of("eo")
+    anna = {"account": room.seat(table)}
+    found = acted(
+        room,
+        ("send", {**anna, "match": "m1", "text": "Gx3", "shown": ["playing", 1, 1, ""]}),
+        ("judge", {"account": "bob@play.example", "match": "m1"}),
+        ("say", {**anna, "match": "m1", "what": "set", "word": "language de"}),
+        ("say", {**anna, "match": "m1", "what": "resign"}),
+        ("practise", {"game": "chess"}),
+        ("register", {"account": "anna", "address": "anna@home.example"}),
+        ("register", {**anna, "address": "anna@home.example", "mail_in": "imaps://anna:xyzzy@home.example"}),
+    )
+    for one in found:
+        said = str((one or {}).get("error"))
+        assert re.match(r"⟦[^ -~]*", said), said
+        facts = r"`[^`]*`|\S+@\S+|--\S+|\bm1\b|\b(?:anna|chess|set|resign)\b"
+        assert not re.search("[A-Za-z]{2,}", re.sub(facts, "", said)), said
 
 
 @pytest.mark.parametrize("what", ["resign", "accept", "take-back"])

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def published(path: Path) -> tuple[dict[str, object], bundle.Bundle]:
+def published(path: Path, *more: str) -> tuple[dict[str, object], bundle.Bundle]:
     """What the page of a bundle gives its script, and the bundle in it."""
-    done = CliRunner().invoke(group, ["publish", str(path)])
+    done = CliRunner().invoke(group, ["publish", str(path), *more])
     assert done.exit_code == 0, done.stderr
-    assert CliRunner().invoke(group, ["publish", str(path)]).stdout == done.stdout
+    assert CliRunner().invoke(group, ["publish", str(path), *more]).stdout == done.stdout
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', done.stdout, re.DOTALL)
     assert found is not None
     data: dict[str, object] = json.loads(found[1])
@@ -63,6 +63,38 @@ def test_a_match_becomes_a_page(tmp_path: Path) -> None:
     path.write_bytes(attachment(ann.find(", the end"), ".zip"))
     assert bundle.write(published(path)[1]) == path.read_bytes()
     referee.close()
+
+
+def test_notes_in_a_copy_of_a_record_are_comments_on_the_page(tmp_path: Path) -> None:
+    referee = Referee(tmp_path)
+    ann, bob = referee.begun("fleet: cost:3\nsettle: 0", ("MD Rv1 Rv2 Rv3", "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"))
+    for cell in ("Rv1", "Rv3", "Bz5"):
+        referee.turn((ann, cell), (bob, ""))
+    path, copy = tmp_path / "m1.pbem.zip", tmp_path / "game-1.pbem.toml"
+    path.write_bytes(attachment(ann.find(", the end"), ".zip"))
+    referee.close()
+    own = bundle.read(path.read_bytes()).papers["records/game-1.pbem.toml"].decode()
+    said = own.replace("[[turn]]\n", '[[turn]]\nnote = "A guess </script>"\n', 1)
+    said = said.replace('game = "spaceships"\n', 'game = "spaceships"\nnote = "Played in a train."\n')
+    copy.write_text(f'{said}\n[extra]\nby = "ann"\n', "utf-8")
+    data, carried = published(path, "--notes", str(copy))
+    assert data["press"] == [
+        {"game": 1, "turn": 0, "by": "", "text": "Played in a train."},
+        {"game": 1, "turn": 1, "by": "", "text": "A guess </script>"},
+    ]
+    assert carried.papers["records/game-1.pbem.toml"].decode() == own, "the proof has nothing of them"
+
+    for wrong in (
+        own.replace("Rv3", "Rv4"),
+        own.replace("round = 1", "round = 2"),
+        own.replace("m1", "m2"),
+        "no record",
+    ):
+        copy.write_text(wrong, "utf-8")
+        done = CliRunner().invoke(group, ["publish", str(path), "--notes", str(copy)])
+        assert done.exit_code == 1
+        assert str(copy) in done.stderr
+        assert done.stdout == ""
 
 
 def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:

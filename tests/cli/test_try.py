@@ -53,7 +53,9 @@ def pbem(user: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize(
+    "game", ["spaceships", *(pytest.param(game, marks=pytest.mark.long) for game in GAMES if game != "spaceships")]
+)
 def test_one_command_to_the_board_and_another_to_the_report(user: Path, game: str) -> None:
     first = pbem(user, "play", "try", game)
     assert first.returncode == 0, first.stderr

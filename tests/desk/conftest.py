@@ -8,10 +8,14 @@ import pytest
 from in_a_box.referee import Openings, Referee
 from judges.german import is_twin
 from judges.honest import accused
+from judges.messages import left_in_english, pseudo_language
 from judges.unlocked import watched
 
 from pbem.desk.letter_writer import LetterWriter
+from pbem.games import GAMES
+from pbem.i18n import template_folder
 from pbem.letters.draft import TemplateText
+from pbem.letters.render import Templates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +28,14 @@ MOST = 4
 
 _FOUND_ALIKE: set[tuple[str, str]] = set()
 """Templates and their English whose German twins were looked at: all matches begin with the same letters."""
+
+_WRITTEN = frozenset(
+    {
+        *("answers/press.txt", "answers/whole_sentence.txt", "letters/answer.txt", "letters/passed_on.txt"),
+        *("letters/press.txt", "letters/together.html", *(f"{game}/rules.txt" for game in GAMES)),
+    }
+)
+"""The templates that bring what a person wrote, what is in words already, or a whole document."""
 
 _OPENINGS = Openings()
 """Played under the eyes of the fixtures below, and of none who patches the server."""
@@ -54,11 +66,26 @@ def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert not met
 
 
+@pytest.fixture(scope="session")
+def strange(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    """The templates in a language that nobody speaks, made from all messages: there is no code for it."""
+    folder = tmp_path_factory.mktemp("templates")
+    pseudo_language(folder, "eo")
+    return Templates(template_folder(), folder).of("eo")
+
+
 @pytest.fixture(autouse=True)
-def in_german_too(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever is written in any of these situations can be said in German: no fact is missing, no form differs."""
+def in_other_languages_too(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Whatever is written in any of these situations can be said in German: no fact is missing, no form differs.
+
+    With `--no-english`, it is also said in a language that nobody speaks, and no word of ours is left in English.
+    """
     write = LetterWriter.write
+    strange: Templates | None = None
+    if request.config.getoption("no_english"):
+        strange = request.getfixturevalue("strange")
     twins: dict[str, dict[str, str | None]] = {}
+    english_words: list[tuple[str, list[str]]] = []
 
     def written(letter_writer: LetterWriter, draft: TemplateText | str, language: str) -> str:
         text = write(letter_writer, draft, language)
@@ -67,10 +94,14 @@ def in_german_too(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             if english not in of_template:
                 known = (draft.template, english) in _FOUND_ALIKE
                 of_template[english] = None if known else write(letter_writer, draft, "de")
+                if strange and not known and draft.template not in _WRITTEN:
+                    left = left_in_english(strange.environment.get_template(draft.template).render(draft.facts))
+                    english_words.append((draft.template, left))
         return text
 
     monkeypatch.setattr(LetterWriter, "write", written)
     yield
+    assert [found for found in english_words if found[1]] == []
     for template, texts in twins.items():
         for english, german in texts.items():
             if german is not None:

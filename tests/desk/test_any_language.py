@@ -5,23 +5,21 @@ from __future__ import annotations
 import html
 import re
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from in_a_box.outside import MARBLES, enabled
 from in_a_box.referee import Referee, body, form_in, placed
 from judges.messages import pseudo, pseudo_language
 
-from pbem.games import GAMES
-from pbem.i18n import template_folder
+from pbem.games.outside import template_folders
 from pbem.letters.render import Templates
 from pbem.match.changed import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from email.message import EmailMessage
-
-TOY = Path(__file__).parents[1] / "toy"
+    from pathlib import Path
 
 TAG = "eo"
 """Esperanto's: of every language its dates and lists come from Unicode's tables, so it must be one."""
@@ -30,7 +28,7 @@ TYPED = re.compile(
     r"^>.*|^new \w+ with .*|^[a-z]+: \w+$"
     r"|^ *(?:(?:accept|claim|confirm|draw|orders|setup|server|player|prev|rev|sha256|head|signature|key) .*)$"
     r"|^(?:final|end|(?:game|turn) [0-9]+)$|^ {4}(?:ssh-keygen|pbem) .*|`[^`]*`"
-    r"|^  (?:composer|format|language|mail|program|reminders|timezone) .*"
+    r"|^  (?:composer|encrypted|format|language|mail|program|reminders|timezone) .*"
     r"|^  [a-z]+ (?=⟦|[a-z0-9:]+$)|[0-9a-f]{16,}|\S+@\S+"
     r"|\S+\.(?:txt|json|zip|sha256|sig)\b|play\.example|Europe/Berlin|(?:ssh )?SHA256:\S+|(?<=⟦Ŕé: )orders",
     re.MULTILINE,
@@ -46,14 +44,12 @@ NAMES = {
 
 @pytest.fixture
 def referee(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Referee]:
-    monkeypatch.setitem(GAMES, "marbles", "marbles")  # a dictionary to those who register
-    monkeypatch.syspath_prepend(TOY)
     monkeypatch.setattr("in_a_box.referee.WHOLE", (pseudo("and send them:").removeprefix("⟦") + "\n\n",))
-    pseudo_language(tmp_path / "templates", TAG, TOY)
-    templates = Templates(template_folder(), TOY / "templates", tmp_path / "templates")
-    referee = Referee(tmp_path, templates=templates)
-    yield referee
-    referee.close()
+    pseudo_language(tmp_path / "templates", TAG, MARBLES)
+    with enabled(tmp_path / "site"):
+        referee = Referee(tmp_path, templates=Templates(*template_folders(), tmp_path / "templates"))
+        yield referee
+        referee.close()
 
 
 def in_english(letter: EmailMessage) -> list[str]:

@@ -185,10 +185,10 @@ def test_who_plays_very_many_matches_begins_no_other(referee: Referee, monkeypat
     monkeypatch.setattr("pbem.desk.seats._PLAYED", 1)
     for text in (new(ann, "spaceships", "bob", options="pace: 9d"), accepting, "join m3\n"):
         referee.send(ann, text)
-        assert sentences.YOU_PLAY_MATCHES_END_ONE_OF.format(1) in " ".join(ann.text.split())
+        assert sentences.NOBODY_PLAYS_MORE_MATCHES.format(1) in " ".join(ann.text.split())
     monkeypatch.setattr("pbem.desk.seats._PLAYED", 0)
     referee.send(carl, taking)
-    assert sentences.YOU_PLAY_MATCHES_END_ONE_OF.format(0) in " ".join(carl.text.split())
+    assert sentences.NOBODY_PLAYS_MORE_MATCHES.format(0) in " ".join(carl.text.split())
     monkeypatch.setattr("pbem.desk.seats._PLAYED", 1)
     referee.send(ann, "resign m1 match\n")
     referee.send(ann, f"{accepting}# again\n")

@@ -15,7 +15,7 @@ from in_a_box.referee import ANN, BOB, Mailbox, Openings, Referee, attachment, b
 from judges import sentences
 from signing.domains import Domain, rsa_key
 
-from pbem.config.server import HousePlayer, Identity
+from pbem.config.server import HousePlayer, Identity, NotifyConfig
 from pbem.desk.daily_limits import DailyLimit
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
@@ -1041,3 +1041,17 @@ def test_who_has_a_key_is_told_the_line_that_accepts(post: Post) -> None:
     assert post.referee.match().phase == "proposed"
     post.referee.send(bob, form_in(bob.text, "accept", lines=1))
     assert post.referee.match().phase == "setup"
+
+
+def test_a_topic_beside_the_mail_is_confirmed_by_an_answer(post: Post) -> None:
+    post.referee.config = replace(post.referee.config, notify=NotifyConfig(hosts=("ntfy.example",)))
+    post.referee.open_desk()
+    bob = post.registered("bob")
+    topics = post.referee.desk.notifications
+    post.reply(bob, "set notify https://ntfy.example/Bobs_phone")
+    topic = topics.of("bob")
+    assert topic is not None
+    post.referee.send(bob, f"set notify {topic.code}\n", sign=False)
+    assert not topics.is_confirmed("bob"), "anybody can have written that"
+    post.reply(bob, f"set notify {topic.code}")
+    assert topics.is_confirmed("bob")

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from pbem.testing import World
+
 NAMES = ("ann", "bob", "cem", "dan")
 HOUR = timedelta(hours=1)
 NOISE = (
@@ -125,7 +127,7 @@ class Stage:
 class Play:
     """One of the two matches."""
 
-    def __init__(self, referee: Watched, told: unlearned.Told, watched: int, noise: Random) -> None:
+    def __init__(self, referee: Watched, told: World, watched: int, noise: Random) -> None:
         self.referee, self.told, self.watched, self.noise = referee, told, watched, noise
         self.made: Counter[object] = Counter()
         self.early: Counter[tuple[int, int]] = Counter()
@@ -134,7 +136,7 @@ class Play:
         self.people = [referee.registered(name) for name in NAMES[:seats]]
         first, *others = self.people
         wanted = "\n".join(f"{name}: {option(value)}" for name, value in told.options.changed.items())
-        proposal = f"new {told.game} with {' '.join(other.name for other in others)}"
+        proposal = f"new {told.judge.name} with {' '.join(other.name for other in others)}"
         referee.send(first, f"{proposal}\nsettle: 2d\nmiss: default\n{wanted}\nend\n")
         for other in others:
             referee.send(other, form_in(other.text, "accept", lines=1))
@@ -145,7 +147,7 @@ class Play:
     def go(self) -> list[tuple[timedelta, bytes]]:
         """Setups and all turns; what the watched one got."""
         self.play_stage(Stage("setup", dict(enumerate(self.told.setups, start=1)), START))
-        judge = rules(self.told.game)
+        judge = rules(self.told.judge.name)
         shown: dict[int, list[Any]] = {seat: [] for seat in range(1, len(self.people) + 1)}
         positions = list(self.told.positions())
         for number, texts in enumerate(self.told.orders, start=1):
@@ -182,7 +184,8 @@ class Play:
             yield lambda: send(me, f"preview m1 turn {turn_of(me)}\n{text}\nend\n", sign=False)
             yield lambda: send(me, f"preview m1 turn {turn_of(me)}\n{WRONG}\nend\n", sign=False)
         if text is not None and kind == "orders":  # the answer says which branch would be played now, if any
-            plan = with_conditions(Random(stage.turn), self.told.game, text or "Rv1", WRONG_NOW[self.told.game])
+            game = self.told.judge.name
+            plan = with_conditions(Random(stage.turn), game, text or "Rv1", WRONG_NOW[game])
             self.early[self.watched, 0] += 1
             form = me.filled("orders", plan, self.early[self.watched, 0])
             yield lambda: send(me, form.replace(f"turn {stage.turn}", "default", 1))
@@ -229,7 +232,7 @@ class Play:
 
     def send_early(self, seat: int, what: str, text: str, stage: Stage) -> None:
         """Orders for the next turn that asks this seat, or default orders; what counts replaces them then."""
-        alternating = self.told.game == "dueling-masters"
+        alternating = self.told.judge.name == "dueling-masters"
         turn = 0 if what == "default" else stage.turn + 1 + alternating
         self.early[seat, turn] += 1
         form = self.person(seat).filled("orders", text, self.early[seat, turn])
@@ -238,11 +241,11 @@ class Play:
         self.made[what, "Stored, revision" in self.person(seat).text] += 1
 
     def other_text(self, seat: int, stage: Stage) -> str:
-        player = random_players.PLAYERS[self.told.game]
+        player = random_players.PLAYERS[self.told.judge.name]
         if stage.kind == "setup":
             return player.setup(self.noise, self.told.options, seat)
         one, other = (player.orders(self.noise, stage.views[seat]) for _ in range(2))
-        return with_conditions(self.noise, self.told.game, one, other) if self.noise.random() < 0.5 else one
+        return with_conditions(self.noise, self.told.judge.name, one, other) if self.noise.random() < 0.5 else one
 
     def finish(self, seat: int, stage: Stage) -> Callable[[], None]:
         def do() -> None:
@@ -250,8 +253,8 @@ class Play:
             stage.revs[seat] += 1
             if stage.kind == "orders":
                 if text and self.noise.random() < 0.5:
-                    text = with_conditions(self.noise, self.told.game, text, text)
-                text = "final\n" + unlearned.rewritten(self.noise, self.told.game, text)
+                    text = with_conditions(self.noise, self.told.judge.name, text, text)
+                text = "final\n" + unlearned.rewritten(self.noise, self.told.judge.name, text)
             self.referee.send(person, person.filled(stage.kind, text, stage.revs[seat]))
 
         return do
@@ -270,7 +273,7 @@ def option(value: Any) -> str:
 
 
 def letters(
-    folder: Path, told: unlearned.Told, watched: int, seed: str
+    folder: Path, told: World, watched: int, seed: str
 ) -> tuple[list[tuple[timedelta, bytes]], Counter[object]]:
     """What the watched one got up to the end of the game, when secrets are told."""
     referee = Watched(folder)
@@ -288,7 +291,7 @@ def difference(one: str, other: str) -> tuple[str, str]:
     return one[max(at - 200, 0) : at + 40], other[max(at - 200, 0) : at + 40]
 
 
-def same_letters(folder: Path, told: unlearned.Told, varied: unlearned.Told, watched: int) -> Counter[object]:
+def same_letters(folder: Path, told: World, varied: World, watched: int) -> Counter[object]:
     one, noise = letters(folder / "one", told, watched, "first")
     other, other_noise = letters(folder / "other", varied, watched, "second")
     assert noise != other_noise
@@ -310,7 +313,7 @@ class Bout(NamedTuple):
     watched: int
     seed: int
 
-    def pair(self) -> tuple[unlearned.Told, unlearned.Told]:
+    def pair(self) -> tuple[World, World]:
         random = Random(f"{self.game} {self.seed}")
         told = unlearned.play(self.game, random, self.case, self.turns)
         varied = unlearned.vary(random, told, self.watched, tries=200)

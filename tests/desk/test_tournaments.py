@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import START, another, body, form_in, placed
+from signing.domains import Domain, rsa_key
 
+from pbem.desk import seats
 from pbem.desk.public import Public
 from pbem.identity import ssh
 from pbem.match.transcript import utc
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
+from pbem.store.operator import Instructions, begin_generation
+from verifier import judged_tournament
+from verifier.table import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,9 +27,13 @@ if TYPE_CHECKING:
 
     from pbem.tournament.tournament_state import Pairing, Tournament
 
+HOME = Domain("mail.example", key=rsa_key(1024))
 DAY = timedelta(days=1)
 CLOSES = (START + 4 * DAY).date().isoformat()
 SMALL = "fleet: cost:3\nsettle: 0"
+
+
+RULED = "It is shown with your reason, as your word"
 
 
 class Club:
@@ -73,6 +82,7 @@ class Club:
     def proof(self, bundles: Iterable[bytes] | None = None) -> list[str]:
         content = self.referee.desk.tournaments.archive.bundle(1, letters=True)
         found = list(verify_tournament(content, bundles))
+        judged_tournament(content, bundles or ())
         assert not [check for check in found if check.standing == "FAIL"], found[-1]
         return [f"{check.standing} {check.found}" for check in found]
 
@@ -128,7 +138,7 @@ def test_pages_have_the_table_and_files_without_letters(club: Club, tmp_path: Pa
     club.enter("ann", "bob", "carl")
     club.start()
     annulled = next(pairing for pairing in club.awaited if "ann" not in pairing.names)
-    assert "shown as your word" in club.say("ann", f"rule t1 annul {annulled.match}\nreason: by error\nend")
+    assert RULED in club.say("ann", f"rule t1 annul {annulled.match}\nreason: by error\nend")
     for pairing in club.awaited:
         club.win(pairing, min(pairing.players))
     published()
@@ -194,11 +204,24 @@ def test_a_ruling_has_a_reason_and_is_not_about_own_games(club: Club) -> None:
     own = next(pairing for pairing in club.awaited if "ann" in pairing.names)
     answer = " ".join(club.say("ann", f"rule t1 annul {own.match}\nreason: so\nend").split())
     assert "nobody rules on a match of one's own" in answer
-    assert "shown as your word" in club.say("ann", "rule t1 close\nreason: nobody plays\nend")
+    assert RULED in club.say("ann", "rule t1 close\nreason: nobody plays\nend")
     assert club.t.phase == "ended"
     (end,) = letters_about(club.people["bob"], "[pbem t1] it is over")
     assert "It is the organiser's word: nobody plays" in " ".join(end.split())
     club.proof()
+
+
+def test_a_clock_that_is_set_back_makes_no_result_seem_missing(club: Club) -> None:
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    playing = club.awaited
+    club.win(playing[0], playing[0].players[0])
+    assert RULED in club.say("ann", "rule t1 close\nreason: nobody plays\nend")
+    club.referee.now -= timedelta(hours=2)
+    for pairing in playing[1:]:
+        club.win(pairing, pairing.players[0])
+    club.proof(club.bundles())
 
 
 def test_who_leaves_and_who_is_silent(club: Club) -> None:
@@ -222,6 +245,23 @@ def test_who_leaves_and_who_is_silent(club: Club) -> None:
     assert letters_about(club.people["carl"], "[pbem t1] you are out")
     assert not letters_about(club.people["dave"], "[pbem t1] you are out")
     club.proof(club.bundles())
+
+
+def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club) -> None:
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    referee = club.referee
+    with referee.database.transaction():
+        began = begin_generation(referee.database, 4)
+        Instructions(referee.database).give("restored", None, "", "root", referee.now)
+    before = club.bundles()[0]
+    referee.open_desk()
+    referee.wait(timedelta(minutes=1))
+    found = club.proof(club.bundles())
+    assert f"WORD the server was restored from a backup (generation {began}): it forgot what came after that" in found
+    assert (club.t.generation, club.t.phase) == (began, "playing")
+    assert judged_tournament(referee.desk.tournaments.archive.bundle(1, letters=True), [before]).generation == began
 
 
 def test_too_few(club: Club) -> None:
@@ -252,12 +292,12 @@ def test_a_substitute_enters_in_the_place_of_another(club: Club) -> None:
     club.announce("ann", "at-once: 1")
     club.enter("ann", "bob", "carl")
     club.start()
-    assert "shown as your word" in club.say("ann", "rule t1 substitute dave for bob\nreason: bob is ill\nend")
+    assert RULED in club.say("ann", "rule t1 substitute dave for bob\nreason: bob is ill\nend")
     club.enter("dave")
     while club.t.phase == "playing":
         (playing,) = club.awaited
         club.win(playing, max(playing.players))
-    assert "(now dave)" in club.say("carl", "tournament t1")
+    assert "dave plays for bob now." in club.say("carl", "tournament t1")
     assert {name for pairing in club.t.pairings for name in pairing.players} >= {"dave"}
     club.proof(club.bundles())
 
@@ -275,20 +315,15 @@ def add_key(club: Club, name: str) -> None:
     [
         ("", "carl", "leave t1", "first send `enter t1"),
         ("format: ladder", "carl", "challenge t1 bob", "first send `enter t1"),
-        ("", "ann", "rule t1 close\nreason: so\nend", "that you had when you announced it"),
     ],
 )
 def test_a_key_that_no_entry_names_does_not_count(club: Club, options: str, name: str, words: str, told: str) -> None:
     """A verifier knows only the keys in the tournament's entries."""
     club.announce("ann", options)
     club.enter("ann", "bob", "carl")
-    old = club.people[name].key
     add_key(club, name)
     assert told in " ".join(club.say(name, words).split())
-    if name == "ann":
-        club.people[name].key = old
-    else:
-        club.enter(name)
+    club.enter(name)
     assert "Refused" not in club.say(name, words)
     club.proof()
 
@@ -337,3 +372,190 @@ def test_the_table_comes_once_a_month_in_the_digest(club: Club) -> None:
     digests = letters_about(club.people["bob"], "the table")
     assert len(digests) == 1
     assert not letters_about(club.people["ann"], "the table")
+
+
+def test_an_organiser_with_another_key_still_rules(club: Club) -> None:
+    """A verifier takes the new key by the server's word, as everything in a ruling is somebody's word."""
+    club.announce("ann")
+    club.enter("bob", "carl")
+    add_key(club, "ann")
+    club.people["dave"] = club.referee.registered("dave")
+    club.enter("dave")
+    club.start()
+    for pairing in club.awaited[:2]:
+        assert RULED in club.say("ann", f"rule t1 annul {pairing.match}\nreason: by error\nend")
+    words = [line for line in club.proof() if line.startswith("WORD")]
+    assert ["by other keys, by the server's word" in line for line in words] == [True, False]
+
+
+def test_the_first_of_two_substitutes_plays_on(club: Club) -> None:
+    for name in ("dave", "eve"):
+        club.people[name] = club.referee.registered(name)
+    club.announce("ann", "at-once: 1")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    for name in ("dave", "eve"):
+        assert RULED in club.say("ann", f"rule t1 substitute {name} for bob\nreason: bob is ill\nend")
+    club.enter("dave")
+    assert "the tournament has begun" in club.say("eve", f"enter t1 {club.t.rules}")
+    assert club.t.entrants["bob"].player.name == "dave"
+    club.proof()
+
+
+def test_who_leaves_when_entries_are_closed_is_in_the_lot(club: Club) -> None:
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    instruct(club, "pause")
+    club.referee.wait(5 * DAY)
+    assert "you still take part in the" in club.say("carl", "leave t1")
+    instruct(club, "resume")
+    assert club.t.phase == "playing"
+    assert club.t.entrants["carl"].out
+    club.proof()
+
+
+def instruct(club: Club, what: str, ruling: str = "") -> tuple[str, str]:
+    """The outcome of an operator's instruction about the tournament."""
+    referee = club.referee
+    given = Instructions(referee.database)
+    number = given.give(what, None, "a  trip", "root", referee.now, tournament=1, ruling=ruling)
+    referee.work()
+    return given.outcome(number)
+
+
+def test_a_pause_stops_the_start_and_entries_close_nevertheless(club: Club) -> None:
+    assert instruct(club, "pause") == ("refused", "there is no tournament t1")
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    assert instruct(club, "pause") == ("done", "t1 is paused")
+    assert club.referee.desk.tournaments.archive.rows.next_due() is None, "the clock would look at it in vain"
+    club.referee.wait(6 * DAY)
+    assert club.t.phase == "open"
+    club.people["dave"] = club.referee.registered("dave")
+    assert "entries are closed" in club.say("dave", f"enter t1 {club.t.rules}")
+    assert instruct(club, "resume") == ("done", "t1 goes on")
+    assert club.t.phase == "playing"
+    club.proof()
+
+
+def test_the_operator_rules_with_a_bare_word(club: Club) -> None:
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    club.start()
+    own = next(pairing for pairing in club.awaited if "ann" in pairing.names)
+    assert instruct(club, "rule", "annul") == ("refused", "`rule`: name the match, such as m17.")
+    assert instruct(club, "rule", f"annul {own.match}") == ("done", f"t1: annul {own.match} is entered")
+    assert "It is the operator's word: a trip" in letters_about(club.people["bob"], "[pbem t1] a ruling")[-1]
+    assert f"WORD {own.match} does not count, by the operator's bare word: a trip" in club.proof()
+    assert instruct(club, "rule", "close")[0] == "done"
+    assert instruct(club, "pause") == ("refused", "the tournament is over")
+
+
+def test_nobody_has_more_than_three_tournaments_announced(club: Club) -> None:
+    for days in (2, 3, 4):
+        club.announce("ann", f"pace: {days}d")
+    told = club.say("ann", f"tournament new spaceships\ncloses: {CLOSES}\nend")
+    assert "3 tournaments of yours are not over yet" in told
+    club.announce("bob")
+
+
+def test_not_too_many_matches_begin_together(club: Club) -> None:
+    many = f"tournament new spaceships\ncloses: {CLOSES}\nentrants: 128\n"
+    told = " ".join(club.say("ann", f"{many}end").split())
+    assert "up to 704 matches would begin together, and at most 150 may" in told
+    assert "`at-once: 2`" in told
+    club.announce("ann", "entrants: 128\nat-once: 2")
+
+
+def test_entering_counts_the_matches_that_are_to_begin(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seats, "_PLAYED", 19)
+    club.announce("ann")
+    club.announce("ann", "entrants: 10")
+    club.enter("bob")
+    assert "nobody plays more than 19 matches at once" in club.say("bob", f"enter t2 {second(club)}")
+    assert "You are no longer entered" in club.say("bob", "leave t1")
+    assert "You are in." in club.say("bob", f"enter t2 {second(club)}")
+
+
+def second(club: Club) -> str:
+    """The hash of the terms of the second tournament."""
+    found = club.referee.desk.tournaments.archive.load(2)
+    assert found is not None
+    return found.rules
+
+
+def test_a_challenge_respects_the_limit_of_both(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+    club.announce("ann", "format: ladder")
+    club.enter("ann", "bob", "carl")
+    monkeypatch.setattr(seats, "_PLAYED", 1)
+    assert "the match begins" in club.say("carl", "challenge t1 bob")
+    assert "nobody plays more than 1 matches" in club.say("bob", "challenge t1 ann")
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_tables_are_not_too_wide_for_letters(referee: Referee, language: str) -> None:
+    club = Club(referee, *(f"player-{number}-of-eight" for number in range(8)))
+    club.people["dave"] = referee.registered("dave")
+    first, second, *_ = club.people
+    club.announce(first, "format: double round robin\nentrants: 8\nat-once: 1")
+    club.say(first, f"set language {language}")
+    for name in [name for name in club.people if name != "dave"]:
+        club.say(name, f"enter t1 {club.t.rules}")
+    club.say(first, f"rule t1 substitute dave for {second}\nreason: ill\nend")
+    club.say("dave", f"enter t1 {club.t.rules}")
+    rows = [line for line in club.say(first, "tournament t1").splitlines() if "  player-" in line]
+    assert len(rows) == 8
+    assert max(map(len, rows)) <= 72
+
+
+@pytest.mark.long
+def test_a_swiss_tournament_of_sixteen_to_its_end(referee: Referee) -> None:
+    """By letters alone: who comes later in the alphabet resigns, one leaves on the way, and both verifiers agree."""
+    club = Club(referee, *(f"p{number:02}" for number in range(16)))
+    club.announce("p00", "format: swiss\nentrants: 16")
+    club.enter(*club.people)
+    rounds = []
+    while club.t.phase == "playing":
+        rounds.append(club.awaited)
+        assert len(rounds[-1]) == (7 if len(rounds) > 2 else 8)
+        if len(rounds) == 2:  # the own match goes on
+            assert "You have left" in club.say("p15", "leave t1")
+        for pairing in club.awaited:
+            club.win(pairing, min(pairing.players))
+    assert [len(club.t.byes), club.t.rounds, len(rounds)] == [2, 4, 4]
+    met = [pairing.pair for pairing in club.t.pairings]
+    assert len({*met}) == len(met) == 30
+    found = club.proof(bundles := club.bundles())
+    assert not [line for line in found if not line.startswith("ok")]
+    assert found[-1].startswith("ok p00 8, ")
+    state = judged_tournament(referee.desk.tournaments.archive.bundle(1, letters=True), bundles)
+    assert not state.open
+    assert "ok " + ", ".join(f"{row['entrant']} {row['points']}" for row in table(state)[0]) == found[-1]
+    (final,) = letters_about(club.people["p00"], "[pbem t1] it is over")
+    assert "number 1 of 16, with 8 points" in final
+
+
+def test_two_without_keys_enter_in_the_same_words_and_one_again(club: Club) -> None:
+    referee = club.referee
+    referee.records[HOME.where] = HOME.record
+    club.announce("ann", "keys: optional")
+
+    def reply(name: str, text: str) -> str:
+        person = club.people[name]
+        to = str(person.last["Reply-To"]).rpartition("<")[2].rstrip(">")
+        raw = referee.raw(person, f"{text}\n").replace(b"To: pbem@play.example", f"To: {to}".encode())
+        referee.deliver(HOME.sign(raw, referee.now), person.address, to)
+        return person.text
+
+    for name in ("dave", "eve"):
+        club.people[name] = referee.person(name)
+        referee.send(club.people[name], f"register {name}\n", sign=False)
+        reply(name, f"register {name}")
+        assert "You are in." in reply(name, f"enter t1 {club.t.rules}")
+    assert "these words were obeyed before" in reply("dave", f"enter t1 {club.t.rules}\nleave t1\n")
+    assert "You are no longer entered" in reply("dave", "leave t1")
+    assert "You are in." in reply("dave", f"enter t1 {club.t.rules}")
+    club.enter("ann")
+    club.start()
+    assert len(club.awaited) == 3
+    club.proof(club.bundles())

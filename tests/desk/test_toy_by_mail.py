@@ -1,4 +1,4 @@
-"""A fourth game, of a hundred lines in tests/toy, runs through the same desk unchanged: the interface is one."""
+"""A game of another package, the example that we ship, runs through the same desk unchanged: the interface is one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.inquiries import held
+from in_a_box.outside import enabled
 from in_a_box.referee import Referee, attachment, body
 from judges import sentences
 
@@ -22,16 +23,13 @@ from pbem.proof import bundle
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TESTS = Path(__file__).parents[1]
-
 
 @pytest.fixture
-def referee(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Referee]:
-    monkeypatch.setitem(GAMES, "marbles", "marbles")  # a dictionary to those who register
-    monkeypatch.syspath_prepend(TESTS / "toy")
-    referee = Referee(tmp_path, templates=Templates(template_folder(), TESTS / "toy" / "templates"))
-    yield referee
-    referee.close()
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    with enabled(tmp_path / "site"):
+        referee = Referee(tmp_path, templates=Templates())
+        yield referee
+        referee.close()
 
 
 def test_a_continued_match_is_played_and_proved(referee: Referee) -> None:

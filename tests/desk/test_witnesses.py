@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from desk.test_tournaments import Club
 from in_a_box.referee import SERVER, Letters, Mailbox, Referee, attachment, body, form_in, new
 from in_a_box.stores import of_sqlite
 from judges import sentences
@@ -29,12 +30,15 @@ from pbem.match.changed import replace
 from pbem.pages.site import pages as pages_of
 from pbem.player import signing
 from pbem.player.checkpoint_witness import Witness, WitnessSettings
+from pbem.proof.bundle import Bundle, read_tournament, write_tournament
 from pbem.proof.kept_letters import kept
+from pbem.proof.tournament_log import logged
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.cosigning import REPEATED, answer
 from pbem.tlog.note import Note, cosigned, signed
 from pbem.tlog.proof import InclusionProof
 from pbem.tlog.tree import EMPTY
+from pbem.tournament.tournament_entries import TournamentEntry, tournament_statement
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:
@@ -128,6 +132,28 @@ class Watching:
     def close(self) -> None:
         self.witness.close()
         self.referee.close()
+
+
+def watched_club(watching: Watching) -> Club:
+    """A tournament whose first entries the witness has seen, and whose end it has not."""
+    club = Club(watching.referee, "ann", "bob", "carl")
+    club.announce("ann", "entrants: 3")
+    club.enter("ann", "bob", "carl")
+    watching.post()
+    watching.wait()
+    for pairing in club.awaited:
+        club.win(pairing, min(pairing.players))
+    return club
+
+
+def kept_of(club: Club, folder: Path) -> tuple[Path, Path]:
+    """The tournament's file and the letters, as a player has them."""
+    file, letters = folder / "t1.zip", folder / "letters"
+    file.write_bytes(club.referee.desk.tournaments.archive.bundle(1, letters=True))
+    letters.mkdir()
+    for number, raw in enumerate(club.people["ann"].letters.came):
+        (letters / f"{number}.eml").write_bytes(raw)
+    return file, letters
 
 
 @pytest.fixture
@@ -643,7 +669,7 @@ def test_the_public_page_of_a_match_shows_who_saw_its_end_and_stays_the_same(wat
     def logged() -> Sequence[tuple[int, str]]:
         public = Public(SERVER, referee.database, referee.vault)
         (finished,) = public.finished()
-        site = {"server": SERVER, "address": f"pbem@{SERVER}", "delimiter": "+", **public.site()}
+        site = {"server": SERVER, "address": f"pbem@{SERVER}", "delimiter": "+", "pages": "", **public.site()}
         pages = dict(pages_of(site, [finished], [str(watching.witness.verifier)]))
         for _, proof in finished.logged:
             assert all(json.dumps(proof)[1:-1] in pages[name] for name in ("m1.html", "m1.de.html"))
@@ -807,3 +833,34 @@ def test_cosignatures_by_http_count_by_their_signatures_alone(tmp_path: Path) ->
         referee.desk.witness_requests.settle(due, 200, f"{stranger}\n")
         assert referee.desk.witness_requests.answered() is None
         assert not asked.told
+
+
+def test_a_tournament_is_logged_and_witnessed_too(watching: Watching, tmp_path: Path) -> None:
+    club = watched_club(watching)
+    file, letters = kept_of(club, tmp_path)
+
+    def said(key: VerifierKey) -> str:
+        run = CliRunner().invoke(verify, [str(file), "--witness", str(key), "--against", str(letters)])
+        assert run.exit_code == 3, "no bundles of matches are here"
+        return run.output
+
+    output = said(watching.witness.verifier)
+    assert re.search(r"(?m)^ok +log +entry 6 in the log of play.example: size [0-9]+, seen by w.example$", output)
+    assert re.search(r"(?m)^ok +witness +w.example saw entry 6 of 10, by 2026\S+Z at the latest$", output)
+    other = VerifierKey("x.example", COSIGNATURE, Ed25519PrivateKey.generate().public_key().public_bytes_raw())
+    assert re.search(r"(?m)^OPEN +witness +x.example: no letter shows that it saw an entry$", said(other))
+
+
+def test_a_tournament_of_two_stories_is_convicted_by_the_log(watching: Watching, tmp_path: Path) -> None:
+    """The server tells another story from entry 6 on than the one that its witness saw."""
+    file, letters = kept_of(watched_club(watching), tmp_path)
+    found = read_tournament(file.read_bytes(), TournamentEntry)
+    entries = list(found.entries[:6])
+    entries[5] = replace(entries[5], time="2027-01-01T00:00:00Z")
+    key = watching.referee.signing_key
+    signatures = [key.sign(tournament_statement(SERVER, "t1", one.seq, one.head)) for one in entries]
+    content = write_tournament(Bundle(entries, signatures, found.papers))
+    told = [kept(str(path), path.read_bytes()) for path in letters.iterdir()]
+    checks = [check for check in logged(content, told, [watching.witness.verifier]) if check.what == "log"]
+    assert {check.standing for check in checks} == {"FAIL"}
+    assert "it has another entry 6 than the bundle" in checks[0].found

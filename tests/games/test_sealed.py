@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playing import random_players, sealed_players
@@ -81,7 +81,7 @@ def test_letters_have_a_section_for_each_step_of_each_game() -> None:
 def test_a_game_may_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
     """A game that has no module for it; one whose module is broken is an error of ours."""
     for game, module in (("without", "pbem.games.squares"), ("broken", "broken_game")):
-        monkeypatch.setitem(cast("dict[str, str]", GAMES), game, module)
+        monkeypatch.setitem(GAMES, game, module)
     assert sealed_rules("without") is None
     monkeypatch.setattr("pbem.games.import_module", lambda _name: import_module("there.is.none"))
     with pytest.raises(ModuleNotFoundError):

@@ -37,6 +37,7 @@ class Club:
         options = dict(line.split(": ", 1) for line in lines.split("\n") if line)
         if options.get("format") != "ladder":
             options.setdefault("closes", CLOSES)
+        options.setdefault("entrants", "128")
         terms = TournamentTerms.propose("spaceships", options, timedelta())
         self._took(
             announce(

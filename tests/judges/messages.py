@@ -19,7 +19,7 @@ from babel.messages.pofile import write_po
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LEFT_ALONE", "PLACE", "messages", "pseudo", "pseudo_language"]
+__all__ = ["LEFT_ALONE", "PLACE", "left_in_english", "messages", "pseudo", "pseudo_language"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,6 +38,16 @@ PLACE = re.compile(r"%\(\w+\)s|\{[a-z_]+\}")
 
 LEFT_ALONE = re.compile(rf"{PLACE.pattern}|`[^`]*`|<code>.*?</code>|<[^>]*>|%%", re.DOTALL)
 """What no language says otherwise: facts, what is typed, and the marks of HTML."""
+
+_TYPED = re.compile(
+    r"`[^`]*`|<(code|pre|style)\b.*?</\1>|<[^>]*>"
+    r"|the players asked for it|the server moves|it has moved|both players agree to go on|bob is ill"
+    r"|^[ *]*(?:ssh-keygen|gpg|minisign|openssl|pbem|new|set|substitute|address) [^\n]*",
+    re.DOTALL | re.MULTILINE,
+)
+"""What is typed, what operators and organisers of tests write, and what is of HTML."""
+
+_ENGLISH = re.compile(r"(?<![\w'-])[A-Za-z]?[a-z]+,?(?: [a-z]{2,}){2,}(?![\w'-])")
 
 _DATE = "date"
 """The context of patterns, which are no words."""
@@ -87,6 +97,12 @@ def pseudo(text: str) -> str:
     said = whole.strip()
     before, _, after = whole.partition(said) if said else (whole, "", "")
     return f"{before}⟦{said}⟧{after}"
+
+
+def left_in_english(text: str) -> list[str]:
+    """Where three or more plain words stand in a row in a text of the language that nobody speaks."""
+    bare = "\n".join(line for line in _TYPED.sub(" ", text).split("\n") if not line.lstrip().startswith((">", ":")))
+    return [found for found in _ENGLISH.findall(bare) if " kaj " not in found]  # a list of names, in Esperanto
 
 
 def pseudo_language(folder: Path, tag: str, *roots: Path) -> None:

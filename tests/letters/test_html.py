@@ -7,15 +7,18 @@ from functools import cache
 from html.parser import HTMLParser
 from random import Random
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playing.random_players import PLAYERS, Game, play, sensible_orders
+from playing.random_players import PLAYERS, play, sensible_orders
 
 from pbem.boards import TINTS
 from pbem.boards.text_boards import columns
 from pbem.games import GAMES, part_of, rules
 from pbem.letters.render import Templates
+
+if TYPE_CHECKING:
+    from pbem.testing import PlayedGame
 
 TEMPLATES = Templates()
 LANGUAGES = ("en", "de")
@@ -152,7 +155,7 @@ class Page(HTMLParser):
 
 
 @cache
-def played(game: str, *, widest: bool = False) -> Game:
+def played(game: str, *, widest: bool = False) -> PlayedGame:
     raw: dict[str, Any] = WIDEST[game] if widest else {}
     other: dict[str, Any] = {"orders": sensible_orders} if game == "spaceships" else {}
     return play(game, Random(7), raw, SEATS[game], most=12, **other)
@@ -176,7 +179,7 @@ def boards_of(game: str) -> Any:
     return found
 
 
-def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
+def facts(game: PlayedGame, seat: int, turn: int) -> dict[str, Any]:
     """What the letter writer hands to the templates after a turn (0: before the first)."""
     judge = rules(game.game)
     shown = [[found for one in reports if (found := judge.show(one, seat))] for reports in game.reports[:turn]]
@@ -228,7 +231,7 @@ def facts(game: Game, seat: int, turn: int) -> dict[str, Any]:
     }
 
 
-def letters(game: Game) -> list[tuple[str, dict[str, Any]]]:
+def letters(game: PlayedGame) -> list[tuple[str, dict[str, Any]]]:
     last = len(game.orders)
     return [
         ("setup", facts(game, 1, 0) | {"view": None}),
@@ -238,7 +241,7 @@ def letters(game: Game) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def laid_open(game: Game, seat: int) -> dict[str, Any]:
+def laid_open(game: PlayedGame, seat: int) -> dict[str, Any]:
     """What the letter of the end says beyond that: every seat's view, and the boards of all as they were."""
     truth = {owner: facts(game, owner, len(game.orders))["view"] for owner in range(1, SEATS[game.game] + 1)}
     return {"truth": truth, "boards": boards_of(game.game).truth(truth, seat)}

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from aiosmtpd.smtp import SMTP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from aiosmtpd.smtp import Envelope, Session
 
@@ -123,11 +123,16 @@ class PostOffice:
 class Server:
     """The server as a process of its own: the place where it listens, its log, its end."""
 
+    program: Sequence[str] = (PBEM, "serve")
+    more = ""
+    """What else its configuration says."""
+
     def __init__(self, folder: Path, smarthost: int, store: str, keys: Path, house: str = "") -> None:
         folder.mkdir(exist_ok=True)
         config, self._ready, self._log = folder / "pbem.toml", folder / "ready.json", folder / "server.log"
-        config.write_text(CONFIG.format(server=SERVER, port=smarthost, store=store, keys=keys, house=house), "utf-8")
-        command = [PBEM, "serve", "--config", str(config), "--ready-file", str(self._ready)]
+        settings = CONFIG.format(server=SERVER, port=smarthost, store=store, keys=keys, house=house)
+        config.write_text(settings + self.more, "utf-8")
+        command = [*self.program, "--config", str(config), "--ready-file", str(self._ready)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.port = 0
@@ -175,6 +180,8 @@ class Server:
 class Servers:
     """One server, or several that share a store: each letter goes to the next of them."""
 
+    kind: type[Server] = Server
+
     def __init__(self, folder: Path, smarthost: int, store: str, number: int = 1, house: str = "") -> None:
         self._living: list[Server] = []
         self._several = number > 1
@@ -185,7 +192,7 @@ class Servers:
         try:
             for each in range(1, number + 1):
                 own = folder / f"server-{each}" if self._several else folder
-                self._living.append(Server(own, smarthost, store, folder / "keys", house))
+                self._living.append(self.kind(own, smarthost, store, folder / "keys", house))
                 self._living[-1].get_ready()  # the first one makes the keys
         except BaseException:
             self.kill()

@@ -79,7 +79,12 @@ def serving(answer: Callable[[str, bytes], tuple[int, str, bytes]], slow: float 
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            status, kind, body = answer(self.path, self.rfile.read(int(self.headers["Content-Length"])))
+            self.say(*answer(self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def do_GET(self) -> None:
+            self.say(*answer(self.path, b""))
+
+        def say(self, status: int, kind: str, body: bytes) -> None:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             if not body.startswith(b"*"):

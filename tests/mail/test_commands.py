@@ -82,6 +82,7 @@ EXAMPLES = {
     "recover": f"recover 3f2a-91bc-3f2a-91bc-3f2a-91bc-3f2a-91bc\n{KEY}",
     "address add": "address add anna@mail.example",
     "set": "set timezone Europe/Berlin",
+    "set notify": "set notify https://ntfy.example/TOPIC",
     "vacation": "vacation 2026-12-20 to 2027-01-03",
     "new": "new spaceships with rolf\npace: 3 days\nend",
     "list": "list open",
@@ -167,6 +168,7 @@ def test_what_key_demanding_matches_want_signed() -> None:
         "block",
         "unblock",
         "set",
+        "set notify",
         *KEYED,
     }
     assert {name for name, form in COMMANDS.items() if form.level == "key"} == KEYED

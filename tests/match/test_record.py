@@ -312,7 +312,13 @@ RECORDS = st.builds(
     rules=st.just(1),
     seats=st.lists(st.tuples(TEXT, SETUP), min_size=2, max_size=2).map(tuple),
     turns=st.lists(
-        st.builds(Turn, st.dictionaries(st.integers(1, 2), SETUP, max_size=2), st.none() | TEXT), max_size=3
+        st.builds(
+            Turn,
+            st.dictionaries(st.integers(1, 2), SETUP, max_size=2),
+            st.none() | TEXT,
+            st.sampled_from(["", "5e" * 32]),
+        ),
+        max_size=3,
     ).map(tuple),
     options=st.dictionaries(TEXT, VALUE, max_size=3),
     note=st.none() | TEXT,

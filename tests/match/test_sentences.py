@@ -85,6 +85,11 @@ def test_what_is_said_of_an_entry(name: str, seq: int) -> None:
             {"seat": 2, "player": {"name": "carl", "keys": []}},
             "carl takes seat 2, as all agreed, signed; from here on counts: the mailbox",
         ),
+        (
+            "turn",
+            {"game": 1, "turn": 4, "orders": {}},
+            "game 1, turn 4: no orders but forced and empty ones; the reports follow",
+        ),
         ("halted", {"seat": 2, "reason": "delivery"}, "the clock of seat 2 stands: delivery (the server's word)"),
         ("moved", {"seats": [1, 2], "reason": "x"}, "deadlines of seats [1, 2] moved: x (the server's word)"),
         ("vacation", {"seat": 2}, "a vacation of seat 2 (the server's word)"),

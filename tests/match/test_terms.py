@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.games import Refused
+from pbem.games.outside import Package
 from pbem.match.changed import replace
 from pbem.match.terms import OPTIONS, Terms, duration
 
@@ -229,9 +230,18 @@ def test_no_proposal_raises_anything_else(lines: dict[str, str]) -> None:
 def test_the_document_reads_back() -> None:
     terms = propose(kind="continued", target="9", fleet="cost:3", additional="[1, 0]")
     assert Terms.read(json.loads(json.dumps(terms.document()))) == terms
-    for wrong in ({}, {**terms.document(), "more": 1}):
-        with pytest.raises((TypeError, KeyError)):
+    for wrong in ({}, {**terms.document(), "more": 1}, {**terms.document(), "rules_package": "pbem-marbles"}):
+        with pytest.raises((TypeError, KeyError, ValueError)):
             Terms.read(wrong)
+
+
+@pytest.mark.parametrize("code", [None, "0123456789abcdef" * 4])
+def test_the_package_of_the_rules_is_in_the_document_if_there_is_one(code: str | None) -> None:
+    assert "rules_package" not in propose().document()
+    terms = replace(propose(), rules_package=Package("pbem-marbles", "1.0", code))
+    document = json.loads(json.dumps(terms.document()))
+    assert document["rules_package"] == {"name": "pbem-marbles", "version": "1.0", "code": code}
+    assert Terms.read(document) == terms
 
 
 CHANGED: dict[str, Any] = {
@@ -253,6 +263,7 @@ CHANGED: dict[str, Any] = {
     "keys": "demanded",
     "sealed": True,
     "unreachable": "stands",
+    "rules_package": Package("pbem-marbles", "1.0", None),
     "tournament": {"id": "t1", "terms": {}},
     "pairing": {"round": 1, "board": 1, "entry": "0" * 64},
 }

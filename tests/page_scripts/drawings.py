@@ -18,7 +18,8 @@ from pbem.letters.render import Templates
 
 if TYPE_CHECKING:
     from page_scripts.javascript import Evaluate
-    from playing.random_players import Game
+
+    from pbem.testing import PlayedGame
 
 DRAW = """([record, names]) => {
     let at = GAME.begin(record);
@@ -37,13 +38,13 @@ DRAW = """([record, names]) => {
 }"""
 
 
-def random_game(game: str, random: Random, most: int) -> Game:
+def random_game(game: str, random: Random, most: int) -> PlayedGame:
     raw, seats = random.choice(PLAYERS[game].options)
     other = {"orders": sensible_orders} if game == "spaceships" else {}
     return play(game, random, raw, seats, most=most, **other)
 
 
-def squares(game: str, played: Game, turn: int, seat: int, board_of: int = 0) -> Any:
+def squares(game: str, played: PlayedGame, turn: int, seat: int, board_of: int = 0) -> Any:
     """A side as its own player's letter shows it: symbol and tint of each square, and whether it is fresh.
 
     Or the other side (`board_of` 1), as that letter shows it.

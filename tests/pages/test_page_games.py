@@ -39,7 +39,7 @@ def test_the_page_draws_what_the_letters_draw(game: str) -> None:
     compare_drawings(game, Scripts("say.js", *told(game), f"replay/{game}.js").evaluate, 3)
 
 
-@pytest.mark.parametrize("game", ["spaceships", "dueling-masters"])
+@pytest.mark.parametrize("game", ["spaceships", pytest.param("dueling-masters", marks=pytest.mark.long)])
 def test_the_page_of_a_sealed_match_draws_what_its_players_knew(game: str) -> None:
     compare_sealed_drawings(game, Scripts("say.js", *told(game), f"replay/{game}.js").evaluate, 8)
 

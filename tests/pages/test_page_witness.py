@@ -13,11 +13,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box import witnessed
 from page_scripts.javascript import Scripts
 
-from pbem.cli.verify import _time
 from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.json_object import DEPTH
 from pbem.match.changed import replace
-from pbem.match.transcript import statement
+from pbem.match.transcript import statement, written_seconds
 from pbem.pages.match_page import _packed, checking
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
@@ -537,7 +536,7 @@ def test_times_are_told_as_the_program_tells_them(
     """C2SP ends them before 2^63; years of more than four digits are told in seconds."""
     shown = (3, str(witnessed.proof(found, 3, {W: time})))
     seen, _ = by_python(found, [shown])
-    assert {name: _time(at) for name, (_, at) in seen.items()} == ({W: told} if told else {})
+    assert {name: written_seconds(at) for name, (_, at) in seen.items()} == ({W: told} if told else {})
     assert [one["time"] for one in look(scripts, found, [shown])["seen"]] == ([told] if told else [])
 
 

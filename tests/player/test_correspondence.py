@@ -16,10 +16,11 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.bulletins import FIELD, unpacked
-from in_a_box.referee import SERVER, Mailbox, Referee, new, sent_from
+from in_a_box.referee import SERVER, Mailbox, Referee, new, placed, sent_from
 from in_a_box.table import ANN, SMALL, TO, Side
 from judges import sentences
 from player.conftest import begin
+from signing.decryptors import by_openpgp
 
 from pbem.desk.strangers import EACH
 from pbem.games import Refused
@@ -31,6 +32,8 @@ from pbem.player.exchange import fetch
 from pbem.player.forms import Unfit
 from pbem.player.proving import prove
 from pbem.player.server_letter import LIMITS, HeardBulletin
+from pbem.store.database import to_db
+from pbem.store.players import KeyRow, Players
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -700,6 +703,21 @@ class TestBadInput:
         for side in (ann, other):
             side.close()
 
+    def test_an_encrypted_letter_changes_nothing_and_is_called_so(self, playing: Side, referee: Referee) -> None:
+        before = memory_of(playing)
+        person = playing.person
+        with referee.database.transaction():
+            key = by_openpgp().key
+            row = KeyRow(key.format, key.fingerprint, key.public)
+            Players(referee.database).add_key(person.name, row, to_db(referee.now))
+        referee.send(person, "set encrypted yes\n")
+        playing.receive()
+        referee.send(person, "whoami\n", sign=False)
+        (event,) = playing.receive()
+        assert event.kind == "forged"
+        assert "it is encrypted" in event.said
+        assert memory_of(playing) == before
+
     def test_two_stories_are_an_alarm_for_ever_and_are_not_believed(self, playing: Side, referee: Referee) -> None:
         before = memory_of(playing)
 
@@ -790,6 +808,22 @@ def test_terms_are_accepted_by_their_own_hash_alone(referee: Referee, ann: Side)
         with pytest.raises(Impossible, match="terms"):
             ann.letters.accept("m1", referee.now)
     assert not ann.letters.outbox.unsent()
+
+
+def test_tournaments_are_entered_by_the_hash_of_their_own_terms_alone(referee: Referee, ann: Side) -> None:
+    """A server could show one pace, and have another one signed for all matches."""
+    bob = referee.registered("bob")
+    referee.send(bob, f"tournament new spaceships\n{placed(bob)}closes: 2026-03-10\n{SMALL}\nend\n")
+    ann.post(ann.letters.ask("tournament t1", referee.now))
+    ann.receive()
+    told = ann.memory.tournament("t1")
+    assert told is not None
+    assert ann.letters.matches.tournament_terms("t1").match == told.agreement["match"]
+    paced = {**told.agreement, "match": {**told.agreement["match"], "pace": 60}}
+    for lie in ({"hash": "0" * 64}, {"agreement": paced}, {"agreement": {**told.agreement, "match": {}}}):
+        ann.memory.stand_in(msgspec.structs.replace(told, **lie))
+        with pytest.raises(Impossible, match="terms"):
+            ann.letters.matches.tournament_terms("t1")
 
 
 class TestBounces:

@@ -7,29 +7,22 @@ player is told (`view`) alone. `sensible_orders` aims at what is known.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pbem.games import Refused, Told, rules
+from pbem.games import rules
 from pbem.games.spaceships.fleet import STANDARD_FLEETS, is_agreed
 from pbem.games.spaceships.ships import TYPES, placements
 from pbem.games.spaceships.space import ADJACENT, CELLS, LINES, NAMES, PLACES, cells, mask_of, names
+from pbem.testing import RandomPlayers
+from pbem.testing.random_players import play as players_play
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from random import Random
 
-    from pbem.games import Report
-
-
-@dataclass(frozen=True)
-class Player:
-    """How a game is played at random: options by seats, a setup, orders from a view."""
-
-    options: Sequence[tuple[Mapping[str, Any], int]]
-    setup: Callable[[Random, Any, int], str]
-    orders: Callable[[Random, dict[str, Any]], str]
+    from pbem.testing import PlayedGame
 
 
 # Spaceships
@@ -236,8 +229,8 @@ def random_masters_orders(random: Random, view: dict[str, Any]) -> str:
     return f"{piece['piece']} {piece['square']}{hyphen}{random.choice(ends)}"
 
 
-PLAYERS: dict[str, Player] = {
-    "shoot-em-up": Player(
+PLAYERS: dict[str, RandomPlayers] = {
+    "shoot-em-up": RandomPlayers(
         options=(
             ({}, 2),
             ({"board": "5x5"}, 3),
@@ -247,7 +240,7 @@ PLAYERS: dict[str, Player] = {
         setup=random_zone_setup,
         orders=random_actions,
     ),
-    "spaceships": Player(
+    "spaceships": RandomPlayers(
         options=(
             ({}, 2),
             ({"fleet": "cost:24", "first": "1"}, 2),
@@ -258,7 +251,7 @@ PLAYERS: dict[str, Player] = {
         setup=random_setup,
         orders=random_orders,
     ),
-    "dueling-masters": Player(
+    "dueling-masters": RandomPlayers(
         options=(
             ({}, 2),
             ({"homes": 3}, 2),
@@ -270,44 +263,17 @@ PLAYERS: dict[str, Player] = {
         orders=random_masters_orders,
     ),
 }
-"""By name of the game. A registered game without an entry fails tests/games/test_random_play.py."""
+"""By name of the game. A registered game without an entry fails tests/games/test_conformance.py."""
 
 
-@dataclass
-class Game:
-    """A game that was played to its end, or until a number of turns."""
-
-    game: str
-    options: Any
-    """The game's own, as its states are."""
-    setups: list[str]
-    orders: list[dict[int, str]]
-    reports: list[list[Report]]
-    states: list[Any]
-
-
-def play(game: str, random: Random, raw: Mapping[str, Any], seats: int, most: int = 1000, **other: Any) -> Game:
-    """Play a game at random; `other` may bring another way to make orders."""
-    player, judge = PLAYERS[game], rules(game)
-    make_orders = other.get("orders", player.orders)
-    options = judge.options(raw, seats)
-    setups = [judge.setup(options, seat, player.setup(random, options, seat)) for seat in range(1, seats + 1)]
-    state = judge.begin(options, setups)
-    played = Game(game, options, [setup.text for setup in setups], [], [], [state])
-    shown: dict[int, list[list[Report]]] = {seat: [] for seat in range(1, seats + 1)}
-    while state.result is None and len(played.orders) < most:
-        texts = {}
-        for seat, forced in state.due.items():
-            text = make_orders(random, judge.view(state, seat, shown[seat])) if forced is None else forced.text
-            texts[seat] = text
-        try:
-            orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}
-        except Refused as refused:
-            raise AssertionError(f"{texts}: {refused}") from refused
-        state, reports = judge.turn(state, orders)
-        for seat, seen in shown.items():
-            seen.append(Told(found for report in reports if (found := judge.show(report, seat)) is not None))
-        played.orders.append(texts)
-        played.reports.append(reports)
-        played.states.append(state)
-    return played
+def play(
+    game: str,
+    random: Random,
+    raw: Mapping[str, Any],
+    seats: int,
+    most: int = 1000,
+    orders: Callable[[Random, dict[str, Any]], str] | None = None,
+) -> PlayedGame:
+    """Play a game at random, perhaps with another way to make orders."""
+    players = PLAYERS[game] if orders is None else replace(PLAYERS[game], orders=orders)
+    return players_play(rules(game), players, random, raw, seats, most)

@@ -1,103 +1,49 @@
-"""Games that differ only in what one reader cannot have learned: the other side's secrets, varied at random.
+"""What of our games one reader cannot have learned: the changes that `pbem.testing.worlds` tries, for each game.
 
-`vary` takes a game that was played and a reader (a seat, or None for the public), changes setups and orders of the
-other seats one by one, and keeps each change after which the rules show the reader exactly what they showed before.
-What a change may be is told for each game; whether it shows is left to the rules.
+What a change may be is told here; whether it shows is left to the rules.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from playing import random_players
 
-from pbem.games import Refused, rules
+from pbem.games import rules
 from pbem.games.spaceships.ships import TYPES, placements
 from pbem.games.spaceships.space import NAMES, names
+from pbem.testing import World, worlds
+from pbem.testing.worlds import world
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from random import Random
 
-    from pbem.games import State
+    from pbem.testing import RandomPlayers
+    from pbem.testing.worlds import Change
 
 
-@dataclass
-class Told:
-    """A game as text, and what the reader learns of it turn by turn."""
-
-    game: str
-    options: Any
-    setups: list[str]
-    orders: list[dict[int, str]]
-    changes: Counter[str] = field(default_factory=Counter)
-    """How many changes of each sort were kept."""
-
-    def copy(self) -> Told:
-        return Told(self.game, self.options, [*self.setups], [{**turn} for turn in self.orders], self.changes.copy())
-
-    def positions(self) -> Iterator[tuple[State, list[dict[str, Any]]]]:
-        """Each position, and the reports that led to it; raises `Refused` when something is not legal."""
-        judge = rules(self.game)
-        setups = [judge.setup(self.options, seat, text) for seat, text in enumerate(self.setups, start=1)]
-        state = judge.begin(self.options, setups)
-        yield state, []
-        for texts in self.orders:
-            if state.result is not None or set(texts) != set(state.due):
-                raise Refused
-            state, reports = judge.turn(state, {seat: judge.order(state, seat, text) for seat, text in texts.items()})
-            yield state, reports
-
-    def shown(self, reader: int | None) -> list[Any] | None:
-        """All that the rules show this reader, turn by turn; None when the game is not legal."""
-        judge = rules(self.game)
-        try:
-            return [
-                (
-                    [judge.show(report, reader) for report in reports],
-                    {seat: forced is None for seat, forced in state.due.items()},
-                    state.result is not None and (state.result.winner, state.result.reason),
-                )
-                for state, reports in self.positions()
-            ]
-        except Refused:
-            return None
-
-
-def play(game: str, random: Random, case: int, most: int) -> Told:
+def play(game: str, random: Random, case: int, most: int) -> World:
     """A game between random players, in canonical text; of Spaceships between players who leave much unused."""
+    return world(rules(game), sparing(game), random, case, most)
+
+
+def sparing(game: str) -> RandomPlayers:
+    """The random players of a game, who vary its secrets; those of Spaceships leave much unused."""
 
     def some(random: Random, view: dict[str, Any]) -> str:
         text = random_players.PLAYERS[game].orders(random, view)
-        if game != "spaceships":
-            return text
         return "\n".join(found[0] for found in _AS_WRITTEN.finditer(text) if random.random() < 0.6)
 
-    played = random_players.play(game, random, *random_players.PLAYERS[game].options[case], most, orders=some)
-    judge = rules(game)
-    orders = [
-        {seat: judge.order(state, seat, text).text for seat, text in texts.items()}
-        for state, texts in zip(played.states, played.orders, strict=False)
-    ]
-    return Told(game, played.options, played.setups, orders)
+    players = replace(random_players.PLAYERS[game], changes=CHANGES[game])
+    return replace(players, orders=some) if game == "spaceships" else players
 
 
-def vary(random: Random, told: Told, reader: int | None, tries: int = 100) -> Told:
+def vary(random: Random, told: World, reader: int | None, tries: int = 100) -> World:
     """A game of which the reader is shown the same, with as many secrets changed as could be in so many tries."""
-    before = told.shown(reader)
-    changes = CHANGES[told.game]
-    others = [seat for seat in range(1, len(told.setups) + 1) if seat != reader]
-    for _ in range(tries if changes else 0):
-        change, changed = random.choice(changes), told.copy()
-        change(random, changed, random.choice(others))
-        differs = (changed.setups, changed.orders) != (told.setups, told.orders)
-        if differs and changed.shown(reader) == before:
-            changed.changes[change.__name__] += 1
-            told = changed
-    return told
+    return worlds.vary(random, told, reader, CHANGES[told.judge.name], tries)
 
 
 # Spaceships
@@ -106,7 +52,7 @@ _AS_WRITTEN = re.compile(r"b[^()]*\(\w+\)|[mk]\S+ [^\s,]+|[^\s,]+")
 _ORDER = re.compile(r"[mk]\S+ \S+|\S+")
 
 
-def _words(told: Told, seat: int, wanted: str) -> list[tuple[int, int, str]]:
+def _words(told: World, seat: int, wanted: str) -> list[tuple[int, int, str]]:
     """Turn, place and word of each order of a seat that begins like this."""
     return [
         (number, place, word)
@@ -116,13 +62,13 @@ def _words(told: Told, seat: int, wanted: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def _put(told: Told, seat: int, number: int, place: int, word: str) -> None:
+def _put(told: World, seat: int, number: int, place: int, word: str) -> None:
     words = _ORDER.findall(told.orders[number][seat])
     words[place] = word
     told.orders[number][seat] = " ".join(words)
 
 
-def move_a_ship(random: Random, told: Told, seat: int) -> None:
+def move_a_ship(random: Random, told: World, seat: int) -> None:
     lines = [line.split() for line in told.setups[seat - 1].split("\n")]
     ship = random.choice(lines)
     place = names(random.choice(placements(ship[0][:2])))
@@ -133,7 +79,7 @@ def move_a_ship(random: Random, told: Told, seat: int) -> None:
         turn[seat] = re.sub(r"(?<=[mk])\S+", lambda cell: moved.get(cell[0], cell[0]), turn[seat])
 
 
-def another_ship(random: Random, told: Told, seat: int) -> None:
+def another_ship(random: Random, told: World, seat: int) -> None:
     """A ship of another type that costs as much, somewhere: entitled to more, or to less of what was not used."""
     ships = [(line[:2], frozenset(line.split()[1:])) for line in told.setups[seat - 1].split("\n")]
     code, _ = ships.pop(random.randrange(len(ships)))
@@ -150,7 +96,7 @@ def another_ship(random: Random, told: Told, seat: int) -> None:
     told.setups[seat - 1] = "\n".join(lines)
 
 
-def another_missile(random: Random, told: Told, seat: int) -> None:
+def another_missile(random: Random, told: World, seat: int) -> None:
     """Two launches, perhaps of different turns, from each other's cells."""
     missiles = _words(told, seat, "m")
     if len(missiles) > 1:
@@ -159,7 +105,7 @@ def another_missile(random: Random, told: Told, seat: int) -> None:
             _put(told, seat, number, place, f"{instead.split()[0]} {word.split()[1]}")
 
 
-def another_weapon(random: Random, told: Told, seat: int) -> None:
+def another_weapon(random: Random, told: World, seat: int) -> None:
     """Two strikes of one turn with each other's weapons."""
     number, place, word = random.choice(_words(told, seat, "[mkROYGB]") or [(0, 0, "")])
     others = [strike for strike in _words(told, seat, "[mkROYGB]") if strike[0] == number and strike[2] != word]
@@ -169,7 +115,7 @@ def another_weapon(random: Random, told: Told, seat: int) -> None:
         _put(told, seat, number, there, " ".join([*word.split()[:-1], other.split()[-1]]))
 
 
-def another_star(random: Random, told: Told, seat: int) -> None:
+def another_star(random: Random, told: World, seat: int) -> None:
     """A beam fired by another death star, or by the same one with its name."""
     beams = _words(told, seat, "b")
     if beams:
@@ -180,7 +126,7 @@ def another_star(random: Random, told: Told, seat: int) -> None:
 # Dueling Masters
 
 
-def move_a_piece(random: Random, told: Told, seat: int) -> None:
+def move_a_piece(random: Random, told: World, seat: int) -> None:
     """Somewhere else, or in exchange with what is there."""
     text = told.setups[seat - 1]
     squares = [f"{row}{column}" for row in ("ABCDE", "FGHIJ")[seat - 1] for column in range(1, 11)]
@@ -192,7 +138,7 @@ def move_a_piece(random: Random, told: Told, seat: int) -> None:
         told.setups[seat - 1] = re.sub(rf"\b{one}\b", other, text, count=1)
 
 
-def go_elsewhere(random: Random, told: Told, seat: int) -> None:
+def go_elsewhere(random: Random, told: World, seat: int) -> None:
     """One departure to another square, a ram perhaps; the piece's next order then leaves from there."""
     turns = [turn for turn in told.orders if turn.get(seat)]
     if not turns:
@@ -206,26 +152,28 @@ def go_elsewhere(random: Random, told: Told, seat: int) -> None:
         later[0][seat] = f"{piece} {there}-{later[0][seat].split('-')[1]}"
 
 
-def two_destinations() -> tuple[Told, Told]:
+def two_destinations() -> tuple[World, World]:
     """A game in which seat 1's Z1 dies on its way, and the same with another square at the end of that way."""
     setups = [
         "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D1 D4 D6 D8\nH A1",
         "* I2 I4 I6 I8 I10 G2 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G3 G4 G6 G8\nH J1",
     ]
-    options = rules("dueling-masters").options({}, 2)
+    judge = rules("dueling-masters")
+    options = judge.options({}, 2)
     one, other = (
-        Told(
-            "dueling-masters",
+        World(
+            judge,
             options,
             setups,
             [{1: f"Z1 D1-{there}"}, {2: "Z4 G8-G9"}, {1: f"Z1 {there}-{there[0]}2"}, {2: "Z4 G9-G8"}],
+            [""] * 4,
         )
         for there in ("H1", "I1")
     )
     return one, other
 
 
-CHANGES: dict[str, list[Callable[[Random, Told, int], None]]] = {
+CHANGES: dict[str, list[Change]] = {
     "spaceships": [move_a_ship, another_ship, another_missile, another_weapon, another_star],
     "dueling-masters": [move_a_piece, go_elsewhere],
     "shoot-em-up": [],  # the board is open, and orders are revealed with the reports

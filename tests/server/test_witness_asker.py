@@ -19,9 +19,10 @@ from machines.witness_double import Double, serving
 from msgspec.structs import replace
 
 from pbem.config.witnessing import Correspondent, WitnessConfig
-from pbem.server import witness_asker
+from pbem.server import http_call, witness_asker
 from pbem.server.desk_opening import open_desk
-from pbem.server.witness_asker import MOST, WitnessAsker, WitnessUnreachable, posted
+from pbem.server.http_call import MOST, Unreachable, fetched
+from pbem.server.witness_asker import WitnessAsker
 from pbem.smtp.delivery import LONGEST_WAIT, Means
 from pbem.store.database import Database
 from pbem.store.witness_requests import WitnessRequests
@@ -68,7 +69,7 @@ class Case:
         self.asked.append((url, body))
         answer = self.said.pop(0)
         if answer is None:
-            raise WitnessUnreachable("TimeoutError")
+            raise Unreachable("TimeoutError")
         return answer
 
     def put(self, text: str) -> None:
@@ -95,7 +96,7 @@ def test_what_is_due_is_asked_once_and_its_answer_wakes_the_desk(case: Case) -> 
     case.put("old 0")
     case.said = [(200, b"\xe2\x80\x94 w AAAA\n\x1b[2J\xff")]
     assert case.round() == LONGEST_WAIT
-    assert case.asked == [("https://w.example/logs", b"old 0")]
+    assert case.asked == [("https://w.example/logs/add-checkpoint", b"old 0")]
     found = case.requests.answered()
     assert found is not None
     assert (found.status, found.said) == (200, "— w AAAA\n[2J\ufffd"), "nothing in it moves a cursor"
@@ -184,37 +185,38 @@ def test_a_round_that_is_stopped_ends_at_once_and_is_made_again_later(case: Case
 def test_a_witness_by_the_letter_of_the_specification_cosigns() -> None:
     double = Double(LOG_KEY)
     with serving(double) as url:
-        status, content = asyncio.run(posted(url, request().encode()))
+        place = f"{url}/add-checkpoint"
+        status, content = asyncio.run(fetched(place, request().encode()))
         assert status == 200
         signature = NoteSignature.read(content.decode().rstrip("\n"))
         assert holds(double.verifier, CosignRequest.read(request()).note.text, signature)
-        assert asyncio.run(posted(f"{url}/", request(old=1).encode()))[0] == 200
-        assert asyncio.run(posted(url, request(b"two").encode())) == (409, b"1\n")
-        assert asyncio.run(posted(url, request(b"two", old=1).encode()))[0] == 409
+        assert asyncio.run(fetched(place, request(old=1).encode()))[0] == 200
+        assert asyncio.run(fetched(place, request(b"two").encode())) == (409, b"1\n")
+        assert asyncio.run(fetched(place, request(b"two", old=1).encode()))[0] == 409
     assert set(double.asked) == {"/of/logs/add-checkpoint"}
 
 
 def test_an_answer_without_end_and_one_that_is_no_http_are_none() -> None:
     with serving(lambda _path, _body: (200, "text/plain", b"*" * 1000)) as url:
-        with pytest.raises(WitnessUnreachable, match="too long"):
-            asyncio.run(posted(url, b"x"))
+        with pytest.raises(Unreachable, match="too long"):
+            asyncio.run(fetched(url, b"x"))
         # No TLS where there should be.
-        with pytest.raises(WitnessUnreachable):
-            asyncio.run(posted(url.replace("http:", "https:"), b"x"))
-    with pytest.raises(WitnessUnreachable):
-        asyncio.run(posted(url, b"x"))
-    with pytest.raises(WitnessUnreachable):
-        asyncio.run(posted("https://no-such-host.invalid", b"x"))
+        with pytest.raises(Unreachable):
+            asyncio.run(fetched(url.replace("http:", "https:"), b"x"))
+    with pytest.raises(Unreachable):
+        asyncio.run(fetched(url, b"x"))
+    with pytest.raises(Unreachable):
+        asyncio.run(fetched("https://no-such-host.invalid", b"x"))
 
 
 def test_an_answer_that_trickles_is_waited_for_no_longer_than_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(witness_asker, "PATIENCE", 0.3)
+    monkeypatch.setattr(http_call, "PATIENCE", 0.3)
     began = time.monotonic()
     with serving(lambda _path, _body: (200, "text/plain", bytes(MOST)), slow=0.05) as url:
-        with pytest.raises(WitnessUnreachable, match="in time"):
-            asyncio.run(posted(url, b"x"))
+        with pytest.raises(Unreachable, match="in time"):
+            asyncio.run(fetched(url, b"x"))
         assert time.monotonic() - began < 10
-        while any(thread.name == "witness" for thread in threading.enumerate()):
+        while any(thread.name == "http" for thread in threading.enumerate()):
             assert time.monotonic() - began < 10, "nothing is left of it"
             time.sleep(0.01)
 

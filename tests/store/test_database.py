@@ -10,6 +10,7 @@ from in_a_box.stores import migrations_before, of_sqlite, place
 
 from pbem.store.database import Database, from_db, to_db
 from pbem.store.errors import TooNewError
+from pbem.store.operator import Instructions
 from pbem.store.people import People
 from pbem.store.schema import migrations
 
@@ -123,6 +124,22 @@ def test_a_store_of_an_earlier_version_loses_its_snapshots(tmp_path: Path) -> No
         assert not [table for table in database.engine.tables() if "snapshot" in table]
         assert not database.engine.damage()
         assert database.scalar("SELECT phase FROM matches") == "playing"
+
+
+def test_a_store_of_an_earlier_version_keeps_its_instructions_and_goes_on_with_their_numbers(tmp_path: Path) -> None:
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    with Database(place(tmp_path / "a.db"), migrations_before("tournaments-instructed")) as database:
+        for _ in range(3):
+            database.execute(
+                "INSERT INTO instructions (what, match, reason, by, given) VALUES ('pause', 7, 'a trip', 'root', '')"
+            )
+        assert database.engine.last_numbers() == {"instructions": 3}
+    with Database(place(tmp_path / "a.db")) as database:
+        assert database.engine.last_numbers() == {"instructions": 3}
+        given = Instructions(database)
+        assert given.give("rule", None, "", "root", now, tournament=1, ruling="close") == 4
+        assert given.outcome(3) == ("waiting", "")
+        assert not database.engine.damage()
 
 
 def test_a_failed_migration_leaves_the_store_as_it_was(tmp_path: Path) -> None:

@@ -17,10 +17,13 @@ from pbem.identity import ssh
 from pbem.match.changed import replace
 from pbem.match.state import Match
 from pbem.match.transcript import BEFORE, Entry, sha256_hex, statement
+from pbem.player.blind import replayed
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
-from pbem.proof.signed_letters import words_of_entry
+from pbem.proof.signed_letters import Letters, words_of_entry
 from pbem.proof.tournament_proof import TournamentCheck, verify_tournament
+from pbem.proof.verification import Proved
+from pbem.proof.verification import verify as verify_match
 from pbem.tournament import lot
 from pbem.tournament.tournament_entries import TournamentEntry
 from verifier import Wrong, judged_tournament, verified
@@ -74,7 +77,7 @@ def verdict(found: Iterable[TournamentCheck]) -> str:
 
 def second_verdict(content: bytes, bundles: Iterable[bytes]) -> str:
     try:
-        return "open" if judged_tournament(content, bundles) else "holds"
+        return "open" if judged_tournament(content, bundles).open else "holds"
     except Wrong:
         return "convicted"
 
@@ -141,6 +144,18 @@ class TestWhatHolds:
             *("m1", "m2", "m3", "table"),
         ]
         assert "2 : 0" in found[-4].found
+
+    def test_a_file_without_letters(self, club: SignedClub, running: SignedClub) -> None:
+        """As on public pages: letters show addresses."""
+        for one in (club, running):
+            content = signed_tournament(one.entries, {})
+            assert [check.what for check in checks(content, one.bundles()) if check.standing == "OPEN"] == ["letters"]
+            assert judged_tournament(content, one.bundles()).open[0] == "the letters"
+        at = index(club.entries, "paired")
+        for key, value in (("pairs", []), ("bye", "ann")):
+            changed = replace(club.entries[at], body={**club.entries[at].body, key: value})
+            entries = [*club.entries[:at], changed, *club.entries[at + 1 :]]
+            assert verdict(checks(signed_tournament(chained(entries), {}))) == "convicted"
 
     def test_the_server_key_that_one_knows(self, club: SignedClub) -> None:
         key = SERVER_KEY.public_key().public_bytes_raw().hex()
@@ -222,6 +237,14 @@ class TestWhatHolds:
         club = SignedClub("", "ann", "bob")
         club.enter_by_mailbox("carl")
         fails(club.tournament(), "letters/entered-4.eml", "carl must sign with a key")
+
+    def test_a_mailbox_whose_letter_is_used_again(self) -> None:
+        """Its words may be those of another letter."""
+        club = SignedClub("keys: optional", "ann", "bob")
+        club.enter_by_mailbox("carl")
+        again = {path.replace("-4.", "-5."): paper for path, paper in club.papers.items() if "-4." in path}
+        content = signed_tournament(chained([*club.entries, club.entries[-1]]), club.papers | again)
+        fails(content, "these words were obeyed before")
 
     def test_a_mailbox_that_says_something_else(self) -> None:
         club = SignedClub("keys: optional", "ann", "bob")
@@ -413,6 +436,12 @@ class TestMatches:
         words = [check.found for check in holds(club.tournament(), []) if check.standing == "WORD"]
         assert len(words) == 1
         assert words[0].startswith("ann enters again by SHA256:")
+
+    def test_whether_a_program_peeked_is_open(self, club: SignedClub) -> None:
+        """Its letter of entry commits to no seed; that convicts nobody."""
+        proved = Proved()
+        assert list(verify_match(club.bundles()[0], Letters, None, proved))[-1].holds
+        assert [finding.standing for finding in replayed(proved, [bytes(16)])] == ["open"]
 
     def test_a_match_rests_on_the_letter_of_its_day(self) -> None:
         """Whoever enters again accepts the matches that begin from then on."""

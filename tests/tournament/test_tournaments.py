@@ -390,6 +390,30 @@ class TestRulings:
         with pytest.raises(Refused, match="p02 is in the tournament"):
             club.rule(what="substitute", player="p02", **{"for": "p01"})
 
+    def test_of_two_nominees_the_first_who_is_in_plays_on(self) -> None:
+        club = Club(names=names(3))
+        club.start()
+        for name in ("carl", "dave"):
+            club.rule(what="substitute", player=name, **{"for": "p01"})
+        club.enter("carl")
+        with pytest.raises(Refused, match="the tournament has begun"):
+            club.enter("dave")
+        assert club.state.entrants["p01"].player.name == "carl"
+
+    def test_an_organiser_who_is_a_substitute_rules_on_no_match_of_that_seat(self) -> None:
+        """Within a match, or nominated and not in yet."""
+        club = Club("at-once: 1", names=names(3))
+        club.start()
+        own = club.awaited[0]
+        club.over(own.match, LOST, newcomer=(1, "org"))
+        with pytest.raises(Refused, match="nobody rules on a match of one's own"):
+            club.rule(by="organiser", what="annul", match=own.match)
+        other = club.awaited[0]
+        club.rule(by="organiser", what="substitute", player="org", **{"for": other.players[0]})
+        with pytest.raises(Refused, match="nobody rules on a match of one's own"):
+            club.rule(by="organiser", what="annul", match=other.match)
+        club.rule(what="annul", match=other.match)
+
     def test_a_match_stays_the_organisers_own_when_a_substitute_plays_on(self) -> None:
         club = Club(names=[*names(3), "org"])
         club.start()

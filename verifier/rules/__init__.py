@@ -177,6 +177,9 @@ def rules(game: str) -> Rules:
     return found[game]
 
 
+GAMES = ("spaceships", "dueling-masters", "shoot-em-up")
+
+
 def first_false(
     game: Rules, options: Options, seat: int, setup: str, orders: Mapping[int, str], steps: Sequence[Step]
 ) -> Falsehood | None:

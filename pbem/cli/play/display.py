@@ -10,7 +10,9 @@ import click
 
 from pbem.cli.play.event_text import clean, indented, line_of, when
 from pbem.games import GAMES, rules
-from pbem.phrase import Span
+from pbem.games.outside import PACKAGES, coded, not_enabled
+from pbem.match.terms import Terms
+from pbem.phrase import Phrase, Span
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.play_facts import seen
 from pbem.player.sealed_view import Contradiction
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.cli.play.foundation import PlayTable
+    from pbem.letters.render import Templates
     from pbem.player.correspondence import Correspondence
     from pbem.player.standing import MatchStanding, TournamentStanding
 
@@ -152,6 +155,8 @@ def _ending(standing: MatchStanding) -> str:
 
 def show(table: PlayTable, standing: MatchStanding) -> None:
     """The boards of a match, or what it waits for."""
+    if standing.rules not in GAMES:
+        raise Impossible(f"{standing.match} cannot be shown: {not_enabled(standing.rules)}.")
     try:
         _show_letters(table, standing)
     except (BadSecrets, BrokenPipeError, Contradiction, Impossible, sqlite3.Error):
@@ -185,6 +190,8 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
         display("match", names=names, reports=found["reports"], view=found["view"])
     elif standing.agreement:
         click.echo(clean(Templates().render("letters/terms.txt", m=terms_of(letters, standing, names))))
+        if (agreed := letters.matches.terms(name).rules_package) != (here := PACKAGES.get(rules)):
+            click.echo(f"Careful: here is {coded(here)}; the server plays by {coded(agreed)}.")
     if (sent := letters.matches.pending(name) if standing.phase in {"setup", "playing"} else None) is not None:
         click.echo(f"\nYours ({_STATES[sent.state]}):\n\n{indented(sent.form)}")
     for turn, sent in letters.matches.stored(name).items():
@@ -201,20 +208,54 @@ def names_of(standing: MatchStanding) -> dict[int, str]:
 
 def terms_of(letters: Correspondence, standing: MatchStanding, names: Mapping[int, str]) -> dict[str, object]:
     """The terms of a match, for the template of letters."""
-    terms = letters.matches.terms(standing.match)
     return {
+        **_in_words(letters.matches.terms(standing.match)),
         "id": standing.match,
-        "title": rules(terms.game).title,
-        "terms": terms,
-        "kind": terms.kind,
         "names": names,
         "levels": dict.fromkeys(names, ""),
         "programs": [seat for seat, name in names.items() if name in letters.matches.programs],
         "phase": standing.phase,
         "rules_hash": standing.hash,
+    }
+
+
+def _in_words(terms: Terms) -> dict[str, object]:
+    return {
+        "title": rules(terms.game).title,
+        "terms": terms,
+        "kind": terms.kind,
         **{name: _span(getattr(terms, name)) for name in ("pace", "bank", "grace")},
         "settling": _span(terms.settle),
     }
+
+
+def show_tournament(table: PlayTable, name: str) -> str:
+    """The terms of a tournament, as entering it accepts them; returns their hash, which was computed from these."""
+    from pbem.letters.render import Templates
+
+    text, hash_ = tournament_terms(table.letters, name, Templates())
+    click.echo(text)
+    return hash_
+
+
+def tournament_terms(letters: Correspondence, name: str, templates: Templates) -> tuple[str, str]:
+    """The terms of a tournament in words, and their hash, which was computed from these; raises `Impossible`."""
+    terms = letters.matches.tournament_terms(name)
+    told = letters.memory.tournament(name)
+    assert told is not None
+    try:
+        matches = _in_words(Terms.read({**terms.match, "players": ("1", "2")}))
+        facts = {"id": name, "organiser": told.organiser, "format": terms.format, "terms": terms, "hash": told.hash}
+        facts |= {
+            "closes": terms.closes[:10] if terms.closes else None,
+            "m": {**matches, "id": None, "phase": "open"},
+        }
+        text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants)
+    except Exception as error:  # the server may have sent anything
+        raise Impossible(
+            Phrase("The terms of {tournament} cannot be shown: do not enter it.", tournament=name)
+        ) from error
+    return clean(text.rstrip("\n")) + "\n", told.hash
 
 
 def _span(seconds: int) -> str:

@@ -23,6 +23,7 @@ from pbem.cli.play import event_text
 from pbem.cli.play.event_text import about, clean, line_of
 from pbem.cli.play.proved import prove_ended
 from pbem.games import Refused
+from pbem.phrase import Phrase
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
@@ -229,7 +230,9 @@ def moment(standing: MatchStanding) -> tuple[str, int, int, str]:
 def demand_unchanged(table: PlayTable, match: str, shown: tuple[str, int, int, str]) -> None:
     """Raise `Impossible` unless a match is at the moment that the player was shown."""
     if moment(table.letters.matches.standing(match)) != shown:
-        raise Impossible(f"A letter about {match} came while you looked; nothing was signed. Look again.")
+        raise Impossible(
+            Phrase("A letter about {match} came while you looked; nothing was signed. Look again.", match=match)
+        )
 
 
 def at_table(command: Callable[Concatenate[PlayTable, _Options], None]) -> Callable[_Options, None]:

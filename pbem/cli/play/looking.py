@@ -11,6 +11,7 @@ from pbem.cli.play.display import is_due, list_matches
 from pbem.cli.play.event_text import clean
 from pbem.cli.play.foundation import at_table, state
 from pbem.cli.play.proved import proved
+from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.standing import OVER
 
@@ -60,7 +61,7 @@ def letter(table: PlayTable, match: str) -> None:
     """Print the last letter about a match, as it came."""
     found = table.letters.memory.text(match)
     if found is None:
-        raise Impossible(f"No letter about {match} has come.")
+        raise Impossible(Phrase("No letter about {match} has come.", match=match))
     click.echo(clean(f"{found[0]}\n\n{found[1]}"))
 
 

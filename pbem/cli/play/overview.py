@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import click
 
-from pbem.cli.play import looking, register, sending, sentences, trial
+from pbem.cli.play import deadlines, looking, register, sending, sentences, trial
 from pbem.cli.play.display import list_matches
 from pbem.cli.play.foundation import MATCH, PlayTable, troubles
 from pbem.player.account_file import places
@@ -36,8 +37,9 @@ class _Play(click.Group):
 @click.option("--account", default="", metavar="NAME@SERVER", help="Which account, if there are several.")
 @click.option("--wait", "patience", default=20.0, metavar="SECONDS", help="How long to wait for an answer.")
 @click.option("--browser", is_flag=True, help="Play on a page in the browser, which this serves until Ctrl-C.")
+@click.option("--calendar", type=click.Path(path_type=Path), metavar="FILE", help="Write my deadlines (iCalendar).")
 @click.pass_context
-def play(ctx: click.Context, account: str, patience: float, browser: bool) -> None:
+def play(ctx: click.Context, account: str, patience: float, browser: bool, calendar: Path | None) -> None:
     """Play by mail from the terminal, or in the browser.
 
     \b
@@ -47,21 +49,24 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool) -> No
     pbem play m17 Gx3 bRv1Rv3     judge these orders, read them back, sign and send them
     pbem play m17 --turn 7 Gx3    the same for a later turn; --default: for any that you miss
     pbem play --browser           all of this on a page in the browser instead
+    pbem play --calendar FILE     the list, and all my deadlines for my calendar
 
     Everything is signed with your SSH key. To begin: pbem play register --help
     """  # noqa: D301 - click wants the very character
     ctx.obj = PlayTable(places(os.environ), account, patience)
     ctx.call_on_close(ctx.obj.afterwards.close)
-    if browser and ctx.invoked_subcommand is not None:
-        raise click.UsageError("--browser goes without a command; to begin at a match: pbem play m17 --open")
+    if (browser or calendar) and ctx.invoked_subcommand is not None:
+        raise click.UsageError("--browser and --calendar go without a command; for a match: pbem play m17 --open")
     if ctx.invoked_subcommand is not None:
         return
-    if browser or _is_only_a_desktop():
+    if browser or (calendar is None and _is_only_a_desktop()):
         from pbem.cli.play.browser import run  # the pages are needed here alone
 
         run(ctx.obj)
     else:
         list_matches(ctx.obj)
+        if calendar is not None:
+            deadlines.write(ctx.obj, calendar)
 
 
 def _is_only_a_desktop() -> bool:

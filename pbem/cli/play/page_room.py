@@ -17,39 +17,42 @@ from collections import deque
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import msgspec
 
 from pbem import durable
+from pbem.cli.harmless import harmless
 from pbem.cli.play import trial
-from pbem.cli.play.display import names_of, terms_of
+from pbem.cli.play.display import names_of, terms_of, tournament_terms
 from pbem.cli.play.event_text import clean
 from pbem.cli.play.foundation import SIX_WORDS, PlayTable, demand_unchanged, state, troubles
 from pbem.cli.play.proved import proved
 from pbem.cli.play.register import open_account
 from pbem.cli.programs import TOUCH
-from pbem.games import GAMES, Refused, part_of, rules
+from pbem.games import BUILT_IN, GAMES, Refused, part_of, rules
 from pbem.identity import ssh
 from pbem.identity.verdict import BadSignature
 from pbem.letters.render import Templates
 from pbem.pages import Home, composer, fragment
 from pbem.pages.home_page import home_page
 from pbem.pages.match_page import replay
+from pbem.phrase import Phrase
+from pbem.player import PlayerTrouble
 from pbem.player.account_file import Account, BadAccount, split
 from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.page_port import PageAnswer, as_json
 from pbem.player.page_work import LatestNews, WorkQueue
-from pbem.player.play_facts import account_facts, composed, match_facts, seen
+from pbem.player.play_facts import account_facts, composed, match_facts, seen, tournament_facts
 from pbem.player.sealed_view import Contradiction
 from pbem.player.signing import CannotSign
 from pbem.proof.bundle import read
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.json_object import JsonObject
     from pbem.player.account_file import Places
@@ -62,7 +65,9 @@ _SOON, _LOOK, _AGAIN = 0.1, 1.0, 30.0  # seconds between two looks: after someth
 _NEWS = 20.0  # seconds that a page waits for news
 _WORK = 25.0  # and for what it asked for
 _TOUCH = 60.0  # and for the touch of a passkey
-_LATER = "It takes longer than usual."
+_LATER = Phrase("It takes longer than usual.")
+_NOT_LEGAL = Phrase("Not legal; nothing was signed or sent:")
+_NOTHING = Phrase("Nothing was signed or sent.")
 _LINES = 60  # of what was told
 _DRAWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-same-origin; "
 """The policy of boards, which are drawn as in letters."""
@@ -91,6 +96,16 @@ class _Sentence(_OfMatch):
     what: str = ""
     word: str = ""
     shown: tuple[str, int, int, str] | None = None
+
+
+class _TakingPart(msgspec.Struct):
+    """Entering a tournament, by the hash of the terms that were shown, or leaving it."""
+
+    account: str
+    tournament: str
+    what: Literal["enter", "leave"]
+    hash: str = ""
+    team: str = ""
 
 
 class _Practising(msgspec.Struct):
@@ -146,6 +161,7 @@ class PlayRoom:
         self._touches: queue.SimpleQueue[_Touched] = queue.SimpleQueue()
         self._shown: Mapping[str, Callable[[_OfMatch], JsonObject | PageAnswer]] = {
             "match": self._match,
+            "tournament": self._tournament,
             "composer": self._composer,
             "board": self._board,
             "replay": self._replay,
@@ -156,6 +172,7 @@ class PlayRoom:
             "say": (_Sentence, self._say),
             "ask": (_Sentence, self._ask_server),
             "new": (_Sentence, self._propose),
+            "take-part": (_TakingPart, self._take_part),
             "practise": (_Practising, self._practise),
             "register": (_Registering, self._register),
             "verify": (_OfMatch, self._verify),
@@ -195,7 +212,7 @@ class PlayRoom:
             while (answer := self._touches.get(timeout=_TOUCH)).number != number:
                 pass  # of a page that was asked before
         except queue.Empty:
-            raise CannotSign("Nobody touched the passkey; nothing was signed.") from None
+            raise CannotSign(Phrase("Nobody touched the passkey; nothing was signed.")) from None
         finally:
             self._wanted = {"number": number}
             self.news.tell(self._overview())
@@ -204,7 +221,9 @@ class PlayRoom:
         except BadSignature:
             holds = False
         if not holds:
-            raise CannotSign(f"Nothing was signed: {answer.error or 'the signature does not hold'}.")
+            raise CannotSign(
+                Phrase("Nothing was signed: {reason}.", reason=answer.error or Phrase("the signature does not hold"))
+            )
         return answer.armor
 
     def look(self) -> float:
@@ -214,12 +233,12 @@ class PlayRoom:
             for name, table in self._tables.items():
                 if time.monotonic() < self._next.get(name, 0.0):
                     continue
-                wrong = tried(partial(self._look, table))
+                wrong = tried(partial(self._look, table), self._templates.say)
                 if wrong or table.letters.memory.in_state("ready"):
                     self._next[name] = time.monotonic() + _AGAIN
                 if wrong and wrong not in self._told:
                     click.echo(wrong)
-            if wrong := tried(lambda: self.news.tell(self._overview())):
+            if wrong := tried(lambda: self.news.tell(self._overview()), self._templates.say):
                 click.echo(wrong)
                 self._pause = _LOOK
         return self._pause
@@ -263,13 +282,15 @@ class PlayRoom:
         if work is None or not {"account", "match"} <= asked.keys():
             return None
         found = self._ask(lambda: work(_OfMatch(asked["account"], asked["match"])))
-        if isinstance(found, PageAnswer) or name == "match":
+        if isinstance(found, PageAnswer) or name in {"match", "tournament"}:
             return found if isinstance(found, PageAnswer) else as_json(found)
-        return PageAnswer(str(found.get("error", _LATER)).encode(), "text/plain; charset=utf-8", framed=True)
+        return PageAnswer(
+            str(found.get("error") or self._templates.say(_LATER)).encode(), "text/plain; charset=utf-8", framed=True
+        )
 
     def _of(self, asked: _OfMatch) -> PlayTable:
         if asked.account not in self._tables:
-            raise BadAccount(f"There is no account {asked.account} here.")
+            raise BadAccount(Phrase("There is no account {account} here.", account=asked.account))
         return self._tables[asked.account]
 
     def _match(self, asked: _OfMatch) -> JsonObject:
@@ -288,11 +309,37 @@ class PlayRoom:
         facts = terms_of(table.letters, standing, names_of(standing))
         return clean(self._templates.render("letters/terms.txt", m=facts))
 
+    def _tournament(self, asked: _OfMatch) -> JsonObject:
+        letters = self._of(asked).letters
+        told = letters.memory.tournament(asked.match)
+        if told is None:
+            raise Impossible(Phrase("No letter about {match} has come.", match=asked.match))
+        terms, hash_ = tournament_terms(letters, asked.match, self._templates)
+        return tournament_facts(told) | {
+            "hash": hash_,
+            "terms": terms,
+            "table": msgspec.to_builtins(told.table),
+            "letters": letters.memory.texts(asked.match),
+        }
+
     def _composer(self, asked: _OfMatch) -> PageAnswer:
         table = self._of(asked)
         home = Home(table.account.server, table.account.server_address)
-        game = table.letters.matches.standing(asked.match).rules
-        return PageAnswer(composer(game, home, self._language).encode(), framed=True)
+        standing = table.letters.matches.standing(asked.match)
+        if standing.rules in BUILT_IN:
+            return PageAnswer(composer(standing.rules, home, self._language).encode(), framed=True)
+        if standing.phase == "setup":
+            asked_for = table.letters.matches.setup_asked(asked.match)
+            return self._plain(standing, "setup", options=asked_for["options"])
+        return self._plain(standing, "orders", **(seen(table.letters, table.agent, standing) or {}))
+
+    def _plain(self, standing: MatchStanding, asked: str, **facts: object) -> PageAnswer:
+        """A match as text, with a place to write what is asked for: pages do not know the game."""
+        game, template = standing.rules, "player/setup.txt" if asked == "setup" else "player/match.txt"
+        facts |= {"rules": game, "seat": standing.seat, "names": names_of(standing)}
+        text = self._templates.render(template, **facts)
+        page = self._templates.render("player/plain.html", title=rules(game).title, text=text, asked=asked)
+        return PageAnswer(page.encode(), policy=_DRAWN, framed=True)
 
     def _board(self, asked: _OfMatch) -> PageAnswer:
         table = self._of(asked)
@@ -300,12 +347,14 @@ class PlayRoom:
         try:
             found = seen(table.letters, table.agent, standing)
             if found is None:
-                raise Impossible(f"Nothing is to be seen of {asked.match} yet.")
+                raise Impossible(Phrase("Nothing is to be seen of {match} yet.", match=asked.match))
+            if part_of(standing.rules, "boards") is None:
+                return self._plain(standing, "", **found)
             text = self._drawn(standing, found)
         except (Contradiction, Impossible, sqlite3.Error):
             raise
         except Exception as error:  # the server may have sent anything
-            raise Impossible(f"The letters about {asked.match} cannot be shown.") from error
+            raise Impossible(Phrase("The letters about {match} cannot be shown.", match=asked.match)) from error
         return PageAnswer(text.encode(), policy=_DRAWN, framed=True)
 
     def _drawn(self, standing: MatchStanding, found: JsonObject) -> str:
@@ -325,7 +374,11 @@ class PlayRoom:
     def _replay(self, asked: _OfMatch) -> PageAnswer:
         content = self._of(asked).letters.memory.bundle(asked.match)
         if content is None:
-            raise Impossible(f"No bundle of {asked.match} has come: it comes when a game has ended.")
+            raise Impossible(
+                Phrase("No bundle of {match} has come: it comes when a game has ended.", match=asked.match)
+            )
+        if self._of(asked).letters.matches.standing(asked.match).rules not in BUILT_IN:
+            raise Impossible(Phrase("Pages do not know this game. `pbem verify` checks its bundle."))
         return PageAnswer(replay(read(content), language=self._language).encode())
 
     # What is done.
@@ -357,7 +410,7 @@ class PlayRoom:
 
         def do() -> object:
             with self._overheard():
-                wrong = tried(lambda: found.append(work()))
+                wrong = tried(lambda: found.append(work()), self._templates.say)
             self._pause = _SOON
             self._next.clear()
             return {"error": wrong} if wrong else found[0]
@@ -380,7 +433,7 @@ class PlayRoom:
             )
         except Refused as refused:
             return {"faults": [say(fault.message) for fault in refused.faults]}
-        words = judged.text.splitlines() if setup else in_words(standing.rules, judged)
+        words: Sequence[str] = judged.text.splitlines() if setup else in_words(standing.rules, judged)
         return {
             "words": [say(one) for one in words],
             "unused": [say(one) for one in judged.unused],
@@ -409,7 +462,13 @@ class PlayRoom:
         table, match = self._of(asked), asked.match
         if asked.what != "press":  # words go at any time; everything else is for the moment that was shown
             if asked.shown is None:
-                raise Impossible(f"{asked.what}: nobody was shown {match}; nothing was signed. Look again.")
+                raise Impossible(
+                    Phrase(
+                        "{what}: nobody was shown {match}; nothing was signed. Look again.",
+                        what=asked.what,
+                        match=match,
+                    )
+                )
             demand_unchanged(table, match, asked.shown)
         if asked.what == "take-back":
             table.take_back(match)
@@ -428,9 +487,24 @@ class PlayRoom:
         table.letters.tell(" ".join(f"new {head}".split()), table.now(), text=options)
         return {"sent": table.send()}
 
+    def _take_part(self, asked: _TakingPart) -> JsonObject:
+        table, words = self._of(_OfMatch(asked.account)), f"{asked.what} {asked.tournament}"
+        if asked.what == "enter":
+            _, hash_ = tournament_terms(table.letters, asked.tournament, self._templates)
+            if hash_ != asked.hash:
+                raise Impossible(
+                    Phrase(
+                        "The terms of {tournament} are others than you saw; nothing was signed.",
+                        tournament=asked.tournament,
+                    )
+                )
+            words += f" {hash_}" + (f" team {asked.team}" if asked.team else "")
+        table.letters.tell(words, table.now())
+        return {"sent": table.send()}
+
     def _practise(self, asked: _Practising) -> JsonObject:
-        if asked.game not in GAMES:
-            raise Impossible(f"{asked.game} is no game.")
+        if asked.game not in BUILT_IN:
+            raise Impossible(Phrase("{game} is no game that programs play.", game=asked.game))
         table = self._tables.get(trial.ACCOUNT) or self._table(trial.ACCOUNT)
         table.patience = trial.PATIENCE
         standing = trial.begin_to_play(table, asked.game)
@@ -458,15 +532,21 @@ class PlayRoom:
         return {"holds": holds, "said": said.getvalue()}
 
 
-def tried(work: Callable[[], object]) -> str:
-    """Do something; returns what is wrong, in words, or ""."""
+def tried(work: Callable[[], object], say: Callable[[str], str] = str) -> str:
+    """Do something; returns what is wrong, in the words that `say` finds for a phrase, or ""."""
     try:
         with troubles():
-            work()
+            try:
+                work()
+            except PlayerTrouble as error:  # before it becomes a text of the terminal
+                return harmless(say(error.args[0]), kept="\n")
+            except Refused as refused:
+                faults = [clean(say(fault.message)) for fault in refused.faults]
+                return "\n  - ".join([say(_NOT_LEGAL), *faults])
     except click.ClickException as error:
         return error.message
     except (click.Abort, SystemExit):
-        return "Nothing was signed or sent."
+        return say(_NOTHING)
     return ""
 
 
@@ -490,20 +570,26 @@ def _prepared(table: PlayTable, match: str, what: str, word: str) -> SentForm:
         case "clear" if not word or re.fullmatch("default|turn [0-9]{1,9}", word):
             turn = DEFAULT if word == "default" else int(word.removeprefix("turn ")) if word else None
             return letters.withdraw(match, turn, now)
-    raise Impossible(f"{what}: the page has no such command.")
+    raise Impossible(Phrase("{what}: the page has no such command.", what=what))
 
 
 def _keep_password(name: str, password: str) -> None:
     """Write a password into the file that its owner named, which must not be there yet."""
     if not name:
-        raise BadAccount("Name the file into which the password goes.")
+        raise BadAccount(Phrase("Name the file into which the password goes."))
     path = Path(name).expanduser()
     try:
         durable.make_folder(path.parent)
         durable.write(path, f"{password}\n".encode(), new=True)
     except OSError as error:
-        raise BadAccount(f"{path}: {error.strerror}. The password was not kept.") from error
+        raise BadAccount(
+            Phrase("{path}: {strerror}. The password was not kept.", path=path, strerror=error.strerror)
+        ) from error
 
 
 def _no_passphrase(prompt: str) -> str:
-    raise CannotSign(f"{prompt} is asked for in the terminal when `pbem play --browser` starts; start it again.")
+    raise CannotSign(
+        Phrase(
+            "{prompt} is asked for in the terminal when `pbem play --browser` starts; start it again.", prompt=prompt
+        )
+    )

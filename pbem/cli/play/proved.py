@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.play.event_text import line_of
+from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible
 
 if TYPE_CHECKING:
@@ -31,8 +32,11 @@ def proved(letters: Correspondence, name: str) -> bool:
 
     proof = prove(letters.memory, name)
     if proof is None:
-        raise Impossible(f"No bundle of {name} has come: it comes when a game has ended.")
+        raise Impossible(Phrase("No bundle of {match} has come: it comes when a game has ended.", match=name))
     last = proof.checks[-1]
+    if last.holds is None:
+        click.echo(f"{name}: the proof is OPEN: {line_of(last.found)}", err=True)
+        return False
     if not last.holds:
         click.echo(f"{name}: the proof FAILS: {line_of(last.found)}", err=True)
         return False

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.display import DOUBTFUL, list_rows, show, title_of
-from pbem.cli.play.event_text import clean, line_of
+from pbem.cli.play.display import DOUBTFUL, list_rows, show, show_tournament, title_of
+from pbem.cli.play.event_text import line_of
 from pbem.cli.play.foundation import at_table, confirm, state, turn_options, yes_option
 from pbem.games import GAMES
-from pbem.player.correspondence.standings import Impossible, named
+from pbem.player.correspondence.standings import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,15 +132,10 @@ def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
 @at_table
 def enter(table: PlayTable, tournament: str, team: str, yes: bool) -> None:
     """Enter a tournament, and so accept all your matches in it, by the hash of its terms."""
-    memory, asked = table.letters.memory, table.letters.ask(f"tournament {tournament}", table.now())
+    asked = table.letters.ask(f"tournament {tournament}", table.now())
     table.send()
     table.wait(lambda _: state(table.letters, asked) not in {"ready", "sent"}, "the terms")
-    told, letter = memory.tournament(tournament), memory.text(tournament)
-    if told is None or letter is None:
-        raise Impossible(f"The terms of {tournament} have not come: when they have, say this again.")
-    click.echo(clean(letter[1]))
-    words = f"enter {tournament} {told.hash}" + (f" team {team}" if team else "")
-    _tell(table, words, yes)
+    _tell(table, f"enter {tournament} {show_tournament(table, tournament)}" + (f" team {team}" if team else ""), yes)
 
 
 @click.command()

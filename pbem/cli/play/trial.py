@@ -10,7 +10,7 @@ import click
 from pbem.cli import home
 from pbem.cli.play.display import show
 from pbem.cli.play.register import introduce
-from pbem.games import GAMES, rules
+from pbem.games import BUILT_IN, rules
 from pbem.player import mail_in, signing
 from pbem.player.account_file import Account
 from pbem.player.blind import OCTETS
@@ -32,7 +32,7 @@ PATIENCE = 60.0
 
 
 @click.command("try")
-@click.argument("game", type=click.Choice(list(GAMES)), default=next(iter(GAMES)))
+@click.argument("game", type=click.Choice(list(BUILT_IN)), default=next(iter(BUILT_IN)))
 @click.pass_obj
 def trial(table: PlayTable, game: str) -> None:
     """Play against a program, here and now: no mail, no account, no other server.

@@ -19,6 +19,7 @@ from pbem.desk.commands import (
     help,  # noqa: A004 - the command's own name
     history,
     key_commands,
+    notify,
     observers,
     offers,
     orders,
@@ -61,6 +62,7 @@ def handlers(desk: Desk) -> Mapping[str, Handler]:
         "confirm": partial(account.confirm, keys, desk.offers),
         "whoami": partial(account.whoami, keys, people),
         "set": partial(account.choose, desk.players, people, matches, desk.held),
+        "set notify": partial(notify.notify, keys),
         "key add": partial(key_commands.add, keys),
         "key revoke": partial(key_commands.revoke, keys),
         "key keep": partial(key_commands.keep, keys),

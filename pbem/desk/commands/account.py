@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from pbem.desk import account_keys, bulletin
 from pbem.desk.commands import proposals
 from pbem.desk.commands.key_commands import confirm_key, unlike
+from pbem.desk.letter_writer import keys_of
 from pbem.desk.outages_and_zones import TIMEZONE
 from pbem.desk.refused import refused
 from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
 from pbem.games import Fault, Refused, titles
-from pbem.identity import STATES, BadKey
+from pbem.identity import STATES, BadKey, encryption
 from pbem.identity.security_keys import way
 from pbem.mail.commands import COMMANDS, SETTINGS
 from pbem.match.seat_clock import written, zone_named
@@ -166,7 +167,13 @@ def whoami(keys: Keyring, people: People, caller: Caller, _command: Command[WhoA
 def _account(keys: Keyring, people: People, player: PlayerRow) -> Reply:
     chosen = {name: keys.players.setting(player.name, name, values[0]) for name, values in SETTINGS.items()}
     chosen["language"] = keys.seats.letters.language_of(player)
-    told = {"settings": chosen, "turns": people.turns(player.name)}
+    topic = keys.topics.of(player.name)
+    told = {
+        "settings": chosen,
+        "turns": people.turns(player.name),
+        "topic": topic.url if topic else None,
+        "confirmed": keys.topics.is_confirmed(player.name),
+    }
     return Reply("whoami", account_keys.account(keys, player) | told)
 
 
@@ -176,7 +183,9 @@ def choose(
     """`set`: time zone, language, how letters come and what they contain; and that the player is a program."""
     name, value = command.request.name, command.request.value
     if name == "program":
-        _judge_program(people, matches, caller, value)
+        _judge_program(players, people, matches, caller, value)
+    if (name, value) == ("encrypted", "yes"):
+        _demand_decrypting(people, caller)
     if name == TIMEZONE:
         zone = zone_named(value)
         if zone is None:
@@ -186,10 +195,25 @@ def choose(
     if (name, value) == ("mail", "each"):
         held.hurry(caller.known_player.name, caller.now)
     now = written(caller.now, value) if name == TIMEZONE else None
-    return Reply("set", {"name": name, "value": value, "now": now})
+    able = encryption.usable(keys_of(caller.known_player), caller.now) if name == "encrypted" else []
+    return Reply("set", {"name": name, "value": value, "now": now, "able": able})
 
 
-def _judge_program(people: People, matches: Matches, caller: Caller, value: str) -> None:
+def _demand_decrypting(people: People, caller: Caller) -> None:
+    """Refuse encrypted letters to whoever could not read them."""
+    player = caller.known_player
+    if people.is_program(player.name):
+        raise refused("set", "encrypted yes", Phrase("you are a program, and programs read no encrypted letters"))
+    keys = keys_of(player)
+    if encryption.usable(keys, caller.now):
+        return
+    if not keys:
+        raise refused("set", "encrypted yes", Phrase("you have no key: see `help key`"))
+    faults = [(key.fingerprint, encryption.fault(key, caller.now)) for key in keys]
+    raise Refused(*(Fault("set", fingerprint, fault) for fingerprint, fault in faults if fault))
+
+
+def _judge_program(players: Players, people: People, matches: Matches, caller: Caller, value: str) -> None:
     """Refuse to turn a program into a person, or a player with whom others agreed to play into a program."""
     player = caller.known_player
     if (known := people.is_program(player.name)) and value == "no":
@@ -199,6 +223,8 @@ def _judge_program(people: People, matches: Matches, caller: Caller, value: str)
     faults = []
     if caller.verdict.kind != "valid":
         faults.append(Fault("set", "program yes", Phrase("only a signature with your key says this")))
+    if value == "yes" and players.setting(player.name, "encrypted", "no") == "yes":
+        faults.append(Fault("set", "program yes", Phrase("programs read no encrypted letters: `set encrypted no`")))
     if begun := matches.of_player(player.name, ("open", "proposed", *RUNNING)):
         others = Phrase("the others there agreed to play with a person: first end {matches}")
         named = ", ".join(f"m{number}" for number in begun)

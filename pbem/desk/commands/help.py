@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pbem.desk import account_keys
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
-from pbem.games import GAMES, Fault, Refused, rules, titles
+from pbem.games import BUILT_IN, GAMES, Fault, Refused, rules, titles
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, SETTINGS
 from pbem.match.terms import OPTIONS
@@ -45,7 +45,8 @@ def explain(config: Config, _caller: Caller, command: Command[AskHelp]) -> Reply
     if topic == "sealed" or topic in {spec.name for spec in _OF_SEALED}:
         return Reply("help_sealed", {"forms": _OF_SEALED})
     if topic in GAMES:
-        return Reply("help_game", {"name": topic, "title": rules(topic).title, "page": served(pages, topic)})
+        page = served(pages, topic) if topic in BUILT_IN else {}
+        return Reply("help_game", {"name": topic, "title": rules(topic).title, "page": page})
     raise refused("help", topic, Phrase("no such command; `help` alone lists them all"))
 
 

@@ -109,6 +109,7 @@ def revoke(keys: Keyring, caller: Caller, command: Command[RevokeKey]) -> Reply:
     keys.players.revoke_key(found[0], to_db(caller.now))
     keys.changes.forget(player.name, asked_by=found[0])
     change = KeyChange("revoked", HOW["old-key"], (), tuple(found), {"old": caller.letter.raw})
+    account_keys.stop_encrypting(keys, player.name, caller.now)
     waiting = account_keys.what_waits(keys, player)
     account_keys.enter(keys, player, change, caller.now)
     account_keys.tell_changed(keys, player, change, caller.now, but=caller.address)
@@ -246,7 +247,7 @@ def _wait(keys: Keyring, caller: Caller, player: PlayerRow, waiting: WaitingKey)
         keys.changes.ask(replace(waiting, letter=caller.letter.raw, due=to_db(due)))
         account_keys.tell_recovery(keys, player, waiting, due, caller.now, but=caller.address)
     told = written(due, keys.time.zone(player.name))
-    return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint})
+    return Reply("recovery_waits", {"due": told, "fingerprint": waiting.key.fingerprint}, open=True)
 
 
 def _new_key(keys: Keyring, caller: Caller, command: Command[AddKey] | Command[Recover]) -> Key:

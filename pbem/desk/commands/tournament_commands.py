@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk import bulletin
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
-from pbem.desk.seats import demand_leisure, pinned
+from pbem.desk.seats import demand_leisure, find_seat, pinned
+from pbem.desk.tournament_director import ruling_of
 from pbem.games import Fault, Refused
 from pbem.match.transcript import BEFORE
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import words_of_entry
+from pbem.tournament import lot
 from pbem.tournament.tournament_step import SaidLetter, announce
 from pbem.tournament.tournament_terms import LADDER, TournamentTerms
 
@@ -34,13 +35,31 @@ if TYPE_CHECKING:
 _REASON = 200
 """The most characters of a reason: it stands in the tournament for ever."""
 
+_ANNOUNCED = 3
+"""The most tournaments, not over yet, that one player may have announced."""
+
+_TOGETHER = 150
+"""The most matches that may begin together: all in one transaction, while no other letter is handled."""
+
 
 def new(director: Director, settle: timedelta, caller: Caller, command: Command[AnnounceTournament]) -> Reply:
     """`tournament new`: a tournament is announced; `settle` is the server's default."""
     name, world = caller.known_player.name, director.seats.world(caller.now)
     terms = TournamentTerms.propose(command.request.rules, command.request.options, settle)
-    if terms.beacon is not None:
+    if terms.beacon is not None and not director.reads_beacon:
         raise refused("lot", "drand", Phrase("this server reads no beacon; its own secret draws the lot"))
+    if director.announced(name) >= _ANNOUNCED:
+        says = Phrase("{count} tournaments of yours are not over yet", count=_ANNOUNCED)
+        raise refused("tournament", "new", says)
+    if terms.entrants * terms.games_at_once > 2 * _TOGETHER:
+        says = Phrase(
+            "up to {count} matches would begin together, and at most {most} may: give fewer `entrants`, or"
+            " `at-once: {fewer}`",
+            count=terms.entrants * terms.games_at_once // 2,
+            most=_TOGETHER,
+            fewer=2 * _TOGETHER // terms.entrants,
+        )
+        raise refused("entrants", str(terms.entrants), says)
     _demand_key(director, terms, name)
     number = director.archive.rows.create(BEFORE)
     secret = None if terms.format == LADDER else world.salt()
@@ -57,6 +76,8 @@ def new(director: Director, settle: timedelta, caller: Caller, command: Command[
         match_name=lambda: director.next_match(caller.now),
     )
     director.archive.rows.keep_secret(number, secret or "")
+    if terms.beacon is not None:
+        director.beacons.put(number, lot.round_of(terms.beacon), lot.out_at(terms.beacon))
     director.commit(step, caller.signed)
     return _told(director, caller, step.tournament, "announced")
 
@@ -76,7 +97,8 @@ def enter(director: Director, people: People, caller: Caller, command: Command[E
     _demand_key(director, t.terms, name)
     if t.terms.programs == "no" and people.is_program(name):
         raise refused("enter", t.id, Phrase("programs may not enter this tournament"))
-    demand_leisure(director.seats, name)
+    if t.line_of(name) is None:
+        demand_leisure(director.seats, name, director.to_begin(name) + t.terms.games_at_once)
     people.opt_in(caller.address)
     step = director.step(t, caller.now)
     step.enter(_player(director, caller, t.id), command.request.team, _said(caller))
@@ -102,6 +124,8 @@ def challenge(director: Director, people: People, caller: Caller, command: Comma
         raise refused("challenge", against, Phrase("{name} wants no mail from you", name=against))
     t = _tournament(director, command)
     _demand_entered(director, t, name, caller)
+    for player in (name, against):
+        demand_leisure(director.seats, player)
     step = director.step(t, caller.now)
     step.challenge(name, against, _said(caller))
     director.commit(step, caller.signed)
@@ -115,9 +139,6 @@ def rule(director: Director, caller: Caller, command: Command[Rule]) -> Reply:
         raise refused(
             "rule", t.id, Phrase("only {organiser}, who announced it, may rule", organiser=t.organiser.name)
         )
-    if not _is_pinned(director, t, t.organiser, caller):
-        says = Phrase("only a key or an address that you had when you announced it counts for a ruling")
-        raise refused("rule", t.id, says)
     faults = [Fault("rule", key, Phrase("a ruling has one line: reason")) for key in asked.options if key != "reason"]
     reason = asked.options.get("reason", "")
     if not 0 < len(reason) <= _REASON:
@@ -125,10 +146,11 @@ def rule(director: Director, caller: Caller, command: Command[Rule]) -> Reply:
         faults.append(Fault("reason", None, says))
     if faults:
         raise Refused(*faults)
-    named = {"match": asked.match, "player": asked.name, "for": asked.leaver}
+    if asked.match and find_seat(director.seats, int(asked.match[1:]), t.organiser.name):
+        raise refused("rule", asked.match, Phrase("nobody rules on a match of one's own; ask the operator"))
     step = director.step(t, caller.now)
-    ruling = {"what": asked.what, "reason": reason, **{key: value for key, value in named.items() if value}}
-    step.rule(ruling, _said(caller))
+    other = None if _is_pinned(director, t, t.organiser, caller) else _player(director, caller, t.id)
+    step.rule(ruling_of(asked, reason), _said(caller), other)
     director.commit(step, caller.signed)
     return _told(director, caller, step.tournament, "ruled")
 
@@ -182,5 +204,5 @@ def _told(director: Director, caller: Caller, t: Tournament, done: str, outcome:
     reader = caller.player.name if caller.player else ""
     facts = director.facts(t, reader)
     files = [director.archive.enclosed(t)] if facts["line"] and done == "shown" else []
-    items = [bulletin.of_tournament(t, reader)]
+    items = director.archive.items(t, reader)
     return Reply("tournament", {"t": facts, "done": done}, files, outcome=outcome, items=items)

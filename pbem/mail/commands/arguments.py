@@ -34,6 +34,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "reminders": ("on", "off"),
     "timezone": ("UTC",),
     "composer": ("off", "on"),
+    "encrypted": ("no", "yes"),
     "program": ("no", "yes"),
 }
 """The settings of `set`, each with its values, the default first."""
@@ -81,6 +82,10 @@ _CODE_PIECE = re.compile(r"[0-9a-f-]{2,39}", re.I)
 _CODE = re.compile(r"(?<![0-9A-Fa-f-])[0-9A-Fa-f]{4}(?:(?:-\s?)?[0-9A-Fa-f]{4}){7}(?![0-9A-Fa-f-])")
 _CODE_DIGITS = 32
 _MAILBOX = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,189}")
+_A_TOPIC = "https://ntfy.example/TOPIC"
+TOPIC = re.compile(r"https://([a-z0-9.-]{1,253}(?::[1-9][0-9]{0,4})?)/([A-Z0-9_-]{1,64})", re.I | re.A)
+"""The address of a topic, with the characters that ntfy allows: its host, perhaps with a port, and its name."""
+_NOTIFY_CODE = re.compile(r"[a-z2-7]{8}")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
@@ -193,6 +198,18 @@ def _setting(words: Words, given: Given) -> Phrase | None:
             )
     given["name"], given["value"] = name, value
     words.at += 2
+    return None
+
+
+def _notify(words: Words, given: Given) -> Phrase | None:
+    value = words.bare()
+    if topic := TOPIC.fullmatch(value):
+        given["value"] = f"https://{topic[1].lower()}/{topic[2]}"
+    elif value.lower() == "off" or _NOTIFY_CODE.fullmatch(value.lower()):
+        given["value"] = value.lower()
+    else:
+        return Phrase("write the address of your topic, such as {url}; the code posted there; or off", url=_A_TOPIC)
+    words.take()
     return None
 
 
@@ -399,6 +416,7 @@ WORD = Slot(
 TIME = Slot("3d", _time)
 DAYS = Slot("2026-12-20 to 2027-01-03|off", _days)
 SETTING = Slot("timezone Europe/Berlin|language de|mail digest|format text", _setting)
+NOTIFY = Slot(f"{_A_TOPIC}|CODE|off", _notify)
 ADDRESS = Slot("anna@mail.example", _address)
 FINGERPRINT = Slot("FINGERPRINT", _fingerprint)
 CODE = Slot("[CODE]", _code)

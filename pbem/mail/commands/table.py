@@ -78,6 +78,8 @@ class CommandSpec(msgspec.Struct, frozen=True):
     """True if its answer is long, a drawing or an archive: one letter may ask for only a few of those."""
     secret: bool = False
     """True if the answer must not quote the command: it echoes only the name."""
+    open: bool = False
+    """True if its answer is never encrypted: it tells nothing of a match, and is needed where keys are lost."""
     a_day: int | None = None
     """The limit per player and day, for a command that causes large letters, or letters to others."""
     newcomer: bool = False
@@ -196,6 +198,7 @@ COMMANDS: dict[str, CommandSpec] = {
             newcomer=True,
             by_subject=True,
             unvouched=3,
+            open=True,
         ),
         CommandSpec(
             "games", requests.ListGames, Phrase("List the games played here."), level="anyone", newcomer=True
@@ -256,6 +259,7 @@ COMMANDS: dict[str, CommandSpec] = {
             shown="at once",
             alone=True,
             topic="keys",
+            open=True,
         ),
         CommandSpec(
             "key revoke",
@@ -267,6 +271,7 @@ COMMANDS: dict[str, CommandSpec] = {
             shown="at once",
             alone=True,
             topic="keys",
+            open=True,
         ),
         CommandSpec(
             "key keep",
@@ -275,6 +280,7 @@ COMMANDS: dict[str, CommandSpec] = {
             level="key",
             place="player",
             topic="keys",
+            open=True,
         ),
         CommandSpec(
             "recover",
@@ -284,6 +290,7 @@ COMMANDS: dict[str, CommandSpec] = {
             opens=_A_RECOVERY,
             secret=True,
             topic="keys",
+            open=True,
         ),
         CommandSpec(
             "address add",
@@ -298,12 +305,22 @@ COMMANDS: dict[str, CommandSpec] = {
             "set",
             requests.Choose,
             Phrase(
-                "Choose time zone, language, digests, reminders, and reports: HTML (both), pictures, plain text, or"
-                " boards in words."
+                "Choose time zone, language, digests, reminders, encryption, and reports: HTML (both), pictures,"
+                " text, or words."
             ),
             (arguments.SETTING,),
             opens=_A_SETTING,
             place="player",
+            open=True,
+        ),
+        CommandSpec(
+            "set notify",
+            requests.Notify,
+            Phrase("Have your phone told, too, when something is due: name a topic of ntfy, then its code; or off."),
+            (arguments.NOTIFY,),
+            a_day=20,
+            place="player",
+            secret=True,
         ),
         CommandSpec(
             "vacation",

@@ -1,4 +1,4 @@
-"""All setups are in: their commitments are published, and the game begins.
+"""All setups are in: their commitments are published, and the game begins. Where there are none, it begins at once.
 
 Implements protocol.md, "Commitments".
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.match.asking import ask_for_orders
 from pbem.match.changed import replace
+from pbem.match.dealt import file_chain
 from pbem.match.documents import Evidence, Opening, level_in_words
 from pbem.match.entry_forms import anything, by_seat, hash_, mapping, number
 from pbem.match.entry_type import EntryType
@@ -44,6 +45,7 @@ def begin(step: Step) -> None:
         {
             **trace,
             **file_replies(step),
+            **file_chain(step),
             "game": match.game,
             "options": dict(match.options.changed),
             "commitments": {
@@ -51,7 +53,7 @@ def begin(step: Step) -> None:
             },
         },
     )
-    setups = [match.rules.setup(match.options, seat, match.setups[seat].text) for seat in match.seats]
+    setups = [match.rules.setup(match.options, seat, match.setup_text(seat)) for seat in match.seats]
     position = match.rules.begin(match.options, setups)
     head = step.match.head
     begun = {seat: replace(submission, aside=()) for seat, submission in match.setups.items()}
@@ -65,7 +67,7 @@ def remake(remaking: Remaking) -> Step:
     """The beginning of a game again, from the openings of its setups."""
     step = remaking.at_work()
     aside = remaking.set_aside(remaking.match, "setup")
-    for seat in remaking.match.seats:
+    for seat in remaking.match.seats if remaking.match.rules.secret_setups else ():
         path = f"openings/game-{remaking.match.game}-seat-{seat}.txt"
         expected = remaking.entry.body["commitments"][str(seat)]
         content = remaking.hashed(path, expected, "does not open the commitment")
@@ -88,6 +90,8 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
 
 def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
     setups = "".join(_mailboxes(entry, papers))
+    if not entry.body["commitments"]:
+        return f"game {entry.body['game']}: it begins, without setups"
     return f"game {entry.body['game']}: the commitments open; the setups are signed{setups} and legal"
 
 
@@ -102,7 +106,10 @@ def _mailboxes(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[str]:
 
 ENTRY = EntryType(
     "commitments",
-    mapping({"trace": hash_, "game": number, "options": anything, "commitments": by_seat(hash_)}, {"replies": hash_}),
+    mapping(
+        {"trace": hash_, "game": number, "options": anything, "commitments": by_seat(hash_)},
+        {"replies": hash_, "chance": hash_},
+    ),
     remake=remake,
     says=_says,
     papers=_named,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pbem.games import Result
 from pbem.match.asking import ask_for_reveals, ask_for_setups, banks
 from pbem.match.changed import replace
+from pbem.match.dealt import shown_at_the_end
 from pbem.match.entry_forms import hash_, list_of, mapping, number, text, whole
 from pbem.match.entry_type import EntryType
 from pbem.match.events.closed import close
@@ -38,8 +39,10 @@ def end_game(
     """
     match = step.match
     if match.sealed_rules is None:
-        setups = {seat: match.setups[seat].text for seat in match.seats}
-        record = record_of(match, result, setups, [turn.orders for turn in match.turns])
+        setups = {seat: match.setup_text(seat) for seat in match.seats}
+        record = record_of(
+            match, result, setups, [Turn(dict(turn.orders), chance=turn.chance) for turn in match.turns]
+        )
         conclude(step, result, record, closes=closes, by=by)
     elif match.sealed_rules.reveals and result.reason != "abandoned":
         ask_for_reveals(step, Ending(result, closes, by, resignation))
@@ -75,7 +78,8 @@ def conclude(
     if record is not None:
         content = write(record).encode()
         step.papers.append(Document(f"records/game-{match.game}.pbem.toml", content, match.game))
-        step.append_entry("revealed", {"game": match.game, "record": sha256_hex(content)})
+        body = {"game": match.game, "record": sha256_hex(content), **shown_at_the_end(step)}
+        step.append_entry("revealed", body)
         step.match = replace(step.match, previous=sha256_hex(content))
     step.match = replace(
         step.match,
@@ -110,8 +114,8 @@ def abandon(step: Step, reason: str = "abandoned", by: str = "") -> None:
         close(step, 0, reason)
 
 
-def record_of(match: Match, result: Result, setups: Mapping[int, str], turns: Sequence[Mapping[int, str]]) -> Record:
-    """The record of the game that is over, with the setups and the orders of its turns, by seat."""
+def record_of(match: Match, result: Result, setups: Mapping[int, str], turns: Sequence[Turn]) -> Record:
+    """The record of the game that is over, with the setups by seat, and its turns."""
     assert match.options is not None
     return Record(
         game=match.terms.game,
@@ -121,7 +125,7 @@ def record_of(match: Match, result: Result, setups: Mapping[int, str], turns: Se
         previous=match.previous,
         options=dict(match.options.changed),
         seats=tuple((match.name(seat), setups[seat]) for seat in match.seats),
-        turns=tuple(Turn(dict(orders)) for orders in turns),
+        turns=tuple(turns),
         left=match.left,
         result=RecordedResult(result.winner, tuple(result.scores), result.reason),
     )
@@ -137,7 +141,7 @@ def _open_record(match: Match, result: Result) -> Record | None:
     setups = {seat: texts[0, seat] for seat in match.seats if (0, seat) in texts}
     if match.sealed_rules.reveals or len(setups) < len(match.seats):
         return None
-    turns = [{seat: texts[turn, seat] for seat in match.seats} for turn in range(1, len(match.turns) + 1)]
+    turns = [Turn({seat: texts[turn, seat] for seat in match.seats}) for turn in range(1, len(match.turns) + 1)]
     return record_of(match, result, setups, turns)
 
 
@@ -173,5 +177,8 @@ ENTRY = EntryType(
 )
 
 REVEALED = EntryType(
-    "revealed", mapping({"game": number, "record": hash_}), says="game {game}: the record replays", silent=True
+    "revealed",
+    mapping({"game": number, "record": hash_}, {"chance": hash_}),
+    says="game {game}: the record replays",
+    silent=True,
 )

@@ -13,6 +13,7 @@ from pbem.games.sealed import settled as settle
 from pbem.match.entry_forms import by_seat, either, mapping, number, one_of, text
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import conclude, record_of
+from pbem.match.record import Turn
 from pbem.match.sealed_game import HONEST, SILENT
 from pbem.match.sealed_letters import verdict
 from pbem.match.state import only_one_without
@@ -85,7 +86,7 @@ def _result(match: Match, ending: Ending, found: Verdict) -> tuple[Result, Recor
         settled = settle(match.rules, match.options, setups, orders)
         told = ending.result
         result = settled.result or Result(told.winner, settled.scores, told.reason)
-        return result, record_of(match, result, setups, settled.orders)
+        return result, record_of(match, result, setups, [Turn(orders) for orders in settled.orders])
     if len(dishonest) == len(match.seats):
         return Result(0, tuple(0 for _ in match.seats), ANNULLED), None
     honest = only_one_without(match.seats, dishonest[0])

@@ -5,21 +5,26 @@ Implements protocol.md, "A match" and "Transcript".
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from pbem.games import BUILT_IN
+from pbem.games.draws import play_turn
 from pbem.match import advance_orders, stored_orders, traces
 from pbem.match.asking import ask_for_orders
 from pbem.match.changed import replace
+from pbem.match.dealt import deal
 from pbem.match.documents import SALT, Receipt, level_in_words, salt_in
 from pbem.match.entry_forms import by_seat, either, hash_, mapping, number, seats
 from pbem.match.entry_type import EntryType
 from pbem.match.events.ended import end_game
+from pbem.match.events.interventions import pause
 from pbem.match.replies import file_replies, named_replies
 from pbem.match.set_aside import file_trace
 from pbem.match.state import standing
-from pbem.match.step import Document, Notice
+from pbem.match.step import Document, Notice, Unresolved
 from pbem.match.submissions import order
 from pbem.match.transcript import canonical, dumped, sha256_hex, utc
 from pbem.match.turns import Played, Reports
@@ -28,9 +33,9 @@ from pbem.requests import DEFAULT, SignedForm, SubmitOrders
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.games import Report
+    from pbem.games import Report, State
     from pbem.match.remaking import Remaking
-    from pbem.match.state import Submission
+    from pbem.match.state import Match, Submission
     from pbem.match.step import Step
     from pbem.match.traces import SetAside
     from pbem.match.transcript import Entry
@@ -55,13 +60,22 @@ def resolve(step: Step) -> None:
     match = step.match
     assert match.position is not None
     due = match.position.due
+    submitted = len(step.submitted)
     stand_ins = _stand_ins(step)
     sent = {seat: orders for seat, orders in match.orders.items() if orders.standing}
     given = dict(sorted({**sent, **stand_ins}.items()))
     counting = {seat: given.get(seat) or forced for seat, forced in due.items()}
     texts = {seat: counts.text if counts else "" for seat, counts in counting.items()}
-    orders = {seat: match.rules.order(match.position, seat, text) for seat, text in texts.items()}
-    position, reports = match.rules.turn(match.position, orders)
+    seed, shown = deal(step, texts)
+    turn = partial(_by_the_rules, match, texts, seed)
+    if match.terms.game not in BUILT_IN:
+        try:
+            step.world.rehearse(match, lambda: _shown(match, turn()[1]))
+        except Unresolved as error:
+            del step.submitted[submitted:]
+            pause(step, str(error))
+            return
+    position, reports = turn()
     name = f"game-{match.game}-turn-{match.turn}"
     for seat, counts in given.items():
         step.papers.append(Document(f"receipts/{name}-seat-{seat}.txt", counts.paper.encode(), match.game, seat))
@@ -80,12 +94,13 @@ def resolve(step: Step) -> None:
             "shown": {str(seat): sha256_hex(content) for seat, content in files.items()},
             "reports": everything,
             "default": list(stand_ins),
+            **shown,
         },
     )
     step.match = replace(
         step.match,
         position=position,
-        turns=match.turns.and_(Played(match.prev, texts, told)),
+        turns=match.turns.and_(Played(match.prev, texts, told, seed)),
         orders={},
         resolve_at=None,
         prev=step.match.head,
@@ -105,6 +120,19 @@ def resolve(step: Step) -> None:
             "taken_up": taken_up.get(seat),
         }
         step.notices.append(Notice("turn", seat, step.match, facts))
+
+
+def _by_the_rules(match: Match, texts: Mapping[int, str], seed: str) -> tuple[State, list[Report]]:
+    """The position after a turn, and its reports."""
+    assert match.position is not None
+    orders = {seat: match.rules.order(match.position, seat, text) for seat, text in texts.items()}
+    return play_turn(match.rules, match.position, orders, seed)
+
+
+def _shown(match: Match, reports: Sequence[Report]) -> None:
+    """Show each reader a turn's reports, to try that, too."""
+    for reader in (*match.seats, None):
+        match.show(reader, Reports(reports))
 
 
 def tell(step: Step, turn: int, told: Reports) -> dict[int, bytes]:
@@ -141,7 +169,7 @@ def play_on(step: Step) -> None:
         if position.result is not None:
             end_game(step, position.result)
             return
-        if any(forced is None for forced in position.due.values()):
+        if step.match.paused or any(forced is None for forced in position.due.values()):
             return
         resolve(step)
 
@@ -262,7 +290,8 @@ def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
     game, turn = entry.body["game"], entry.body["turn"]
     if "orders" not in entry.body:
         return f"game {game}, turn {turn}: the reports follow from what both told"
-    return f"game {game}, turn {turn}: orders signed ({levels}) and legal; the reports follow"
+    orders = f"orders signed ({levels}) and legal" if levels else "no orders but forced and empty ones"
+    return f"game {game}, turn {turn}: {orders}; the reports follow"
 
 
 ENTRY = EntryType(
@@ -278,7 +307,7 @@ ENTRY = EntryType(
                 "reports": hash_,
                 "default": seats,
             },
-            {"replies": hash_},
+            {"replies": hash_, "chance": hash_},
         ),
         mapping({"game": number, "turn": number, "shown": by_seat(hash_), "reports": hash_}),
     ),

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 from pbem.failpoints import passing
 from pbem.mail.commands import COMMANDS
 from pbem.mail.commands.sections import written as written_sections
+from pbem.phrase import Phrase
 from pbem.player import forms
 from pbem.player.correspondence.incoming import LetterInbox
 from pbem.player.correspondence.judge import Judge
 from pbem.player.correspondence.outgoing import FormOutbox
 from pbem.player.correspondence.registration import Registration
-from pbem.player.correspondence.standings import Impossible, OwnMatches, due, named, place_of
+from pbem.player.correspondence.standings import PHASES, Impossible, OwnMatches, due, named, place_of
 from pbem.player.memory import may_repeat
 from pbem.requests import DEFAULT, Section
 
@@ -143,7 +144,13 @@ class Correspondence:
         """Prepare a sentence about a running match, such as `resign m1` or `draw m1 offer`."""
         standing = self.matches.standing(match)
         if standing.phase not in {"setup", "playing"}:
-            raise Impossible(f"{match} is {standing.phase}: there is nothing to say about it now.")
+            raise Impossible(
+                Phrase(
+                    "{match} is {phase}: there is nothing to say about it now.",
+                    match=match,
+                    phase=PHASES[standing.phase],
+                )
+            )
         command, place = words.split(maxsplit=1)[0], _spoken(standing, words)
         before = self.memory.sent(command, match, place)
         if before and before[-1].state not in {"refused", "done"}:
@@ -178,9 +185,11 @@ class Correspondence:
         """Prepare the agreement to a proposal, by the hash of its terms; the signed text may have comments."""
         standing = self.matches.standing(match)
         if standing.phase != "proposed":
-            raise Impossible(f"{match} is {standing.phase}: there is nothing to accept.")
+            raise Impossible(
+                Phrase("{match} is {phase}: there is nothing to accept.", match=match, phase=PHASES[standing.phase])
+            )
         if standing.accepted:
-            raise Impossible(f"You have agreed to {match}; others have not yet.")
+            raise Impossible(Phrase("You have agreed to {match}; others have not yet.", match=match))
         self.matches.terms(match)
         self.memory.know(f"agreed {match}", json.dumps(standing.agreement))
         before = self.memory.sent("accept", match, standing.hash)

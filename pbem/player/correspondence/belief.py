@@ -174,7 +174,9 @@ class Belief:
             type(number) is int and 0 <= number < _AFTER for number in (game, turn)
         ):
             return
-        if kind != "reports" and (document.get("rules") != standing.rules or standing.rules not in GAMES):
+        if kind != "reports" and document.get("rules") != standing.rules:
+            return
+        if document.get("sealed") and standing.rules not in GAMES:  # no agent can answer; others may be shown later
             return
         if not isinstance(document.get(_HOLDS[kind]), list if kind == "reports" else dict):
             return

@@ -104,6 +104,9 @@ class LetterInbox:
     def _without_bulletin(self, letter: Letter) -> Event:
         if (letter.sender or "").lower() != self._account.server_address.lower():
             return Event("foreign", letter.subject)
+        if letter.is_encrypted:
+            said = "it is encrypted, and only a mail program can read it: `set encrypted no` ends that"
+            return Event("forged", letter.subject, said=said)
         return Event("forged", letter.subject, said="it has no signed bulletin, so that anybody may have written it")
 
     def _demand_ours(self, heard: HeardBulletin) -> None:

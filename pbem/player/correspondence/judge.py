@@ -12,13 +12,13 @@ import msgspec
 from pbem.games import Fault, Refused, faults, part_of, refuse, rules
 from pbem.games.setup_example import is_the_example
 from pbem.match import advance_orders, submissions
-from pbem.player.correspondence.standings import Impossible
+from pbem.phrase import Phrase
+from pbem.player.correspondence.standings import PHASES, Impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pbem.games import Options, Orders, Setup
-    from pbem.phrase import Phrase
     from pbem.player.correspondence.standings import OwnMatches
 
 
@@ -44,15 +44,17 @@ class Judge:
     def orders(self, match: str, text: str) -> Judged:
         """Judge orders for the turn that is due; raises `Refused`, or `Impossible` if none are due."""
         position = self._matches.position_asked(match)
-        judge = rules(position["rules"])
         try:
+            judge = rules(position["rules"])
             state = judge.recalled(position["view"], position["seat"])
             orders: Orders = judge.order(state, position["seat"], text)
             return Judged(orders.text, judge.unused(state, position["seat"], orders))
         except Refused:
             raise
         except Exception as error:  # the server may have sent anything
-            raise Impossible(f"The position of {match} cannot be read; write `report {match}` for it.") from error
+            raise Impossible(
+                Phrase("The position of {match} cannot be read; write `report {match}` for it.", match=match)
+            ) from error
 
     def ahead(self, match: str, turn: int, text: str) -> Judged:
         """Judge orders for a later turn, or default orders, by what no position could mend.
@@ -63,11 +65,20 @@ class Judge:
         if standing.sealed:
             raise Refused(Fault("orders", match, submissions.SEALED))
         if standing.phase != "playing":
-            raise Impossible(f"{match} asks for no orders now: it is {standing.phase}.")
+            raise Impossible(
+                Phrase("{match} asks for no orders now: it is {phase}.", match=match, phase=PHASES[standing.phase])
+            )
         if 0 < turn < standing.turn:
-            raise Impossible(f"Turn {turn} of {match} is over; turn {standing.turn} is being played.")
+            raise Impossible(
+                Phrase(
+                    "Turn {turn} of {match} is over; turn {present} is being played.",
+                    turn=turn,
+                    match=match,
+                    present=standing.turn,
+                )
+            )
         if position is None or position["game"] != standing.game:
-            raise Impossible(f"The letter that brings the position of {match} has not come.")
+            raise Impossible(Phrase("The letter that brings the position of {match} has not come.", match=match))
         try:
             judge, seat = rules(position["rules"]), position["seat"]
             state = judge.recalled(position["view"], seat)
@@ -81,7 +92,9 @@ class Judge:
         except Refused:
             raise
         except Exception as error:  # the server may have sent anything
-            raise Impossible(f"The position of {match} cannot be read; write `report {match}` for it.") from error
+            raise Impossible(
+                Phrase("The position of {match} cannot be read; write `report {match}` for it.", match=match)
+            ) from error
 
     def setup(self, match: str, text: str) -> Judged:
         """Judge the setup of the next game; raises `Refused`, or `Impossible`."""
@@ -91,7 +104,9 @@ class Judge:
         except Refused:
             raise
         except Exception as error:  # the server may have sent anything
-            raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
+            raise Impossible(
+                Phrase("What is asked for as the setup of {match} cannot be read.", match=match)
+            ) from error
         return Judged(setup.text, example=is_the_example(asked["rules"], options, asked["seat"], setup.text))
 
     def options(self, match: str) -> Options:
@@ -100,15 +115,15 @@ class Judge:
         try:
             return rules(asked["rules"]).options(asked["options"], len(standing.players))
         except Exception as error:  # the server may have sent anything
-            raise Impossible(f"What is asked for as the setup of {match} cannot be read.") from error
+            raise Impossible(
+                Phrase("What is asked for as the setup of {match} cannot be read.", match=match)
+            ) from error
 
 
 def in_words(game: str, judged: Judged) -> Sequence[Phrase | str]:
-    """Judged orders in words; those that are not legal yet, or stand for others by then, as they were written."""
-    if judged.as_written:
-        return judged.text.splitlines()
-    found: Sequence[Phrase] = part_of(game, "words").said(judged.text)
-    return found
+    """Judged orders in the game's own words, if it has any; as written, if not legal yet or others by then."""
+    said: Callable[[str], Sequence[Phrase]] | None = getattr(part_of(game, "words"), "said", None)
+    return judged.text.splitlines() if said is None or judged.as_written else said(judged.text)
 
 
 def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:

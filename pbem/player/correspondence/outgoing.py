@@ -14,6 +14,7 @@ from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS
+from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible, is_late
 from pbem.player.memory import SentForm
 from pbem.player.standing import OVER
@@ -72,7 +73,9 @@ class FormOutbox:
                 if other.rev == rev and other.form == form:
                     return other
                 if other.rev == rev:
-                    raise Impossible("Another `pbem play` was quicker: look at what it sent, then say it again.")
+                    raise Impossible(
+                        Phrase("Another `pbem play` was quicker: look at what it sent, then say it again.")
+                    )
             answered = self._reply_place(command, match) if sign and self._sign is None else None
             known = answered or self._memory.standing(match)
             to = known.address if known else self._account.server_address
@@ -111,8 +114,11 @@ class FormOutbox:
         if not fitting and command != "ask":
             question = f"status {match}" if known else "whoami"
             raise Impossible(
-                "Without a key, a letter of yours answers one of the server's, and all that came are answered."
-                f" Wait for the next one, or ask for it: pbem play ask {question}"
+                Phrase(
+                    "Without a key, a letter of yours answers one of the server's, and all that came are answered."
+                    " Wait for the next one, or ask for it: pbem play ask {question}",
+                    question=question,
+                )
             )
         return fitting[0] if fitting else None
 

@@ -9,15 +9,30 @@ import json
 from typing import TYPE_CHECKING
 
 from pbem.match.terms import Terms
+from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 from pbem.requests import DEFAULT
+from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pbem.json_object import JsonObject
     from pbem.player.account_file import Account
     from pbem.player.memory import Memory, SentForm
     from pbem.player.standing import MatchStanding
 
+
+PHASES: Mapping[str, Phrase] = {
+    "open": Phrase("open"),
+    "proposed": Phrase("proposed"),
+    "setup": Phrase("waiting for setups"),
+    "playing": Phrase("being played"),
+    "closed": Phrase("closed"),
+    "declined": Phrase("declined"),
+    "withdrawn": Phrase("withdrawn"),
+}
+"""The phases of matches, as a sentence says them."""
 
 SEALED_POSITION = "sealed position"
 """The kind of file that has all that was told in a sealed game."""
@@ -53,7 +68,7 @@ class OwnMatches:
         """The state of a match; raises `Impossible` if no letter told of it."""
         known = self._memory.standing(match)
         if known is None:
-            raise Impossible(f"No letter about {match} has come. `pbem play` lists your matches.")
+            raise Impossible(Phrase("No letter about {match} has come. `pbem play` lists your matches.", match=match))
         return known
 
     def position(self, match: str) -> JsonObject | None:
@@ -99,23 +114,29 @@ class OwnMatches:
         """The request for the setup of the next game; raises `Impossible`."""
         standing = self.standing(match)
         if standing.phase != "setup":
-            raise Impossible(f"{match} asks for no setup now: it is {standing.phase}.")
+            raise Impossible(
+                Phrase("{match} asks for no setup now: it is {phase}.", match=match, phase=PHASES[standing.phase])
+            )
         asked = self._memory.paper(match, standing.game, 0, "setup")
         if asked is None:
-            raise Impossible(f"The letter that asks for the setup of {match} has not come.")
+            raise Impossible(Phrase("The letter that asks for the setup of {match} has not come.", match=match))
         return asked
 
     def position_asked(self, match: str) -> JsonObject:
         """The position of the turn for which this player has to order; raises `Impossible`."""
         standing = self.standing(match)
         if standing.phase != "playing":
-            raise Impossible(f"{match} asks for no orders now: it is {standing.phase}.")
+            raise Impossible(
+                Phrase("{match} asks for no orders now: it is {phase}.", match=match, phase=PHASES[standing.phase])
+            )
         position = self._memory.paper(match, standing.game, standing.turn, "position")
         if position is None:
-            raise Impossible(f"The letter that brings turn {standing.turn} of {match} has not come.")
+            raise Impossible(
+                Phrase("The letter that brings turn {turn} of {match} has not come.", turn=standing.turn, match=match)
+            )
         ordered = standing.rev > 1  # orders of ours were accepted for the turn, and may still be replaced
         if position["view"].get("entitled") is None or not (standing.asked or ordered):
-            raise Impossible(f"It is not your move in {match}.")
+            raise Impossible(Phrase("It is not your move in {match}.", match=match))
         return position
 
     def terms(self, match: str) -> Terms:
@@ -125,10 +146,34 @@ class OwnMatches:
             found = Terms.read(standing.agreement or {})
             hashed = found.hash(self._account.server, match)
         except (KeyError, TypeError, ValueError) as error:
-            raise Impossible(f"The terms of {match} cannot be read.") from error
+            raise Impossible(Phrase("The terms of {match} cannot be read.", match=match)) from error
         if hashed != standing.hash:
             raise Impossible(
-                f"The hash that the server gives for {match} is not that of its terms: do not accept it."
+                Phrase(
+                    "The hash that the server gives for {match} is not that of its terms: do not accept it.",
+                    match=match,
+                )
+            )
+        return found
+
+    def tournament_terms(self, name: str) -> TournamentTerms:
+        """The terms of a tournament, exactly those whose hash `enter` names; raises `Impossible`."""
+        told = self._memory.tournament(name)
+        if told is None:
+            raise Impossible(
+                Phrase("The terms of {tournament} have not come: when they have, say this again.", tournament=name)
+            )
+        try:
+            found = TournamentTerms.read(told.agreement)
+            Terms.read({**found.match, "players": ("1", "2")})
+        except (KeyError, TypeError, ValueError) as error:
+            raise Impossible(Phrase("The terms of {match} cannot be read.", match=name)) from error
+        if found.hash(self._account.server, name) != told.hash:
+            raise Impossible(
+                Phrase(
+                    "The hash that the server gives for {tournament} is not that of its terms: do not enter it.",
+                    tournament=name,
+                )
             )
         return found
 

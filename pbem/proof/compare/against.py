@@ -68,7 +68,7 @@ class Against:
         findings = [
             *self._heads.compare(letter),
             *compare_vouchers(letter),
-            *self._log.compare(letter),
+            *self._log.compare(kept),
             *letter_text.compare(letter),
             *addresses.compare(letter),
             *compare_files(letter, self._kinds),

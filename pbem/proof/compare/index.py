@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.match.documents import Evidence, NotADocument
-from pbem.match.transcript import canonical
+from pbem.match.transcript import canonical, statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,6 +49,10 @@ class BundleIndex:
         if restored:
             self.restored = f"; the bundle says that the server was restored from a backup (entry {restored})"
         self._places = first_entries(entries)
+
+    def leaf(self, seq: int, head: str) -> bytes:
+        """The statement about a head, which is a leaf of the server's log."""
+        return statement(*self.place, seq, head)
 
     def turn(self, game: object, turn: object) -> Entry | None:
         """The entry of a turn, as a paper names it."""

@@ -6,9 +6,8 @@ Implements docs/witnesses.md.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from pbem.match.transcript import statement
 from pbem.proof.compare.finding import Finding
 from pbem.tlog.checkpoint import Checkpoint
 from pbem.tlog.note import NotANote, Note
@@ -18,15 +17,31 @@ from pbem.verifier_key import LOG, VerifierKey
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pbem.proof.compare.index import BundleIndex
-    from pbem.proof.compare.letter_facts import Shown
     from pbem.proof.kept import Kept, Logged
+
+
+class LoggedTranscript(Protocol):
+    """A verified transcript of a match or a tournament."""
+
+    server: str
+    key: str
+    """The key with which the server signed it, in hex."""
+    place: tuple[str, str]
+    """The server, and the match or the tournament."""
+    goes_on: bool
+    """True if entries may follow."""
+    heads: dict[int, str]
+    restored: str
+    """The backups that may explain two stories, if there were any."""
+
+    def leaf(self, seq: int, head: str) -> bytes:
+        """The statement that is the leaf of an entry with this head."""
 
 
 class LogCheck:
     """The server's log as letters show it, and the witnesses whose cosignatures of it are believed."""
 
-    def __init__(self, index: BundleIndex, witnesses: Sequence[VerifierKey]) -> None:
+    def __init__(self, index: LoggedTranscript, witnesses: Sequence[VerifierKey]) -> None:
         self.index = index
         self.witnesses = witnesses
         self._own = VerifierKey(index.server, LOG, bytes.fromhex(index.key))
@@ -35,15 +50,15 @@ class LogCheck:
         self._roots: dict[int, bytes] = {}
         """The roots that letters showed first in a checkpoint signed by the server, by the size of the log."""
 
-    def compare(self, letter: Shown) -> Iterator[Finding]:
+    def compare(self, kept: Kept) -> Iterator[Finding]:
         """The findings about the log that a letter shows, and about each entry of the match in it."""
-        for size in dict.fromkeys(self._forks(letter.kept)):
+        for size in dict.fromkeys(self._forks(kept)):
             forked = "its log forked, or began anew from a backup"
             said = f"{self.index.server} signed two logs of {size} entries with different roots: {forked}"
             yield Finding("two stories", f"log of {self.index.server}", said + self.index.restored)
-        for logged in letter.kept.logged:
+        for logged in kept.logged:
             if (logged.server, logged.match) == self.index.place:
-                yield self._logged(letter.kept, logged)
+                yield self._logged(kept, logged)
 
     def _forks(self, kept: Kept) -> Iterator[int]:
         """The sizes at which the log has another root than letters showed before, whatever match they are about."""
@@ -61,7 +76,7 @@ class LogCheck:
                 yield shown.size
 
     def _logged(self, kept: Kept, logged: Logged) -> Finding:
-        server, match = self.index.place
+        server, _ = self.index.place
         what = f"entry {logged.seq} in the log of {server}"
         try:
             proof = InclusionProof.read(logged.proof)
@@ -74,9 +89,10 @@ class LogCheck:
         if proof.note.by(self._own) is None:
             return Finding("broken", what, "its checkpoint is not signed with the bundle's key", logged.seq)
         ours = self.index.heads.get(logged.seq)
-        if ours is None or not proof.proves(statement(server, match, logged.seq, ours)):
+        if ours is None or not proof.proves(self.index.leaf(logged.seq, ours)):
             shown = {head.head for head in (*kept.heads, *kept.for_programs) if head.seq == logged.seq}
-            leaves = [statement(server, match, logged.seq, head) for head in shown - {ours}]
+            shown |= {logged.head} if logged.head else set()
+            leaves = [self.index.leaf(logged.seq, head) for head in shown - {ours}]
             if any(map(proof.proves, leaves)):
                 said = f"at size {size} it has another entry {logged.seq} than the bundle"
                 later = ours is None and self.index.goes_on

@@ -115,13 +115,77 @@
       make("td", { class: one.asked || (one.phase === "proposed" && !one.accepted) ? "mine" : "" }, whose(one))));
     return make("section", {}, make("h2", {}, found.registered ? found.account : say("{account} (not registered yet)", found)),
       found.alarms.map((alarm) => make("p", { class: "bad", role: "alert" }, say("ALARM {match}: {said}", alarm))),
-      rows.length ? make("div", { class: "scroll" }, make("table", { class: "due wide" }, make("tbody", {}, rows))) : make("p", {}, say("No matches yet.")));
+      rows.length ? make("div", { class: "scroll" }, make("table", { class: "due wide" }, make("tbody", {}, rows))) : make("p", {}, say("No matches yet.")), tournaments(found));
   }
+
+  // Tournaments
+
+  const cup = (found) => say("{tournament}: {title}, {format}", found);
+
+  /** How the player stands in a tournament, in a sentence. */
+  function placing(found) {
+    const games = found.running ? say("; your games under way: {running}", found) : "";
+    if (found.phase === "ended") return found.place ? say("over: you are number {place} of {of}", found) : say("over");
+    if (found.place) return say("you are number {place} of {of}", found) + games;
+    const so = found.phase === "open" ? say("players so far: {entrants}", found) : say("being played; players: {entrants}", found);
+    return found.entered ? say("{so}; you are in", { so }) : so;
+  }
+
+  function tournaments(found) {
+    const rows = found.tournaments.map((one) => make("tr", {}, make("th", { scope: "row" }, make("a", { href: `#${found.account}/${one.tournament}`, "data-name": `${found.account} ${one.tournament}` }, cup(one))), make("td", {}, placing(one))));
+    return rows.length ? make("div", { class: "scroll" }, make("table", { class: "due wide" }, make("caption", {}, say("Tournaments")), make("tbody", {}, rows))) : "";
+  }
+
+  /** The points of each meeting, which leads to the match if it is one of the player's. */
+  const meetings = (cells, own) => cells.flatMap(({ match, points, annulled }, at) => {
+    const shown = annulled ? "!" : points ?? (match ? "…" : "–");
+    return [at ? " " : "", own.includes(match) ? make("a", { href: `#${here.account}/${match}`, title: match }, shown) : make("span", { title: match }, shown)];
+  });
+
+  function group(lines, number, all) {
+    const crossed = lines.some(({ cells }) => cells.length), own = latest.accounts.filter(({ account }) => account === here.account).flatMap(({ matches }) => matches.map(({ match }) => match));
+    const head = [say("place"), say("player"), ...(crossed ? lines.map((_, at) => at + 1) : []), say("games"), say("points")].map((words) => make("th", { scope: "col" }, words));
+    const rows = lines.map(({ name, player, out, cells, played, points }, at) => make("tr", {}, make("td", {}, at + 1),
+      make("th", { scope: "row" }, name, player === name ? "" : say(" (now {player})", { player }), out ? say(" (out)") : ""), ...cells.map((each) => make("td", {}, meetings(each, own))), make("td", {}, played), make("td", {}, points)));
+    const title = all.length > 1 ? say("Group {number}", { number: number + 1 }) : say("The table");
+    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, make("table", { class: "due wide" }, make("caption", {}, title), make("thead", {}, make("tr", {}, head)), make("tbody", {}, rows)));
+  }
+
+  const known = (place) => latest.accounts.filter(({ account }) => account === place.account).flatMap((found) => found.tournaments).find(({ tournament }) => tournament === place.match);
+
+  /** A tournament: asked for again whenever its line has changed. */
+  async function openTournament() {
+    const key = JSON.stringify([here, known(here), latest.told.length]);
+    if (!known(here) || key === drawn) return;
+    drawn = key;
+    const place = here, found = await asked(of("tournament", place)).catch((error) => ({ error: error.message }));
+    if (place !== here) return;
+    if (!found.tournament) { tell(found.error || say("It takes longer than usual; it appears here when it is done.")); return; }
+    const anew = !shown, may = found.phase === "open" || found.format === "ladder";
+    shown = found;
+    byId("tournament-title").textContent = cup(found);
+    byId("tournament-standing").textContent = placing(found);
+    redraw(byId("table"), found.table.map(group));
+    for (const id of ["enter", "team-of"]) show(id, may && !found.entered && found.phase !== "ended");
+    show("leave", found.entered && found.phase !== "ended");
+    byId("tournament-terms").textContent = found.terms;
+    show("tournament", true);
+    if (anew) byId("tournament-title").focus();
+    fill("tournament-letters", key, [...found.letters].reverse().map(([subject, text]) => make("details", {}, make("summary", {}, subject), make("pre", { class: "told", tabindex: "0" }, text))));
+  }
+
+  const takePart = (what, title) => alone(async () => {
+    const place = here, { tournament, hash } = shown, team = what === "enter" ? byId("team").value.trim() : "";
+    const words = what === "enter" ? `enter ${tournament} ${hash}${team ? ` team ${team}` : ""}` : `leave ${tournament}`;
+    const careful = what === "enter" ? say("It accepts all your matches in it, by the terms that you see here. The others who enter get your letter, with your address.") : "";
+    if (await sure(title, [words], careful)) sent(await act("take-part", { account: place.account, tournament, what, hash, team }));
+  });
 
   const line = (place) => latest.accounts.filter(({ account }) => account === place.account).flatMap(({ matches }) => matches).find(({ match }) => match === place.match);
 
   /** A match: asked for again whenever its line has changed. */
   async function open() {
+    if (here.match.startsWith("t")) { openTournament(); return; }
     const known = line(here), key = JSON.stringify([here, known]);
     if (!known || key === drawn) return;
     drawn = key;
@@ -336,6 +400,13 @@
   });
   byId("propose").addEventListener("submit", (event) => { event.preventDefault(); propose(event.target); });
 
+  byId("take-part").addEventListener("submit", (event) => { event.preventDefault(); takePart("enter", say("Enter the tournament")); });
+  byId("leave").addEventListener("click", () => takePart("leave", say("Leave the tournament")));
+  byId("again").addEventListener("click", async () => sent(await act("ask", { account: here.account, what: "ask", word: `tournament ${here.match}` })));
+
+  const look = () => alone(async () => sent(await act("ask", { account: byId("whose").value, what: "ask", word: `tournament ${byId("looked").value}` })));
+  byId("look").addEventListener("submit", (event) => { event.preventDefault(); look(); });
+
   byId("who").addEventListener("click", async () => sent(await act("ask", { account: byId("whose").value, what: "ask", word: "list open" })));
 
   byId("register").addEventListener("submit", async (event) => {
@@ -372,11 +443,12 @@
   // Where one is: the part of the address behind the #
 
   function go() {
-    const [, account, match] = /^#(.+)\/(m[0-9]+)$/.exec(decodeURIComponent(location.hash)) || [];
+    const [, account, match] = /^#(.+)\/([mt][0-9]+)$/.exec(decodeURIComponent(location.hash)) || [];
     here = match ? { account, match } : null;
     drawn = "";
     shown = null;
     show("all", !here);
+    show("tournament", false);
     show("one", false);  // until it is drawn: what another match left there must not be pressed for this one
     byId("sure").close("");
     byId("proved").textContent = "";

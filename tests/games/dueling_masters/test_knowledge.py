@@ -16,12 +16,14 @@ from pbem.match import record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pbem.testing import PlayedGame
+
 CASES = Path(__file__).parent / "cases"
 JUDGE = rules("dueling-masters")
 MANY = [(case, seed) for case in range(len(random_players.PLAYERS["dueling-masters"].options)) for seed in range(3)]
 
 
-def played(case: int, seed: int) -> random_players.Game:
+def played(case: int, seed: int) -> PlayedGame:
     raw, seats = random_players.PLAYERS["dueling-masters"].options[case]
     return random_players.play("dueling-masters", Random(seed), raw, seats)
 

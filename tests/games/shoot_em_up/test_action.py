@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from random import Random
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,10 +12,13 @@ from playing import random_players
 
 from pbem.games.shoot_em_up import RULES
 
+if TYPE_CHECKING:
+    from pbem.testing import PlayedGame
+
 CASES = len(random_players.PLAYERS["shoot-em-up"].options)
 
 
-def played(case: int, seed: int) -> random_players.Game:
+def played(case: int, seed: int) -> PlayedGame:
     raw, seats = random_players.PLAYERS["shoot-em-up"].options[case]
     return random_players.play("shoot-em-up", Random(seed), raw, seats)
 

@@ -1,0 +1,66 @@
+"""`pbem tournament`: tournaments as the operator may control them. Thin: the desk obeys."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+from pbem.cli.common import config_option, instruct, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@click.group()
+def tournament() -> None:
+    """Tournaments: pause or resume one, or rule on it."""
+
+
+def _number(_context: click.Context, _parameter: click.Parameter, value: str) -> int:
+    """The number of a tournament, written as t3 or 3."""
+    found = re.fullmatch(r"t?([0-9]{1,9})", value, re.IGNORECASE | re.ASCII)
+    if found is None:
+        raise click.BadParameter(f"{value} is no tournament; write one such as t3")
+    return int(found[1])
+
+
+_number_argument = click.argument("number", metavar="TOURNAMENT", callback=_number)
+
+
+def _reason_option(help_: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option("--reason", required=True, help=help_)
+
+
+@tournament.command()
+@_number_argument
+@click.argument("words", nargs=-1, required=True, metavar="annul MATCH|substitute PLAYER for PLAYER|close")
+@_reason_option("Why: the reason is in the transcript for ever, and in a letter to every player.")
+@config_option
+def rule(number: int, words: tuple[str, ...], reason: str, config_file: Path) -> None:
+    """Rule on TOURNAMENT, as its organiser may by letter: table and proof show it as the operator's bare word.
+
+    `annul m17` takes a match out of the table, `substitute dave for bob` lets dave enter in bob's place, `close` ends
+    the tournament. On a match of the organiser's own, only you may rule.
+    """
+    with opened(config_file) as store:
+        click.echo(f"{instruct(store, 'rule', None, reason, tournament=number, ruling=' '.join(words))}.")
+
+
+def _instruction(what: str, help_: str) -> None:
+    @tournament.command(what, help=help_)
+    @_number_argument
+    @_reason_option("Why, for your own record.")
+    @config_option
+    def instructed(number: int, reason: str, config_file: Path) -> None:
+        with opened(config_file) as store:
+            click.echo(f"{instruct(store, what, None, reason, tournament=number)}.")
+
+
+_instruction(
+    "pause",
+    "Pause TOURNAMENT: it does not start, and no round begins because of the time. Matches under way are not paused.",
+)
+_instruction("resume", "Resume TOURNAMENT: whatever became due meanwhile happens now.")

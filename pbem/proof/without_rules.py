@@ -1,0 +1,122 @@
+"""The check of a bundle whose game nobody can judge here: everything but what only its rules can say.
+
+Chain and heads are checked before. Here, each paper must be one that an entry or another paper names by its hash,
+what a revealed game needs must be there, and each letter must be signed by a key of its player. Whether setups and
+orders were legal, and whether reports and results follow from them, stays open. Implements docs/bundle.md, 13.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from pbem.mail import commands
+from pbem.match.transcript import TranscriptError, canonical, sha256_hex
+from pbem.proof.named_papers import keys_in, letter_of, named, named_letter, revealed
+from pbem.proof.signed_letters import enters, signed_text
+from pbem.requests import Accept, Propose
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.match.state import Match
+    from pbem.proof.bundle import Bundle
+
+_HASH = re.compile(rb"[0-9a-f]{64}")
+_SEAT = re.compile(r"-seat-([0-9]{1,2})\b")
+
+
+def check(found: Bundle, match: Match) -> str:
+    """Check the papers and letters of a bundle, and say what was checked; raises `TranscriptError`."""
+    first = found.entries[0]
+    if first.body["rules"] != match.rules_hash:
+        raise TranscriptError(first.seq, None, "agreed: `rules` is not the hash of the terms")
+    if not match.terms.as_announced:
+        raise TranscriptError(first.seq, None, "agreed: these are not the terms of a tournament's matches")
+    _check_needed(found, sealed=match.terms.sealed)
+    _check_named(found)
+    signed = _check_signed(found, match)
+    vouched = sum(path.startswith("letters/") for path in found.papers) - signed
+    mailbox = f", {vouched} came from mailboxes" if vouched else ""
+    return f"each of {len(found.papers)} papers is named, {signed} letters are signed by their players{mailbox}"
+
+
+def _check_needed(found: Bundle, *, sealed: bool) -> None:
+    """Check that what an entry names by its path is what it names, and that it is there, but for a running game.
+
+    The turns of a sealed match name only reports: each seat's papers have entries of their own.
+    """
+    until = revealed(found)
+    for at, entry in enumerate(found.entries):
+        papers = [] if sealed and entry.type == "turn" else named(entry)
+        for path, digest in (*papers, *named_letter(entry)):
+            content = found.papers.get(path)
+            if content is None and at < until:
+                raise TranscriptError(entry.seq, path, "is missing")
+            if content is not None and sha256_hex(content) != digest:
+                raise TranscriptError(entry.seq, path, "is not what the transcript names")
+            if content is not None and path.startswith(("openings/", "receipts/")):
+                _check_letters(found, entry.seq, path)
+
+
+def _check_letters(found: Bundle, seq: int, path: str) -> None:
+    """Check that a paper belongs here, and that its letter is there."""
+    try:
+        letters = list(letter_of(found, path))
+    except ValueError as error:
+        raise TranscriptError(seq, path, f"cannot be read: {error}") from error
+    for letter, digest in letters:
+        if sha256_hex(found.papers.get(letter, b"")) != digest:
+            raise TranscriptError(seq, letter, "is not the letter that its paper names")
+
+
+def _check_named(found: Bundle) -> None:
+    """Check that each paper is named by an entry, or by a paper that is."""
+    left: dict[str, list[str]] = defaultdict(list)
+    for path, content in found.papers.items():
+        left[sha256_hex(content)].append(path)
+    following = [canonical(dict(entry.body)) for entry in found.entries]
+    while following:
+        for digest in _HASH.findall(following.pop()):
+            papers = left.pop(digest.decode(), [])
+            following += [found.papers[path] for path in papers if not path.startswith("letters/")]
+    if left:
+        raise TranscriptError(len(found.entries), min(min(paths) for paths in left.values()), "is named by no entry")
+
+
+def _check_signed(found: Bundle, match: Match) -> int:
+    """Check that each letter without evidence is signed by a key of its seat; returns their number."""
+    keys: Mapping[int, list[Mapping[str, str]]] = defaultdict(list)
+    for seat, key in keys_in(found.entries):
+        keys[seat].append(key)
+    signed = 0
+    for path, letter in found.papers.items():
+        place = _SEAT.search(path)
+        if not path.startswith("letters/") or place is None or _evidence(path) in found.papers:
+            continue
+        seat = int(place[1])
+        try:
+            _, text = signed_text(letter, keys[seat], match.name(seat), match.server)
+            if path.startswith("letters/agreed-"):
+                _check_agreement(match, seat, text)
+        except ValueError as error:
+            raise TranscriptError(len(found.entries), path, str(error)) from error
+        signed += 1
+    return signed
+
+
+def _check_agreement(match: Match, seat: int, text: str) -> None:
+    """Check that a letter accepts these terms by their hash; what a proposal says, the rules must help to read."""
+    said = [command.form for command in commands.parse(text).commands]
+    if match.terms.tournament is not None:
+        agrees = any(enters(form, match, seat, b"") for form in said)
+    else:
+        accepts = Accept(match=match.id, hash=match.rules_hash)
+        agrees = any(form.request == accepts or (seat == 1 and isinstance(form.request, Propose)) for form in said)
+    if not agrees:
+        raise ValueError("does not accept the terms of this match")
+
+
+def _evidence(letter: str) -> str:
+    return letter.replace("letters/", "evidence/").replace(".eml", ".txt")

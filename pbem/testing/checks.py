@@ -1,0 +1,508 @@
+"""The checks of a game, by name: what `pbem` relies on, whatever the game is. See docs/games.md."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from functools import partial
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from pbem.games import Fault, Refused
+from pbem.games.draws import Draws, play_turn
+from pbem.json_object import DEPTH, depth
+from pbem.mail.commands import parse
+from pbem.match.record import read, write
+from pbem.match.transcript import canonical
+from pbem.phrase import Phrase
+from pbem.player import forms
+from pbem.requests import SubmitOrders, SubmitSetup
+from pbem.testing.again import reports_hash, whole_hash
+from pbem.testing.random_players import readers, shown
+from pbem.testing.subject import Nonconforming, demand, record_of
+from pbem.testing.worlds import answers, seen, vary, whole, world
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pbem.games import Orders, Report, Setup, State
+    from pbem.testing.subject import Subject
+    from pbem.testing.worlds import World
+
+LONGEST: Final = 64 * 1024  # characters of a text that a player may send
+SECONDS: Final = 2.0  # of processor time that the judgement of one text may take
+_OCTETS: Final = 1 << 20  # of the reports of a turn, and of a view
+_LARGEST: Final = 1 << 53  # beyond it, other languages' numbers are not exact
+_WORLDS: Final = 8  # pairs of worlds that are compared
+_VARIED: Final = 3  # of them in which some secret could be varied: with fewer, nothing was tried
+_RECORDED: Final = 40  # turns of a record that the kit writes
+
+_IMPURE: Final = frozenset(
+    {
+        *("asyncio", "ctypes", "datetime", "glob", "http", "importlib", "io", "locale", "logging", "multiprocessing"),
+        *("os", "pathlib", "platform", "random", "secrets", "shutil", "signal", "socket", "sqlite3", "ssl"),
+        *("subprocess", "sys", "tempfile", "threading", "time", "urllib", "uuid", "zoneinfo"),
+    }
+)
+"""The modules that bring in a clock, randomness, files or the network."""
+
+_CALLED: Final = frozenset({"__import__", "eval", "exec", "hash", "id", "input", "open", "print"})
+
+
+def pure(subject: Subject) -> None:
+    """No clock, no randomness, no files, no network: the same orders give the same game, anywhere."""
+    for path in sorted(subject.folder.rglob("*.py")):
+        place = path.relative_to(subject.folder)
+        if place.parts[0] in {"players.py", "tests"}:
+            continue
+        for line, name in _used(ast.parse(path.read_text("utf-8"))):
+            demand(name.partition(".")[0] not in _IMPURE | _CALLED, f"{place}, line {line}: uses {name}")
+
+
+def _used(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """The modules that are imported when a program runs, and the functions that are called by a name."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+            continue
+        if isinstance(child, ast.Import):
+            yield from ((child.lineno, alias.name) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom) and not child.level:
+            yield child.lineno, child.module or ""
+        elif isinstance(child, ast.Call) and isinstance(child.func, ast.Name):
+            yield child.lineno, child.func.id
+        yield from _used(child)
+
+
+def options(subject: Subject) -> None:
+    """Options are filled in, written and read back; whatever is no option is refused."""
+    judge = subject.judge
+    for raw, seats in subject.players.options:
+        found = judge.options(raw, seats)
+        demand(found.seats == seats, f"options({raw}, {seats}).seats is {found.seats}")
+        changed = dict(found.changed)
+        _check_plain(f"`changed` of {raw}", changed)
+        demand(judge.options(changed, seats) == found, f"`changed` of {raw} gives other options: {changed}")
+        unknown = {**raw, "no such option": 1}
+        demand(_refuses(f"options({unknown})", judge.options, unknown, seats), "an unknown option is not refused")
+        for wrong in ({**raw, key: odd} for key in raw for odd in _ODD_VALUES):
+            _refuses(f"options({wrong})", judge.options, wrong, seats)
+    for number in {0, 1, 10, -1} - {*judge.seats}:
+        demand(_refuses(f"{number} seats", judge.options, {}, number), f"{number} seats are not refused")
+
+
+_ODD_VALUES: Final[tuple[object, ...]] = (None, True, -1, 10**30, "", "x", [], [-1], {}, {"x": {}}, 1.5)
+
+
+def _refuses(what: str, call: Callable[..., object], *arguments: object) -> bool:
+    """Whether a call refuses; any other exception is a fault, and so is a refusal that says nothing."""
+    try:
+        with _limited(what):
+            call(*arguments)
+    except Refused as refused:
+        demand(refused.faults, f"{what} is refused without a fault")
+        for fault in refused.faults:
+            demand(isinstance(fault, Fault) and isinstance(fault.message, Phrase), f"{what}: {fault} is no Fault")
+            demand(isinstance(fault.rule, str), f"{what}: {fault} names no ruling")
+        return True
+    except Nonconforming:
+        raise
+    except Exception as error:  # whatever a game raises
+        raise Nonconforming(f"{what} raises {type(error).__name__}: {error}") from error
+    return False
+
+
+@contextmanager
+def _limited(what: str) -> Iterator[None]:
+    """Stop what takes too much processor time; only the main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_: int, __: object) -> None:
+        raise Nonconforming(f"{what} takes more than {SECONDS} s of processor time")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def texts(subject: Subject) -> None:
+    """Whatever somebody writes is legal or refused, within the time: nothing else is raised."""
+    random, judge = Random(f"texts {subject.name}"), subject.judge
+    for at, game in enumerate(subject.played[:: subject.seeds]):
+        asked = [
+            (state, seat, text)
+            for state, texts in zip(game.states, game.orders, strict=False)  # after the last turn nobody orders
+            for seat, text in texts.items()
+            if state.due[seat] is None
+        ]
+        if not asked:
+            continue
+        (state, seat, own), first = random.choice(asked), game.setups[0]
+        for text in (*_odd(first, subject.players.nearly, random), *(() if at else _long(first))):
+            _refuses(_named("setup", text), judge.setup, game.options, 1, text)
+            _refuses(_named("meant", text), judge.meant, text)
+        for text in (*_odd(own, subject.players.nearly, random), *(() if at else _long(own))):
+            if not _refuses(_named("order", text), judge.order, state, seat, text):
+                _refuses(_named("unused", text), judge.unused, state, seat, judge.order(state, seat, text))
+            _refuses(_named("meant", text), judge.meant, text)
+            _refuses(_named("ahead", text), judge.ahead, state, seat, random.choice((0, state.turn + 1, 10**6)), text)
+
+
+def _named(method: str, text: str) -> str:
+    return f"{method} of {text[:60]!r}{f' ({len(text)} characters)' if len(text) > 60 else ''}"
+
+
+def _odd(legal: str, nearly: Sequence[str], random: Random) -> Iterator[str]:
+    """Texts that somebody could send: from a legal one, from nearly legal ones, and from nothing."""
+    yield from ("", " ", "\0", "?", "\n\n", "\u2013", "end", "# none", "9" * 5000, *nearly)
+    yield from (legal.upper(), legal.lower(), legal.replace(" ", ""), f"{legal}\n{legal}")
+    for _ in range(20):
+        at, length = random.randrange(len(legal) + 1), random.choice((0, 1, 1, 5))
+        instead = random.choice(("", " ", "\n", "x", "0", "-", "\u00e9", "\U0001d7d7", legal[:3]))
+        yield legal[:at] + instead + legal[at + length :]
+
+
+def _long(legal: str) -> Iterator[str]:
+    """Texts as long as they may be."""
+    for piece in filter(None, ("(", "a ", " ", "1\n", legal, f"{legal} ", f"{legal}\n")):
+        yield piece * (LONGEST // len(piece))
+
+
+def turns(subject: Subject) -> None:
+    """A turn is resolved once and for all, counts on, and leaves the position before it as it was."""
+    judge = subject.judge
+    for game, number in subject.positions():
+        state, after = game.states[number], game.states[number + 1]
+        what = f"turn {number + 1}"
+        demand(state.turn == number + 1, f"{what}: the state says turn {state.turn}")
+        demand(
+            state.due and set(state.due) <= set(state.remaining), f"{what}: {state.due} of {state.remaining} are due"
+        )
+        demand(len(after.scores) == len(game.setups), f"{what}: scores {after.scores}")
+        orders = {seat: judge.order(state, seat, text) for seat, text in game.orders[number].items()}
+        seed = game.chance[number]
+        again = play_turn(judge, state, orders, seed)
+        demand(again == (after, game.reports[number]), f"{what} gives another position or reports when played again")
+
+
+def chance(subject: Subject) -> None:
+    """What is dealt follows from the stream of the turn alone, and from all of it; a position keeps no stream."""
+    judge, differs = subject.judge, not subject.judge.chance
+    demand(judge.chance or not judge.secret_chance, "`secret_chance` without `chance`")
+    for game, number in subject.positions() if judge.chance else ():
+        state, seed = game.states[number], game.chance[number]
+        orders = {seat: judge.order(state, seat, text) for seat, text in game.orders[number].items()}
+        other = play_turn(judge, state, orders, seed[::-1])
+        differs = differs or other != (game.states[number + 1], game.reports[number])
+        again = play_turn(judge, state, orders, seed)
+        said = f"turn {number + 1} gives another position or reports after a turn with another chance"
+        demand(again == (game.states[number + 1], game.reports[number]), said)
+        kept = [name for name, value in _held(again[0]) if isinstance(value, Draws)]
+        demand(not kept, f"the position keeps the chance of a turn: {', '.join(kept)}")
+    demand(differs, "the game says `chance`, and draws nothing")
+
+
+def _held(value: object, name: str = "state", deep: int = 6) -> Iterator[tuple[str, object]]:
+    """What an object holds, each with its name."""
+    yield name, value
+    if deep == 0 or isinstance(value, str | int):
+        return
+    if isinstance(value, list | tuple | set | frozenset) and not hasattr(value, "_fields"):
+        inner: dict[Any, Any] = dict(enumerate(value))
+    elif isinstance(value, dict):
+        inner = value
+    else:
+        named = getattr(value, "_fields", getattr(value, "__slots__", ()))
+        inner = dict(getattr(value, "__dict__", {})) | {one: getattr(value, one, None) for one in named}
+    for key, one in inner.items():
+        yield from _held(one, f"{name}.{key}", deep - 1)
+
+
+def ends(subject: Subject) -> None:
+    """A game ends within its own limit, with a result that stays; what is carried over are options."""
+    judge = subject.judge
+    for game in subject.played:
+        last, result = game.states[-1], game.states[-1].result
+        demand(
+            result is not None, f"a random game is not over after {len(game.orders)} turns: {game.options.changed}"
+        )
+        demand(not last.due, f"the game is over, and {last.due} are due")
+        demand(tuple(last.scores) == tuple(result.scores), f"scores {last.scores} are not those of {result}")
+        demand(0 <= result.winner <= len(game.setups), f"no seat has won: {result}")
+        demand(all(type(score) is int for score in result.scores), f"scores are whole numbers: {result}")
+        demand(last.turn == len(game.orders), f"after turn {len(game.orders)}, the last, the state says {last.turn}")
+        carried = judge.carry(game.options, result)
+        changed, seats = dict(carried.changed), len(game.setups)
+        refused = _refuses(f"options({changed})", judge.options, changed, seats)
+        same = not refused and judge.options(changed, seats) == carried
+        demand(same, f"`carry` gives options that `options` refuses or reads otherwise: {changed}")
+
+
+def notation(subject: Subject) -> None:
+    """The canonical text means the same again, also after a way through the mail, and needs no correction."""
+    judge = subject.judge
+    for game in subject.played:
+        for seat, text in enumerate(game.setups if judge.secret_setups else (), start=1):
+            _check_text(subject, partial(judge.setup, game.options, seat), text, f"setup m1 game 1\n{_PLACE}")
+    for game, number in subject.positions():
+        state = game.states[number]
+        for seat, text in game.orders[number].items():
+            if state.due[seat] is None:
+                judged = partial(judge.order, state, seat)
+                head = f"orders m1 turn {number + 1}\n{_PLACE}final\n"
+                _check_text(subject, judged, judged(text).text, head)
+
+
+_PLACE: Final = "server a.example\nplayer ann\nrev 1\n"
+
+
+def _check_text(subject: Subject, judged: Callable[[str], Setup | Orders], text: str, head: str) -> None:
+    """Check a canonical text, alone and in the form of a letter."""
+    demand(text == text.strip("\n"), f"the canonical text {text!r} begins or ends with a line end")
+    try:
+        found = parse(forms.checked(f"{head}{text}\nend\n")).commands[0].form.request
+    except forms.Unfit as error:
+        raise Nonconforming(f"the canonical text {text!r} comes through no mail: {error}") from error
+    assert isinstance(found, SubmitOrders | SubmitSetup)
+    likely = subject.judge.meant(text)
+    for said, what in ((text, "again"), (found.text, "through the mail"), (likely, "corrected")):
+        try:
+            means = judged(said).text
+        except Refused as refused:
+            raise Nonconforming(
+                f"the canonical text {text!r} is, {what}, {said!r}, and refused: {refused}"
+            ) from refused
+        demand(means == text, f"the canonical text {text!r} is, {what}, {said!r}, and means {means!r}")
+
+
+def told(subject: Subject) -> None:
+    """Denied by default: what nobody decided to show is shown to nobody, and the public learns the least."""
+    judge = subject.judge
+    for game in subject.played:
+        seats, nobody = len(game.setups), max(judge.seats) + 1
+        for reader in readers(seats):
+            demand(
+                not judge.show({"kind": "no such kind", "seat": 1}, reader), "a report of an unknown kind is shown"
+            )
+        for report in (report for reports in game.reports for report in reports):
+            demand(judge.show(report, nobody) is None, f"seat {nobody}, which there is not, is shown {report}")
+            public = judge.show(report, None) or {}
+            for reader in readers(seats):
+                known = judge.show(report, reader)
+                for planted in ("planted", {"planted": "planted"}, [{"planted": "planted"}]):
+                    more = judge.show({**report, "planted": planted}, reader)
+                    demand("planted" not in str(more), f"a field that is not known is shown of {report['kind']}")
+                    demand(more == known, f"a field that is not known changes what is shown of {report}")
+                demand(_part(public, known or {}), f"the public is shown more than seat {reader} of {report}")
+
+
+def _part(less: object, more: object) -> bool:
+    """True if one value is a part of the other."""
+    if isinstance(less, dict) and isinstance(more, dict):
+        return all(name in more and _part(value, more[name]) for name, value in less.items())
+    if isinstance(less, list) and isinstance(more, list):
+        return len(less) == len(more) and all(map(_part, less, more))
+    return less == more
+
+
+def secret(subject: Subject) -> None:
+    """Vary what a reader cannot have learned, and all that the reader sees stays the same."""
+    players, varied = subject.players, 0
+    if not players.secrets:
+        return
+    changes = [*players.changes, *whole(subject.judge, players)]
+    for seed in range(_WORLDS):
+        random = Random(f"{subject.name} {seed}")
+        case = random.randrange(len(players.options))
+        reader = random.choice([*readers(players.options[case][1])])
+        first = world(subject.judge, players, random, case, random.choice((3, 8, 24)))
+        other = vary(random, first, reader, changes)
+        varied += bool(other.changes)
+        who = "the public" if reader is None else f"seat {reader}"
+        pairs = zip(seen(first, reader, players.nearly), seen(other, reader, players.nearly), strict=True)
+        for (what, one), (_, instead) in pairs:
+            said = f"{what}: {who} sees {one}, and {instead} where only the others' secrets differ"
+            demand(one == instead, f"{said}: {_differing(first, other)}")
+        if subject.judge.chance and not subject.judge.secret_chance:
+            _hides_from_draws(first, other, reader, who)
+    demand(
+        varied >= _VARIED,
+        f"secrets could be varied in {varied} of {_WORLDS} games: everything is shown; or PLAYERS needs `changes`, or"
+        " `secrets=False`, if nothing is hidden",
+    )
+
+
+def _hides_from_draws(first: World, other: World, reader: int | None, who: str) -> None:
+    """No draw that a reader is shown follows from orders that it is not: it could try which ones lead to the draw."""
+    judge, states = first.judge, [state for state, _ in first.positions()]
+    turns = zip(states, first.orders, other.orders, first.chance, strict=False)  # after the last turn nobody orders
+    for number, (state, texts, instead, seed) in enumerate(turns, start=1):
+        if texts == instead:
+            continue
+        orders = {seat: judge.order(state, seat, text) for seat, text in texts.items()}
+        drawn, again = (
+            list(shown(judge, play_turn(judge, state, orders, of)[1], reader)) for of in (seed, seed[::-1])
+        )
+        demand(
+            drawn == again,
+            f"turn {number}: {who} is shown what was drawn, but not all orders from which it follows, and can find"
+            f" these by trying: say `secret_chance = True`, or show {texts}",
+        )
+
+
+def _differing(one: Any, other: Any) -> str:
+    setups = [text for text in zip(one.setups, other.setups, strict=True) if len(set(text)) > 1]
+    orders = [turn for turn in zip(one.orders, other.orders, strict=True) if turn[0] != turn[1]]
+    return f"setups {setups}, orders {orders}"[:500]
+
+
+def recalled(subject: Subject) -> None:
+    """A seat's own side, made again from its view, judges that seat's orders as the position itself does."""
+    judge, random = subject.judge, Random(f"recalled {subject.name}")
+    for game in subject.played:
+        seats = range(1, len(game.setups) + 1)
+        known: Mapping[int, list[Any]] = {seat: [] for seat in seats}
+        for number, state in enumerate(game.states):
+            for seat, told_so_far in known.items():
+                if number:
+                    told_so_far.append(shown(judge, game.reports[number - 1], seat))
+                view = json.loads(canonical(dict(judge.view(state, seat, told_so_far))))
+                demand(
+                    (view.get("entitled") is not None) >= (state.due.get(seat, 0) is None),
+                    f"turn {state.turn}: seat {seat} is asked, and `entitled` of its view is None",
+                )
+                again = _recalled(subject, view, seat)
+                early = (seat, state.turn + len(seats), "nonsense")
+                said = f"turn {state.turn}, seat {seat}: orders ahead are judged otherwise than in the position"
+                demand(judge.ahead(state, *early) == judge.ahead(again, *early), said)
+                demand((seat in again.remaining) == (seat in state.remaining), f"seat {seat} is recalled as gone")
+                if state.due.get(seat, 0) is not None:
+                    continue
+                nearly = [random.choice(subject.players.nearly)] if subject.players.nearly else []
+                for text in (game.orders[number][seat], "nonsense", *nearly):
+                    one, other = (list(answers(judge, found, seat, [text])) for found in (state, again))
+                    demand(one == other, f"turn {state.turn}, seat {seat}: {text!r} is judged {other}, not {one}")
+    for nothing in ({}, {"own": None}, {"turn": 1, "own": {}}):
+        try:
+            judge.recalled(nothing, 1)
+        except (KeyError, TypeError, ValueError, IndexError):
+            continue
+        except Exception as error:  # whatever a game raises
+            raise Nonconforming(f"recalled({nothing}) raises {type(error).__name__}: {error}") from error
+        raise Nonconforming(f"recalled({nothing}) raises nothing, and it is no view")
+
+
+def _recalled(subject: Subject, view: Mapping[str, Any], seat: int) -> State:
+    try:
+        return subject.judge.recalled(view, seat)
+    except Exception as error:  # whatever a game raises
+        raise Nonconforming(f"recalled raises {type(error).__name__} of seat {seat}'s own view: {error}") from error
+
+
+def plain(subject: Subject) -> None:
+    """Reports and views are JSON that any language reads: not deep, not large, whole numbers."""
+    for game in subject.played:
+        for reader in readers(len(game.setups)):
+            told_so_far: list[Sequence[Report]] = []
+            for number, reports in enumerate(game.reports):
+                told_so_far.append(shown(subject.judge, reports, reader))
+                view = subject.judge.view(game.states[number + 1], reader, told_so_far)
+                for what, value in (("reports", list(reports)), ("the view", view)):
+                    _check_plain(f"{what} of turn {number + 1}", value)
+
+
+def _check_plain(what: str, value: object) -> None:
+    try:
+        content = canonical(value)
+    except (TypeError, ValueError) as error:
+        raise Nonconforming(f"{what} is not JSON: {error}") from error
+    demand(json.loads(content) == value, f"{what} changes on its way through JSON: {str(value)[:200]}")
+    demand(len(content) <= _OCTETS, f"{what} has {len(content)} octets, and may have {_OCTETS}")
+    demand(depth(content) <= DEPTH, f"{what} is nested deeper than {DEPTH}")
+    demand(all(abs(number) < _LARGEST for number in _numbers(value)), f"{what} has a number beyond 2^53")
+
+
+def _numbers(value: object) -> Iterator[int]:
+    if type(value) is int:
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(inner)
+
+
+def again(subject: Subject) -> None:
+    """Another process, which puts sets into another order, finds the same reports and views."""
+    records = [record_of(game, subject.judge.editions[-1]) for game in subject.played]
+    here = [whole_hash(record) for record in records]
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": seed}
+    done = subprocess.run(
+        [sys.executable, "-m", "pbem.testing.again", subject.name],
+        input=json.dumps([write(record) for record in records]),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    demand(done.returncode == 0, f"another process cannot replay it: {done.stderr[-500:]}")
+    same = [one == other for one, other in zip(here, json.loads(done.stdout), strict=True)]
+    demand(all(same), f"in {same.count(False)} of {len(same)} games, another process finds other reports or views")
+
+
+def editions(subject: Subject) -> None:
+    """The rules of an edition never change: its records give the reports that they gave when they were written."""
+    for edition in subject.judge.editions:
+        paths = sorted((subject.records / f"edition-{edition}").glob("*.pbem.toml"))
+        demand(paths, f"edition {edition} has no records: pbem check-game {subject.name} --write")
+        for path in paths:
+            record = read(path.read_text("utf-8"))
+            demand(record.rules == edition, f"{path.name} is of edition {record.rules}, and lies with {edition}")
+            said = f"edition {edition} has changed: {path.name} gives other reports or another result"
+            demand((record.extra or {}).get("reports") == reports_hash(record), said)
+
+
+def write_records(subject: Subject) -> list[Path]:
+    """Write records of the editions that have none, and return their paths. Those that there are stay as they are."""
+    written = []
+    for edition in subject.judge.editions:
+        folder = subject.records / f"edition-{edition}"
+        if folder.exists():
+            continue
+        folder.mkdir(parents=True)
+        for case in range(len(subject.players.options)):
+            record = record_of(subject.play(case, 0, _RECORDED), edition)
+            record = record._replace(extra={"reports": reports_hash(record)})
+            path = folder / f"{case + 1}.pbem.toml"
+            path.write_text(write(record), "utf-8")
+            written.append(path)
+    return written
+
+
+def mail(subject: Subject) -> None:
+    """A match is played by mail, with all letters that a game has words for, and its bundle is verified."""
+    try:
+        from pbem.testing.by_mail import play_by_mail
+    except ModuleNotFoundError as missing:
+        raise Nonconforming(f"a match by mail needs {missing.name}: install pbem[server]") from missing
+    play_by_mail(subject)
+
+
+CHECKS: Final[Mapping[str, Callable[[Subject], None]]] = {
+    check.__name__: check
+    for check in (
+        *(pure, options, texts, turns, chance, ends, notation, told, secret, recalled, plain, again, editions, mail),
+    )
+}
+"""The checks by name, the quickest first; each raises `Nonconforming`."""

@@ -1,0 +1,200 @@
+"""A game of another package, played from the terminal and on the page at home, and enabled on a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cli.test_operator import House
+from in_a_box.outside import enabled, found_in, install
+from in_a_box.referee import Referee, new
+from in_a_box.terminal import Terminal
+
+from pbem.cli.play.foundation import PlayTable
+from pbem.cli.play.page_room import PlayRoom
+from pbem.games import outside
+from pbem.letters.render import Templates
+from pbem.player.account_file import places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from in_a_box.referee import Mailbox
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    with enabled(tmp_path / "site"):
+        referee = Referee(tmp_path, templates=Templates())
+        found = Terminal(tmp_path, referee)
+        monkeypatch.setenv("HOME", str(found.home))
+        monkeypatch.setattr(PlayTable, "now", lambda _: referee.now)
+        yield found
+        referee.close()
+
+
+def begun(terminal: Terminal) -> Mailbox:
+    terminal.register()
+    bob = terminal.referee.registered("bob")
+    terminal.referee.send(bob, new(bob, "marbles", "ann"))
+    shown = terminal("accept", "m1", "--yes")
+    assert "  rules     those of pbem-marbles 0.1.0, which is not part of pbem\n  code      " in shown
+    assert "Careful" not in shown
+    assert "setup of game 1: your move" in terminal()
+    return bob
+
+
+def test_a_match_is_played_from_the_terminal(terminal: Terminal) -> None:
+    bob = begun(terminal)
+    assert "Hide from 1 to 9: `hide 5`" in terminal("m1")
+    assert "say `hide` and a number from 1 to 9" in terminal("setup", "m1", "hide 10", "--yes", status=1)
+    assert "your setup\n  hide 3\n" in terminal("setup", "m1", "HIDE 3", "--yes")
+    terminal.referee.send(bob, bob.filled("setup", "hide 5"))
+    terminal.referee.send(bob, bob.filled("orders", "final\nguess 2"))
+    shown = terminal("m1")
+    assert "bob guesses 2: more" in shown
+    assert "Guess a number from 1 to 9" in shown
+    assert "m1, turn 2: you order\n  guess 5\n" in terminal("m1", "guess", "5", "--final", "--yes")
+    assert "closed: you won" in terminal()
+    assert "checks hold" in terminal("verify", "m1")
+
+
+def test_other_code_than_the_servers_is_told_before_it_is_agreed_on(terminal: Terminal) -> None:
+    terminal.register()
+    bob = terminal.referee.registered("bob")
+    terminal.referee.send(bob, new(bob, "marbles", "ann"))
+    outside.PACKAGES["marbles"] = outside.Package("pbem-marbles", "0.2.0", None)
+    shown = terminal("m1")
+    assert (
+        "Careful: here is pbem-marbles 0.2.0, of unknown code; the server plays by pbem-marbles 0.1.0, code " in shown
+    )
+
+
+def test_whoever_does_not_enable_it_is_told_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with enabled(tmp_path / "site"):
+        referee = Referee(tmp_path, templates=Templates())
+        terminal = Terminal(tmp_path, referee)
+        monkeypatch.setattr(PlayTable, "now", lambda _: referee.now)
+        begun(terminal)
+    with found_in(tmp_path / "site"):
+        assert "marbles with bob" in terminal()
+        assert (
+            'm1 cannot be shown: the game "marbles" of pbem-marbles 0.1.0 is not enabled: pbem --game marbles'
+            in terminal("m1", status=1)
+        )
+    referee.close()
+
+
+def test_the_page_at_home_shows_the_text_and_takes_what_is_written(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bob = begun(terminal)
+    table = PlayTable(places({"HOME": str(terminal.home)}), "ann@play.example", 0.0)
+    room = PlayRoom(table.folders, "", "en")
+    monkeypatch.setattr(room.work, "ask", lambda work, _: work())  # no other thread
+    of = {"account": room.seat(table), "match": "m1"}
+
+    def shown(what: str) -> str:
+        answer = room.show(what, of)
+        assert answer is not None
+        return answer.content.decode()
+
+    def done(what: str, **asked: object) -> Any:
+        answer = room.act(what, {**of, **asked})
+        assert answer is not None
+        return json.loads(answer.content)
+
+    def moment() -> Any:
+        found = json.loads(shown("match"))
+        assert found["composer"]
+        return [found["phase"], found["game"], found["turn"], found["hash"]]
+
+    assert "Hide from 1 to 9" in shown("composer")
+    assert '<textarea id="notation"' in shown("composer")
+    assert "say `hide` and a number" in done("judge", text="hide 10")["faults"][0]
+    assert done("judge", text="hide 3")["words"] == ["hide 3"]
+    assert "sent" in done("send", text="hide 3", shown=moment())
+    terminal.post()
+    terminal.referee.send(bob, bob.filled("setup", "hide 5"))
+    terminal.referee.send(bob, bob.filled("orders", "final\nguess 2"))
+    terminal.bring()
+    room.look()
+    assert "bob guesses 2: more" in shown("board")
+    assert "textarea" not in shown("board")
+    assert "Guess a number from 1 to 9" in shown("composer")
+    assert done("judge", text="guess 5")["words"] == ["guess 5"]
+    assert "sent" in done("send", text="guess 5", final=True, shown=moment())
+    terminal.post()
+    terminal.bring()
+    room.look()
+    assert "closed" in shown("match")
+    assert shown("replay") == "Pages do not know this game. `pbem verify` checks its bundle."
+    assert done("practise", game="marbles") == {"error": "marbles is no game that programs play."}
+    assert 'data-game="spaceships"' in shown("")
+    assert 'data-game="marbles"' not in shown("")
+    assert '<option value="marbles">' in shown("")
+
+
+# The server.
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    """A server on which a match of marbles is under way, whose configuration enables it."""
+    give = House(tmp_path)
+    give.config.write_text(give.config.read_text() + '[games]\nenabled = ["marbles"]\n')
+    return give
+
+
+def test_the_operator_sees_what_is_enabled(house: House, tmp_path: Path) -> None:
+    install(tmp_path / "one")
+    with found_in(tmp_path / "one"):
+        assert "ok     games      marbles is of pbem-marbles 0.1.0, code " in house.run("check-config", status=1)
+    install(tmp_path / "other", name="pbem-more-marbles")
+    with found_in(tmp_path / "one", tmp_path / "other"):
+        both = "pbem-marbles 0.1.0 and pbem-more-marbles 0.1.0"
+        assert f'FAULT  games      there are two games "marbles", of {both}' in house.run("check-config", status=1)
+    with found_in(tmp_path / "empty"):
+        said = 'no package that is installed here has a game "marbles"'
+        assert f"FAULT  games      {said}" in house.run("check-config", status=1)
+
+
+def served(house: House, *sites: Path) -> str:
+    """What a server says that does not start."""
+    paths = os.pathsep.join([*map(str, sites), *sys.path])
+    code = "from pbem.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "serve", "--config", str(house.config)],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1, done.stderr
+    return done.stderr
+
+
+def test_a_server_does_not_start_without_its_games(tmp_path: Path) -> None:
+    """Nor with two packages that have one; nor without a game of which it keeps matches."""
+    with enabled(tmp_path / "one"):
+        referee = Referee(tmp_path, templates=Templates())
+        referee.agreed(game="marbles")
+        referee.close()
+    house = House(tmp_path)
+    assert 'there are matches of "marbles" in the store: name it in [games] enabled' in served(
+        house, tmp_path / "one"
+    )
+    with found_in(tmp_path / "one"):
+        assert 'there are matches of "marbles" in the store' in house.run("status", status=1)
+    house.config.write_text(house.config.read_text() + '[games]\nenabled = ["marbles"]\n')
+    assert 'no package that is installed here has a game "marbles"' in served(house)
+    install(tmp_path / "other", name="pbem-more-marbles")
+    assert "pbem-marbles 0.1.0 and pbem-more-marbles 0.1.0" in served(house, tmp_path / "one", tmp_path / "other")
+    with found_in(tmp_path / "one"):
+        assert "m1" in house.run("match", "list")

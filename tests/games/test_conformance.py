@@ -1,0 +1,133 @@
+"""Our own games are checked by the kit that others use for theirs; and all changes of secrets are tried."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import pytest
+from playing import random_players, unlearned
+from playing.conditions import CONDITIONAL, with_conditions
+
+from pbem.games import GAMES, rules
+from pbem.games.audience import EVERYBODY
+from pbem.games.dueling_masters import DuelingMasters
+from pbem.games.dueling_masters.knowledge import SHOWN
+from pbem.testing import CHECKS, Subject, World
+from pbem.testing.random_players import readers
+from pbem.testing.worlds import seen
+
+RECORDS = Path(__file__).parents[1] / "data" / "records"
+"""Records of each edition, written once by `write_records`: the rules of an edition never change."""
+
+NEARLY = {
+    "spaceships": [
+        "Gx3 Gx3 bRv1Rv3 bRv1Rv3(DS) sYw3 m2 Ox4 kRv1 Gx3 mRv1 Gx3",
+        "mR Rv1",
+        "kRv1 Rv1",
+        "bRv1Rv3 (DS2)",
+        "next Rv1 Gx3 Ow1 By5 Yz5 Gv1 Rz1",
+        f"Ow1 next {' '.join(a + b + c for a in 'ROY' for b in 'vwxyz' for c in '12345')} mRv1 Gx3",
+    ],
+    "dueling-masters": ["Z2 A1-C3", "Z1 D1-J1", "Z2 A1-A2"],
+    "shoot-em-up": ["A: FMS\nD: LLL", "A: FMS\nB: FM"],
+}
+
+
+@cache  # the games that are played are the same for all checks
+def subject(game: str) -> Subject:
+    players = replace(unlearned.sparing(game), nearly=NEARLY[game], secrets=bool(unlearned.CHANGES[game]))
+    return Subject(game, players, RECORDS / game, seeds=1)
+
+
+def test_every_game_has_players() -> None:
+    assert set(random_players.PLAYERS) == set(GAMES) == {path.name for path in RECORDS.iterdir()}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("game", GAMES)
+def test_the_game_conforms(game: str, check: str) -> None:
+    CHECKS[check](subject(game))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_options_are_carried_over(game: str) -> None:
+    """In Spaceships what survives is the next fleet; in the others it is the same game again."""
+    for played in subject(game).played:
+        following = rules(game).carry(played.options, played.states[-1].result)
+        assert game == "spaceships" or following == played.options
+
+
+@pytest.mark.parametrize("game", ["dueling-masters", "shoot-em-up"])
+def test_nothing_is_ordered_for_a_turn_after_the_last(game: str) -> None:
+    played = subject(game).played[0]
+    judge, last = rules(game), played.options.max_turns
+    seat = 2 - last % 2 if game == "dueling-masters" else 1
+    found = [judge.ahead(played.states[0], seat, turn, "") for turn in (last, last + 2)]
+    (fault,) = set(found[1]) - set(found[0])
+    assert f"at most {last} turns" in fault.message
+
+
+# Worlds that differ in secrets, at length.
+
+
+def pair(game: str, seed: int) -> tuple[World, World, int | None]:
+    random = Random(f"{game} {seed}")
+    cases = random_players.PLAYERS[game].options
+    case = random.randrange(len(cases))
+    told = unlearned.play(game, random, case, random.choice((3, 8, 24)))
+    reader = random.choice([*readers(cases[case][1])])
+    return told, unlearned.vary(random, told, reader), reader
+
+
+def same(told: World, varied: World, reader: int | None) -> None:
+    game, dice = told.judge.name, Random("conditions")
+    texts = [*NEARLY[game], *(with_conditions(dice, game, "Rv1", "Z1 D1-J1") for _ in range(20))]
+    for one, other in zip(seen(told, reader, texts), seen(varied, reader, texts), strict=True):
+        assert one == other
+
+
+@pytest.mark.parametrize("game", CONDITIONAL)
+@pytest.mark.parametrize("seed", range(12))
+def test_conditions_tell_nothing(game: str, seed: int) -> None:
+    same(*pair(game, seed))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("seed", range(200))
+def test_a_reader_sees_the_same_at_length(game: str, seed: int) -> None:
+    same(*pair(game, seed))
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_there_is_much_to_vary(game: str) -> None:
+    """Every sort of change is kept now and then: the tests of worlds mean something."""
+    kept: Counter[str] = Counter()
+    for seed in range(12):
+        kept += pair(game, seed)[1].changes
+    wanted = {getattr(change, "__name__", "") for change in unlearned.CHANGES[game]}
+    assert set(kept) == wanted
+    assert sum(kept.values()) >= 30 * len(wanted)
+
+
+def test_a_choice_by_the_other_side_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        DuelingMasters, "holds", lambda _self, state, seat, *_: sum(state.sides[2 - seat].squares) % 2 == 0
+    )
+    pairs = [pair("dueling-masters", seed) for seed in range(12)]
+    with pytest.raises(AssertionError):
+        any(map(same, *zip(*pairs, strict=True)))
+
+
+def test_a_destination_that_leaked_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, varied = unlearned.two_destinations()
+    for reader in (2, None):
+        same(told, varied, reader)
+    monkeypatch.setitem(SHOWN, "check", {**SHOWN["check"], "to": EVERYBODY})
+    for reader in (2, None):
+        with pytest.raises(AssertionError):
+            same(told, varied, reader)

@@ -1,0 +1,289 @@
+"""The conformance kit finds planted faults: each in our example, by the check whose name says what is wrong."""
+
+from __future__ import annotations
+
+import shutil
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+from in_a_box.outside import RACE, found_in, install, record
+
+from pbem.cli.group import group
+from pbem.games.outside import enable
+from pbem.testing import CHECKS, Nonconforming, World, checks, subject, write_records
+from pbem.testing.worlds import vary, whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GUESS = '"number": guess, "answer": answer, "hidden": hidden}'
+SHOW = 'return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, 3)))'
+READ = "    found = re.fullmatch("
+
+FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
+    "a leak in view": (
+        "secret",
+        "view, after turn 0: ",
+        '"most": state.options.most,\n',
+        '"most": sum(state.hidden),\n',
+    ),
+    "a leak in the answer to orders": (
+        *("secret", "answers to orders, turn 1: "),
+        *("_number(state.options, text, ", "_number(Options(sum(state.hidden)), text, "),
+    ),
+    "everything shown": ("told", "is shown", SHOW, "return report"),
+    "a field shown that nobody named": (
+        *("told", "a field that is not known is shown of guess"),
+        *(
+            SHOW,
+            'return {n: v for n, v in report.items() if n != "hidden"} if seat != 3 and "number" in report else None',
+        ),
+    ),
+    "the public shown more": (
+        *("told", "the public is shown more than seat"),
+        *(
+            SHOW,
+            'return cut(report, SHOWN, audience(None if seat and report["seat"] != seat else seat, seat, range(1)))',
+        ),
+    ),
+    "an unsorted set": ("again", "another process", GUESS, GUESS[:-1] + ', "odd": list({"a", "b", "c", answer})}'),
+    "faults in the order of a set": (
+        *("again", "another process"),
+        *(
+            'raise Refused(Fault("1", text.strip(), says))',
+            "raise Refused(*{Fault(one, None, says) for one in 'abcdef'})",
+        ),
+    ),
+    "an exception in turn": (
+        *("turns", "ZeroDivisionError"),
+        *("seat, guess = state.seat, ", "seat, guess = state.seat, 0 // (3 - state.turn) + "),
+    ),
+    "a turn that does not count": ("turns", "says turn", "state.turn + (result is None)", "state.turn + 2"),
+    "a memory of its own": (
+        *("turns", "gives another position or reports when played again"),
+        *(GUESS, GUESS[:-1] + ', "odd": COUNTED.append(1) or len(COUNTED)}', "RULES = ", "COUNTED = []\nRULES = "),
+    ),
+    "a clock": ("pure", "__init__.py, line 11: uses time", "import re\n", "import re\nimport time\n"),
+    "a die": ("pure", "uses random", "import re\n", "import re\nfrom random import choice\n"),
+    "a file": ("pure", "uses open", "RULES = ", 'open("/dev/null").close()\nRULES = '),
+    "a text that raises": ("texts", "raises ValueError", READ, f"    len(text) < 3000 or int(text)\n{READ}"),
+    "a slow expression": ("texts", "processor time", READ, f'    re.fullmatch("(a? ?)*b", text)\n{READ}'),
+    "a refusal that says nothing": (
+        *("texts", "without a fault"),
+        *('raise Refused(Fault("1", text.strip(), says))', "raise Refused"),
+    ),
+    "an option that nobody knows": ("options", "an unknown option is not refused", 'set(raw) - {"most"} or', ""),
+    "options that are written otherwise": (
+        *("options", "gives other options"),
+        *('else {"most": self.most}', 'else {"most": self.most + 1}'),
+    ),
+    "canonical text that is not legal": ("notation", "and refused", 'Words(f"{verb} {', 'Words(f"{verb} 0{'),
+    "canonical text that no letter brings": (
+        *("notation", "through"),
+        *(
+            '{{0,2}})\\s*", text)',
+            '{{0,2}})(?:\\send)?\\s*", text)',
+            'Words(f"{verb} {found[1]}"',
+            'Words(f"{verb} {found[1]} end"',
+        ),
+    ),
+    "a correction of what is right": ("notation", "is, corrected, ", "return text.lower()", "return text.upper()"),
+    "a fraction": ("plain", "is not JSON: ", GUESS, GUESS.replace("hidden}", "hidden / 2}")),
+    "a tuple": ("plain", "changes on its way through JSON", GUESS, GUESS.replace("hidden}", "(hidden,)}")),
+    "a game without an end": ("ends", "is not over after ", 'if answer == "right" else None', "if False else None"),
+    "scores that are not the result's": (
+        *("ends", "are not those of"),
+        *("self.result.scores if self.result else (0, 0)", "(0, 0)"),
+    ),
+    "options that cannot be carried over": ("ends", "`carry` gives options", "min(options.most + 1, 999)", "1000"),
+    "a side recalled by other options": (
+        *("recalled", "judged"),
+        *('return State(Options(view["most"])', "return State(Options(5)"),
+    ),
+    "a view that is none raises something else": (
+        *("recalled", "raises AttributeError"),
+        *('own, guesses = view["own"], ', 'own, guesses = view["own"].real, '),
+    ),
+    "anything taken for a view": (
+        *("recalled", "it is no view"),
+        *('view["own"], view["guesses"]', 'view.get("own") or 1, view.get("guesses", [])'),
+        *('State(Options(view["most"])', 'State(Options(view.get("most", 9))'),
+    ),
+}
+"""By name: the check that finds it, what that says, and pairs of what is written in the example, and what instead."""
+
+
+def rewrite(path: Path, *pairs: str) -> None:
+    text = path.read_text("utf-8")
+    for before, after in zip(pairs[::2], pairs[1::2], strict=True):
+        assert before in text, before
+        text = text.replace(before, after, 1)
+    path.write_text(text, "utf-8")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found_by_name(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "SECONDS", 0.5)
+    check, said, *pairs = FAULTS[fault]
+    rewrite(install(tmp_path) / "__init__.py", *pairs)
+    with found_in(tmp_path):
+        enable(["marbles"])
+        with pytest.raises(Nonconforming) as found:
+            CHECKS[check](subject("marbles"))
+        assert said in str(found.value)
+
+
+DREW = "number, card = chance.die(6), chance.shuffled(52)[0]"
+
+OF_CHANCE: dict[str, tuple[str, str, *tuple[str, ...]]] = {
+    "chance that is not drawn": ("chance", "draws nothing", DREW, "number, card = 3, 4; del chance"),
+    "chance of an earlier turn": (
+        *("turns", "gives another position or reports when played again"),
+        *(DREW, f"chance = KEPT.setdefault(0, chance); {DREW}"),
+        *("RULES = ", "KEPT: dict[int, Any] = {}\nRULES = "),
+    ),
+    "a position that keeps the chance": (
+        *("chance", "the position keeps the chance of a turn: state.cards.0"),
+        *(
+            "cards = (*state.cards, card)",
+            "cards = (Same(chance._seed),)",
+            "RULES = ",
+            """
+from pbem.games.draws import Draws
+
+class Same(Draws):
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same)
+
+    def __hash__(self) -> int:
+        return 1
+
+RULES = """,
+        ),
+    ),
+    "a die of its own": ("pure", "uses random", "import re\n", "import re\nfrom random import choice\n"),
+    "a secret card shown in a view": (
+        *("secret", "view, after turn 1: "),
+        *('"cards": cards if seat else []', '"cards": list(state.cards)'),
+    ),
+    "secret orders that can be tried until they lead to what was drawn": (
+        "secret",
+        "is shown what was drawn, but not all orders from which it follows",
+        "    secret_chance = True\n",
+        "",
+    ),
+    "chance that is secret, in a game without": (
+        "chance",
+        "`secret_chance` without `chance`",
+        "chance = True\n",
+        "\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", OF_CHANCE)
+def test_a_fault_planted_in_dice_or_cards_is_found_by_name(fault: str, tmp_path: Path) -> None:
+    check, said, *pairs = OF_CHANCE[fault]
+    rewrite(install(tmp_path, "pbem-race", game="race", source=RACE) / "__init__.py", *pairs)
+    with found_in(tmp_path):
+        enable(["race"])
+        with pytest.raises(Nonconforming) as found:
+            CHECKS[check](subject("race"))
+        assert said in str(found.value)
+
+
+def test_a_turn_in_which_all_have_no_choice_is_no_fault(tmp_path: Path) -> None:
+    """The last cards of both hands are played for them: nobody is asked, and the view says so."""
+    forced = 'Words(f"guess {(one := min(self.turn // 2 + 1, self.options.most))}", one) if self.turn > 1 else None'
+    pairs = (
+        "{self.seat: None}",
+        f"{{self.seat: {forced}}}",
+        "if seat in state.due",
+        "if state.due.get(seat, 0) is None",
+    )
+    rewrite(install(tmp_path) / "__init__.py", *pairs)
+    with found_in(tmp_path):
+        enable(["marbles"])
+        for check in ("texts", "secret"):
+            CHECKS[check](subject("marbles"))
+
+
+def test_a_varied_world_is_another(tmp_path: Path) -> None:
+    """With few secrets to choose from, many changes in a row come back to the first: nothing would be compared."""
+    install(tmp_path)
+    with found_in(tmp_path):
+        enable(["marbles"])
+        game, random = subject("marbles"), Random("few")
+        first = World(game.judge, game.judge.options({"most": 2}, 2), ["hide 1", "hide 2"], [], [])
+        for _ in range(20):
+            other = vary(random, first, 1, whole(game.judge, game.players), tries=9)
+            assert (other.setups != first.setups) == bool(other.changes)
+
+
+@pytest.mark.parametrize(
+    ("file", "pairs", "said"),
+    [
+        ("position.txt", None, "TemplateNotFound: 'marbles/position.txt'"),
+        ("about.txt", None, "TemplateNotFound"),
+        ("events.txt", ("report.answer]", "report.nothing]"), "has no attribute 'nothing'"),
+        ("rules.txt", ("MARBLES", "{% if %}"), "TemplateSyntaxError"),
+    ],
+)
+def test_a_planted_fault_in_the_words_is_found_by_mail(
+    file: str, pairs: tuple[str, ...] | None, said: str, tmp_path: Path
+) -> None:
+    path = install(tmp_path) / "templates" / "marbles" / file
+    path.unlink() if pairs is None else rewrite(path, *pairs)
+    record(tmp_path, "pbem_marbles")
+    with found_in(tmp_path):
+        enable(["marbles"])
+        with pytest.raises(Nonconforming) as found:
+            CHECKS["mail"](subject("marbles"))
+        assert said in str(found.value)
+
+
+def test_a_changed_edition_is_found(tmp_path: Path) -> None:
+    """Whoever changes the rules of an edition, and does not know it, has matches that do not replay."""
+    install(tmp_path)
+    with found_in(tmp_path):
+        enable(["marbles"])
+        CHECKS["editions"](subject("marbles"))
+        assert write_records(subject("marbles")) == []
+    rewrite(tmp_path / "pbem_marbles" / "__init__.py", '"more" if hidden > guess', '"more" if hidden >= guess + 2')
+    with found_in(tmp_path):
+        enable(["marbles"])
+        with pytest.raises(Nonconforming, match=r"edition 1 has changed: 1\.pbem\.toml gives other reports"):
+            CHECKS["editions"](subject("marbles"))
+
+
+def test_the_command_runs_all_checks(tmp_path: Path) -> None:
+    folder = install(tmp_path)
+    shutil.rmtree(folder / "records")
+    record(tmp_path, "pbem_marbles")
+    with found_in(tmp_path):
+        done = CliRunner().invoke(group, ["check-game", "marbles"])
+        assert "FAULT  editions   edition 1 has no records: pbem check-game marbles --write" in done.output
+        assert done.output.count("ok     ") == len(CHECKS) - 1
+        assert done.exit_code == 1
+        done = CliRunner().invoke(group, ["check-game", "marbles", "--write"])
+        assert [line.split()[0] for line in done.output.splitlines()] == ["wrote"] * 3 + ["ok"] * len(CHECKS)
+        assert done.exit_code == 0
+        (folder / "players.py").unlink()
+    with found_in(tmp_path):
+        done = CliRunner().invoke(group, ["check-game", "marbles"])
+        assert "pbem_marbles.players is missing" in done.output or "is damaged" in done.output
+    done = CliRunner().invoke(group, ["check-game", "chess"])
+    assert 'Error: no package that is installed here has a game "chess"' in done.output
+
+
+def test_the_command_names_what_a_game_raises_in_any_check(tmp_path: Path) -> None:
+    rewrite(install(tmp_path) / "__init__.py", *FAULTS["an exception in turn"][2:])
+    with found_in(tmp_path):
+        done = CliRunner().invoke(group, ["check-game", "marbles"])
+    assert done.exit_code == 1
+    (said,) = (line for line in done.output.splitlines() if line.startswith("FAULT  secret "))
+    assert "ZeroDivisionError: " in said
+    assert "(__init__.py, line " in said
+    assert len(done.output.splitlines()) == len(CHECKS)

@@ -1,0 +1,110 @@
+"""Encryption to players' keys: which can decrypt, and what GnuPG and OpenSSL read of it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pysequoia
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from data.material import KEYS
+from judges import sentences
+from signing.decryptors import BORN, OpenpgpReader, by_openpgp, by_smime
+from signing.openpgp_maker import Signer
+
+from pbem.identity import Key, encryption, parse_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+ENTITY = b"Content-Type: text/plain\r\n\r\nThe fleet lies at Rv1.\r\n" + b" " * 4000
+
+
+def sample(name: str) -> Key:
+    return parse_key((KEYS / name).read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("key", "reason"),
+    [
+        ("pgp-exie.pub.asc", sentences.IT_EXPIRED_ON.format("2024-01-31")),
+        ("pgp-revo.pub.asc", "it is revoked"),
+        ("pgp-anna.pub.asc", sentences.IT_HAS_NO_SUBKEY_THAT_CAN_DECRYPT),
+        ("ssh-rsa.pub", sentences.NO_MAIL_PROGRAM_DECRYPTS_WITH),
+        ("minisign.pub", sentences.NO_MAIL_PROGRAM_DECRYPTS_WITH),
+        ("raw-ed25519.pub", sentences.NO_MAIL_PROGRAM_DECRYPTS_WITH),
+        ("sm-p256.crt", sentences.LETTERS_ARE_ENCRYPTED_TO_RSA),
+        ("sm-ed25519.crt", sentences.LETTERS_ARE_ENCRYPTED_TO_RSA),
+        ("sm-rsa.crt", sentences.IT_IS_NOT_MEANT_FOR_ENCRYPTION),
+    ],
+)
+def test_a_key_that_cannot_decrypt_is_told_why(key: str, reason: str) -> None:
+    fault = encryption.fault(sample(key), NOW)
+    assert fault is not None
+    assert reason in fault
+    assert "backtrace" not in fault
+    assert encryption.usable([sample(key)], NOW) == []
+
+
+def test_the_library_says_nothing_of_itself() -> None:
+    fault = encryption.fault(parse_key(Signer().certificate()), NOW)
+    assert fault == sentences.IT_HAS_NO_SUBKEY_THAT_CAN_DECRYPT
+
+
+def test_a_certificate_that_says_nothing_of_its_use_will_do() -> None:
+    reader = by_smime(usage=None)
+    assert encryption.usable([reader.key], NOW) == [reader.key]
+    assert encryption.usable([reader.key], BORN + timedelta(days=36500)) == []
+
+
+@pytest.mark.parametrize("profile", [pysequoia.Profile.RFC4880, pysequoia.Profile.RFC9580], ids=["4880", "9580"])
+def test_openpgp_keys_of_both_editions_decrypt(profile: pysequoia.Profile) -> None:
+    reader = OpenpgpReader(pysequoia.Tsk.generate("Ann", profile=profile))
+    assert encryption.fault(reader.key, NOW) is None
+    kind, armor = encryption.encrypt([reader.key], ENTITY)
+    assert kind == "openpgp"
+    assert pysequoia.decrypt(armor, decryptor=reader.tsk.decryptor()).bytes == ENTITY
+
+
+def test_nothing_is_compressed() -> None:
+    key = by_openpgp().key
+    _, same = encryption.encrypt([key], b"a" * 4096)
+    _, other = encryption.encrypt([key], bytes(range(256)) * 16)
+    assert abs(len(same) - len(other)) < 8
+
+
+@pytest.mark.skipif(not shutil.which("gpg"), reason="needs GnuPG")
+def test_gnupg_reads_it() -> None:
+    home = tempfile.mkdtemp()  # short: the name of the agent's socket has room for a hundred characters
+
+    def gpg(*arguments: str, given: bytes = b"") -> bytes:
+        command = ["gpg", "--homedir", home, "--batch", "--quiet", "--passphrase", "", *arguments]
+        return subprocess.run(command, input=given, check=True, capture_output=True).stdout
+
+    try:
+        gpg("--quick-generate-key", "Ann <ann@mail.example>", "default", "default", "never")
+        key = parse_key(gpg("--export", "--armor"))
+        other = by_openpgp()
+        assert encryption.fault(key, datetime.now(UTC)) is None
+        _, armor = encryption.encrypt([key, other.key], ENTITY)
+        assert gpg("--decrypt", given=armor) == ENTITY
+    finally:
+        subprocess.run(["gpgconf", "--homedir", home, "--kill", "all"], check=False, capture_output=True)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.mark.skipif(not shutil.which("openssl"), reason="needs OpenSSL")
+def test_openssl_reads_it(tmp_path: Path) -> None:
+    reader = by_smime()
+    (tmp_path / "certificate").write_bytes(reader.certificate.public_bytes(Encoding.PEM))
+    (tmp_path / "key").write_bytes(reader.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    kind, content = encryption.encrypt([reader.key], ENTITY)
+    assert kind == "smime"
+    command = "openssl cms -decrypt -inform DER -recip certificate -inkey key"
+    found = subprocess.run(command.split(), input=content, check=True, capture_output=True, cwd=tmp_path)
+    assert found.stdout == ENTITY
