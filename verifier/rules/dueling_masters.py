@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
 from verifier.rules import Options, Paper, Position, Refused, Report, Result, demand
+from verifier.rules.conditional import chosen, is_conditional
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -108,7 +109,9 @@ def setup(options: Options, seat: int, text: str) -> str:
 
 
 def begin(options: Options, setups: Sequence[str]) -> Game:
-    return Game(options, {seat: placed(options, seat, text) for seat, text in enumerate(setups, 1)})
+    game = Game(options, {seat: placed(options, seat, text) for seat, text in enumerate(setups, 1)})
+    game.told = []
+    return game
 
 
 def apart(start: Square, end: Square) -> tuple[int, int]:
@@ -241,6 +244,50 @@ class Game(Position):
         return {seat: None if any(self.choices(seat)) else ""}
 
     def order(self, seat: int, text: str) -> str:
+        if not is_conditional(text):
+            return self.plain(seat, text)
+        _, orders = self.counting(seat, text)
+        try:
+            return self.plain(seat, orders)
+        except Refused as refused:
+            raise Refused(39, "the branch that counts is not legal") from refused
+
+    def branch(self, seat: int, text: str) -> int:
+        return self.counting(seat, text)[0] if is_conditional(text) else 0
+
+    def counting(self, seat: int, text: str) -> tuple[int, str]:
+        """The branch that counts (39)."""
+        found = chosen(text, 38, lambda atom: self.holds(seat, atom))
+        demand(self.told is not None, 39, "no conditions here")
+        return found
+
+    def holds(self, seat: int, atom: Sequence[str]) -> bool:
+        """Whether an atom holds (38)."""
+        verb, *rest = atom
+        told = [report for turn in self.told or [] for report in turn]
+        met = [report for report in told if report["kind"] == "collision"]
+        if verb == "can":
+            demand(rest, 38, "no order")
+            return self.may(seat, " ".join(rest))
+        demand(verb in ("lost", "took", "met", "left") and len(rest) == 1, 38, "no atom")
+        word = rest[0]
+        if verb in ("met", "left"):
+            demand(word in SQUARES, 38, "no square")
+            left = [one for one in told if one["kind"] == "departure" and one["seat"] != seat]
+            return any(one["square"] == word for one in (met if verb == "met" else left))
+        name = word if word in ("any", "*") else called(self.options, word)
+        demand(name, 38, "no piece")
+        of = str(seat if verb == "lost" else 3 - seat)
+        return any(one["destroyed"][of] and name in ("any", one["pieces"][of]) for one in met)
+
+    def may(self, seat: int, text: str) -> bool:
+        try:
+            return self.plain(seat, text) != ""
+        except Refused as refused:
+            demand(refused.ruling not in ("8", "36", "37"), 38, "no order")
+            return False
+
+    def plain(self, seat: int, text: str) -> str:
         said = re.sub(r"#[^\n]*", "", text).strip(",; \t\r\n")
         if not said:
             demand(not any(self.choices(seat)), 25, "there is a legal move")
@@ -277,6 +324,7 @@ class Game(Position):
                 reports.append(report)
                 self.depart(piece, end)
         self.finish()
+        self.told = [*(self.told or [])[-1:], reports]
         return reports
 
     def depart(self, piece: Piece, end: Square) -> None:
