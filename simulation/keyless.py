@@ -6,10 +6,12 @@ a form, as people write them. What was refused is said again, in answer to the r
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pbem.games import Refused
 from pbem.player.blind import Plan
 from pbem.player.correspondence.outgoing import composed
 from pbem.player.correspondence.standings import Impossible
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
 
 ASKS = timedelta(hours=6)
 """The time between two questions how a match stands."""
+CONDITIONAL = "dueling-masters", "spaceships"
+"""The games whose orders may have conditions."""
+AHEAD = 0.3
+"""How probable it is that the next turn is ordered, too, with a condition."""
 REGISTERS = timedelta(hours=9)
 """The time between two registrations: strangers get few answers a day."""
 
@@ -125,7 +131,12 @@ class KeylessPlayer(Player):
             options = self.program._options(standing)
             letters.set_up(match, plan.setup(standing.game, options, standing.seat), now)
         elif (position := self.program._position(standing)) is not None:
-            self._order(standing, plan.orders(standing.game, standing.turn, position), now)
+            one, other = (plan.orders(standing.game, turn, position) for turn in (standing.turn, standing.turn + 1))
+            self._order(standing, one, now)
+            if standing.rules in CONDITIONAL and self.random.random() < AHEAD:
+                with suppress(Impossible, Refused):
+                    text = f"if lost any then {one} else {other}"
+                    letters.order(match, text, now, turn=standing.turn + 1)
 
     def _order(self, standing: MatchStanding, text: str, now: datetime) -> None:
         place = standing.match, f"{standing.game} {standing.turn}"

@@ -32,7 +32,16 @@ SHORT = {
 }
 """Weeks in which little happens beside what each fault needs."""
 
-COSTLY = {"commit_without_sync", "sent_before_its_commit"}
+COSTLY = {
+    "commit_without_sync",
+    "sent_before_its_commit",
+    "vouched_for_once",
+    "deaf_to_witnesses",
+    "told_for_ever",
+    "vacation_without_a_zone",
+    "result_forgotten",
+    "moved_before_it_is_kept",
+}
 
 
 def first(plant: str, week: Week, most: int) -> int:
