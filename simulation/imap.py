@@ -59,6 +59,7 @@ class Provider(Part):
     """The server has no listener: its letters are fetched from a provider."""
 
     name = "mailbox"
+    often = 0.4
 
     def __init__(self, world: World) -> None:
         super().__init__(world)

@@ -43,6 +43,7 @@ class KeylessPart(Part):
     """One of the players has no key, and the DNS has its moods."""
 
     name = "keyless"
+    often = 0.7
 
     def __init__(self, world: World) -> None:
         super().__init__(world)

@@ -32,6 +32,7 @@ class Summer(Part):
     """The week is one of a change, some players live where it happens, and most take some days off."""
 
     name = "summer"
+    often = 0.5
 
     def __init__(self, world: World) -> None:
         super().__init__(world)

@@ -17,7 +17,7 @@ import pytest
 from pbem.match.changed import replace
 from pbem.player.memory import SentForm
 from simulation.invariants import check
-from simulation.runs import outcomes, run
+from simulation.runs import outcomes, run, said
 from simulation.server import LONGEST_WAIT, Desk
 from simulation.two_worlds import letters_of
 from simulation.world import GAMES, PARTS, Week, World, logs
@@ -66,16 +66,19 @@ def test_the_same_seed_is_the_same_story() -> None:
     assert run(8, short(8)).trace != first.trace
 
 
-def test_another_process_tells_it_as_well() -> None:
-    """With another hash seed, and so another order of sets."""
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_another_process_tells_it_as_well(*, whole: bool) -> None:
+    """With another hash seed, and so another order of sets; a whole week has all parts."""
+    week = Week() if whole else short(7)
+    asked = f"from simulation.runs import read, run; print(run(7, read({said(week)!r})).trace)"
     told = subprocess.run(
-        [sys.executable, "-c", "from simulation.test_weeks import short, run; print(run(7, short(7)).trace)"],
+        [sys.executable, "-c", asked],
         check=True,
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)},
     )
-    assert told.stdout.strip() == run(7, short(7)).trace
+    assert told.stdout.strip() == run(7, week).trace
 
 
 @pytest.mark.parametrize("game", GAMES)

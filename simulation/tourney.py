@@ -30,6 +30,7 @@ class Tournament(Part):
     """A round robin; whoever has a key enters it."""
 
     name = "tournament"
+    often = 0.5
 
     def __init__(self, world: World) -> None:
         super().__init__(world)

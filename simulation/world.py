@@ -75,7 +75,7 @@ class Week:
     days: float = 7.0
     games: tuple[str, ...] = tuple(GAMES)
     parts: tuple[str, ...] = tuple(PARTS)
-    """What it has beside open matches of players with keys."""
+    """What it may have beside open matches of players with keys."""
     leisure: float = 10 * 3600.0
     """The longest time in seconds until a player reads a new letter."""
     pace: str = "1d"
@@ -175,7 +175,7 @@ class World:
         """HTTP, as witnesses are asked by it."""
         self.author: Callable[[bytes, str], str] = lambda _, sender: sender
         """Who sent a letter, as the server can tell."""
-        self.parts = [PARTS[name](self) for name in self.week.parts]
+        self.parts = [PARTS[name](self) for name in self._parts()]
         self.players = {name: self._player(name, self._habits(draw)) for name in self.names}
         self.stranger = Stranger(self)
         self.third = Third(self)
@@ -187,6 +187,11 @@ class World:
 
     def random(self, name: str) -> Random:
         return Random(f"{self.seed} {name}")
+
+    def _parts(self) -> list[str]:
+        """The parts that this week has, of those that it may have."""
+        names = self.week.parts
+        return [name for name in names if len(names) == 1 or self.random(f"has {name}").random() < PARTS[name].often]
 
     def _player(self, name: str, habits: Habits) -> Player:
         found = [player for part in self.parts if (player := part.player(name, habits)) is not None]
