@@ -72,7 +72,10 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
         usages = (one.value for one in certificate.extensions if isinstance(one.value, x509.KeyUsage))
         usage = next(usages, None)
         comment = certificate.subject.rfc4514_string()[:80]
-    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+    except (
+        *(ValueError, TypeError, UnsupportedAlgorithm),
+        *(x509.DuplicateExtension, x509.InvalidVersion, x509.UnsupportedGeneralNameType),  # of no common kind
+    ) as error:
         raise damaged from error
     _check_key(public)
     if at is not None:

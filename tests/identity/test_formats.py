@@ -187,6 +187,21 @@ def test_what_is_no_key(data: bytes) -> None:
         parse_key(data)
 
 
+@pytest.mark.parametrize(
+    ("said", "instead"),
+    [
+        (b"\x55\x1d\x23", b"\x55\x1d\x0e"),  # one extension twice
+        (b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x09"),  # version 10
+        (b"\x81\x14rolf", b"\xa3\x14rolf"),  # an X.400 address
+    ],
+)
+def test_a_certificate_of_which_the_library_has_errors_of_its_own(said: bytes, instead: bytes) -> None:
+    certificate = x509.load_pem_x509_certificate((KEYS / "sm-rsa.crt").read_bytes()).public_bytes(Encoding.DER)
+    assert certificate.count(said) == 1
+    with pytest.raises(BadKey, match="damaged"):
+        parse_key(certificate.replace(said, instead))
+
+
 def test_two_keys_are_not_one() -> None:
     both = (KEYS / "pgp-anna.pub.asc").read_text() + (KEYS / "pgp-evil.pub.asc").read_text()
     assert parse_key(both).fingerprint == PGP["anna"].fingerprint  # the first block alone is read
