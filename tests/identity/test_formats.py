@@ -20,6 +20,8 @@ from pbem import identity
 from pbem.identity import BadKey, Key, Verdict, parse_key
 from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY, said
+from verifier.entries import UNREADABLE
+from verifier.signature import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,6 +202,14 @@ def test_a_certificate_of_which_the_library_has_errors_of_its_own(said: bytes, i
     assert certificate.count(said) == 1
     with pytest.raises(BadKey, match="damaged"):
         parse_key(certificate.replace(said, instead))
+
+
+def test_a_second_verifier_reads_no_certificate_of_another_version() -> None:
+    certificate = x509.load_pem_x509_certificate((KEYS / "sm-rsa.crt").read_bytes()).public_bytes(Encoding.DER)
+    tenth = certificate.replace(b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x09")
+    pem = f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(tenth).decode()}-----END CERTIFICATE-----\n"
+    with pytest.raises(UNREADABLE):
+        fingerprint("smime", pem)
 
 
 def test_two_keys_are_not_one() -> None:
