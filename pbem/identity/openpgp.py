@@ -153,10 +153,11 @@ def _names(public: str) -> tuple[str, ...]:
     return tuple(packet.fingerprint for packet in _pile(bytes(_cert(public))) if packet.fingerprint)
 
 
-def _pile(data: bytes) -> list[Packet]:
+@lru_cache(maxsize=16)
+def _pile(data: bytes) -> tuple[Packet, ...]:
     from pysequoia.packet import PacketPile
 
-    return _sequoia(lambda: list(PacketPile.from_bytes(data)))
+    return _sequoia(lambda: tuple(PacketPile.from_bytes(data)))
 
 
 def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
@@ -198,7 +199,7 @@ def cannot_encrypt(key: Key, at: datetime) -> Phrase | None:
             ended = cert.expiration if state == "expired" else None
             day = ended.date().isoformat() if ended else ""
             return _EXPIRED.given(day=day) if day else _REVOKED
-        encrypt([key], b"")
+        _encrypt([_in_force(cert, at)], b"")
     except (_FailedError, ValueError):
         return _SIGNS_ONLY
     return None
@@ -206,11 +207,26 @@ def cannot_encrypt(key: Key, at: datetime) -> Phrase | None:
 
 def encrypt(keys: Sequence[Key], content: bytes) -> bytes:
     """The content, encrypted to all subkeys for that of these certificates, armored; not compressed."""
+    return _encrypt([_cert(key.public) for key in keys], content)
+
+
+def _encrypt(certs: list[Cert], content: bytes) -> bytes:
     import pysequoia
 
-    certs = [_cert(key.public) for key in keys]
     # Its error says much about itself, for no reader of ours.
     return _sequoia(lambda: pysequoia.encrypt(bytes=content, recipients=certs))
+
+
+def _in_force(cert: Cert, at: datetime) -> Cert:
+    """The certificate without the subkeys that expired: where none is left, Sequoia would encrypt to those."""
+    import pysequoia
+
+    kept: list[Packet] = []
+    keeps = True
+    for packet in _pile(bytes(cert)):
+        keeps = _standing(cert, packet.fingerprint, at) == "pinned" if packet.fingerprint else keeps
+        kept += [packet] if keeps else []
+    return _sequoia(lambda: pysequoia.Cert.from_packets(kept))
 
 
 def is_signature(data: bytes) -> bool:
