@@ -137,6 +137,18 @@ class TestOn:
         closing = [opened(readers["ann"], letter) for letter in came(ann, before["ann"])]
         assert any((part.get_filename() or "").endswith(".pbem.zip") for one in closing for part in one.walk())
 
+    def test_the_length_of_a_report_does_not_tell_how_much_happened(self, referee: Referee) -> None:
+        ann, bob = referee.begun()
+        reader = encrypted(referee, ann)
+        lengths = set()
+        for cells in ("Yw5", "Gx3 Gx4", "Ry3 Bv1"):  # nothing is hit, two missiles, two ships
+            referee.turn((bob, ""))
+            before = len(ann.letters.came)
+            referee.turn((ann, cells))
+            (report,) = (letter for letter in came(ann, before) if letter["Subject"] == "[pbem m1]")
+            lengths.add(len(reader.entity(report)))
+        assert len(lengths) == 1
+
     def test_reports_of_one_form_have_one_length(self, referee: Referee) -> None:
         ann, _ = referee.begun(SMALL, FLEETS)
         encrypted(referee, ann)
