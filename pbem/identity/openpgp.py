@@ -21,7 +21,7 @@ import msgspec
 
 from pbem.identity.costs import check_rsa
 from pbem.identity.ed25519_points import WEAK, is_sound, is_sound_signature
-from pbem.identity.openpgp_packets import DSA, ELGAMAL, RSA, PublicKey, SignatureBody, Tag, packets
+from pbem.identity.openpgp_packets import DSA, ECDH, ELGAMAL, RSA, PublicKey, SignatureBody, Tag, packets
 from pbem.identity.verdict import DEMANDS, FUTURE, BadKey, BadSignature, Key, State
 from pbem.phrase import Phrase
 
@@ -40,6 +40,7 @@ _KEY_BYTES = (
     48 * 1024
 )  # keys stand in every transcript; photographs and strangers' certifications do not belong there
 _SUBKEYS, _USER_IDS, _SIGNATURES = 20, 50, 200  # in one key; Sequoia tries each signature that it finds astray
+_DECRYPTING = 8  # such subkeys in one key: a letter to its owner is encrypted to each, by up to 5 ms
 _AHEAD = timedelta(minutes=30)  # more Sequoia does not let pass
 _SECRET = frozenset({5, 7})
 _OF_A_KEY = frozenset({2, 6, 10, 12, 13, 14, 17, 21})
@@ -119,6 +120,8 @@ def _check_costs(tags: list[int], keys: list[PublicKey]) -> None:
     """Refuse at registration what is costly or obsolete; raises `BadKey`."""
     crowd = {Tag.SUBKEY: _SUBKEYS, Tag.USER_ID: _USER_IDS, Tag.SIGNATURE: _SIGNATURES}
     if any(tags.count(tag) > most for tag, most in crowd.items()):
+        raise BadKey(_LONG)
+    if sum(key.algorithm in ECDH for key in keys) > _DECRYPTING:
         raise BadKey(_LONG)
     for key in keys:
         if key.version not in _VERSIONS or key.algorithm in {DSA, ELGAMAL}:
