@@ -69,7 +69,7 @@ FOLLOW: dict[str, Callable[[Match, Entry, Any], None]] = {
     "ended sealed": ended_sealed,
 }
 AT_ONCE: dict[str, Callable[[Match, Entry, Any], None]] = {"asks": asks, "reveals": ask_reveals}
-"""What happens after an entry without one of its own."""
+"""The event after an entry without one of its own."""
 
 
 def step(match: Match, entry: Entry, before: Entry | None) -> None:

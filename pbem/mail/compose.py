@@ -66,7 +66,7 @@ class MailingList(NamedTuple):
 
 
 class Encrypting(NamedTuple):
-    """What keeps a letter from everybody but its reader."""
+    """The encryption that keeps a letter from everybody but its reader."""
 
     subject: str
     """The subject that everybody may read."""
@@ -321,7 +321,7 @@ def _protected(headers: Sequence[str], outside: Sequence[str], body: _Entity) ->
 
 
 def _wrapped(kind: Literal["openpgp", "smime"], content: bytes, seed: str) -> _Entity:
-    """What is encrypted as a body: PGP/MIME (RFC 3156 4), or S/MIME (RFC 8551 3.3)."""
+    """The encrypted octets as a body: PGP/MIME (RFC 3156 4), or S/MIME (RFC 8551 3.3)."""
     if kind == "smime":
         return _file(
             'application/pkcs7-mime; smime-type=enveloped-data;\r\n name="smime.p7m"',

@@ -1,4 +1,4 @@
-"""Where players want to be notified beside their mail, and what is to be posted there: one text for each player.
+"""The addresses at which players want to be notified beside their mail, and the text to be posted there: one each.
 
 Only storage. The desk stores a text in its transaction; another task posts it, and holds no lock meanwhile. A newer
 text replaces one that waits. Addresses are sealed, because whoever knows a topic can read it and write to it.
