@@ -188,8 +188,9 @@ def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
                 return "revoked"
             if packet.signature_type == SignatureType.SubkeyBinding:
                 bindings.append(packet)
-        newest = max(bindings, key=lambda packet: packet.signature_created or datetime.min.replace(tzinfo=UTC))
-        if born is not None and newest.key_validity_period:
+        first = datetime.min.replace(tzinfo=UTC)
+        newest = max(bindings, key=lambda packet: packet.signature_created or first, default=None)
+        if born is not None and newest is not None and newest.key_validity_period:
             ends.append(born + newest.key_validity_period)
     return "expired" if at is not None and any(end is not None and end <= at for end in ends) else "pinned"
 

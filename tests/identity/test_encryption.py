@@ -15,7 +15,7 @@ from data.material import KEYS
 from judges import sentences
 from pysequoia.packet import PacketPile, Tag
 from signing.decryptors import BORN, OpenpgpReader, by_openpgp, by_smime
-from signing.openpgp_maker import Signer, x25519_body
+from signing.openpgp_maker import Signer, packet, x25519_body
 
 from pbem.identity import Key, encryption, parse_key
 
@@ -63,10 +63,11 @@ def test_a_key_of_which_all_subkeys_for_encryption_expired_cannot_decrypt() -> N
     lasting = signer.subkey(x25519_body(b"\x10" + bytes(31)))
     assert encryption.fault(parse_key(signer.certificate(passing)), BORN + timedelta(days=29)) is None
     assert encryption.fault(parse_key(signer.certificate(passing)), at) == sentences.IT_HAS_NO_SUBKEY_THAT_CAN_DECRYPT
-    both = parse_key(signer.certificate(passing, lasting))
+    unbound = packet(14, x25519_body(b"\x11" + bytes(31)))
+    both = parse_key(signer.certificate(passing, lasting, unbound))
     assert encryption.fault(both, at) is None
     _, armor = encryption.encrypt([both], ENTITY)
-    assert [packet.tag for packet in PacketPile.from_bytes(armor)].count(Tag.PKESK) == 1
+    assert [one.tag for one in PacketPile.from_bytes(armor)].count(Tag.PKESK) == 1
 
 
 def test_a_certificate_that_says_nothing_of_its_use_will_do() -> None:
