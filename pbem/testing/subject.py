@@ -1,4 +1,4 @@
-"""The subject of the checks: a game with its random players, its records, and some games that were played with them."""
+"""The subject of the checks: a game with its random players, its records, and some games played with them."""
 
 from __future__ import annotations
 
