@@ -204,6 +204,16 @@ def test_a_certificate_of_which_the_library_has_errors_of_its_own(said: bytes, i
         parse_key(certificate.replace(said, instead))
 
 
+@pytest.mark.filterwarnings("ignore:Parsed a serial number")
+def test_a_certificate_with_a_negative_number_is_not_registered() -> None:
+    """Later releases of the library will not read one."""
+    certificate = x509.load_pem_x509_certificate((KEYS / "sm-rsa.crt").read_bytes()).public_bytes(Encoding.DER)
+    negative = certificate.replace(b"\x02\x0c\x0e\xbd", b"\x02\x0c\x8e\xbd")
+    with pytest.raises(BadKey, match="damaged"):
+        parse_key(negative, RECEIVED)
+    assert parse_key(negative).format == "smime", "one that was registered before is read as ever"
+
+
 def test_a_second_verifier_reads_no_certificate_of_another_version() -> None:
     certificate = x509.load_pem_x509_certificate((KEYS / "sm-rsa.crt").read_bytes()).public_bytes(Encoding.DER)
     tenth = certificate.replace(b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x09")
