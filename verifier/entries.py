@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.x509 import InvalidVersion
 
 from verifier.agreed import agreed
 from verifier.commitments import commitments
@@ -97,7 +98,7 @@ def step(match: Match, entry: Entry, before: Entry | None) -> None:
 
 UNREADABLE = (
     *(ValueError, TypeError, LookupError, AttributeError, AssertionError, NotImplementedError),
-    *(Refused, UnsupportedAlgorithm),
+    *(Refused, UnsupportedAlgorithm, InvalidVersion),
 )
 
 

@@ -47,8 +47,9 @@ Attachment = tuple[str, str, bytes]
 Encrypted = tuple[Literal["openpgp", "smime"], bytes]
 """The format of what is encrypted, and its octets: armor for OpenPGP, DER for S/MIME."""
 
-STEP = 4096
-"""The length of what is encrypted is a multiple of this: lengths tell much about what happened."""
+STEP = 32 * 1024
+"""The length of what is encrypted is a multiple of this: lengths tell much about what happened. Answers and reports
+of most turns are shorter; with a smaller step, a turn with hits is in another than one without."""
 
 LETTER = "letter.txt"
 """The file that holds the text of an encrypted letter."""
