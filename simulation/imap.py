@@ -20,6 +20,7 @@ from pbem.config.values import Duration, Listen
 from pbem.mailbox import imap
 from pbem.mailbox.envelope import sender
 from pbem.match.changed import replace
+from pbem.match.terms import duration
 from pbem.server import fetching
 from pbem.server.fetching import Fetcher
 from simulation.loop import Event
@@ -44,7 +45,8 @@ R = TypeVar("R")
 HOUR = 3600.0
 PORT = 143
 DONE = "pbem/done"
-MOODS = [("well", 24 * HOUR), ("well", 24 * HOUR), ("away", 6 * HOUR), ("moody", 12 * HOUR)]
+AWAY = 0.25
+"""The longest time out of reach, as a share of the pace: what is fetched late counts as late."""
 MX_MOODS = Moods(lies=0)
 """The provider denies no letter that it has: whoever writes only once would not know."""
 POLL = 900
@@ -67,7 +69,9 @@ class Provider(Part):
         self.validity = 1
         self._last = 0
         self._sessions = 0
-        self._spells = Spells(world, self.random, MOODS, 12 * HOUR)
+        away = AWAY * (duration(world.week.pace) or 0)
+        moods = [("well", 24 * HOUR), ("well", 24 * HOUR), ("away", away), ("moody", 12 * HOUR)]
+        self._spells = Spells(world, self.random, moods, 12 * HOUR)
         self._life = 0
         """How often the machine died."""
         self._threads: list[greenlet] = []
@@ -259,7 +263,7 @@ class _Session:
         mood = self._random.random() if self._provider.mood == "moody" else 1.0
         if mood < 0.02:
             return  # never answered
-        if mood < 0.05:
+        if mood < 0.05 or self._provider.mood == "away":
             self._transport.abort()
             return
         if mood < 0.08 and command not in {"LOGIN", "CAPABILITY"}:

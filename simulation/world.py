@@ -34,7 +34,7 @@ from simulation.players import Habits, Keyless, Player, Stranger, Third, resolve
 from simulation.sealed import Sealed
 from simulation.server import Machine
 from simulation.summer import Summer
-from simulation.tourney import Tournament
+from simulation.tournament import Tournament
 from simulation.witnesses import Witnesses
 
 if TYPE_CHECKING:
