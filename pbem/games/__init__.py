@@ -268,6 +268,11 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
         IndexError on anything but a view of the game with this seat's side in it.
         """
 
+    def with_reports(self, state: TheState, turns: Sequence[Sequence[Report]]) -> TheState:
+        """The same, with the reports of all turns before it, on which conditions of orders may rest."""
+        del turns
+        return state
+
     def carry(self, options: TheOptions, result: Result) -> TheOptions:
         """The options of the next game of a continued match: the same where nothing is carried over."""
         del result

@@ -143,6 +143,8 @@ class Conditional(Game[TheOptions, TheSetup, TheOrders, TheTwoSides, TheView], P
     """The ruling about their form."""
     choice: str
     """The ruling about the choice among the branches."""
+    asked_about: int
+    """The number of turns whose reports conditions ask about."""
 
     def plain(self, state: TheTwoSides, seat: int, text: str) -> TheOrders:
         """Parse and judge orders without a condition; raises `Refused`."""
@@ -174,6 +176,10 @@ class Conditional(Game[TheOptions, TheSetup, TheOrders, TheTwoSides, TheView], P
     def depends(self, text: str) -> bool:
         """True if the orders have a condition."""
         return is_conditional(text)
+
+    def with_reports(self, state: TheTwoSides, turns: Sequence[Sequence[Report]]) -> TheTwoSides:
+        """The same, with the reports on which conditions rest."""
+        return state._replace(told=tuple(tuple(reports) for reports in turns[-self.asked_about :]))
 
     def unmendable(self, state: TheTwoSides, seat: int, text: str) -> tuple[Fault, ...]:
         """The faults in orders that no later position can mend, those of all branches."""

@@ -165,12 +165,12 @@ def test_default_orders_that_were_not_agreed_on_are_not_signed(terminal: Termina
     assert len(terminal.sent) == sent
 
 
-def test_nothing_is_ordered_in_advance_where_a_match_is_sealed_or_has_not_begun(terminal: Terminal) -> None:
+def test_nothing_is_ordered_in_advance_where_a_match_has_not_begun(terminal: Terminal) -> None:
     terminal.register()
     agreed(terminal, f"{SMALL}\nsealed: yes")
     sent = len(terminal.sent)
     for place in (("--turn", "2"), ("--default",)):
-        said = "this match is sealed: keep your secrets, and send what is due; `help sealed` says how"
+        said = "m1 asks for no orders now: it is waiting for setups."
         assert said in terminal("m1", *place, "Rv1", "--yes", status=1)
     terminal.referee.send(
         terminal.referee.people["bob@mail.example"],

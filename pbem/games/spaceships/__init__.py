@@ -36,6 +36,7 @@ class Spaceships(Conditional[Options, Setup, Orders, State, View]):
     seats = (2,)
     empty_orders = True
     form, choice = "41", "42"
+    asked_about = 1
 
     options = staticmethod(fleet.options)
     setup = staticmethod(notation.read_setup)

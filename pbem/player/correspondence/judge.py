@@ -13,12 +13,12 @@ from pbem.games import Fault, Refused, faults, part_of, refuse, rules
 from pbem.games.setup_example import is_the_example
 from pbem.match import advance_orders, submissions
 from pbem.phrase import Phrase
-from pbem.player.correspondence.standings import PHASES, Impossible
+from pbem.player.correspondence.standings import Impossible, demand_playing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pbem.games import Options, Orders, Setup
+    from pbem.games import Options, Orders, Rules, Setup, State
     from pbem.player.correspondence.standings import OwnMatches
 
 
@@ -64,10 +64,7 @@ class Judge:
         standing, position = self._matches.standing(match), self._matches.position(match)
         if standing.sealed:
             raise Refused(Fault("orders", match, submissions.SEALED))
-        if standing.phase != "playing":
-            raise Impossible(
-                Phrase("{match} asks for no orders now: it is {phase}.", match=match, phase=PHASES[standing.phase])
-            )
+        demand_playing(standing)
         if 0 < turn < standing.turn:
             raise Impossible(
                 Phrase(
@@ -83,12 +80,7 @@ class Judge:
             judge, seat = rules(position["rules"]), position["seat"]
             state = judge.recalled(position["view"], seat)
             miss = standing.miss or "default"  # a server from before it told it
-            refuse(advance_orders.faults(judge, state, seat, turn, text, miss))
-            if judge.depends(text):
-                return Judged(text, as_written=True)
-            if now := faults(judge.order, state, seat, text):
-                return Judged(text, faults=now, as_written=True)
-            return Judged(judge.order(state, seat, text).text)
+            return judged_ahead(judge, state, seat, turn, text, miss)
         except Refused:
             raise
         except Exception as error:  # the server may have sent anything
@@ -118,6 +110,16 @@ class Judge:
             raise Impossible(
                 Phrase("What is asked for as the setup of {match} cannot be read.", match=match)
             ) from error
+
+
+def judged_ahead(judge: Rules, state: State, seat: int, turn: int, text: str, miss: str) -> Judged:
+    """Judge orders for a later turn, or default orders, by what no position could mend; raises `Refused`."""
+    refuse(advance_orders.faults(judge, state, seat, turn, text, miss))
+    if judge.depends(text):
+        return Judged(text, as_written=True)
+    if now := faults(judge.order, state, seat, text):
+        return Judged(text, faults=now, as_written=True)
+    return Judged(judge.order(state, seat, text).text)
 
 
 def in_words(game: str, judged: Judged) -> Sequence[Phrase | str]:

@@ -206,7 +206,7 @@
     show("terms", found.terms);
     compose(found);
     redraw(byId("stored"), found.stored.flatMap(stored));
-    byId("form").textContent = found.yours || found.unused;
+    byId("form").textContent = [found.yours || found.unused, ...found.refused].join("\n");
     show("yours", found.yours || found.unused);
     show("standing", found.seen);
     if (!found.composer && byId("standing").dataset.of !== place.match) byId("standing").open = true;
@@ -235,7 +235,7 @@
   }
 
   function stored({ turn, state, form }) {
-    const how = { ready: say("not sent yet"), sent: say("on its way"), bounced: say("came back: send it again"), done: say("stored") }[state], label = say("Take it back");
+    const how = { ready: say("not sent yet"), sent: say("on its way"), bounced: say("came back: send it again"), done: say("stored"), here: say("it waits on this machine alone") }[state], label = say("Take it back");
     return [make("p", { class: "row" }, `${placed(turn)}: ${how}`, button(label, () => sentence("clear", turn ? `turn ${turn}` : "default", label))), make("pre", { class: "told", tabindex: "0" }, form)];
   }
 
@@ -272,13 +272,13 @@
   const inComposer = (id) => (byId("composer").contentDocument ? byId("composer").contentDocument.getElementById(id) : null);
 
   function compose(found) {
-    const link = found.composer, early = found.phase === "playing" && !found.sealed;
+    const link = found.composer, early = found.phase === "playing" && found.next > 0;
     show("composing", link || early);
     show("composer", link);
     if (link) frame("composer", `${of("composer")}${link}`);
     show("when", early);
     const options = [[link, "", say("for turn {turn}, which is due", found)], [early, "later", say("for a later turn")], [early && found.default, "default", say("whenever I miss a turn (default orders)")]].filter(([may]) => may);
-    byId("later").min = found.turn + 1;
+    byId("later").min = found.next;
     fill("when", [found.match, found.turn, ...options.map(([, value]) => value)].join(" "), options.map(([, value, words]) => make("option", { value }, words)));
     choose();
   }
@@ -339,7 +339,7 @@
     await act("touched", answer);
   }
 
-  const sent = (found) => { if (found) tell(found.sent ? say("Sent. The server's answer appears here.") : say("Not sent yet: it is kept, and tried again.")); };
+  const sent = (found) => { if (found) tell(found.kept ? say("It waits on this machine alone until it is due.") : found.sent ? say("Sent. The server's answer appears here.") : say("Not sent yet: it is kept, and tried again.")); };
 
   const sentence = (what, word, label) => alone(async () => {
     const moment = shown, place = here;
@@ -354,7 +354,7 @@
     const found = await act("judge", { ...place, text, turn });
     if (!found || place !== here) return;
     if (found.faults) { tell(found.faults.join(" ")); return; }
-    const careful = [found.unused.length ? say("Unused: {unused}.", { unused: found.unused.join(", ") }) : "", found.example ? say("Careful: this is the example in the letters, and your opponent has read it, too.") : "",
+    const careful = [turn !== null && line(place).sealed ? say("It waits on this machine alone; when it is due, it is signed and sent by itself.") : "", found.unused.length ? say("Unused: {unused}.", { unused: found.unused.join(", ") }) : "", found.example ? say("Careful: this is the example in the letters, and your opponent has read it, too.") : "",
       found.now.length ? say("In turn {turn}, which is being played, they would not be legal: {faults}", { turn: due, faults: found.now.join(" ") }) : ""].filter(Boolean).join(" ");
     const setup = phase === "setup", what = setup ? say("setup of game {game}", { game }) : turn === 0 ? say("whenever I miss a turn") : say("turn {turn}", { turn: turn ?? due });
     const title = `${place.match}, ${what}: ${setup ? say("Your setup") : say("You order")}`;
