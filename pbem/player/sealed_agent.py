@@ -361,7 +361,8 @@ class Agent:
 
     def judge_ahead(self, match: str, turn: int, text: str) -> Judged:
         """Judge orders for a later turn, or default orders; raises `Refused`, `Impossible`, `Contradiction`."""
-        return self._planning(match).judged(turn, text)
+        planning = self._planning(match)
+        return planning.judged(turn, text, self._plans(planning))
 
     def store(self, match: str, turn: int, text: str) -> None:
         """Keep orders for a later turn, or default orders, until they count. Raises as `judge_ahead`."""

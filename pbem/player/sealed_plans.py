@@ -61,7 +61,7 @@ class Planning(NamedTuple):
         decided = [turn + 1 for turn in self.secrets.by_turn]
         return max([self.asked.table.turn + self.due, *decided])
 
-    def judged(self, turn: int, text: str) -> Judged:
+    def judged(self, turn: int, text: str, plans: Mapping[int, str]) -> Judged:
         """Judge orders for a later turn, or default orders, by what nothing could mend.
 
         Raises `Refused`, `Impossible`.
@@ -72,7 +72,8 @@ class Planning(NamedTuple):
                 Phrase("It is too late to order turn {turn} of {match} in advance.", turn=turn, match=match)
             )
         judge, view = rules(self.standing.rules), self.game.rules.own_view(self.asked.own, self.asked.table)
-        return judged_ahead(judge, judge.recalled(view, seat), seat, turn, text, "default")
+        before = self.secrets.by_turn.get(turn - 1, plans.get(turn - 1)) if turn != DEFAULT else None
+        return judged_ahead(judge, judge.recalled(view, seat), seat, turn, text, "default", before)
 
     def waiting(self, plans: Mapping[int, str]) -> dict[int, str]:
         """The orders in advance that may still count, by turn."""

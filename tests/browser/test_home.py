@@ -310,6 +310,42 @@ def test_another_turn_is_ordered_in_advance(start: Callable[..., HomePage]) -> N
     expect(page.frame_locator("#board").locator("body")).to_contain_text("Gx4")
 
 
+def test_conditions_are_put_together_on_a_telephone(start: Callable[..., HomePage], tmp_path: Path) -> None:
+    page, _, _ = start("--browser", width=390)
+    practise(page)
+    page.frame_locator("#composer").locator("#notation").fill("Gx4")
+    expect(page.locator("#brief")).to_have_text("legal orders")
+    expect(page.locator("#conditional")).to_be_hidden()
+    page.locator("#when").select_option("later")
+    page.locator("#add-branch").click()
+    rows = page.locator("#branches li")
+    rows.nth(0).locator("input").nth(0).fill("Gx3")
+    expect(page.locator("#early-orders")).to_have_value("if Gx3 hit then Gx4")
+    page.locator("#add-branch").click()
+    rows.nth(1).locator("select").select_option(label="if you lost …")
+    rows.nth(1).locator("input").nth(0).fill("any")
+    rows.nth(1).locator("input").nth(1).fill("Gx5 " * 30)
+    page.locator("#add-branch").click()
+    rows.nth(2).locator("button").click()
+    page.locator("#else-orders").fill("next Ow1")
+    wanted = f"if Gx3 hit then Gx4\nelse if lost any then {('Gx5 ' * 30).strip()}\nelse next Ow1"
+    expect(page.locator("#early-orders")).to_have_value(wanted)
+    demand_accessible(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator("#composing").screenshot(path=tmp_path / "conditions.png")
+    page.locator("#hand-over").click()
+    said = page.locator("#read-back li")
+    expect(said).to_have_count(4)
+    expect(said.nth(0)).to_have_text("branch 1, if you hit Gx3: conventional strikes at Gx4")
+    expect(said.nth(2)).to_have_text(re.compile("branch 2 would not be legal now: that is .* too many"))
+    expect(said.nth(3)).to_have_text("branch 3, otherwise: next Ow1")
+    demand_accessible(page)
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_have_text("turn 1: your move; stored: turn 2", timeout=_LONG)
+    expect(page.locator("#early-orders")).to_have_value("")
+    expect(rows).to_have_count(0)
+
+
 def test_default_orders_are_stored_and_taken_back_where_they_were_agreed_on(start: Callable[..., HomePage]) -> None:
     page, _, _ = start("--browser")
     practise(page)

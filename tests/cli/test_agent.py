@@ -117,7 +117,12 @@ def test_orders_in_advance_wait_here_and_count_when_they_are_due(
     until_asked(terminal, bob, 1)
     plan = "if Gx3 hit then Gx4 else next Gx3 Gx5"
     said = terminal("m1", "--turn", "2", *plan.split(), typed="\n")
-    assert f"m1, turn 2: you order\n  {plan}\nKeep it here, for the agent to commit to when it is due? [Y/n]" in said
+    assert (
+        "m1, turn 2: you order\n"
+        "  branch 1, if you hit Gx3: conventional strikes at Gx4\n"
+        "  branch 2, otherwise: next Gx3 Gx5\n"
+        "Keep it here, for the agent to commit to when it is due? [Y/n]"
+    ) in said
     terminal("m1", "--turn", "4", "Gw2", "--yes")
     assert terminal().splitlines()[-1].endswith("left); stored: turn 2, turn 4")
     shown = terminal("m1")

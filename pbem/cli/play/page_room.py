@@ -301,11 +301,20 @@ class PlayRoom:
         return facts | {
             "refused": [self._templates.say(message) for message in facts["refused"]],
             "seat": standing.seat,
+            "conditions": self._conditions(standing),
             "composer": f"#{fragment(composing)}" if composing else "",
             "seen": standing.phase in {"playing", "closed"} and standing.rules in GAMES,
             "terms": self._terms(table, standing) if standing.phase in {"proposed", "open"} else "",
             "letters": letters.memory.texts(asked.match),
         }
+
+    def _conditions(self, standing: MatchStanding) -> Sequence[JsonObject]:
+        """The conditions to choose from, each with its words."""
+        words: Any = part_of(standing.rules, "words") if standing.rules in GAMES else None
+        return [
+            {"form": form, "words": self._templates.say(words.atom_said(tuple(form.split())))}
+            for form in getattr(words, "CONDITIONS", ())
+        ]
 
     def _terms(self, table: PlayTable, standing: MatchStanding) -> str:
         facts = terms_of(table.letters, standing, names_of(standing))
@@ -440,6 +449,7 @@ class PlayRoom:
             "words": [say(one) for one in words],
             "unused": [say(one) for one in judged.unused],
             "example": judged.example,
+            "doubts": [say(one) for one in judged.doubts],
             "now": [say(fault.message) for fault in judged.faults],
         }
 

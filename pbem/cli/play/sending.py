@@ -109,6 +109,8 @@ def read_back(
         click.echo(f"  {phrase}")
     if judged.unused:
         click.echo(f"Unused: {', '.join(judged.unused)}.")
+    for doubt in judged.doubts:
+        click.echo(f"Careful: {doubt}.")
     if judged.faults:
         present = table.agent.shown(name).turn if standing.sealed else standing.turn
         click.echo(f"Turn {present} is being played; in it they would not be legal:")
