@@ -310,7 +310,7 @@ def test_another_turn_is_ordered_in_advance(start: Callable[..., HomePage]) -> N
     expect(page.frame_locator("#board").locator("body")).to_contain_text("Gx4")
 
 
-def test_conditions_are_put_together_on_a_telephone(start: Callable[..., HomePage], tmp_path: Path) -> None:
+def test_conditions_are_put_together_on_a_telephone(start: Callable[..., HomePage]) -> None:
     page, _, _ = start("--browser", width=390)
     practise(page)
     page.frame_locator("#composer").locator("#notation").fill("Gx4")
@@ -332,7 +332,6 @@ def test_conditions_are_put_together_on_a_telephone(start: Callable[..., HomePag
     expect(page.locator("#early-orders")).to_have_value(wanted)
     demand_accessible(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.locator("#composing").screenshot(path=tmp_path / "conditions.png")
     page.locator("#hand-over").click()
     said = page.locator("#read-back li")
     expect(said).to_have_count(4)
