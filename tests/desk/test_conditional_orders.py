@@ -15,6 +15,7 @@ from judges.honest import accused
 from pbem.games import Fault, Refused
 from pbem.games.conditional_orders import Conditional, is_conditional
 from pbem.phrase import Phrase
+from pbem.proof.bundle import read
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from verifier import Wrong, verified
@@ -89,7 +90,7 @@ def test_what_is_stored_is_read_back_branch_by_branch(referee: Referee, people: 
     early(referee, ann, "turn 5", PLAN)
     told = " ".join(ann.text.split())
     assert (
-        "branch 1, if a piece of your opponent's left G2: Z1 D2-D3"
+        "branch 1, if a piece of your opponent's left G2: Z1 goes from D2 to D3"
         " branch 2, if you lost Z1, or you lost a piece: Z2 goes from D4 to D5"
         " branch 3, otherwise: X1 goes from A6 to B6"
     ) in told
@@ -111,6 +112,8 @@ def test_that_none_holds_is_said_and_orders_are_asked_for(referee: Referee) -> N
     held_bundle = ended(referee, ann, bob)
     held(ann.find(", the end"))
     verified(held_bundle)
+    unused = [paper for name, paper in read(held_bundle).papers.items() if "-unused-" in name]
+    assert [b"\nbranch " in paper for paper in unused] == [False, False]
 
 
 def test_default_orders_with_conditions(referee: Referee) -> None:
