@@ -374,6 +374,43 @@ def test_default_orders_are_stored_and_taken_back_where_they_were_agreed_on(star
     expect(page.locator("#whose-move")).not_to_contain_text("stored")
 
 
+def test_orders_in_advance_of_a_sealed_match_wait_here(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser")
+    practise(page)
+    page.locator("header a").click()
+    page.locator("#opponents").fill("house")
+    page.locator("#options").fill("sealed: yes\nfleet: cost:3")
+    page.locator("#propose [type=submit]").click()
+    page.locator("#yes").click()
+    page.locator("#accounts a", has_text="m2").click(timeout=_LONG)
+    expect(page.locator("#whose-move")).to_contain_text("setup of game 1: your move", timeout=_LONG)
+    order(page, "MD Rv1 Rv2 Rv3", "a legal setup")
+    expect(page.locator("#sure-title")).to_have_text("Keep these words", timeout=_LONG)
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_contain_text("turn 1: your move", timeout=_LONG)
+    page.locator("#when").select_option("later")
+    page.locator("#early-orders").fill("if Gx3 hit then Gx4 else next Gx3 Gx5")
+    page.locator("#hand-over").click()
+    expect(page.locator("#read-back li").nth(1)).to_have_text("branch 2, otherwise: next Gx3 Gx5")
+    expect(page.locator("#careful")).to_contain_text("It waits on this machine alone; when it is due")
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_contain_text("; stored: turn 2", timeout=_LONG)
+    expect(page.locator("#stored p")).to_have_text("turn 2: it waits on this machine aloneTake it back")
+    page.locator("#when").select_option("default")
+    page.locator("#early-orders").fill("next Gx3")
+    page.locator("#hand-over").click()
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_contain_text("; stored: default orders, turn 2", timeout=_LONG)
+    page.locator("#stored button").first.click()
+    page.locator("#yes").click()
+    expect(page.locator("#stored p")).to_have_count(1, timeout=_LONG)
+    order(page)
+    expect(page.locator("#told")).to_contain_text(
+        "m2, turn 2: the orders that waited here count, branch 2:", timeout=2 * _LONG
+    )
+    expect(page.locator("#stored")).to_be_empty()
+
+
 def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> None:
     page, _, _ = start("--browser")
     practise(page)
