@@ -77,13 +77,13 @@ def _plans(letters: Correspondence, standing: MatchStanding) -> JsonObject:
 
 def _sealed_plans(agent: Agent, match: str, now: datetime) -> JsonObject:
     """The same in a sealed match, where they wait on this machine."""
-    unused = agent.unused(match, now)
+    waiting, unused, first = agent.plans(match, now)
     return {
         "unused": unused.text if unused else "",
         "refused": [fault.message for fault in unused.faults] if unused else [],
-        "stored": [{"turn": turn, "state": "here", "form": text} for turn, text in agent.waiting(match).items()],
+        "stored": [{"turn": turn, "state": "here", "form": text} for turn, text in waiting.items()],
         "default": True,
-        "next": agent.first_later(match),
+        "next": first,
     }
 
 

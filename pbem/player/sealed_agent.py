@@ -26,7 +26,7 @@ from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.standings import Impossible, demand_playing
 from pbem.player.memory import may_repeat
-from pbem.player.sealed_plans import Planning, canonical
+from pbem.player.sealed_plans import Planning, Plans, canonical
 from pbem.player.sealed_view import Contradiction, NextLetter, OrdersAsked, SealedSide, SealedState, commitment
 from pbem.player.secret_vault import BadNote, Code, Secrets
 from pbem.player.signed_texts import Unread
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import SentForm
-    from pbem.player.sealed_plans import Followed, Unused
+    from pbem.player.sealed_plans import Followed
     from pbem.player.secret_vault import SecretVault
     from pbem.player.standing import MatchStanding
 
@@ -382,28 +382,14 @@ class Agent:
             del plans[turn]
             self.vault.keep_plans(match, planning.standing.game, plans)
 
-    def waiting(self, match: str) -> dict[int, str]:
-        """The orders for later turns that wait here, by turn, and default orders at `DEFAULT`."""
+    def plans(self, match: str, now: datetime) -> Plans:
+        """The orders in advance that wait here, and those for the turn that is due which do not count."""
         try:
             planning = self._planning(match)
-            return planning.waiting(self._plans(planning))
+            plans = self._plans(planning)
+            return Plans(planning.waiting(plans), planning.unused(plans, now), planning.first)
         except (Contradiction, Impossible, Refused):
-            return {}
-
-    def unused(self, match: str, now: datetime) -> Unused | None:
-        """The orders in advance for the turn that is due, which do not count, and why."""
-        try:
-            planning = self._planning(match)
-            return planning.unused(self._plans(planning), now)
-        except (Contradiction, Impossible, Refused):
-            return None
-
-    def first_later(self, match: str) -> int:
-        """The first turn that can be ordered in advance; 0 if none can."""
-        try:
-            return self._planning(match).first
-        except (Contradiction, Impossible, Refused):
-            return 0
+            return Plans()
 
     def _asking(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> OrdersAsked:
         """The decision that is due; raises `Impossible`."""

@@ -44,6 +44,16 @@ class Unused(NamedTuple):
     faults: tuple[Fault, ...]
 
 
+class Plans(NamedTuple):
+    """The orders in advance of a match, as its player sees them."""
+
+    waiting: Mapping[int, str] = {}
+    """Those that may still count, by turn, and default orders at `DEFAULT`."""
+    unused: Unused | None = None
+    first: int = 0
+    """The first turn that can be ordered in advance; 0 if none can."""
+
+
 class Planning(NamedTuple):
     """A game of a player who may order in advance, and what it asks for now."""
 

@@ -151,7 +151,7 @@ def test_plain_orders_and_target_lists_wait_too(sit: Callable[..., tuple[Planner
     ann, _ = sit({1: "Rv1"}, {2: "Rv3", 3: "next Rv1 Rv3 Bz5"})
     assert ann.asked == {1}
     assert orders_of(ann) == ["Rv1", "Rv3", "Bz5"]
-    assert ann.agent.waiting("m1") == {}
+    assert ann.agent.plans("m1", ann.referee.now).waiting == {}
 
 
 @pytest.mark.parametrize(
@@ -167,13 +167,13 @@ def test_a_plan_that_does_not_fit_is_not_followed_and_its_player_is_asked(
     ann, bob = sit({1: "Rv1"}, {2: plan})
     assert ann.agent.asks("m1")
     assert not ann.agent.followed
-    unused = ann.agent.unused("m1", ann.referee.now)
+    unused = ann.agent.plans("m1", ann.referee.now).unused
     assert unused is not None
     assert unused.text == plan
     assert unused.faults[0].message == why
     ann.typed = {2: "Rv3", 3: "Bz5"}
     play(ann, bob)
-    assert ann.agent.unused("m1", ann.referee.now) is None
+    assert ann.agent.plans("m1", ann.referee.now).unused is None
     assert orders_of(ann) == ["Rv1", "Rv3", "Bz5"]
 
 
@@ -192,7 +192,7 @@ def test_what_waits_can_be_replaced_and_taken_back(sit: Callable[..., tuple[Plan
         ann.agent.store("m1", 2, text)
     ann.agent.store("m1", 3, "Bz5")
     ann.restart()
-    assert ann.agent.waiting("m1") == {2: "Rv3", 3: "Bz5"}
+    assert ann.agent.plans("m1", ann.referee.now).waiting == {2: "Rv3", 3: "Bz5"}
     ann.agent.forget("m1", 3)
     with pytest.raises(Impossible, match="Nothing waits"):
         ann.agent.forget("m1", 3)
@@ -212,7 +212,7 @@ def test_a_plan_for_a_turn_that_was_ordered_counts_no_more(sit: Callable[..., tu
     assert 2 in ann.asked
     assert 3 not in ann.asked
     ann.agent.vault.keep_plans("m1", 1, {2: "Gx3", 3: "Gx3"})
-    assert 2 not in ann.agent.waiting("m1")
+    assert 2 not in ann.agent.plans("m1", ann.referee.now).waiting
     with pytest.raises(Impossible, match="Nothing waits"):
         ann.agent.forget("m1", 2)
 

@@ -130,11 +130,11 @@ def _whose(table: PlayTable, standing: MatchStanding) -> str:
         )
     offers = "".join(f"; {what} offered" for what in standing.offers)
     paused = "; paused" if standing.paused else ""
-    early = table.agent.waiting(match) if standing.sealed else letters.matches.stored(match)
+    plans = table.agent.plans(match, table.now()) if standing.sealed else None
+    early = letters.matches.stored(match) if plans is None else plans.waiting
     stored = "; stored: " + ", ".join(f"turn {turn}" if turn else "default orders" for turn in early) if early else ""
-    ignored = table.agent.unused(match, table.now()) if standing.sealed else letters.matches.unused(match)
-    unused = "; what you had sent does not count" if ignored else ""
-    if ignored and standing.sealed:
+    unused = "; what you had sent does not count" if letters.matches.unused(match) else ""
+    if plans is not None and plans.unused:
         unused = "; what waited here does not count"
     return f"{what}: {said}{_until(standing.deadline, table.now())}{unused}{offers}{paused}{stored}"
 
@@ -208,9 +208,10 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
 
 def _show_plans(table: PlayTable, match: str) -> None:
     """The orders in advance that wait here, and those for the turn that is due which do not count."""
-    for turn, text in table.agent.waiting(match).items():
+    plans = table.agent.plans(match, table.now())
+    for turn, text in plans.waiting.items():
         click.echo(f"\nYours, {when(turn)} (it waits here, and nobody else knows it):\n\n{indented(text)}")
-    if (unused := table.agent.unused(match, table.now())) is not None:
+    if (unused := plans.unused) is not None:
         click.echo(f"\nYours, but it does not count:\n\n{indented(unused.text)}")
         for fault in unused.faults:
             click.echo(f"  - {line_of(fault.message)}")
