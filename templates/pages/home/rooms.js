@@ -300,7 +300,7 @@
   function branch() {
     const spelt = { spellcheck: "false", autocapitalize: "off" };
     const row = make("li", {}, make("select", { "aria-label": say("condition") }, conditions.map(({ form, words }) => make("option", { value: form }, say("if {condition}", { condition: words })))), " ",
-      make("input", { size: 6, "aria-label": say("which one: the … of the condition"), ...spelt }), " ",
+      make("input", { size: 6, "aria-label": say("what the condition asks about"), ...spelt }), " ",
       make("label", {}, say("then"), " ", make("input", { size: 12, value: (inComposer("notation") && inComposer("notation").value) || "", ...spelt })), " ",
       button(say("Remove"), () => { row.remove(); written(); }));
     byId("branches").append(row);
