@@ -28,7 +28,7 @@ Atom = tuple[str, ...]
 """The words of an atom."""
 
 # No re.I: it would take a dotless i for an i, and `str.lower` would not.
-_BEGINS: Final = re.compile(r"(?:[\s,;]|#[^\n\r]*+)*+[Ii][Ff](?=[\s,;]|\Z)")
+_BEGINS: Final = re.compile(r"(?:[\s,;]|#[^\n\r]*+)*+[Ii][Ff](?=[\s,;#]|\Z)")
 _RESERVED: Final = frozenset({"if", "then", "else", "and", "or", "not"})
 
 

@@ -136,7 +136,9 @@ def test_what_is_malformed_is_refused_at_once(referee: Referee, text: str) -> No
     assert "(ruling 38)" in " ".join(ann.text.split())
 
 
-@pytest.mark.parametrize(("word", "stored"), [("iF", True), ("\u0131f", False), ("\u0130f", False)])
+@pytest.mark.parametrize(
+    ("word", "stored"), [("iF", True), ("if# so\n", True), ("\u0131f", False), ("\u0130f", False)]
+)
 def test_an_i_of_another_alphabet_begins_nothing(referee: Referee, word: str, stored: bool) -> None:
     """One reader took it for `if`, and others refused the orders that had been played."""
     ann, bob = referee.table("dueling-masters", OPTIONS, PIECES)
