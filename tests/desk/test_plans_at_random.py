@@ -1,4 +1,4 @@
-"""Players who plan at random: orders in advance and by default, with conditions and target lists, revised or withdrawn.
+"""Players who plan at random: orders in advance and by default, with conditions and target lists, revised, withdrawn.
 
 Whatever becomes of them, the bundle holds for both verifiers, and no letter that was kept accuses the server.
 """

@@ -547,7 +547,8 @@ def holds(seat: int, atom: Sequence[str], told: Sequence[Report], able: Able) ->
     for one in told:
         own = (one["seat"] == seat) == (one["kind"] == "kamikaze death")
         name = one["destroyed"]["ship"] if "destroyed" in one else ""
-        if name and own == (first == "lost") and word in ("any", name, name[:2]):
+        names = ("any", name, name[:2], *([f"{name}1"] if name in COSTS else []))
+        if name and own == (first == "lost") and word in names:
             return True
     return False
 

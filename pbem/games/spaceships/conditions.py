@@ -64,7 +64,7 @@ def holds(seat: int, atom: Atom, told: Sequence[Report]) -> bool:
         for report in told
         if "destroyed" in report and _is_own(report, seat) == (first == "lost")
     ]
-    return any(word in {ANY, ship, ship[:2]} for ship in gone)
+    return any(word in {ANY, ship, ship[:2]} or (word, ship) == (f"{ship[:2]}1", ship[:2]) for ship in gone)
 
 
 def _is_own(report: Report, seat: int) -> bool:
