@@ -133,7 +133,9 @@ def test_what_is_malformed_is_refused_at_once(referee: Referee, text: str) -> No
     ann, _ = referee.table("dueling-masters", OPTIONS, PIECES)
     early(referee, ann, "turn 3", text)
     assert "Refused" in ann.text
-    assert "(ruling 38)" in " ".join(ann.text.split())
+    said = " ".join(ann.text.split())
+    assert "(ruling 38)" in said
+    assert ("not `Z9`" in said) == ("Z9" in text), "a terminal shows the sentence alone"
 
 
 @pytest.mark.parametrize(
