@@ -171,7 +171,7 @@ def verify(  # noqa: PLR0913, PLR0917 - options of a command
 
 
 class _Asked(NamedTuple):
-    """What the proof of a match is compared with."""
+    """The letters, witnesses, seeds and keys with which the proof of a match is compared."""
 
     letters: Sequence[Path]
     witnesses: Sequence[VerifierKey]

@@ -141,7 +141,7 @@ class Owner(ABC):
 
     @abstractmethod
     def lines(self, step: str, orders: str) -> tuple[str, ...]:
-        """What the seat must tell now."""
+        """The answers that the seat must give now."""
 
     @abstractmethod
     def follow(self, seat: int, step: str) -> None:

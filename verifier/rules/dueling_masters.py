@@ -120,7 +120,7 @@ def apart(start: Square, end: Square) -> tuple[int, int]:
 
 @cache
 def moves_so(kind: str, start: Square, end: Square) -> bool:
-    """Whether a piece of this kind moves like this on an empty board."""
+    """True if a piece of this kind moves like this on an empty board."""
     down, right = map(abs, apart(start, end))
     straight = (down == 0) != (right == 0)
     diagonal = down == right != 0
@@ -151,7 +151,7 @@ def rank(name: str) -> tuple[int, str]:
 
 
 def stronger(one: str, other: str) -> bool:
-    """Whether the first destroys the second."""
+    """True if the first destroys the second."""
     return "*" in (one[0], other[0]) or rank(one)[0] <= rank(other)[0]
 
 
@@ -171,7 +171,7 @@ def checked(seat: int, name: str, start: Square, end: Square) -> Report:
 
 
 Fallen = tuple[int, str, Square | None]
-"""What was destroyed: seat, name, and of an asteroid, which has no number, its square."""
+"""The destroyed pieces: seat, name, and of an asteroid, which has no number, its square."""
 
 
 def known(seat: int, name: str, square: Square) -> Fallen:
@@ -262,7 +262,7 @@ class Game(Position):
         return found
 
     def holds(self, seat: int, atom: Sequence[str]) -> bool:
-        """Whether an atom holds (38)."""
+        """True if an atom holds (38)."""
         verb, *rest = atom
         told = [report for turn in self.told or [] for report in turn]
         met = [report for report in told if report["kind"] == "collision"]
@@ -378,7 +378,7 @@ class Game(Position):
 
 
 class Told:
-    """What is told of a piece: where it is known to stand, and where its transit began."""
+    """The reports of a piece: where it is known to stand, and where its transit began."""
 
     def __init__(self) -> None:
         self.at: Square | None = None
@@ -550,7 +550,7 @@ class Table(rules.Table):
 
 
 def things(line: str, name: str) -> list[tuple[Square, str]]:
-    """What an answer names on the path of a piece: squares and names."""
+    """The part that an answer names on the path of a piece: squares and names."""
     said = line.split()
     demand(said[:2] == ["check", name] and len(said) > 2, 15, "no answer to this check")
     if said[2:] == ["none"]:

@@ -92,7 +92,7 @@ def restriction(given: Any) -> dict[str, int]:
 
 
 def bases(options: Options) -> list[tuple[dict[str, int], dict[str, int], int]]:
-    """What base fleets there may be: the least and the most of each type, and what they cost."""
+    """The base fleets that there may be: the least and the most of each type, and what they cost."""
     fleet = options.get("fleet", "standard")
     if fleet == "standard":
         return [(base, base, sum(COSTS[code] * number for code, number in base.items())) for base in STANDARD]
@@ -101,7 +101,7 @@ def bases(options: Options) -> list[tuple[dict[str, int], dict[str, int], int]]:
 
 
 def is_fleet(options: Options, seat: int, ships: Mapping[str, int], *, whole: bool = True) -> bool:
-    """Whether so many ships of each type are an agreed fleet, by some way to split it (9), or part of one."""
+    """True if so many ships of each type are an agreed fleet, by some way to split it (9), or part of one."""
     extra, may = additional(options, seat)
     total = sum(COSTS[code] * number for code, number in ships.items())
     for fewest, many, cost in bases(options):
@@ -117,7 +117,7 @@ def is_fleet(options: Options, seat: int, ships: Mapping[str, int], *, whole: bo
 
 
 def additional(options: Options, seat: int) -> tuple[int, Mapping[str, int]]:
-    """What additional ships cost, and how many of each type there may be."""
+    """The cost of additional ships, and how many of each type there may be."""
     return options.get("additional", [0, 0])[seat - 1], options.get("additional_allowed", dict.fromkeys(COSTS, 125))
 
 
@@ -291,7 +291,7 @@ class Player:
     fired: set[str] = field(default_factory=set)
     lost: int = 0
     start: set[str] = field(default_factory=set)
-    """What was destroyed when the turn began; and what is still an unfired missile after the launches."""
+    """The ships destroyed when the turn began; and what is still an unfired missile after the launches."""
     empty: set[str] = field(default_factory=set)
     """Cells of this space that reports told to have no ship."""
     armed: set[str] = field(default_factory=set)
@@ -507,7 +507,7 @@ def read_orders(text: str) -> list[Order]:
 
 
 class Able(NamedTuple):
-    """What the atom `can` asks about."""
+    """The orders about which the atom `can` asks."""
 
     player: Player
     turn: int
@@ -526,7 +526,7 @@ class Able(NamedTuple):
 
 
 def holds(seat: int, atom: Sequence[str], told: Sequence[Report], able: Able) -> bool:
-    """Whether an atom holds (41)."""
+    """True if an atom holds (41)."""
     first, *rest = atom
     if first == "can":
         return able.may(" ".join(rest))
@@ -661,11 +661,11 @@ ANSWER = re.compile(
 )
 KINDS = ["beam", "strike", "scan", "death"]
 STRIKES = {"DS": 1, "KC": 3, "FS": 2, "PC": 2, "MD": 2, "HS": 1, "AG": 2, "LG": 1}
-"""How often a ship of a type can strike in a turn, at most."""
+"""The number of times that a ship of a type can strike in a turn, at most."""
 
 
 class Space:
-    """What is told of one seat's space."""
+    """The reports of one seat's space."""
 
     def __init__(self) -> None:
         self.empty: set[str] = set()
@@ -743,7 +743,7 @@ class Space:
         self.ship.add(cell)
 
     def ships(self) -> Counter[str]:
-        """How many ships of each type are named, whose numbers do not contradict each other."""
+        """The number of ships of each type that are named, whose numbers do not contradict each other."""
         names = set(self.named.values())
         found = Counter(name[:2] for name in names)
         demand(all(found[name] == 1 for name in names if len(name) == 2), 6, "a number is missing")
@@ -814,7 +814,7 @@ class Table(rules.Table):
         return found
 
     def asked(self, seat: int) -> list[str]:
-        """How the lines of the seat's answers begin."""
+        """The beginnings of the lines of the seat's answers."""
         struck = []
         for kind, *cells in map(str.split, self.opened[3 - seat]):
             struck += [f"{kind} {cell}" for cell in cells if kind != "death"]
@@ -822,7 +822,7 @@ class Table(rules.Table):
         return [*deaths, *struck] if self.first == seat else [*struck, *deaths]
 
     def moment(self, seat: int, *, death: bool) -> bool:
-        """Whether flashcube data show the seat's space after the other's strikes: 28."""
+        """True if flashcube data show the seat's space after the other's strikes: 28."""
         return death or self.first != seat
 
     def judge(self, seat: int, step: str, text: str) -> tuple[str, ...]:
