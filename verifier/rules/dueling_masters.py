@@ -216,12 +216,12 @@ class Game(Position):
             return 4
         path = way(piece.kind, piece.at, end)
         mine = {other.at: other.kind for other in self.alive if other.seat == piece.seat and other.kind in "*H"}
-        barred = [mine.get(square) for square in path]
-        if "H" in barred:
-            return 5
-        if "*" in barred[:-1]:
-            return 6
-        return 32 if piece.kind == "H" and barred[-1] == "*" else 0
+        for square in path:
+            if mine.get(square) == "H":
+                return 5
+            if mine.get(square) == "*" and square != end:
+                return 6
+        return 32 if piece.kind == "H" and mine.get(end) == "*" else 0
 
     def legal(self, piece: Piece, end: Square) -> bool:
         return not self.fault(piece, end)
@@ -296,9 +296,10 @@ class Game(Position):
         return f"{piece.name} {name_of(piece.at)}-{name_of(end)}"
 
     def ordered(self, seat: int, text: str) -> tuple[Piece, Square]:
-        found = re.fullmatch(r"([^\s,;]+)[\s,;]+([A-J](?:10|[1-9]))[\s,;]*-[\s,;]*([A-J](?:10|[1-9]))", text)
-        if not found:
-            raise Refused(8 if text.count("-") > 1 else 37, "no order")
+        found = re.match(r"([^\s,;]+)[\s,;]+([A-J](?:10|[1-9]))[\s,;]*-[\s,;]*([A-J](?:10|[1-9]))", text)
+        if not found or found.end() < len(text):
+            several = found and len(re.findall(r"[^\s,;]+", text)) > 2
+            raise Refused(8 if several else 37, "no order")
         demand(found[1] != "*", 4, "asteroids do not move")
         name = called(self.options, found[1])
         demand(name, 36, "no such piece")
