@@ -143,3 +143,17 @@ def test_of_several_faults_the_first_written_is_named(game: str, text: str) -> N
     with pytest.raises(Refused) as refused:
         position.order(1, text)
     assert refused.value.ruling == faults(judge.order, state, 1, text)[0].rule
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("\nZ D", "\nZ1\nZ D"), ("C8 C10", "C8 Z9 F1"), ("W A10", "W W A1"), ("H A1", "H A1 H"), ("B1 B3", "B1 B1 F1")],
+)
+def test_of_several_faults_in_a_setup_the_first_written_is_named(before: str, after: str) -> None:
+    """A piece that was named and never placed was one fault for ours, and none for the second."""
+    judge, second, setup = rules("dueling-masters"), second_rules("dueling-masters"), PIECES["ann"]
+    wrong = setup.replace(before, after)
+    assert wrong != setup
+    with pytest.raises(Refused) as refused:
+        second.setup(second.options({}, 2), 1, wrong)
+    assert refused.value.ruling == faults(judge.setup, judge.options({}, 2), 1, wrong)[0].rule
