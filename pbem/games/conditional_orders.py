@@ -30,7 +30,8 @@ Atom = tuple[str, ...]
 Condition = tuple[tuple[tuple[bool, Atom], ...], ...]
 """Alternatives of atoms that all must hold (True) or not hold."""
 
-_BEGINS: Final = re.compile(r"(?:[\s,;]|#[^\n\r]*+)*+if(?=[\s,;]|\Z)", re.I)
+# No re.I: it would take a dotless i for an i, and `str.lower` would not.
+_BEGINS: Final = re.compile(r"(?:[\s,;]|#[^\n\r]*+)*+[Ii][Ff](?=[\s,;#]|\Z)")
 _RESERVED: Final = frozenset({"if", "then", "else", "and", "or", "not"})
 
 
