@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from in_a_box.small_games import PIECES
+from playing.random_players import PLAYERS
 
 from pbem.games import Fault, rules
 from pbem.games.conditional_orders import branch_said, condition_of, condition_said
@@ -90,3 +93,13 @@ def test_what_a_condition_asks_in_vain() -> None:
     assert doubts("Gx3", "Gx3") == []
     assert isinstance(judge.ahead(state, 1, 2, text), tuple)
     assert all(isinstance(fault, Fault) for fault in judge.ahead(state, 1, 2, "if x then y"))
+
+
+def test_a_game_without_conditions_has_no_branches() -> None:
+    judge = rules("shoot-em-up")
+    options, random = judge.options({}, 2), Random(1)
+    setups = [judge.setup(options, seat, PLAYERS["shoot-em-up"].setup(random, options, seat)) for seat in (1, 2)]
+    state = judge.begin(options, setups)
+    assert judge.branches(state, 1, "if x then y") == ()
+    assert judge.unasked(state, 1, "if x then y", "") == ()
+    assert judge.with_reports(state, [[{"kind": "shot"}]]) is state
