@@ -71,6 +71,7 @@ FOLDER = ROOT / ".mutation"
 PROGRAMS = {Path(sys.executable).name, "pbem"}
 QUICKEST, QUICK = 5, 0.3
 """How many tests of each file come first, before all others; and those of a module itself that take no longer."""
+WAITS = 20  # seconds that a test may wait for what a mutant never does
 
 KILLED, SURVIVED, NOT_REACHED = OUTCOMES = "killed", "survived", "not reached"
 THE_SAME, AT_IMPORT = "the same", "at import"
@@ -431,13 +432,13 @@ class Trial:
                 for at, item in enumerate(tests):
                     running.write_text(item.nodeid, "utf-8")
                     signal.setitimer(signal.ITIMER_PROF, 3 + 20 * reach.seconds[item.nodeid])
+                    signal.setitimer(signal.ITIMER_REAL, WAITS + 20 * reach.seconds[item.nodeid])
                     following = tests[at + 1] if at + 1 < len(tests) else None
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 os._exit(0)
             except BaseException:
                 os._exit(1)
-        allowed = 120 + 20 * sum(reach.seconds[item.nodeid] for item in tests)
-        status = _awaited(child, time.monotonic() + allowed)
+        status = os.waitpid(child, 0)[1]
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
         return (running.read_text("utf-8") if running.exists() else "at once") if status else ""
@@ -491,18 +492,6 @@ def _in_a_child(work: Callable[[], None]) -> None:
             os._exit(1)
     if os.waitpid(child, 0)[1]:
         raise SystemExit(f"could not measure: {(FOLDER / 'error.txt').read_text('utf-8')}")
-
-
-def _awaited(child: int, until: float) -> int:
-    pause = 0.001
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return status
-        if time.monotonic() > until:
-            os.kill(child, signal.SIGKILL)
-        time.sleep(pause)
-        pause = min(pause * 1.5, 0.05)
 
 
 def _code_of(code: CodeType, name: str, first: int, last: int) -> CodeType:
