@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo demo-many test test-long test-languages simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation docs check catalogue lock materials manual release release-check bench clean
+.PHONY: venv demo demo-many test test-long test-languages simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation night docs check catalogue lock materials manual release release-check bench clean
 
 venv: .venv/ready
 
@@ -112,6 +112,12 @@ OF ?=
 mutation: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-mutation.lock
 	PYTHONPATH=tests nice $(BIN)/python -m mutation --sample $(SAMPLE) --seed $(SEED) $(OF)
+
+# What fits one night on two cores, and a page of what it showed, in build/night; begun again, it goes on. HOURS=1: a short one.
+HOURS ?= 8
+
+night: venv
+	PYTHONPATH=tests $(BIN)/python -m night --hours $(HOURS)
 
 # The documents as a site in build/site, to be read from the folder. A link to a page, section or file that is not there fails.
 docs: venv
