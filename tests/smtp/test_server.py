@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import socket
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,10 @@ from machines.office import HELLO, TEXT, Client, Office, serve, speak, until
 from pbem.config.limits import Limits
 from pbem.config.mail import ListenerConfig
 from pbem.config.values import Duration, Listen
+from pbem.failpoints import passing
+from pbem.smtp.storing import Storing
+from pbem.smtp.trouble import Trouble
+from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -262,6 +267,32 @@ def test_closing_waits_for_a_letter_that_is_being_stored() -> None:
     assert len(serve(scene).letters) == 1
 
 
+def test_what_a_client_left_behind_that_hung_up_is_forgotten_and_no_trouble() -> None:
+    """The letter of a client that is gone could not be stored: nobody asks for that any more."""
+
+    async def scene() -> None:
+        gate, trouble = asyncio.Event(), []
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: trouble.append(told))
+
+        async def accept(_envelope: Envelope, _raw: bytes) -> None:
+            await gate.wait()
+            raise ZeroDivisionError
+
+        storing = Storing(accept, Trouble(str), passing)
+        session = asyncio.create_task(storing.store(Envelope("anna@mail.example", ("pbem@play.example",)), TEXT))
+        await asyncio.sleep(0)
+        session.cancel()
+        await asyncio.wait([session])
+        gate.set()
+        await storing.finish()
+        await asyncio.sleep(0)
+        assert not storing._at_work
+        gc.collect()
+        assert not trouble
+
+    asyncio.run(scene())
+
+
 def test_an_idle_client_is_told_421() -> None:
     async def dialog(client: Client) -> None:
         assert await client.reply() == "421 4.4.2 idle too long"
@@ -404,6 +435,17 @@ def test_a_letter_carries_the_network_of_its_client() -> None:
 
 
 LMTP = [b"LHLO client.example", HELLO[1], *[b"RCPT TO:<pbem+%d@play.example>" % number for number in range(3)]]
+
+
+def test_it_says_where_it_listens() -> None:
+    async def scene() -> None:
+        office = Office()
+        (place,) = await office.intake.listen("smtp", office.listener)
+        assert (place.protocol, place.host, place.path) == ("smtp", "127.0.0.1", "")
+        assert place.port
+        await office.intake.close()
+
+    asyncio.run(scene())
 
 
 def test_lmtp_has_its_own_greeting() -> None:
