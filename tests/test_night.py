@@ -59,7 +59,7 @@ def test_what_does_not_pass_is_on_the_page(tmp_path: Path, monkeypatch: pytest.M
     assert "| fails | FAILED, status 3 | 0.0 | seed 17 broke |" in page
     assert "## fails\n```\nseed 17 broke\n```" in page
     assert "- fails: `echo seed 17 broke; exit 3`" in page
-    assert "| hangs | hung, and was ended |" in page
+    assert "| hangs | too slow, and ended |" in page
     assert "| passes | passed | 0.0 | well |" in page
     assert "| missing | not run: nothing is here |" in page
     assert "| long | not run |" in page, "it does not fit"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from night.parts import Part
 
 PATIENCE, MOMENT = 3.0, 10.0
-"""A part hangs when it takes so many times what it should, and so many minutes."""
+"""A part is too slow when it takes so many times what it should, and so many minutes: perhaps it hangs."""
 LAST_WORDS = 10.0  # seconds in which a part that is ended may clean up
 TAIL = 40  # lines of output on the page
 
@@ -41,7 +41,7 @@ class Night:
         folder.mkdir(parents=True, exist_ok=True)
 
     def result(self, part: Part) -> dict[str, Any] | None:
-        """Its command, status (None if it hung), minutes and last lines; nothing while it is not done."""
+        """Its command, status (None if it was too slow), minutes and last lines; nothing while it is not done."""
         with suppress(FileNotFoundError):
             found: dict[str, Any] = json.loads(self._place(part, "json").read_text("utf-8"))
             return found
@@ -57,9 +57,7 @@ class Night:
     async def run(self, hours: float) -> None:
         """Run what is not done and fits; what runs when the time is over is ended, and not done."""
         self._until = time.monotonic() + hours * 3600
-        task = asyncio.current_task()
-        assert task is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, signal.raise_signal, signal.SIGINT)
         self._tell()
         await asyncio.gather(*map(self._lane, self.lanes))
         await self._lane(self.alone)
@@ -83,7 +81,7 @@ class Night:
             finally:
                 await _end(child)
         if status is None and left < limit:
-            return  # the night ended; who knows whether the part hung
+            return  # the night ended, and perhaps the part was not too slow
         tail = self._place(part, "log").read_text("utf-8", "replace").splitlines()[-TAIL:]
         minutes = round((time.monotonic() - began) / 60, 1)
         said = {"command": part.command, "status": status, "minutes": minutes, "tail": tail}
@@ -105,7 +103,7 @@ class Night:
                 continue
             status, minutes, tail = (done[part.name][name] for name in ("status", "minutes", "tail"))
             said = (
-                "passed" if status == 0 else "hung, and was ended" if status is None else f"FAILED, status {status}"
+                "passed" if status == 0 else "too slow, and ended" if status is None else f"FAILED, status {status}"
             )
             last = next((line for line in reversed(tail) if line.strip()), "").replace("|", "/")
             yield f"| {part.name} | {said} | {minutes} | {last} |"
@@ -144,7 +142,7 @@ def main() -> None:
         )
         if night.left():
             break
-    with suppress(KeyboardInterrupt, asyncio.CancelledError):
+    with suppress(KeyboardInterrupt):
         asyncio.run(night.run(hours))
     print(night.folder / "page.md")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("identity", "mail", "desk", "store", "player", "smtp", "proof", "match", "games")
-TEST = "nice .venv/bin/pytest -q -p no:cacheprovider"
+TEST = ".venv/bin/pytest -q -p no:cacheprovider"
 TIMED = ("tests/test_hostile.py", "tests/proof/test_bounds.py", "tests/cases/test_intake_cases.py")
 """Tests that judge seconds or memory: they are not fair beside others."""
 
@@ -46,7 +46,7 @@ def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
         Part("browser", "make test-browser", 12, _missing("chromium")),
         Part("PostgreSQL, long", "make test-postgresql MARKS=long", 25),
         *(
-            Part(f"clone, {name}", f"PYTHON={name} nice .ci/clone", 10, _missing(name))
+            Part(f"clone, {name}", f"PYTHON={name} .ci/clone", 10, _missing(name))
             for name in ("python3.11", "python3.12", "python3.13", "python3.14")
         ),
     ]
@@ -54,7 +54,7 @@ def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
         *(
             Part(
                 f"weeks {at + 1} of 8",
-                f"nice .venv/bin/python -m simulation --jobs 1 --from {seed * 10_000 + at * weeks} --seeds {weeks}",
+                f".venv/bin/python -m simulation --jobs 1 --from {seed * 10_000 + at * weeks} --seeds {weeks}",
                 30 * share,
             )
             for at in range(8)
