@@ -33,7 +33,7 @@ def test_a_night_that_is_interrupted_goes_on(tmp_path: Path) -> None:
         Part("second", f"{note % 'second'}; sleep $(cat {tmp_path}/seconds)", 1),
         Part("third", note % "third", 1),
     ]
-    for name, content in (("seconds", "60"), ("noted", "")):
+    for name, content in (("seconds", "9"), ("noted", "")):
         (tmp_path / name).write_text(content)
     code = f"import asyncio; from test_night import *; ran(Path({str(tmp_path)!r}), {lane!r})"
     for which in (signal.SIGTERM, signal.SIGKILL):

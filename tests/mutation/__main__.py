@@ -58,7 +58,7 @@ ROOMS = {
     "games": _MATCHES,
     "match": _MATCHES,
     "proof": _MATCHES,
-    "identity": ("tests/identity", "tests/proof", "tests/desk"),
+    "identity": ("tests/identity", "tests/desk"),
     "mail": ("tests/mail", "tests/identity", "tests/letters", "tests/desk"),
     "desk": ("tests/desk", "tests/cases", "tests/tournament", _WEEKS),
     "store": ("tests/store", "tests/desk", "tests/cases", _WEEKS),
