@@ -51,6 +51,12 @@ def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
         ),
     ]
     other = [
+        Part(
+            "properties",
+            f"EXAMPLES={int(1000 * share)} {TEST} -m 'not browser' --hypothesis-profile=night"
+            f" --hypothesis-seed={seed} {fuzzed}",
+            60 * share,
+        ),
         *(
             Part(
                 f"weeks {at + 1} of 8",
@@ -58,12 +64,6 @@ def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
                 30 * share,
             )
             for at in range(8)
-        ),
-        Part(
-            "properties",
-            f"EXAMPLES={int(1000 * share)} {TEST} -m 'not browser' --hypothesis-profile=night"
-            f" --hypothesis-seed={seed} {fuzzed}",
-            60 * share,
         ),
         Part("odd mail and fuzzers", f"PBEM_SEED={seed} {TEST} -m odd tests", 20),
         Part("planted faults", f"{TEST} -m long simulation/test_planted.py", 20),
