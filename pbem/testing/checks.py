@@ -101,7 +101,7 @@ _ODD_VALUES: Final[tuple[object, ...]] = (None, True, -1, 10**30, "", "x", [], [
 
 
 def _refuses(what: str, call: Callable[..., object], *arguments: object) -> bool:
-    """Whether a call refuses; any other exception is a fault, and so is a refusal that says nothing."""
+    """True if a call refuses; any other exception is a fault, and so is a refusal that says nothing."""
     try:
         with _limited(what):
             call(*arguments)
@@ -160,6 +160,21 @@ def texts(subject: Subject) -> None:
             _refuses(_named("ahead", text), judge.ahead, state, seat, random.choice((0, state.turn + 1, 10**6)), text)
 
 
+def ahead(subject: Subject) -> None:
+    """What could be stored for later once, no later position calls impossible: a verifier judges by that one."""
+    judge = subject.judge
+    for game in subject.played:
+        for seat in range(1, len(game.setups) + 1):
+            ordered = [texts[seat] for texts in game.orders if seat in texts]
+            for text in (*ordered[:: len(ordered) // 8 + 1], *subject.players.nearly):
+                stored = 0
+                for state in game.states[:: len(game.states) // 16 + 1]:
+                    found = judge.ahead(state, seat, 0, text)
+                    said = f"{text!r} could be stored before turn {stored}, and not in turn {state.turn}: {found}"
+                    demand(not (found and stored), said)
+                    stored = stored or (not found and state.turn)
+
+
 def _named(method: str, text: str) -> str:
     return f"{method} of {text[:60]!r}{f' ({len(text)} characters)' if len(text) > 60 else ''}"
 
@@ -198,7 +213,7 @@ def turns(subject: Subject) -> None:
 
 
 def chance(subject: Subject) -> None:
-    """What is dealt follows from the stream of the turn alone, and from all of it; a position keeps no stream."""
+    """The dealing follows from the stream of the turn alone, and from all of it; a position keeps no stream."""
     judge, differs = subject.judge, not subject.judge.chance
     demand(judge.chance or not judge.secret_chance, "`secret_chance` without `chance`")
     for game, number in subject.positions() if judge.chance else ():
@@ -215,7 +230,7 @@ def chance(subject: Subject) -> None:
 
 
 def _held(value: object, name: str = "state", deep: int = 6) -> Iterator[tuple[str, object]]:
-    """What an object holds, each with its name."""
+    """The values that an object holds, each with its name."""
     yield name, value
     if deep == 0 or isinstance(value, str | int):
         return
@@ -502,7 +517,8 @@ def mail(subject: Subject) -> None:
 CHECKS: Final[Mapping[str, Callable[[Subject], None]]] = {
     check.__name__: check
     for check in (
-        *(pure, options, texts, turns, chance, ends, notation, told, secret, recalled, plain, again, editions, mail),
+        *(pure, options, texts, ahead, turns, chance, ends, notation, told, secret, recalled, plain, again, editions),
+        mail,
     )
 }
 """The checks by name, the quickest first; each raises `Nonconforming`."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
 from verifier.rules import Options, Paper, Position, Refused, Report, Result, demand
+from verifier.rules.conditional import chosen, is_conditional
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -60,44 +61,28 @@ def words(text: str) -> str:
 def placed(options: Options, seat: int, text: str) -> list[tuple[str, Square]]:
     """The pieces of a setup, in order."""
     found: list[tuple[str, Square]] = []
-    kinds: set[str] = set()
-    kind, squares = "", list[Square]()
-
-    def done() -> None:
-        """A kind is placed, all of it at once."""
-        names = [one for one in pieces(options) if one[0] == kind]
-        if kind == "*":
-            found.extend(("*", square) for square in squares)
-        elif kind:
-            demand(kind not in kinds, 34, f"{kind} twice")
-            demand(len(squares) == len(names), 2, f"{kind}: not each once")
-            kinds.add(kind)
-            found.extend(zip(names, squares, strict=True))
-        squares.clear()
-
-    alone = ""
+    claimed: set[str] = set()
+    piece, left = "", list[str]()
     for line in words(text).split("\n"):
         for at, word in enumerate(line.split()):
-            named = called(options, word) if at == 0 and len(word) > 1 and word[0] != "*" else ""
-            if word in KINDS or named:
-                done()
-                kind = word if word in KINDS else ""
-                alone = named
-            elif word in SQUARES and kind:
-                squares.append(SQUARES[word])
-            elif word in SQUARES and alone:
-                demand(alone not in dict(found), 34, f"{alone} twice")
-                found.append((alone, SQUARES[word]))
-                alone = ""
+            named = called(options, word) if len(word) > 1 else ""
+            if word in KINDS or (named and at == 0):
+                piece = word
+                left = [named] if word not in KINDS else [one for one in pieces(options) if one[0] == word]
+                demand(not claimed & set(left), 34, f"{word} twice")
+                claimed |= set(left)
+            elif word in SQUARES and piece:
+                square, alone = SQUARES[word], piece[0] in "*H"
+                demand(square[0] in HALVES[seat], 2, "not in the own half")
+                there = [one for one, other in found if other == square]
+                demand(not there or not (alone or there[0][0] in "*H"), 3, "not alone on its square")
+                demand(left or (piece == "*" and len([one for one, _ in found if one == "*"]) < 7), 2, "too many")
+                found.append((left.pop(0) if left else "*", square))
             else:
-                numbered = re.fullmatch("[WBXYZH][1-9]+", word) is not None
-                raise Refused(36 if numbered and at == 0 else 35 if numbered else 34, "no line of a setup")
-    done()
+                numbered = re.fullmatch("[WBXYZH][1-9][0-9]{0,2}", word) is not None and word not in SQUARES
+                raise Refused(35 if named and word not in SQUARES else 36 if numbered else 34, "no line of a setup")
     wanted = Counter({"*": 7}) + Counter(pieces(options))
     demand(Counter(name for name, _ in found) == wanted, 2, "not each piece once")
-    demand(all(square[0] in HALVES[seat] for _, square in found), 2, "not in the own half")
-    stand = Counter(square for _, square in found)
-    demand(all(stand[square] == 1 for name, square in found if name[0] in "*H"), 3, "not alone on its square")
     return sorted(found, key=lambda one: (KINDS.index(one[0][0]), one[0], BOARD.index(one[1])))
 
 
@@ -108,7 +93,9 @@ def setup(options: Options, seat: int, text: str) -> str:
 
 
 def begin(options: Options, setups: Sequence[str]) -> Game:
-    return Game(options, {seat: placed(options, seat, text) for seat, text in enumerate(setups, 1)})
+    game = Game(options, {seat: placed(options, seat, text) for seat, text in enumerate(setups, 1)})
+    game.told = []
+    return game
 
 
 def apart(start: Square, end: Square) -> tuple[int, int]:
@@ -117,7 +104,7 @@ def apart(start: Square, end: Square) -> tuple[int, int]:
 
 @cache
 def moves_so(kind: str, start: Square, end: Square) -> bool:
-    """Whether a piece of this kind moves like this on an empty board."""
+    """True if a piece of this kind moves like this on an empty board."""
     down, right = map(abs, apart(start, end))
     straight = (down == 0) != (right == 0)
     diagonal = down == right != 0
@@ -148,7 +135,7 @@ def rank(name: str) -> tuple[int, str]:
 
 
 def stronger(one: str, other: str) -> bool:
-    """Whether the first destroys the second."""
+    """True if the first destroys the second."""
     return "*" in (one[0], other[0]) or rank(one)[0] <= rank(other)[0]
 
 
@@ -168,7 +155,7 @@ def checked(seat: int, name: str, start: Square, end: Square) -> Report:
 
 
 Fallen = tuple[int, str, Square | None]
-"""What was destroyed: seat, name, and of an asteroid, which has no number, its square."""
+"""The destroyed pieces: seat, name, and of an asteroid, which has no number, its square."""
 
 
 def known(seat: int, name: str, square: Square) -> Fallen:
@@ -213,12 +200,12 @@ class Game(Position):
             return 4
         path = way(piece.kind, piece.at, end)
         mine = {other.at: other.kind for other in self.alive if other.seat == piece.seat and other.kind in "*H"}
-        barred = [mine.get(square) for square in path]
-        if "H" in barred:
-            return 5
-        if "*" in barred[:-1]:
-            return 6
-        return 32 if piece.kind == "H" and barred[-1] == "*" else 0
+        for square in path:
+            if mine.get(square) == "H":
+                return 5
+            if mine.get(square) == "*" and square != end:
+                return 6
+        return 32 if piece.kind == "H" and mine.get(end) == "*" else 0
 
     def legal(self, piece: Piece, end: Square) -> bool:
         return not self.fault(piece, end)
@@ -241,6 +228,50 @@ class Game(Position):
         return {seat: None if any(self.choices(seat)) else ""}
 
     def order(self, seat: int, text: str) -> str:
+        if not is_conditional(text):
+            return self.plain(seat, text)
+        _, orders = self.counting(seat, text)
+        try:
+            return self.plain(seat, orders)
+        except Refused as refused:
+            raise Refused(39, "the branch that counts is not legal") from refused
+
+    def branch(self, seat: int, text: str) -> int:
+        return self.counting(seat, text)[0] if is_conditional(text) else 0
+
+    def counting(self, seat: int, text: str) -> tuple[int, str]:
+        """The branch that counts (39)."""
+        found = chosen(text, 38, lambda atom: self.holds(seat, atom))
+        demand(self.told is not None, 39, "no conditions here")
+        return found
+
+    def holds(self, seat: int, atom: Sequence[str]) -> bool:
+        """True if an atom holds (38)."""
+        verb, *rest = atom
+        told = [report for turn in self.told or [] for report in turn]
+        met = [report for report in told if report["kind"] == "collision"]
+        if verb == "can":
+            demand(rest, 38, "no order")
+            return self.may(seat, " ".join(rest))
+        demand(verb in ("lost", "took", "met", "left") and len(rest) == 1, 38, "no atom")
+        word = rest[0]
+        if verb in ("met", "left"):
+            demand(word in SQUARES, 38, "no square")
+            left = [one for one in told if one["kind"] == "departure" and one["seat"] != seat]
+            return any(one["square"] == word for one in (met if verb == "met" else left))
+        name = word if word in ("any", "*") else called(self.options, word)
+        demand(name, 38, "no piece")
+        of = str(seat if verb == "lost" else 3 - seat)
+        return any(one["destroyed"][of] and name in ("any", one["pieces"][of]) for one in met)
+
+    def may(self, seat: int, text: str) -> bool:
+        try:
+            return self.plain(seat, text) != ""
+        except Refused as refused:
+            demand(refused.ruling not in ("8", "36", "37"), 38, "no order")
+            return False
+
+    def plain(self, seat: int, text: str) -> str:
         said = re.sub(r"#[^\n]*", "", text).strip(",; \t\r\n")
         if not said:
             demand(not any(self.choices(seat)), 25, "there is a legal move")
@@ -249,9 +280,10 @@ class Game(Position):
         return f"{piece.name} {name_of(piece.at)}-{name_of(end)}"
 
     def ordered(self, seat: int, text: str) -> tuple[Piece, Square]:
-        found = re.fullmatch(r"([^\s,;]+)[\s,;]+([A-J](?:10|[1-9]))[\s,;]*-[\s,;]*([A-J](?:10|[1-9]))", text)
-        if not found:
-            raise Refused(8 if text.count("-") > 1 else 37, "no order")
+        found = re.match(r"([^\s,;]+)[\s,;]+([A-J](?:10|[1-9]))[\s,;]*-[\s,;]*([A-J](?:10|[1-9]))", text)
+        if not found or found.end() < len(text):
+            several = found and len(re.findall(r"[^\s,;]+", text)) > 2
+            raise Refused(8 if several else 37, "no order")
         demand(found[1] != "*", 4, "asteroids do not move")
         name = called(self.options, found[1])
         demand(name, 36, "no such piece")
@@ -277,6 +309,7 @@ class Game(Position):
                 reports.append(report)
                 self.depart(piece, end)
         self.finish()
+        self.told = [*(self.told or [])[-1:], reports]
         return reports
 
     def depart(self, piece: Piece, end: Square) -> None:
@@ -330,7 +363,7 @@ class Game(Position):
 
 
 class Told:
-    """What is told of a piece: where it is known to stand, and where its transit began."""
+    """The reports of a piece: where it is known to stand, and where its transit began."""
 
     def __init__(self) -> None:
         self.at: Square | None = None
@@ -502,7 +535,7 @@ class Table(rules.Table):
 
 
 def things(line: str, name: str) -> list[tuple[Square, str]]:
-    """What an answer names on the path of a piece: squares and names."""
+    """The part that an answer names on the path of a piece: squares and names."""
     said = line.split()
     demand(said[:2] == ["check", name] and len(said) > 2, 15, "no answer to this check")
     if said[2:] == ["none"]:
