@@ -38,7 +38,7 @@ def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
             Part(
                 f"mutants in {room}",
                 f'make mutation SAMPLE={int(200 * share)} SEED={seed} OF="--room {room}"',
-                25 * share,
+                8 + 25 * share,
             )
             for room in ROOMS
         ),
