@@ -1,6 +1,6 @@
 """Boards drawn as a PNG: grids, and for boards with layers an isometric view of the cube that they form.
 
-The same boards and names give the same bytes on the same release of Pillow: its own font, no time stamps, a fixed
+The same boards and names give the same bytes on the same release of Pillow: our own font, no time stamps, a fixed
 palette. Pictures are small enough for a letter: squares shrink as boards grow. Only boards come in, and so only
 views.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from functools import lru_cache
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from PIL import Image, ImageDraw, ImageFont
@@ -139,10 +140,14 @@ def _tile(square: Square, side: int) -> Image.Image:
     return tile
 
 
+_FONT: Final = Path(__file__).with_name("aileron.woff")
+"""Aileron by Sora Sagano (CC0), with the letters of Western Europe. Pillow's own copy has only those of English."""
+
+
 @lru_cache(maxsize=32)
-def font(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """Pillow's own font, so that the bytes are the same everywhere."""
-    return ImageFont.load_default(round(size))
+def font(size: float) -> ImageFont.FreeTypeFont:
+    """The font of all pictures, set letter by letter, so that the bytes are the same everywhere."""
+    return ImageFont.truetype(_FONT, round(size), layout_engine=ImageFont.Layout.BASIC)
 
 
 # The cube: each layer a plane of tiles, the first on top; what stands in a cell is a block on its tile.
