@@ -68,14 +68,8 @@
       .flatMap(([title, some]) => (some.length ? [make("h3", {}, title), ...some.map(({ by, text }) => make("blockquote", {}, by ? make("b", {}, by) : null, make("pre", {}, text)))] : []));
   }
 
-  const counts = (turn) => GAME.materiel(steps[turn]);
-
-  /** The turn that cost the losers most beyond what it cost the winner, or both most where nobody won; 0: none cost anything. */
-  function decisive() {
-    const { winner } = game.result;
-    const swing = (turn) => counts(turn - 1).reduce((sum, had, seat) => sum + (had - counts(turn)[seat]) * (seat === winner - 1 ? -1 : 1), 0);
-    return steps.slice(1).reduce((best, _, at) => (swing(at + 1) > (best ? swing(best) : 0) ? at + 1 : best), 0);
-  }
+  /** The turn that decided this game, as whoever made the page found it; 0: none. */
+  const decisive = () => data.decisive[game.number] || 0;
 
   /** What happened in this turn, over the boards: `moving` if it happens now. */
   function scene(moving) {
