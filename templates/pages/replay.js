@@ -173,7 +173,7 @@
     const all = GAME.shots(steps[at]);
     if (!all.some((weapons) => weapons.length)) return [];
     const most = Math.max(...all.flat().map(([, tried]) => tried));
-    const bar = (tried, hit) => svg("svg", { viewBox: "0 0 120 10", class: "meter", role: "img", "aria-label": say("{hit} of {tried}", { hit, tried }) },
+    const bar = (tried, hit) => svg("svg", { viewBox: "0 0 120 10", preserveAspectRatio: "none", class: "meter", role: "img", "aria-label": say("{hit} of {tried}", { hit, tried }) },
       svg("rect", { width: 120 * tried / most, height: 10, class: "tried" }), svg("rect", { width: 120 * hit / most, height: 10, class: "hits" }));
     const rows = all.flatMap((weapons, seat) => weapons.map(([weapon, tried, hit]) => make("tr", {},
       make("th", { scope: "row" }, name(seat)), make("td", {}, weapon), make("td", {}, String(tried)), make("td", {}, String(hit)), make("td", {}, bar(tried, hit)))));

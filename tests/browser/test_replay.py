@@ -17,6 +17,7 @@ from playing.random_players import PLAYERS, sensible_orders
 from vectors.make import VECTORS
 
 from pbem.desk.public import Public
+from pbem.i18n import LANGUAGES
 from pbem.match.changed import replace
 from pbem.pages import match_page as pages
 from pbem.pages.match_page import replay
@@ -486,7 +487,10 @@ def test_axe_finds_nothing_on_it(
         found = Axe().run(page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], state
     page.set_viewport_size({"width": 390, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for language in LANGUAGES:
+        page = opened(replay(bundle.read(bundles[game]), language=language), fragment="#game-1-turn-6")
+        page.wait_for_selector("#boards table")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, language
 
 
 def test_a_long_match_makes_a_lean_page(tmp_path: Path, opened: Callable[..., Page]) -> None:
