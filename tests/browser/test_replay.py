@@ -488,7 +488,7 @@ def test_axe_finds_nothing_on_it(
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], state
     page.set_viewport_size({"width": 390, "height": 800})
     for language in LANGUAGES:
-        page = opened(replay(bundle.read(bundles[game]), language=language), fragment="#game-1-turn-6")
+        page = opened(replay(bundle.read(bundles[game]), language=language), f"{language}.html", "#game-1-turn-6")
         page.wait_for_selector("#boards table")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, language
 
