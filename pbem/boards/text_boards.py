@@ -96,10 +96,11 @@ class TextSetter:
         return self.wrap(left, WIDTH) + "\n" + right.rjust(TITLE)
 
     def legend(self, entries: Iterable[str]) -> str:
-        """A legend, three entries to a line."""
-        each = iter([self.say(entry) for entry in entries])
-        lines = zip_longest(each, each, each, fillvalue="")
-        return "\n".join([f"  {one:24}{two:24}{three}".rstrip() for one, two, three in lines])
+        """A legend, three entries to a line, or as many as there is room for."""
+        said = [self.say(entry) for entry in entries]
+        count = next((each for each in (3, 2) if all(len(one) < 72 // each for one in said)), 1)
+        lines = zip_longest(*[iter(said)] * count, fillvalue="")
+        return "\n".join(["  " + "".join([f"{one:{72 // count}}" for one in line]).rstrip() for line in lines])
 
     def joined(self, parts: Iterable[str], between: str = "; ") -> str:
         """Parts one after another."""
