@@ -21,7 +21,7 @@ from judges.german import WIDTH
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LEFT_ALONE", "PLACE", "left_in_english", "messages", "pseudo", "pseudo_language"]
+__all__ = ["LEFT_ALONE", "PLACE", "left_in_english", "messages", "pseudo", "pseudo_language", "pseudo_last_line"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -163,6 +163,12 @@ def _held(kept: str) -> str:
     """What is left alone as one word, as long as it will probably be."""
     room = _USUAL if PLACE.fullmatch(kept) else len(kept) + 10 * len(PLACE.findall(kept))
     return kept.replace(" ", _BLANK).ljust(room, _REST)
+
+
+def pseudo_last_line(ending: str) -> str:
+    """The last line of the message with this ending."""
+    (message,) = (text for _, text in messages() if isinstance(text, str) and text.endswith(ending))
+    return pseudo(message).rstrip("\n").rpartition("\n")[2] + "\n"
 
 
 def left_in_english(text: str) -> list[str]:
