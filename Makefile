@@ -41,7 +41,7 @@ test-long: check
 	$(BIN)/pytest --accused -m "not browser"
 
 # For who adds a language: each letter of the desk's tests and each page in one that nobody speaks, a third longer than English:
-# no word of ours is English, and no line too wide.
+# no word of ours is English, and no line too wide. `test-browser` reads the pages so once their scripts have run.
 test-languages: venv
 	$(BIN)/pytest --no-english tests/desk tests/letters/test_catalogues.py tests/pages/test_any_language.py
 

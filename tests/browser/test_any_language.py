@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from cli.test_try import user
 from judges.strange_place import TAG, run, strange_place
 from pages.test_any_language import KNOWN
+from playwright.sync_api import expect
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Frame, Page
+
+__all__ = ["user"]
 
 TEXTS = """() => {
     const found = [], told = ["alt", "aria-label", "data-head", "label", "placeholder", "title"];
     const walk = (element) => {
-        if (element.matches("script, style, noscript, code, pre, [hreflang], #notation, #data")) return;
+        // Not what is typed, nor what servers write.
+        if (element.matches("script, style, noscript, code, pre, [hreflang], #notation, #letters summary")) return;
         for (const name of told) if (element.hasAttribute(name)) found.push(element.getAttribute(name));
         for (const child of element.childNodes) {
             if (child.nodeType === Node.TEXT_NODE) found.push(child.data);
@@ -38,7 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-def in_english(page: Page) -> set[str]:
+def in_english(page: Page | Frame) -> set[str]:
     return {text for text in page.evaluate(TEXTS) if re.search("[A-Za-z]{2,}", KNOWN.sub("", text))}
 
 
@@ -88,3 +95,42 @@ def test_longer_words_let_nothing_scroll_sideways(width: int, site: Path, tab: P
             if (found := tab.evaluate("document.documentElement.scrollWidth")) > width:
                 wide[f"{path.name}#{link[:8]}"] = found
     assert wide == {}
+
+
+def test_every_word_of_the_page_at_home(
+    user: Path, chromium: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """From nothing to a report; the letters of its server are in the language that their reader set there."""
+    place = strange_place(tmp_path_factory.mktemp("home"))
+    command = [sys.executable, "-P", "-c", "from pbem.cli import main; main()", "play", "--browser"]
+    environment = {**place, "HOME": str(user), "BROWSER": "true"}
+    with subprocess.Popen(command, env=environment, cwd=user, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        while not (found := re.search(r"http://localhost:\d+/\S+", line := process.stdout.readline())):
+            assert line
+        page = chromium.new_context().new_page()
+        page.goto(found[0])
+        page.wait_for_selector("#told", state="attached")
+        texts = in_english(page)
+        page.locator('#games [data-game="spaceships"]').click()
+        for turn in (1, 2):
+            expect(page.locator("#whose-move")).to_contain_text(re.compile(rf"\b{turn}\b"), timeout=60_000)
+            expect(page.locator("#hand-over")).to_be_enabled(timeout=60_000)
+            page.frame_locator("#composer").locator("#notation").fill("Gx3")
+            expect(page.locator("#hand-over")).to_be_enabled()
+            texts |= in_english(page)
+            page.locator("#hand-over").click()
+            expect(page.locator("#yes")).to_be_visible()
+            texts |= in_english(page)
+            page.locator("#yes").click()
+        expect(page.locator("#whose-move")).to_contain_text(re.compile(r"\b3\b"), timeout=60_000)
+        page.locator("#standing > summary").click()
+        page.frame_locator("#board").locator("h2").first.wait_for()
+        for frame in page.frames:
+            texts |= in_english(frame)
+        page.locator("header a").click()
+        texts |= in_english(page)
+        page.locator("#stop").click()
+        assert process.wait(30) == 0
+        page.context.close()
+    assert texts == set()

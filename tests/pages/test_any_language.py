@@ -49,10 +49,12 @@ class Visible(HTMLParser):
 
 
 KNOWN = re.compile(
-    r"play\.example|\S+@\S+|https://\S+|tag:\S+|\bt1\.(?:jsonl|pbem-tournament\.zip)"
+    r"play\.example|pbem\.localhost|\S+@\S+|https://\S+|tag:\S+|\bt1\.(?:jsonl|pbem-tournament\.zip)"
+    r"|[0-9a-f]{64}|(?:ssh )?SHA256:\S+|[a-z]+/\S+"
     r"|Spaceships|Dueling Masters of Space-Time|Shoot 'em up Spaceships"
-    r"|\b(?:ann|bob|carl|cem|dora|emil|house|pbem)\b|\b(?:lundo|mardo|merkredo|vendredo|sabato|diman\w+|Marto|tagoj|UTC)\b"
-    r"|[0-9a-f]{64}|(?:ssh )?SHA256:\S+|[a-z]+/\S+|\bb?(?:[ROYGB][vwxyz][1-5])+\b|\b(?:DS|KC|FS|PC|MD|HS|LS|AG|LG)[1-9]?\b|\b[A-L]: [FLMRS]+"
+    r"|\b(?:ann|bob|carl|cem|dora|emil|guest|house|pbem)\b"
+    r"|\b(?:lundo|mardo|merkredo|vendredo|sabato|diman\w+|Marto|tagoj|UTC)\b"
+    r"|\bb?(?:[ROYGB][vwxyz][1-5])+\b|\b(?:DS|KC|FS|PC|MD|HS|LS|AG|LG)[1-9]?\b|\b[A-L]: [FLMRS]+"
 )
 """Addresses, files, hashes, the names of games and people, what Unicode's tables say, and the notation of games."""
 
