@@ -46,7 +46,7 @@ _PARTS = re.compile(rf"({LEFT_ALONE.pattern})|([^\W\d_]+|.)", re.DOTALL)
 _COLUMNS = re.compile(r".* {2,}(?=\S)| +")
 """Of a line in columns, all but the last; of one that is indented, what is before it."""
 
-_SENTENCE = re.compile("[A-Z`].{50,}[.:]")
+_SENTENCE = re.compile("[A-Z`%{].{50,}[.:]")
 """What stands on a line of its own, if it is long, and can be several."""
 
 _USUAL = 40
@@ -114,6 +114,8 @@ def pseudo(text: str) -> str:
     before, _, after = text.partition(said) if said else (text, "", "")
     if "\n" not in said and not after.endswith("\n") and not _SENTENCE.fullmatch(said):
         return f"{before}⟦{_longer(said, len('⟦⟧'))}⟧{after}"
+    if said[0] in ",;.":  # it goes on in a line of the template
+        return f"{before}⟦{_longer(said)}⟧{after}"
     indent = before.rpartition("\n")[2]
     lines: list[str] = []
     paragraph: list[str] = []
