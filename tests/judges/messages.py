@@ -57,11 +57,12 @@ _BLANK, _REST = "\ue000", "\ue001"
 _TYPED = re.compile(
     r"`[^`]*`|<(code|pre|style)\b.*?</\1>|<[^>]*>"
     r"|\b(?:key|mailbox), \w+ (?:key|mailbox)\b"
+    r"|\b[Ii]f [\w -]+ then\b"
     r"|the players asked for it|the server moves|it has moved|both players agree to go on|bob is ill"
     r"|^[ *]*(?:ssh-keygen|gpg|minisign|openssl|pbem|new|set|substitute|address) [^\n]*",
     re.DOTALL | re.MULTILINE,
 )
-"""What is typed, the names of levels, what operators and organisers of tests write, and what is of HTML."""
+"""What is typed, the names of levels, conditions of orders, what operators and organisers of tests write, and what is of HTML."""
 
 _ENGLISH = re.compile(r"(?<![\w'-])[A-Za-z]?[a-z]+,?(?: [a-z]{2,}){2,}(?![\w'-])")
 
