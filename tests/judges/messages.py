@@ -62,7 +62,7 @@ _TYPED = re.compile(
     r"|^[ *]*(?:ssh-keygen|gpg|minisign|openssl|pbem|new|set|substitute|address) [^\n]*",
     re.DOTALL | re.MULTILINE,
 )
-"""What is typed, the names of levels, conditions of orders, what operators and organisers of tests write, and what is of HTML."""
+"""What is typed, levels and conditions, what operators and organisers of tests write, and what is of HTML."""
 
 _ENGLISH = re.compile(r"(?<![\w'-])[A-Za-z]?[a-z]+,?(?: [a-z]{2,}){2,}(?![\w'-])")
 
