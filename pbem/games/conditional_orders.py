@@ -27,7 +27,8 @@ MOST_ATOMS: Final = 16
 Atom = tuple[str, ...]
 """The words of an atom."""
 
-_BEGINS: Final = re.compile(r"(?:[\s,;]|#[^\n\r]*+)*+if(?=[\s,;]|\Z)", re.I)
+# No re.I: it would take a dotless i for an i, and `str.lower` would not.
+_BEGINS: Final = re.compile(r"(?:[\s,;]|#[^\n\r]*+)*+[Ii][Ff](?=[\s,;#]|\Z)")
 _RESERVED: Final = frozenset({"if", "then", "else", "and", "or", "not"})
 
 

@@ -133,7 +133,21 @@ def test_what_is_malformed_is_refused_at_once(referee: Referee, text: str) -> No
     ann, _ = referee.table("dueling-masters", OPTIONS, PIECES)
     early(referee, ann, "turn 3", text)
     assert "Refused" in ann.text
-    assert "(ruling 38)" in " ".join(ann.text.split())
+    said = " ".join(ann.text.split())
+    assert "(ruling 38)" in said
+    assert ("not `Z9`" in said) == ("Z9" in text), "a terminal shows the sentence alone"
+
+
+@pytest.mark.parametrize(
+    ("word", "stored"), [("iF", True), ("if# so\n", True), ("\u0131f", False), ("\u0130f", False)]
+)
+def test_an_i_of_another_alphabet_begins_nothing(referee: Referee, word: str, stored: bool) -> None:
+    """One reader took it for `if`, and others refused the orders that had been played."""
+    ann, bob = referee.table("dueling-masters", OPTIONS, PIECES)
+    early(referee, ann, "turn 3", f"{word} can Z1 D2-D3 then Z1 D2-D3")
+    assert ("Refused" not in ann.text) == stored
+    referee.turn((ann, "Z1 D1-D2"), (bob, "Z1 G2-G3"))
+    held_at_end(referee, ann, bob)
 
 
 def none_holds(*_: object) -> object:

@@ -58,8 +58,13 @@ class Spaceships(Conditional[Options, Setup, Orders, State, View]):
         return self.unmendable(state, seat, text)
 
     def lasting(self, state: State, seat: int, text: str) -> tuple[Fault, ...]:
-        """The faults in one seat's orders, whatever it will be entitled to then."""
-        return tuple(fault for fault in faults(self.plain, state, seat, text) if fault.rule in notation.WRITING)
+        """The faults in one seat's orders, whatever it will be entitled to then.
+
+        Nor does it matter what is known by now: a verifier judges this again at a later position, which knows more.
+        """
+        side, known = state.sides[seat - 1], None if state.sides[2 - seat].empty is None else 0
+        found = faults(notation.read_orders, side.setup, side.entitled, text, known)
+        return tuple(fault for fault in found if fault.rule in notation.WRITING)
 
     def no_atom(self, state: State, seat: int, atom: Atom) -> Phrase | None:
         """The reason why these words are no atom; None if they are one."""
