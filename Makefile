@@ -40,9 +40,10 @@ test: check
 test-long: check
 	$(BIN)/pytest --accused -m "not browser"
 
-# For who adds a language: each letter of the desk's tests in one that nobody speaks, in which no word of ours is English.
+# For who adds a language: each letter of the desk's tests and each page in one that nobody speaks, a third longer than English:
+# no word of ours is English, and no line too wide. `test-browser` reads the pages so once their scripts have run.
 test-languages: venv
-	$(BIN)/pytest --no-english tests/desk tests/letters/test_catalogues.py
+	$(BIN)/pytest --no-english tests/desk tests/letters/test_catalogues.py tests/pages/test_any_language.py
 
 # Weeks of a server in one thread, with power cuts, seed after seed: docs/simulation.md. FROM=17 SEEDS=1 WEEK='{"days": 2}' STORY=1
 SEEDS ?= 100
