@@ -15,17 +15,20 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from pbem.desk.strangers import EACH
+from pbem.store.operator import Instructions
 from pbem.store.vault import Vault, load_key
 from simulation.promises import Seen, answered_by, broken, items_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pbem.store.database import Database
     from simulation.world import World
 
 TO = re.compile(rb"(?im)^In-Reply-To:\s+(\S+)")
 BULLETIN = re.compile(rb"(?m)^X-Pbem-Bulletin:((?:(?:\r\n)?[ \t]+\S+)+)")
 TO = re.compile(rb"(?im)^To: .*?([^\s<>]+@[^\s<>]+)")
+REFUSED = re.compile("^$")
 
 
 class Broken(AssertionError):
@@ -38,10 +41,23 @@ def check(world: World) -> None:
         vault = Vault(load_key(world.machine.config.store_key))
         # A letter refused because a sync failed may still be there: neither SQLite nor Linux can tell.
         refused = {} if world.figures.full else world.refused
-        taken = [(taken.recipient, taken.raw) for taken in world.taken]
+        operator = world.operator
+        answered = world.answered.keys() - operator.lost
+        seen = Seen(
+            database,
+            vault,
+            [one for one in world.answered if one in answered],
+            _remembered(world, database),
+            world.players.values(),
+            world.proved,
+            refused,
+            operator.lost,
+            operator.ended,
+        )
         found = [
             *_no_fault_of_ours(world),
-            *broken(Seen(database, vault, world.answered, taken, world.players.values(), world.proved, refused)),
+            *broken(seen),
+            *_obeyed(world, database),
             *_one_use(world),
             *_answered_as_before(world),
             *_nobody_was_late(world),
@@ -57,6 +73,28 @@ def check(world: World) -> None:
 def _no_fault_of_ours(world: World) -> Iterator[str]:
     """The server logged no fault of its own."""
     yield from (f"the server's own fault: {fault}" for fault in world.faults)
+
+
+def _remembered(world: World, database: Database) -> list[tuple[str, bytes]]:
+    """The letters that were sent, without those that a restored server forgot, for whom each is, and its bytes."""
+    rows = database.rows("SELECT message_id, recipient FROM outbox")
+    written = {(row["message_id"], row["recipient"]) for row in rows}
+    return [
+        (taken.recipient, taken.raw)
+        for at, taken in enumerate(world.taken)
+        if at not in world.operator.forgotten or (name_of(taken.raw).decode(), taken.recipient) in written
+    ]
+
+
+def _obeyed(world: World, database: Database) -> Iterator[str]:
+    """Each instruction of the operator's was carried out, or refused because the match was in no such state."""
+    instructions = Instructions(database)
+    for number in world.operator.given:
+        state, answer = instructions.outcome(number)
+        if state == "waiting":
+            yield f"an instruction of the operator's waits for ever: {number}"
+        elif state == "refused" and not REFUSED.search(answer):
+            yield f"the operator was refused: {answer}"
 
 
 def _one_use(world: World) -> Iterator[str]:

@@ -38,6 +38,9 @@ TRIES = 60
 
 SHORTEST = 0.25  # days
 
+CHANCES = ("careless", "forged", "pauses", "restores", "moves", "upgrades")
+"""What a smaller week has none of, each a probability."""
+
 A_CHILD = 200  # weeks that one process runs, about, before another goes on
 
 MEMORY = Path("/dev/shm")
@@ -138,10 +141,7 @@ def _smaller(week: Week) -> Iterator[Week]:
         yield replace(week, accidents=False)
     if week.troubles:
         yield replace(week, troubles=False)
-    if week.careless:
-        yield replace(week, careless=0.0)
-    if week.forged:
-        yield replace(week, forged=0.0)
+    yield from (replace(week, **{chance: 0.0}) for chance in CHANCES if getattr(week, chance))
     yield from (replace(week, deaths=deaths) for deaths in {0, week.deaths // 2, week.deaths - 1} if deaths >= 0)
     if week.days / 2 >= SHORTEST:
         yield replace(week, days=week.days / 2)

@@ -252,15 +252,18 @@ class Machine:
         for place in self._places:
             place.die()
 
-    def end(self) -> None:
-        """Let the operator stop it, and start it again."""
+    def end(self, work: Callable[[], None] = lambda: None) -> None:
+        """Let the operator stop it, do some work, and start it again."""
         if self.runs and signal.SIGTERM in self.loop.signals:
             self.world.note("stop")
             self.world.figures.stops += 1
-            self._change = self.world.begin(self._begin_anew())
+            self._change = self.world.begin(self._begin_anew(work))
 
-    async def _begin_anew(self) -> None:
+    async def _begin_anew(self, work: Callable[[], None]) -> None:
         await self._stopped()
+        work()
+        if self.dead:  # the power failed in the middle
+            return
         self._change = None
         self.start()
 

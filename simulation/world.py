@@ -23,6 +23,7 @@ import structlog
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
 from simulation.network import Network, Troubles
+from simulation.operators import Operator
 from simulation.players import Habits, Keyless, Player, Stranger, Third
 from simulation.server import Machine
 
@@ -68,6 +69,14 @@ class Week:
     """How probable it is that the server's clock is set wrong, and right again."""
     troubles: bool = True
     """Whether the network and other people's servers have troubles."""
+    pauses: float = 0.3
+    """How probable it is that the operator pauses a match."""
+    restores: float = 0.1
+    """How probable it is that an hour-old backup is restored."""
+    moves: float = 0.1
+    """How probable it is that the store is moved."""
+    upgrades: float = 0.1
+    """How probable it is that the server is upgraded from an earlier release."""
 
 
 @dataclass
@@ -82,6 +91,10 @@ class Figures:
     outages: int = 0
     steps: int = 0
     full: int = 0
+    pauses: int = 0
+    restores: int = 0
+    moves: int = 0
+    upgrades: int = 0
     letters_in: int = 0
     letters_out: int = 0
     attempts: int = 0
@@ -141,6 +154,7 @@ class World:
         self.stranger = Stranger(self)
         self.third = Third(self)
         self.machine = Machine(self)
+        self.operator = Operator(self)
         self._smarthosts = 0
         self._under_way = 0
         """How many letters are on their way to a mailbox."""
@@ -280,6 +294,7 @@ class World:
         self.moods = Moods(0, 0, 0, 0)
         self.network.door(SMARTHOST).serving = True
         machine.down_until = 0
+        await self.operator.finish()
         await self._settle()
         await machine.stop()
 
@@ -325,7 +340,9 @@ class World:
 
     def _over(self) -> bool:
         standings = [one for player in self.players.values() for one in player.letters.matches.standings]
-        return len(standings) == 2 * len(self.week.games) and all(one.phase == "closed" for one in standings)
+        ended = self.operator.ended
+        over = all(one.phase == "closed" or one.match in ended for one in standings)
+        return len(standings) == 2 * len(self.week.games) and over
 
     def state(self) -> str:
         """What is known about a world that has stopped."""
@@ -356,6 +373,7 @@ class World:
                 befall.append((draw.random() * week * 0.7, self._silence(draw)))
             if draw.random() < 0.3:
                 befall.append((draw.random() * week * 0.7, self._full(draw)))
+        befall += self.operator.plan()
         for time, what in sorted(befall, key=lambda one: one[0]):
             await asyncio.sleep(max(time - self.loop.time(), 0))
             what()
