@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 from pbem.desk.strangers import EACH
 from pbem.store.operator import Instructions
 from pbem.store.vault import Vault, load_key
+from simulation.liars import obeyed
 from simulation.promises import Seen, answered_by, broken, items_of, name_of
+from simulation.verdicts import honest, lies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pbem.store.database import Database
     from simulation.world import World
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 TO = re.compile(rb"(?im)^In-Reply-To:\s+(\S+)")
 BULLETIN = re.compile(rb"(?m)^X-Pbem-Bulletin:((?:(?:\r\n)?[ \t]+\S+)+)")
 TO = re.compile(rb"(?im)^To: .*?([^\s<>]+@[^\s<>]+)")
-REFUSED = re.compile("^$")
+REFUSED = re.compile("is not paused|is paused|is over|is not under way")
 
 
 class Broken(AssertionError):
@@ -58,10 +60,13 @@ def check(world: World) -> None:
             *_no_fault_of_ours(world),
             *broken(seen),
             *_obeyed(world, database),
-            *_one_use(world),
+            *_one_use(world, seen.taken),
             *_answered_as_before(world),
             *_nobody_was_late(world),
             *_nobody_reads_along(world),
+            *obeyed(world),
+            *honest(world),
+            *lies(world),
         ]
     matches = {match: proved.bundle.entries for (match, _), proved in world.proved.items() if proved.bundle}
     world.figures.matches = len(matches)
@@ -97,9 +102,9 @@ def _obeyed(world: World, database: Database) -> Iterator[str]:
             yield f"the operator was refused: {answer}"
 
 
-def _one_use(world: World) -> Iterator[str]:
+def _one_use(world: World, remembered: Sequence[tuple[str, bytes]]) -> Iterator[str]:
     """Promise 4: a reply address is good for one letter."""
-    came = {taken.raw for taken in world.taken if taken.recipient == world.keyless.address}
+    came = {raw for recipient, raw in remembered if recipient == world.keyless.address}
     done = {item.get("answers") for raw in came for item in items_of(raw) if item.get("outcome") == "done"}
     uses = Counter(to for to, raw in world.keyless.sent if sha256(name_of(raw)).hexdigest() in done)
     yield from (
@@ -117,7 +122,8 @@ def _answered_as_before(world: World) -> Iterator[str]:
     answered = {hashed for raw in answers for hashed in answered_by(raw)}
     for (raw, sender), day in world.answered.items():
         around = sum(days[day + timedelta(days=by)] for by in (-1, 0, 1))
-        if sender == world.stranger.address and around <= EACH and sha256(name_of(raw)).hexdigest() not in answered:
+        asked = sender == world.stranger.address and (raw, sender) not in world.operator.lost
+        if asked and around <= EACH and sha256(name_of(raw)).hexdigest() not in answered:
             yield f"a stranger got no answer on {day}, with {around} letters in three days: {name_of(raw).decode()}"
 
 

@@ -229,7 +229,7 @@ class Player(Correspondent):
         self.program._waiting.discard(match)
 
     def _bring(self, sent: SentForm) -> None:
-        self.world.post.post(self.address, sent.to, sent.raw)
+        self.world.reader.carry(self, sent)
         if self.habits.careless and not self.world.hurried:
             self._be_careless(sent)
 

@@ -21,7 +21,7 @@ from pbem.store.inbox import Inbox
 from pbem.store.outbox import Outbox
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from pbem.json_object import JsonObject
     from pbem.store.database import Database
@@ -41,7 +41,7 @@ class Seen:
     vault: Vault
     answered: Collection[tuple[bytes, str]]
     """The letters that were answered with 250, and who sent them."""
-    taken: Collection[tuple[str, bytes]]
+    taken: Sequence[tuple[str, bytes]]
     """Whom each letter was for that the smarthost took, and its bytes, each time that it took it."""
     players: Collection[Correspondent]
     proved: dict[tuple[str, bytes], Proved]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import structlog
 
+from simulation.liars import Liar, Reader
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
 from simulation.network import Network, Troubles
@@ -77,6 +78,12 @@ class Week:
     """How probable it is that the store is moved."""
     upgrades: float = 0.1
     """How probable it is that the server is upgraded from an earlier release."""
+    liars: float = 0.3
+    """How probable it is that one of the players lies."""
+    held: float = 0.03
+    """How probable it is that a reader on the way drops or delays a player's letter."""
+    lies: int = 3
+    """With how many changes a server tries to lie about each match afterwards."""
 
 
 @dataclass
@@ -95,6 +102,10 @@ class Figures:
     restores: int = 0
     moves: int = 0
     upgrades: int = 0
+    told: int = 0
+    """Lies by mail."""
+    lies: int = 0
+    """Lies of a server, told in bundles and letters."""
     letters_in: int = 0
     letters_out: int = 0
     attempts: int = 0
@@ -149,7 +160,12 @@ class World:
         """The faults of its own that the server logged."""
         draw = self.random("habits")
         names = ("ann", "bob", "cem")[: len(self.week.games) + 1]
-        self.players = {name: Player(self, name, self._habits(draw), folder) for name in names}
+        liar = self.random("liar")
+        lying = liar.choice(names) if liar.random() < self.week.liars else ""
+        self.players = {
+            name: (Liar if name == lying else Player)(self, name, self._habits(draw), folder) for name in names
+        }
+        self.reader = Reader(self)
         self.keyless = Keyless(self, folder)
         self.stranger = Stranger(self)
         self.third = Third(self)
@@ -208,6 +224,9 @@ class World:
             self.figures.letters_in += 1
             if sender in self.people:
                 self.third.hear(raw, sender)
+                for player in self.players.values():
+                    if isinstance(player, Liar) and player.address != sender:
+                        player.hear(raw, sender)
 
     @property
     def people(self) -> dict[str, Player]:
