@@ -38,7 +38,7 @@ TRIES = 60
 
 SHORTEST = 0.25  # days
 
-CHANCES = ("careless", "forged", "pauses", "restores", "moves", "upgrades", "liars", "held")
+CHANCES = ("careless", "forged", "pauses", "restores", "moves", "upgrades", "liars", "held", "distant")
 """What a smaller week has none of, each a probability."""
 
 A_CHILD = 200  # weeks that one process runs, about, before another goes on

@@ -79,6 +79,7 @@ class Machine:
         folder = world.folder / "server"
         folder.mkdir()
         self.disk = _Disk(folder, world.random("disk"), self._died)
+        self.disk.pause = world.loop.pause
         self.octets = world.random("server").randbytes
         self.down_until = 0.0
         self.deaths = world.week.deaths

@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, Self
+from unittest.mock import patch
 
 import structlog
 
+from simulation.commits import Distant
 from simulation.liars import Liar, Reader
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
@@ -82,6 +84,8 @@ class Week:
     """How probable it is that one of the players lies."""
     held: float = 0.03
     """How probable it is that a reader on the way drops or delays a player's letter."""
+    distant: float = 0.3
+    """How probable it is that commits get no answer for some hours, as if the database were elsewhere."""
     lies: int = 3
     """With how many changes a server tries to lie about each match afterwards."""
 
@@ -102,6 +106,7 @@ class Figures:
     restores: int = 0
     moves: int = 0
     upgrades: int = 0
+    distant: int = 0
     told: int = 0
     """Lies by mail."""
     lies: int = 0
@@ -203,7 +208,8 @@ class World:
                 error = sys.exc_info()[1]
             if error is not None:
                 words["error"] = repr(error)
-            if "FullError" not in str(words):  # not a fault of the server's
+            trouble = {"FullError", "BusyError"} if self.figures.distant else {"FullError"}
+            if not any(one in str(words) for one in trouble):  # not a fault of the server's
                 self.faults.append(f"{self.loop.time():.3f} {event['event']} {words}")
 
     def note(self, *words: object) -> None:
@@ -275,7 +281,7 @@ class World:
         """Run the week, and then finish whatever is left."""
         gc.disable()  # garbage collection may be reported, at times that do not follow from the seed
         try:
-            with logs(self):
+            with logs(self), patch("pbem.store.database.Sqlite", Distant):
                 self.loop.run_until_complete(self.begin(self._run()))
         finally:
             gc.enable()
@@ -392,6 +398,9 @@ class World:
                 befall.append((draw.random() * week * 0.7, self._silence(draw)))
             if draw.random() < 0.3:
                 befall.append((draw.random() * week * 0.7, self._full(draw)))
+        far = self.random("distant")
+        if far.random() < self.week.distant:
+            befall.append((far.random() * week * 0.8, self._far(far)))
         befall += self.operator.plan()
         for time, what in sorted(befall, key=lambda one: one[0]):
             await asyncio.sleep(max(time - self.loop.time(), 0))
@@ -438,6 +447,19 @@ class World:
             self.note("disk trouble:", kind, int(length))
             setattr(faults, kind, draw.choice((0.02, 0.3, 1.0)))
             self.loop.call_later(length, setattr, faults, kind, 0.0)
+
+        return begin
+
+    def _far(self, draw: Random) -> Callable[[], None]:
+        """Some commits get no answer for some hours."""
+        length, faults = draw.uniform(0.05, 0.3) * self.week.days * DAY, self.machine.disk.faults
+        chance = draw.choice((0.02, 0.1, 0.3))
+
+        def begin() -> None:
+            self.figures.distant += 1
+            self.note("commits without an answer for", int(length))
+            faults.commit = chance
+            self.loop.call_later(length, setattr, faults, "commit", 0.0)
 
         return begin
 
