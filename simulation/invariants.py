@@ -19,7 +19,7 @@ from pbem.store.operator import Instructions
 from pbem.store.vault import Vault, load_key
 from simulation.liars import obeyed
 from simulation.promises import Seen, answered_by, broken, items_of, name_of
-from simulation.verdicts import honest, lies
+from simulation.verdicts import judged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,8 +65,7 @@ def check(world: World) -> None:
             *_nobody_was_late(world),
             *_nobody_reads_along(world),
             *obeyed(world),
-            *honest(world),
-            *lies(world),
+            *judged(world, database, vault),
         ]
     matches = {match: proved.bundle.entries for (match, _), proved in world.proved.items() if proved.bundle}
     world.figures.matches = len(matches)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pbem.player.correspondence.outgoing import composed
 from simulation.players import TO, Player
 from simulation.promises import items_of, name_of
+from simulation.story import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,12 +46,12 @@ class Liar(Player):
         super().__init__(world, name, habits, folder)
         self.dice = world.random(f"lies of {name}")
         self.lies: list[Lie] = []
-        self._heard: list[tuple[str, bytes]] = []
-        """The letters of others, who wrote each and its bytes, which the liar got to see."""
+        self._heard: list[bytes] = []
+        """The letters of others that the liar got to see."""
 
-    def hear(self, raw: bytes, sender: str) -> None:
+    def hear(self, raw: bytes) -> None:
         """Somebody else's letter is seen, on its way or in a bundle."""
-        self._heard.append((sender, raw))
+        self._heard.append(raw)
 
     def _bring(self, sent: SentForm) -> None:
         super()._bring(sent)
@@ -60,7 +61,7 @@ class Liar(Player):
         lie = self.dice.choice(ways)(sent)
         if lie is not None:
             self.lies.append(lie)
-            self.world.note(self.name, "lies:", lie.kind, sent.command, sent.match)
+            self.world.note(f"{self.name} lies ({lie.kind}):", raw=lie.raw)
             self.world.figures.told += 1
             delay = self.dice.choice((0.0, self.dice.random() * self.world.week.leisure))
             self.world.post.post(self.address, lie.to, lie.raw, delay)
@@ -81,7 +82,7 @@ class Liar(Player):
 
     def _altered(self, sent: SentForm) -> Lie | None:
         """Signed words of the liar's or of somebody else's with something in them changed."""
-        sender, raw = self.dice.choice([*self._heard, (self.address, sent.raw)])
+        raw = self.dice.choice([*self._heard, sent.raw])
         head, _, body = raw.partition(b"\r\n\r\n")
         text, mark, signature = body.partition(b"-----BEGIN")
         places = [at for at, octet in enumerate(text) if 0x30 <= octet < 0x7B and chr(octet).isalnum()]
@@ -139,7 +140,9 @@ class Liar(Player):
 
     def _other(self) -> str:
         """An opponent."""
-        names = {name for standing in self.letters.matches.standings for name in standing.players} - {self.name}
+        names = {name for standing in self.letters.matches.standings for name in standing.players if name} - {
+            self.name
+        }
         return self.dice.choice(sorted(names)) if names else ""
 
     def _lie(
@@ -181,7 +184,7 @@ class Reader:
             # By itself it makes nobody late: a player who gets no receipt writes again before it is too late.
             delay = world.week.leisure * self._draw.random() / 2
             kept = self._draw.choice(("dropped, and written again", "delayed"))
-            world.note("on the way:", sent.command, sent.match, "of", player.name, kept, "after", int(delay))
+            world.note(f"a letter of {player.name} is {kept} after {span(delay)}:", raw=sent.raw)
         world.post.post(player.address, sent.to, sent.raw, delay)
 
 

@@ -12,6 +12,7 @@ import signal
 import sqlite3
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pbem.match.changed import replace
@@ -25,8 +26,6 @@ from pbem.store.sqlite import Lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
-    from random import Random
 
     from simulation.disk import Process
     from simulation.world import World
@@ -91,9 +90,7 @@ class Operator:
             return
         match = self._draw.choice(sorted(running))
         await self._instruct("pause", match)
-        until = self._world.loop.time() + length
-        while self._world.loop.time() < until and not self._world.hurried:
-            await asyncio.sleep(min(HOUR, length))
+        await asyncio.sleep(length)
         if match not in self.ended:
             await self._instruct("resume", match)
 
@@ -120,7 +117,7 @@ class Operator:
                 number = int(match.removeprefix("m"))
                 self.given.append(Instructions(database).give(what, number, f"to {what} it", "operator", now))
 
-        self._world.note("the operator:", what, match)
+        self._world.note("the operator gives an instruction:", what, match)
         await self._beside(give)
         if (look := self._world.loop.signals.get(signal.SIGCONT)) is not None:
             look()
@@ -219,7 +216,7 @@ class Operator:
     @property
     def _store(self) -> Path:
         store = self._world.machine.config.store
-        assert not isinstance(store, str)
+        assert isinstance(store, Path)
         return store
 
     def _keys(self) -> own_keys.OwnKeys:
@@ -244,7 +241,7 @@ class Operator:
 
         def work() -> None:
             nonlocal done
-            self._world.note("the operator:", what)
+            self._world.note("the operator begins the", what)
             if at_risk and machine.deaths and self._draw.random() < 0.3:
                 machine.disk.fails_after = self._draw.randrange(STEPS)
             with suppress(StoreError, OSError, sqlite3.Error), self._process() as process:
@@ -266,7 +263,9 @@ def _entries(database: Database) -> dict[str, int]:
 
 def _copy(now: Database, older: Database) -> None:
     """Have the rows of a store in an empty one of an earlier version, whose columns may be fewer."""
-    tables = sorted(older.engine.tables(), key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name))
+    tables = sorted(
+        older.engine.tables(), key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name)
+    )
     there = now.engine.tables()
     with older.transaction():
         for table in tables:

@@ -211,6 +211,8 @@ class Player(Correspondent):
         """Read new letters, and answer them."""
         self._looks = False
         unread, self.unread = self.unread, []
+        if unread:
+            self.world.note(self.name, "reads", len(unread), "letters" if len(unread) > 1 else "letter")
         self.read(unread)
 
     def _before_it_acts(self) -> None:

@@ -24,6 +24,7 @@ import msgspec
 
 from pbem.match.changed import replace
 from simulation.invariants import Broken, check
+from simulation.story import told
 from simulation.world import Figures, Week, World
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def run(seed: int, week: Week, *, plant: Plant = _nothing, story: bool = False) 
             broken = tuple(str(error).splitlines())
         except Exception as error:
             broken = (f"{type(error).__name__}: {error}",)
-    lines = tuple(world.story) if story else ()
+    lines = tuple(told(world.story, broken)) if story else ()
     return Outcome(seed, week, world.figures, world.trace.hexdigest(), lines, broken)
 
 

@@ -29,6 +29,7 @@ from simulation.network import Network, Troubles
 from simulation.operators import Operator
 from simulation.players import Habits, Keyless, Player, Stranger, Third
 from simulation.server import Machine
+from simulation.story import Line, span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, MutableMapping
@@ -145,7 +146,7 @@ class World:
         self.moods = Moods() if self.week.troubles else Moods(0, 0, 0, 0)
         self.post = Post(self.loop, self.network, seed, self._brought)
         self.trace = hashlib.sha256()
-        self.story: list[str] = []
+        self.story: list[Line] = []
         """The trace in words."""
         self.hurried = False
         """Whether the week is over, and the rest is being finished."""
@@ -208,21 +209,23 @@ class World:
                 error = sys.exc_info()[1]
             if error is not None:
                 words["error"] = repr(error)
-            trouble = {"FullError", "BusyError"} if self.figures.distant else {"FullError"}
-            if not any(one in str(words) for one in trouble):  # not a fault of the server's
-                self.faults.append(f"{self.loop.time():.3f} {event['event']} {words}")
+            # What is no fault of the server's: a full disk, and a database that is out of reach.
+            trouble = {"FullError", "BusyError", "'451'"} if self.figures.distant else {"FullError"}
+            if not any(one in str(words) for one in trouble):
+                self.faults.append(f"{self.now():%a %d %b %H:%M:%S} {event['event']} {words}")
 
-    def note(self, *words: object) -> None:
-        """Write a line of the story."""
-        line = f"{self.loop.time():.6f} {' '.join(map(str, words))}"
-        self.trace.update(line.encode() + b"\n")
-        self.story.append(line)
+    def note(self, *words: object, raw: bytes = b"") -> None:
+        """Write a line of the story, perhaps about a letter."""
+        text = " ".join(map(str, words))
+        self.trace.update(f"{self.loop.time():.6f} {text} {hashlib.sha256(raw).hexdigest()}\n".encode())
+        self.story.append(Line(self.now(), text, raw))
 
     # The post.
 
     def _brought(self, raw: bytes, sender: str, reply: str, given_up: bool) -> None:
         self.figures.attempts += 1
-        self.note("brought", sender, hashlib.sha256(raw).hexdigest()[:16], reply[:3] or "nothing")
+        answer = f"is answered with {reply[:3]}" if reply else "is not answered"
+        self.note(f"a letter of {sender} {answer}:", raw=raw)
         if given_up and reply.startswith("4") and (raw, sender) not in self.answered:
             self.refused[raw, sender] = None
         if reply.startswith("250") and (raw, sender) not in self.answered:
@@ -232,7 +235,7 @@ class World:
                 self.third.hear(raw, sender)
                 for player in self.players.values():
                     if isinstance(player, Liar) and player.address != sender:
-                        player.hear(raw, sender)
+                        player.hear(raw)
 
     @property
     def people(self) -> dict[str, Player]:
@@ -243,7 +246,7 @@ class World:
         return Smarthost(self.loop, self.random(f"smarthost {self._smarthosts}"), self.moods, self._take)
 
     def _take(self, recipient: str, raw: bytes) -> None:
-        self.note("taken", recipient, hashlib.sha256(raw).hexdigest()[:16])
+        self.note(f"the server's letter to {recipient} has left:", raw=raw)
         self.figures.letters_out += 1
         number = len(self.taken)
         self.taken.append(Taken(recipient, raw, self.loop.time()))
@@ -372,11 +375,12 @@ class World:
     def state(self) -> str:
         """What is known about a world that has stopped."""
         standings = [
-            (player.name, one.match, one.phase, one.turn, one.asked)
+            f"for {player.name} {one.match} is {one.phase}, at turn {one.turn}{', and something is due' * one.asked}"
             for player in self.players.values()
             for one in player.letters.matches.standings
         ]
-        return f"{standings} {self.post.waiting} {self.faults[-3:]} {self.machine.waits()}"
+        waits = f"{self.post.waiting} letters wait on their way to the server, and {self.machine.waits()} there"
+        return "; ".join([*standings, waits, *self.faults[-3:]])
 
     async def _accidents(self) -> None:
         """The operator's troubles, each at its time."""
@@ -411,7 +415,7 @@ class World:
 
         def begin() -> None:
             self.figures.outages += 1
-            self.note("outage", int(length))
+            self.note("the machine is down for", span(length))
             self.machine.down_until = self.loop.time() + length
             self.machine.kill()
 
@@ -426,13 +430,13 @@ class World:
 
         def begin() -> None:
             self.figures.steps += 1
-            self.note("clock set by", step)
+            self.note("the clock is set", "ahead" if step > timedelta() else "back", "by", span(step.total_seconds()))
             self.set_by = step
             self.loop.call_later(back / 2, self.stranger.write)
             self.loop.call_later(back, end)
 
         def end() -> None:
-            self.note("clock set right")
+            self.note("the clock is set right")
             self.set_by = timedelta()
 
         return begin
@@ -444,7 +448,7 @@ class World:
 
         def begin() -> None:
             self.figures.full += 1
-            self.note("disk trouble:", kind, int(length))
+            self.note("the disk", {"full": "is full", "sync": "fails to sync"}[kind], "for", span(length))
             setattr(faults, kind, draw.choice((0.02, 0.3, 1.0)))
             self.loop.call_later(length, setattr, faults, kind, 0.0)
 
@@ -457,7 +461,7 @@ class World:
 
         def begin() -> None:
             self.figures.distant += 1
-            self.note("commits without an answer for", int(length))
+            self.note("some commits get no answer for", span(length))
             faults.commit = chance
             self.loop.call_later(length, setattr, faults, "commit", 0.0)
 
@@ -468,7 +472,7 @@ class World:
         length = draw.uniform(3600, DAY)
 
         def begin() -> None:
-            self.note("smarthost out of reach", int(length))
+            self.note("the smarthost is out of reach for", span(length))
             door = self.network.door(SMARTHOST)
             door.serving = False
             self.loop.call_later(length, setattr, door, "serving", True)
