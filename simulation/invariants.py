@@ -68,7 +68,7 @@ def check(world: World) -> None:
             *judged(world, database, vault),
         ]
     matches = {match: proved.bundle.entries for (match, _), proved in world.proved.items() if proved.bundle}
-    world.figures.matches = len(matches)
+    world.figures.matches = len(matches.keys() | world.operator.ended)
     world.figures.turns = sum(entry.type == "turn" for entries in matches.values() for entry in entries)
     if found:
         raise Broken("\n".join(found))

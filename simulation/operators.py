@@ -33,7 +33,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HOUR = 3600.0
-AGAIN = 600.0  # seconds until an act that failed is tried again
+AGAIN = 1200.0  # seconds until an act that failed is tried again
+PATIENCE = 480 * HOUR
+"""Longer after a week than any trouble lasts in which an act fails."""
+_TROUBLES = StoreError, OSError, sqlite3.Error
+"""What an act on a machine whose power or disk fails may raise."""
+
 OLDEST = 38
 """The first version of the store whose rows can be had back from today's: nothing was taken away since but caches."""
 STEPS = 300
@@ -126,9 +131,9 @@ class Operator:
         """Do something beside the running server, again and again until it succeeds."""
         while True:
             if self._world.machine.runs:
-                with suppress(StoreError), self._process() as process:
+                with suppress(*_TROUBLES), self._process() as process:
                     return what(process)
-            await asyncio.sleep(AGAIN)
+            await self._wait()
 
     # `pbem backup` and `pbem restore`.
 
@@ -232,6 +237,12 @@ class Operator:
         finally:
             process.kill()
 
+    async def _wait(self) -> None:
+        """Wait until it is time to try again."""
+        late = self._world.week.days * 24 * HOUR + PATIENCE
+        assert self._world.loop.time() < late, "what the operator does fails for ever"
+        await asyncio.sleep(AGAIN)
+
     async def _stopped(self, what: str, act: Callable[[Process], None], *, at_risk: bool = True) -> None:
         """Stop the server, do something, and start it; again and again until it succeeds.
 
@@ -244,7 +255,7 @@ class Operator:
             self._world.note("the operator begins the", what)
             if at_risk and machine.deaths and self._draw.random() < 0.3:
                 machine.disk.fails_after = self._draw.randrange(STEPS)
-            with suppress(StoreError, OSError, sqlite3.Error), self._process() as process:
+            with suppress(*_TROUBLES), self._process() as process:
                 act(process)
                 done = not machine.disk.down
             if at_risk:
@@ -252,7 +263,7 @@ class Operator:
 
         while not done:
             machine.end(work)
-            await asyncio.sleep(AGAIN)
+            await self._wait()
 
 
 def _entries(database: Database) -> dict[str, int]:

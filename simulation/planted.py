@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from pbem.match.seat_clock import Clock
+from pbem.match.state import PAUSE
+from pbem.proof.compare.heads import Heads
 from pbem.store.daily import count_today
+from pbem.store.errors import BusyError
 from pbem.store.inbox import Inbox
 from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
@@ -20,7 +24,7 @@ from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pbem.store.database import Database
     from simulation.runs import Plant
@@ -93,6 +97,109 @@ def sent_before_its_commit(world: World) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def miss_in_a_pause(_world: World) -> Iterator[None]:
+    """A match that the operator pauses stands still, and its deadlines do not move."""
+    halted = Clock.halted
+
+    def run_on(clock: Clock, reason: str, began: datetime) -> Clock:
+        return clock if reason == PAUSE else halted(clock, reason, began)
+
+    with patch.object(Clock, "halted", run_on):
+        yield
+
+
+@contextmanager
+def restored_as_if_nothing_was(_world: World) -> Iterator[None]:
+    """After a restore the server plays on, and tells nobody that it forgot something."""
+    with patch("pbem.desk.instructions._restored", lambda *_: "restored"):
+        yield
+
+
+@contextmanager
+def moved_without_its_outbox(_world: World) -> Iterator[None]:
+    """A table is left out when the store is moved: the letters that wait in it are never sent."""
+    with patch("pbem.store.move.LEFT", frozenset({"owners", "outbox"})):
+        yield
+
+
+@contextmanager
+def upgraded_in_halves(_world: World) -> Iterator[None]:
+    """Each statement of a migration is committed by itself, as the sqlite3 module's `executescript` does."""
+
+    def migrate(engine: Sqlite, script: str, version: int) -> None:
+        for statement in (*script.split(";"), f"PRAGMA user_version = {version}"):
+            for step in (statement, "COMMIT", "BEGIN IMMEDIATE"):
+                engine.connection.execute(step)
+
+    with patch.object(Sqlite, "migrate", migrate):
+        yield
+
+
+@contextmanager
+def any_signature_holds(_world: World) -> Iterator[None]:
+    """A signature counts if its key is the player's, whatever the text is."""
+    with patch("pbem.identity.ssh.verify", lambda *_: True):
+        yield
+
+
+@contextmanager
+def any_date_will_do(_world: World) -> Iterator[None]:
+    """A letter may say that it was written at any time."""
+    with patch("pbem.desk.authenticate.misdated", lambda *_: None):
+        yield
+
+
+@contextmanager
+def any_place_will_do(_world: World) -> Iterator[None]:
+    """Signed words count wherever they come, whatever match and player they name."""
+    with patch("pbem.desk.dispatch._demand_place", lambda *_: None):
+        yield
+
+
+@contextmanager
+def any_mailbox_will_do(_world: World) -> Iterator[None]:
+    """Words that nobody signed count in the name of whoever is said to have written them."""
+    with patch("pbem.desk.dispatch._demand_mailbox", lambda *_: None):
+        yield
+
+
+@contextmanager
+def times_are_not_looked_at(_world: World) -> Iterator[None]:
+    """The verifier looks neither at the form of an entry nor whether its time runs backwards."""
+    with patch("pbem.proof.verification._formal", lambda *_: None):
+        yield
+
+
+@contextmanager
+def letters_are_not_held_against_it(_world: World) -> Iterator[None]:
+    """`pbem verify --against` does not compare the heads that letters show."""
+    with patch.object(Heads, "compare", lambda *_: ()):
+        yield
+
+
+@contextmanager
+def altered_letters_are_believed(_world: World) -> Iterator[None]:
+    """`pbem verify --against` takes what a letter shows as signed for signed."""
+    with patch("pbem.proof.compare.letter_facts.is_signature", lambda *_: True):
+        yield
+
+
+@contextmanager
+def commits_on_hearsay(_world: World) -> Iterator[None]:
+    """A letter whose commit got no answer is taken for stored."""
+    put_all = Inbox.put_all
+
+    def hope(inbox: Inbox, letters: Sequence[object], *rest: Any, **more: Any) -> list[int | None]:
+        try:
+            return put_all(inbox, letters, *rest, **more)  # type: ignore[arg-type]
+        except BusyError:
+            return [0] * len(letters)
+
+    with patch.object(Inbox, "put_all", hope):
+        yield
+
+
 PLANTED: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -102,6 +209,18 @@ PLANTED: dict[str, Plant] = {
         miss_in_an_outage,
         day_that_never_goes_back,
         sent_before_its_commit,
+        miss_in_a_pause,
+        restored_as_if_nothing_was,
+        moved_without_its_outbox,
+        upgraded_in_halves,
+        any_signature_holds,
+        any_date_will_do,
+        any_place_will_do,
+        any_mailbox_will_do,
+        times_are_not_looked_at,
+        letters_are_not_held_against_it,
+        altered_letters_are_believed,
+        commits_on_hearsay,
     )
 }
 """The plants by their names."""

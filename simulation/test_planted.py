@@ -6,12 +6,27 @@ import pytest
 
 from pbem.match.changed import replace
 from simulation.planted import PLANTED
-from simulation.runs import run
+from simulation.runs import CHANCES, run
 from simulation.world import Week
 
 FEW, MANY = 10, 1000
 BUSY = Week(days=0.5, games=("spaceships",), leisure=1800.0, pace="4h", deaths=30)
 QUIET = Week(games=("spaceships",), deaths=2, careless=0.0, troubles=False)
+CALM = replace(
+    Week(
+        days=0.5,
+        games=("shoot-em-up",),
+        leisure=1800.0,
+        pace="4h",
+        deaths=0,
+        accidents=False,
+        troubles=False,
+        lies=0,
+    ),
+    **dict.fromkeys(CHANCES, 0.0),
+)
+LYING = replace(CALM, liars=1.0)
+FALSE = replace(CALM, lies=20)
 SHORT = {
     "commit_without_sync": BUSY,
     "lease_of_the_dead": BUSY,
@@ -21,6 +36,18 @@ SHORT = {
     "miss_in_an_outage": QUIET,
     "day_that_never_goes_back": replace(QUIET, steps=1.0),
     "sent_before_its_commit": BUSY,
+    "miss_in_a_pause": replace(CALM, days=2.0, pauses=1.0),
+    "restored_as_if_nothing_was": replace(CALM, restores=1.0),
+    "moved_without_its_outbox": replace(CALM, moves=1.0, troubles=True),
+    "upgraded_in_halves": replace(CALM, upgrades=1.0, deaths=2),
+    "any_signature_holds": LYING,
+    "any_date_will_do": LYING,
+    "any_place_will_do": LYING,
+    "any_mailbox_will_do": LYING,
+    "times_are_not_looked_at": FALSE,
+    "letters_are_not_held_against_it": FALSE,
+    "altered_letters_are_believed": FALSE,
+    "commits_on_hearsay": replace(CALM, distant=1.0),
 }
 """Weeks in which little happens beside what each fault needs."""
 

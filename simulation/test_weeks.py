@@ -31,7 +31,8 @@ GAMES_IN_TURN = tuple(GAMES)
 
 def short(seed: int) -> Week:
     """Some hours of one match, in which as much goes wrong as in days."""
-    return Week(days=0.2, games=(GAMES_IN_TURN[seed % len(GAMES)],), leisure=1500.0, pace="4h", deaths=4)
+    game = GAMES_IN_TURN[seed % len(GAMES)]
+    return Week(days=0.2, games=(game,), leisure=1500.0, pace="4h", deaths=4, lies=1)
 
 
 def kept(outcome: Outcome) -> None:

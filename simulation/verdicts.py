@@ -75,6 +75,8 @@ def _broken_off(world: World, database: Database, vault: Vault) -> Iterator[str]
     for match in sorted(world.operator.ended):
         number = int(match.removeprefix("m"))
         entries = [(Entry.read(row.entry), row.signature) for row in matches.entries(number)]
+        if all(entry.type != "restored" for entry, _ in entries):
+            yield f"the transcript does not say that the server was restored: {match}"
         games = [entry.body["game"] for entry, _ in entries if "game" in entry.body]
         papers = matches.papers(number, max(games, default=0), 0, None)
         content = bundle.write(
