@@ -44,7 +44,7 @@ SHORT = {
     "any_date_will_do": LYING,
     "any_place_will_do": LYING,
     "any_mailbox_will_do": LYING,
-    "times_are_not_looked_at": FALSE,
+    "entries_are_not_made_again": FALSE,
     "letters_are_not_held_against_it": FALSE,
     "altered_letters_are_believed": FALSE,
     "commits_on_hearsay": replace(CALM, distant=1.0),

@@ -107,9 +107,11 @@ def _of_server(
     if (second is None) != bool(last.holds):
         yield f"the verifiers disagree: one finds {last.found}, the other {second or 'that it holds'}"
     elif last.holds:
-        # Of a bundle that was cut off, letters are later; `pbem verify` says so.
-        told = {finding.standing for _, finding in _findings(proved, letters)}
-        if not told & {*ACCUSES, "later"}:
+        assert proved.bundle is not None
+        # Letters know later entries than a bundle that was cut off, and that is all that they can say of it.
+        cut = len(proved.bundle.entries) < len(bundle.read(true).entries)
+        tells = ACCUSES | {"later"} if cut else ACCUSES
+        if not any(finding.standing in tells for _, finding in _findings(proved, letters)):
             yield "a changed bundle holds, and no letter tells of it"
 
 
