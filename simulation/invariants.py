@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 TO = re.compile(rb"(?im)^In-Reply-To:\s+(\S+)")
 BULLETIN = re.compile(rb"(?m)^X-Pbem-Bulletin:((?:(?:\r\n)?[ \t]+\S+)+)")
 TO = re.compile(rb"(?im)^To: .*?([^\s<>]+@[^\s<>]+)")
-REFUSED = re.compile("is not paused|is paused|is over|is not under way")
+REFUSED = re.compile("is not paused|is paused|not under way")
+"""What the server may answer to an instruction that came too late."""
 
 
 class Broken(AssertionError):

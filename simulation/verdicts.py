@@ -10,9 +10,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from attackers.forgers import signed_again
-from attackers.mutations import mutated
-
 from pbem.match.transcript import Entry
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
@@ -21,6 +18,7 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 from pbem.store import own_keys
 from pbem.store.matches import Matches
+from simulation.forgeries import mutated
 from verifier import Wrong, verified
 
 if TYPE_CHECKING:
@@ -94,8 +92,7 @@ def _of_server(
 ) -> Iterator[str]:
     """A bundle that a server with its key changed: what is wrong with the judgement of it."""
     try:
-        forged = mutated(bundle.read(true), draw)
-        forged = bundle.write(signed_again(bundle.read(forged), key=key))
+        forged = mutated(bundle.read(true), draw, key)
     except (ValueError, KeyError, TypeError, AttributeError):
         return  # no bundle can be made of it
     if forged == true:
