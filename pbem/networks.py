@@ -11,7 +11,7 @@ import ipaddress
 
 PREFIXES = {4: 24, 6: 64}
 
-_TRANSLATED = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16")))
+_ELSEWHERE = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "fec0::/10")))
 
 
 def network_of(address: str) -> str:
@@ -31,11 +31,12 @@ def is_public(address: str) -> bool:
     """True if an address is a machine's on the public Internet, and cannot stand for one of another network.
 
     NAT64 (RFC 6052, also with a prefix of a provider's own in RFC 8215) and 6to4 (RFC 3056) carry an IPv4 address.
+    Addresses of a site (RFC 3879) are obsolete, but private where they are still in use.
     """
     known = _read(address)
     if known is None or not known.is_global or known.is_multicast or known.is_reserved:
         return False
-    return not any(known in network for network in _TRANSLATED)
+    return not any(known in network for network in _ELSEWHERE)
 
 
 def _read(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

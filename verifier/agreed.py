@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def read_player(match: Match, seat: int, said: Mapping[str, Any], seq: int) -> Player:
-    """Who is at a seat; at seat 0, a player of a tournament."""
+    """The person at a seat; at seat 0, a player of a tournament."""
     keys = {}
     for one in said["keys"]:
         must(fingerprint(one["format"], one["public"]) == one["fingerprint"], "a key of another fingerprint")

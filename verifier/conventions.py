@@ -11,7 +11,7 @@ Body = dict[str, Any]
 
 
 class Wrong(Exception):
-    """What does not hold: the entry, the file, and why."""
+    """The fault: the entry, the file, and why."""
 
     def __init__(self, seq: int | None, path: str | None, reason: str) -> None:
         super().__init__(f"entry {seq}, {path}: {reason}")

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.x509 import InvalidVersion
 
 from verifier.agreed import agreed
 from verifier.commitments import commitments
@@ -68,7 +69,7 @@ FOLLOW: dict[str, Callable[[Match, Entry, Any], None]] = {
     "ended sealed": ended_sealed,
 }
 AT_ONCE: dict[str, Callable[[Match, Entry, Any], None]] = {"asks": asks, "reveals": ask_reveals}
-"""What happens after an entry without one of its own."""
+"""The event after an entry without one of its own."""
 
 
 def step(match: Match, entry: Entry, before: Entry | None) -> None:
@@ -97,7 +98,7 @@ def step(match: Match, entry: Entry, before: Entry | None) -> None:
 
 UNREADABLE = (
     *(ValueError, TypeError, LookupError, AttributeError, AssertionError, NotImplementedError),
-    *(Refused, UnsupportedAlgorithm),
+    *(Refused, UnsupportedAlgorithm, InvalidVersion),
 )
 
 

@@ -18,7 +18,7 @@ SLACK = timedelta(hours=3)
 
 
 def with_pauses(match: Match, start: datetime, time: timedelta) -> datetime:
-    """When the time is over, if pauses do not count."""
+    """The time of the end, if pauses do not count."""
     for began, ended in match.pauses:
         if began <= start < ended:
             start = ended

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Want:
-    """What a command must say to count: its fields, and the heads that it may cite."""
+    """The words that a command must say to count: its fields, and the heads that it may cite."""
 
     match: Match
     player: str
@@ -85,7 +85,7 @@ def read_date(text: str) -> datetime | None:
 
 @dataclass
 class Player:
-    """Who sits at a seat."""
+    """The player at a seat."""
 
     name: str
     keys: dict[str, Key]
@@ -165,7 +165,7 @@ def game_of(command: Command) -> int:
 
 
 def clears(match: Match, want: Want, command: Command, what: str, turn: int = 0) -> bool:
-    """Whether this is `clear` for a setup, a turn, or default orders."""
+    """True if this is `clear` for a setup, a turn, or default orders."""
     if command.name != "clear" or not want.fits(command, None):
         return False
     said = command.said
@@ -200,7 +200,7 @@ def sentence(
 
 
 def here(match: Match, command: Command, body: Body) -> bool:
-    """Whether a sentence says the turn, or the game, that is due."""
+    """True if a sentence says the turn, or the game, that is due."""
     place, number = ("turn", match.turn_due) if match.phase == "playing" else ("game", match.game)
     given = [command.said[key] for key in (place, f"*{place}") if command.said.get(key, "match") != "match"]
     other = "game" if place == "turn" else "turn"

@@ -32,7 +32,7 @@ TIME = re.compile(r"\b[0-9]{1,2}:[0-9]{2}\b")
 
 @dataclass
 class Place:
-    """Where a letter counts: the seat and the revision, and what its turn says of the addresses."""
+    """The place where a letter counts: the seat and the revision, and what its turn says of the addresses."""
 
     match: str
     turn: int
@@ -112,7 +112,7 @@ def quoted_form(place: Place, lines: Sequence[str]) -> str | None:
 
 
 def given(place: Place, text: str) -> tuple[str, str, bool]:
-    """What the text gives, which has no command: `clear`, or `quoted` with a form, or `orders`, and whether final."""
+    """The meaning of a text that has no command: `clear`, or `quoted` with a form, or `orders`, and whether final."""
     lines = text.split("\n")
     mine = lines[: next((at for at, line in enumerate(lines) if line.rstrip() == "--"), None)]
     if " ".join(line for line in mine if not line.lstrip().startswith(">")).lower().split()[:1] == ["stop"]:

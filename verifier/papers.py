@@ -40,6 +40,7 @@ def lines_of(paper: bytes, title: str, keys: Sequence[str], optional: Sequence[s
 
 SALT = re.compile("[0-9a-f]{64}")
 PATTERNS = {**dict.fromkeys(("game", "turn", "seat", "rev"), NUMBER), "orders": re.compile("default")}
+PATTERNS["branch"] = re.compile("[1-8]")
 
 
 def read_opening(paper: bytes) -> dict[str, str]:
@@ -52,9 +53,9 @@ def read_opening(paper: bytes) -> dict[str, str]:
 
 def read_receipt(paper: bytes, *, withdrawal: bool = False) -> dict[str, str]:
     keys = ["server", "match", "game", "turn", "seat", "player", "rev", "level", "key", "mail"]
-    keys += ["evidence", "orders", "received", "salt"]
+    keys += ["evidence", "orders", "received", "salt", *([] if withdrawal else ["branch"])]
     title = "pbem withdrawal 1" if withdrawal else "pbem receipt 2"
-    found = lines_of(paper, title, keys, ["evidence", "orders"])
+    found = lines_of(paper, title, keys, ["evidence", "orders", "branch"])
     must(found.pop("*") == "", "more than a receipt")
     return found
 

@@ -56,7 +56,7 @@ def parted(public: str) -> tuple[str, str, str]:
 
 
 def touched(application: str, tail: bytes, said: bytes) -> bytes | None:
-    """What the device signed for the octets of SSHSIG; None if a browser was asked for other octets."""
+    """The octets that the device signed for the octets of SSHSIG; None if a browser was asked for other octets."""
     must(len(tail) >= 5, "a cut signature")
     flags, rest, extensions = tail[0], tail[5:], b""
     must(flags & 0x01 and not flags & 0x40, "nobody touched the key")

@@ -188,7 +188,7 @@ ALONE = re.compile(
     r"\ufeff?\s*(-----BEGIN (SSH|PGP) SIGNATURE-----|untrusted comment:(?![^\n]*\s+RW\S{54}\s*$)"
     r"|(signature:\s*)?[A-Za-z0-9+/]{86}==\s*$)|(?!\s*-)[^\x00]{0,64}\Z|[^\x09-\x7f]"
 )
-"""How a file begins that holds a signature and nothing else."""
+"""The beginnings of files that hold a signature and nothing else."""
 ENDINGS = re.compile(r"\.(asc|sig|minisig|ed25519|sign)$")
 
 

@@ -23,12 +23,12 @@ class Clock:
 
 @dataclass
 class Match:
-    """What a verifier keeps; `papers` are those of the bundle, `named` those that some entry named."""
+    """The state that a verifier keeps; `papers` are those of the bundle, `named` those that some entry named."""
 
     papers: dict[str, bytes]
     named: set[str] = field(default_factory=set)
     open: list[str] = field(default_factory=list)
-    """What was not judged."""
+    """The things that were not judged."""
     given_up_loses: bool = False
     """Since version 3, of sealed matches."""
     server: str = ""
@@ -43,7 +43,7 @@ class Match:
     position: Any = None
     played: list[dict[int, str]] = field(default_factory=list)
     left: list[tuple[int, int]] = field(default_factory=list)
-    """Who resigned while others played on: the turn that was due, and the seat."""
+    """The seats that resigned while others played on: the turn that was due, and the seat."""
     head: str = ""
     prev: str = ""
     replies: str = ""
@@ -67,7 +67,7 @@ class Match:
     tokens: dict[str, str] = field(default_factory=dict)
     vouched: dict[str, str] = field(default_factory=dict)
     due: list[tuple[str, Any]] = field(default_factory=list)
-    """What must follow: the type of the entry, and what it says."""
+    """The entry that must follow: the type of the entry, and what it says."""
     commitments: dict[int, str] = field(default_factory=dict)
     """Of a sealed game (11), and so the next four."""
     told: list[Told] = field(default_factory=list)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def shares(result: Body) -> tuple[int, int]:
-    """What the seats get of a result."""
+    """The scores of the seats by a result."""
     if result["winner"]:
         return (2, 0) if result["winner"] == 1 else (0, 2)
     return (1, 1) if drawn(result) else (0, 0)

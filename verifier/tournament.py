@@ -55,7 +55,7 @@ def letter(state: Tournament, entry: Entry, player: Player, command: str, **said
 
 
 def once(state: Tournament, body: Body) -> None:
-    """What was signed is obeyed once; at level `mailbox`, a letter is."""
+    """Signed words are obeyed once; at level `mailbox`, a letter is."""
     said = "mail" if "evidence" in body else "words"
     state.once(said, body[said])
 

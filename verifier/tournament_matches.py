@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def first_body(content: bytes) -> Body:
-    """What a bundle says that it is; nothing if it is none."""
+    """The kind that a bundle says it is; nothing if it is none."""
     with contextlib.suppress(No, *UNREADABLE):
         body = json.loads(read_file(content)["transcript.jsonl"].partition(b"\n")[0])["body"]
         return body if isinstance(body, dict) else {}

@@ -30,7 +30,7 @@ class Line:
     silent: int = 0
     leaving: str = ""
     out: str = ""
-    """What became of its games."""
+    """The fates of its games."""
 
 
 @dataclass

@@ -76,7 +76,7 @@ QUICKNET = (
 
 
 def announces(command: Command, terms: Mapping[str, Any]) -> bool:
-    """Whether the lines of `tournament new` give these terms; what they leave to the server may be anything."""
+    """True if the lines of `tournament new` give these terms; what they leave to the server may be anything."""
     lines = command.options
     own = {name: " ".join(value.lower().split()) for name, value in lines.items() if name in LINES}
     rest = {name: value for name, value in lines.items() if name not in LINES}

@@ -34,6 +34,7 @@ def set_aside(match: Match, entry: Entry, of: tuple[str, int], path: str, digest
     must(all(paper[key] == value for key, value in right.items()), "a paper of something else")
     must(not default or name.endswith("-end"), "default orders in another trace")
     must(what != "setup" or withdrawal, "an unused setup")
+    must("branch" not in paper, "a branch of what was not played")
     seat = int(paper["seat"])
     player = match.player(seat)
     must(paper["player"] == player.name, "somebody else")

@@ -78,7 +78,8 @@ def receipt(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str
             want = Want(match, player.name, match.printed, "evidence" in paper)
             found = ordered(match, want, commands, seat, int(paper["rev"]), default=default)
             if found is not None:
-                return found
+                must(paper.get("branch", "0") == str(match.position.branch(seat, found)), "another branch")
+                return str(match.position.order(seat, found))
     raise No(f"letters/{stem}.eml holds no such orders")
 
 
@@ -97,10 +98,10 @@ def ordered(
     for command in sorted([*numbered, *commands], key=untouched):
         if command.name == "orders" and command.said.get("*turn") == said and want.fits(command, rev):
             try:
-                order: str = match.position.order(seat, command.block)
-                return order
+                match.position.order(seat, command.block)
             except Refused:
                 continue
+            return command.block
     return None
 
 

@@ -12,7 +12,7 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 import msgspec
@@ -156,34 +156,55 @@ def verify(  # noqa: PLR0913, PLR0917 - options of a command
     if witnesses and not against:
         raise click.UsageError("what witnesses saw stands in letters: name some with --against")
     believed = _witness_keys(witnesses) if witnesses else []
-    seeds = _seeds(opened) if opened else []
-    keys = _known_keys(known) if known else {}
     content = _loaded(bundle)
     if is_tournament(content):
         if opened or known:
             raise click.UsageError("these options are about a match, and this is a tournament")
-        letters = [*against, *more]
-        sys.exit(_tournament(bundle, content, bundles, server_key, letters, believed, as_json=as_json))
-    if bundles:
+        status = _tournament(bundle, content, bundles, server_key, [*against, *more], believed, as_json=as_json)
+    elif bundles:
         raise click.UsageError("--bundles is about a tournament, and this is a match")
-    proved = Proved(telling=bool(against or seeds))
+    else:
+        asked = _Asked([*against, *more], believed, _seeds(opened), _known_keys(known))
+        status = _match(bundle, content, server_key, asked, as_json=as_json)
+    if status:
+        sys.exit(status)
+
+
+class _Asked(NamedTuple):
+    """The letters, witnesses, seeds and keys with which the proof of a match is compared."""
+
+    letters: Sequence[Path]
+    witnesses: Sequence[VerifierKey]
+    seeds: Sequence[bytes]
+    keys: Mapping[str, Sequence[Key]]
+
+
+def _match(bundle: Path, content: bytes, server_key: str | None, asked: _Asked, *, as_json: bool) -> int:
+    """Verify a match, and print each finding at once; returns the exit status."""
+    proved = Proved(telling=bool(asked.letters or asked.seeds))
     made = list(_checked(content, server_key, proved, as_json=as_json))
-    holds = made[-1].holds
-    judged, seen = _compared(proved, [*against, *more], believed) if holds and against else ([], {})
-    played = list(_played_again(proved, seeds, as_json=as_json)) if holds and seeds else []
-    owned = list(_owned(proved, keys, as_json=as_json)) if holds and keys else []
-    status = _status(made[-1], judged, [*played, *owned], bool(against), len(seen) < len(believed))
+    judged: list[NamedLetter] = []
+    seen: dict[str, tuple[int, int]] = {}
+    played: list[Finding] = []
+    owned: list[Finding] = []
+    if holds := made[-1].holds:
+        if asked.letters:
+            judged, seen = _compared(proved, asked.letters, asked.witnesses)
+        if asked.seeds:
+            played = list(_played_again(proved, asked.seeds, as_json=as_json))
+        if asked.keys:
+            owned = list(_owned(proved, asked.keys, as_json=as_json))
+    findings = [*played, *owned]
+    status = _status(made[-1], judged, findings, bool(asked.letters), len(seen) < len(asked.witnesses))
     if as_json:
         about = {"bundle": str(bundle), "sha256": sha256_hex(content), "server_key_known": server_key is not None}
         document = {**about, "status": status, **_document(made, proved, judged, played, owned, seen)}
         click.echo(json.dumps(document, indent=1, sort_keys=True))
     elif holds:
-        _print_witnesses(believed, seen, proved)
-        _print_letters(
-            judged, bool(against), not status and all(finding.standing == "agrees" for finding in [*played, *owned])
-        )
-    if status:
-        sys.exit(status)
+        _print_witnesses(asked.witnesses, seen, proved)
+        blind = not status and all(finding.standing == "agrees" for finding in findings)
+        _print_letters(judged, bool(asked.letters), blind)
+    return status
 
 
 def _tournament(
@@ -265,6 +286,8 @@ def _compared(
 
 def _seeds(opened: Sequence[str]) -> list[bytes]:
     """The seeds of these options, each a seed itself or a file with letters that contain some."""
+    if not opened:
+        return []
     from pbem.cli.evidence import kept_letters
     from pbem.player.blind import seeds
 
@@ -302,6 +325,8 @@ def _printed(about: str, findings: Iterable[Finding], *, as_json: bool) -> Itera
 
 def _known_keys(options: Sequence[str]) -> dict[str, list[Key]]:
     """The keys of players, by name; a name may come with several files."""
+    if not options:
+        return {}
     from pbem.proof.known_keys import keys_in
 
     known: dict[str, list[Key]] = {}

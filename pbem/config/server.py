@@ -91,7 +91,7 @@ _Host = Annotated[
 
 
 class NotifyConfig(ConfigTable, frozen=True):
-    """Where players may have themselves notified beside their mail: hosts that speak as ntfy does."""
+    """The hosts at which players may have themselves notified beside their mail: they speak as ntfy does."""
 
     hosts: tuple[_Host, ...] = ()
 

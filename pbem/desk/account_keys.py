@@ -215,7 +215,7 @@ def replace_all(
     for fingerprint in gone:
         keys.players.revoke_key(fingerprint, to_db(now))
     keys.players.add_key(player.name, waiting.key, to_db(now))
-    stop_encrypting(keys, player.name, now)
+    stop_encrypting(keys, player, now)
     keys.changes.forget(player.name)
     enter(keys, player, change, now)
     # An intruder in the mailbox must not void the owner's code, with which the owner takes the account back.
@@ -223,13 +223,16 @@ def replace_all(
     return change, None if keeps else new_code(keys, player.name, now)
 
 
-def stop_encrypting(keys: Keyring, name: str, now: datetime) -> None:
-    """Let a player's letters come in the clear, and say so, if no key that is left can decrypt them."""
-    player = keys.players.by_name(name)
+def stop_encrypting(keys: Keyring, before: PlayerRow, now: datetime) -> None:
+    """Let a player's letters come in the clear, and say so, if none of the keys that are left can decrypt them.
+
+    If none could before, either, such as an expired one, letters without contents go on to come in their place.
+    """
+    player = keys.players.by_name(before.name)
     assert player is not None
-    wanted = keys.players.setting(name, "encrypted", "no") == "yes"
-    if wanted and not encryption.usable(keys_of(player), now):
-        keys.players.choose(name, "encrypted", "no")
+    could, can = (encryption.usable(keys_of(row), now) for row in (before, player))
+    if could and not can and keys.players.setting(player.name, "encrypted", "no") == "yes":
+        keys.players.choose(player.name, "encrypted", "no")
         tell_player(keys, player, "in_the_clear", Phrase("Your letters are no longer encrypted"), now, {})
 
 

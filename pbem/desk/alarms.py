@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Writing(Protocol):
-    """What a letter to the operator needs of a desk."""
+    """The parts of a desk that a letter to the operator needs."""
 
     config: Config
     counts: DailyCounts

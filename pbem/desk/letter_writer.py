@@ -255,7 +255,7 @@ class LetterWriter:
         self._send_together(player, [*waiting, *(out for _, out in outs)], now)
 
     def _digest_of(self, player: PlayerRow, now: datetime) -> datetime:
-        """When the player's next digest goes."""
+        """The time at which the player's next digest goes."""
         return next_digest(now, zone_named(self._players.setting(player.name, "timezone", "UTC")) or "UTC")
 
     def hold(self, player: PlayerRow, match: int, outs: Sequence[OutgoingLetter], now: datetime) -> None:

@@ -298,7 +298,7 @@ class _Rows:
         if isinstance(asked, SubmitSetup | SubmitOrders):
             content = self._submitted[match.game, match.turn if isinstance(asked, SubmitOrders) else 0, seat]
             final = {"final": content["final"]} if isinstance(asked, SubmitOrders) else {}
-            asked = replace(asked, text=content["text"], **final)
+            asked = replace(asked, text=content.get("written") or content["text"], **final)
             wanted = replace(wanted, request=asked, rev=content["rev"])
         return replace(wanted, server=match.server, player=match.name(seat), prev=match.prev)
 
@@ -333,7 +333,7 @@ def _from_entries(entries: Sequence[Entry]) -> Match:
 _VERSION_1 = "operator: this server's new version cannot continue it"
 """The reason for the end of a match of version 1 that was under way when the store was migrated."""
 
-_PLAIN = ("rev", "text", "paper", "final", "standing")
+_PLAIN = ("rev", "text", "paper", "final", "standing", "written")
 """The fields of a submission that are stored unchanged."""
 
 _OF_DEFAULTS = -1
@@ -354,7 +354,7 @@ def _submission(row: SubmissionRow) -> Submission:
     content = row.content
     aside = [SetAside(it[0], base64.b64decode(it[1]), it[2].encode()) for it in content.get("aside", ())]
     return Submission(
-        **{name: content[name] for name in _PLAIN},
+        **{name: content[name] for name in _PLAIN if name in content},
         letter=row.letter,
         evidence=content.get("evidence", "").encode(),
         aside=tuple(aside),

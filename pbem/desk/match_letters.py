@@ -373,7 +373,7 @@ class MatchLetters:
             receipt, paper = f"{name}-default.receipt.txt", stand_in.paper.encode()
             out.attachments.append((receipt, "text/plain", paper))
             hashed = sha256_hex(paper)
-            played = {"text": stand_in.text, "file": receipt, "hash": hashed}
+            played = {"text": stand_in.text, "branch": stand_in.branch, "file": receipt, "hash": hashed}
             played["signature"] = self._archive.vouch(match.id, hashed)
         view = self._files.position(match, row, seat, out, facts["reports"])
         return {

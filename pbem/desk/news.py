@@ -1,4 +1,4 @@
-"""What a server's feeds tell of its public matches and tournaments: what its pages show of them, and when it was.
+"""The news of a server's feeds: what its pages show of its public matches and tournaments, and when it was.
 
 No word that anybody wrote is in it, such as the reason of a ruling. Implements protocol.md, "Secrets".
 """

@@ -123,7 +123,7 @@ class TournamentRepository:
         ]
 
     def items(self, t: Tournament, reader: str) -> list[JsonObject]:
-        """What the bulletin of a letter tells of a tournament: its state, and its latest entry that a witness saw."""
+        """The part of a letter's bulletin about a tournament: its state, and its latest entry that a witness saw."""
         told = [bulletin.of_tournament(t, reader)]
         number = int(t.id[1:])
         if self._log is not None and (logged := latest_proof(self._log, -number)) is not None:

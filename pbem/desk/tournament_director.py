@@ -123,7 +123,7 @@ class Director:
         return self.beacons.signature(number) or (None if patient else lot.UNREACHABLE)
 
     def _due(self, t: Tournament, now: datetime) -> str | None:
-        """When the clock is to look at a tournament."""
+        """The time at which the clock is to look at a tournament."""
         if t.phase == "open" and t.terms.closes is not None:
             if t.terms.beacon is not None and self._beacon(t, now) is None:
                 return to_db(max(lot.out_at(t.terms.beacon), now + _NO_BEACON))

@@ -226,6 +226,16 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
     def meant(self, text: str) -> str:
         """The probable meaning of a setup or orders, one slip away; it need not be legal either."""
 
+    def depends(self, text: str) -> bool:
+        """True if what orders stand for depends on what their seat knows when they are played."""
+        del text
+        return False
+
+    def branch(self, state: TheState, seat: int, text: str) -> int:
+        """The number of the branch that counts in legal orders with conditions; 0 if they have none."""
+        del state, seat, text
+        return 0
+
     def unused(self, state: TheState, seat: int, orders: TheOrders) -> tuple[Phrase, ...]:
         """The strikes and the like that orders leave unused and the turn takes away, each kind with its number."""
         del state, seat, orders

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pbem.games import Report, Rules
 
 _VALUES = 1 << 32
-"""How many different values one number of the stream can have."""
+"""The number of different values that one number of the stream can have."""
 
 
 class Draws:

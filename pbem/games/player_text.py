@@ -26,6 +26,11 @@ def without_comments(text: str, instead: str = "") -> str:
     return _COMMENT.sub(instead, text) if "#" in text else text
 
 
+def blanked(text: str) -> str:
+    """A text with blanks in the place of comments, so that everything else stays where it was."""
+    return _COMMENT.sub(lambda found: " " * len(found[0]), text)
+
+
 class Text:
     """A text, and the faults in it."""
 

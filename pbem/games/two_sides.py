@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, Self, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pbem.games import Orders, Result
+    from pbem.games import Orders, Report, Result
 
 
 class _Side(Protocol):
@@ -27,6 +27,8 @@ class TwoSides(NamedTuple, Generic[TheAgreed, TheSide]):
     turn: int
     sides: tuple[TheSide, TheSide]
     result: Result | None = None
+    told: tuple[tuple[Report, ...], ...] | None = None
+    """The reports on which conditions of orders rest, by turn; None where they are not known."""
 
     @property
     def due(self) -> Mapping[int, Orders | None]:

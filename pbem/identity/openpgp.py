@@ -21,7 +21,7 @@ import msgspec
 
 from pbem.identity.costs import check_rsa
 from pbem.identity.ed25519_points import WEAK, is_sound, is_sound_signature
-from pbem.identity.openpgp_packets import DSA, ELGAMAL, RSA, PublicKey, SignatureBody, Tag, packets
+from pbem.identity.openpgp_packets import DSA, ECDH, ELGAMAL, RSA, PublicKey, SignatureBody, Tag, packets
 from pbem.identity.verdict import DEMANDS, FUTURE, BadKey, BadSignature, Key, State
 from pbem.phrase import Phrase
 
@@ -40,6 +40,7 @@ _KEY_BYTES = (
     48 * 1024
 )  # keys stand in every transcript; photographs and strangers' certifications do not belong there
 _SUBKEYS, _USER_IDS, _SIGNATURES = 20, 50, 200  # in one key; Sequoia tries each signature that it finds astray
+_DECRYPTING = 8  # such subkeys in one key: a letter to its owner is encrypted to each, by up to 5 ms
 _AHEAD = timedelta(minutes=30)  # more Sequoia does not let pass
 _SECRET = frozenset({5, 7})
 _OF_A_KEY = frozenset({2, 6, 10, 12, 13, 14, 17, 21})
@@ -120,6 +121,8 @@ def _check_costs(tags: list[int], keys: list[PublicKey]) -> None:
     crowd = {Tag.SUBKEY: _SUBKEYS, Tag.USER_ID: _USER_IDS, Tag.SIGNATURE: _SIGNATURES}
     if any(tags.count(tag) > most for tag, most in crowd.items()):
         raise BadKey(_LONG)
+    if sum(key.algorithm in ECDH for key in keys) > _DECRYPTING:
+        raise BadKey(_LONG)
     for key in keys:
         if key.version not in _VERSIONS or key.algorithm in {DSA, ELGAMAL}:
             raise BadKey(Phrase("This OpenPGP key is of an obsolete kind (DSA, ElGamal, version 3): make a new one."))
@@ -153,10 +156,11 @@ def _names(public: str) -> tuple[str, ...]:
     return tuple(packet.fingerprint for packet in _pile(bytes(_cert(public))) if packet.fingerprint)
 
 
-def _pile(data: bytes) -> list[Packet]:
+@lru_cache(maxsize=16)
+def _pile(data: bytes) -> tuple[Packet, ...]:
     from pysequoia.packet import PacketPile
 
-    return _sequoia(lambda: list(PacketPile.from_bytes(data)))
+    return _sequoia(lambda: tuple(PacketPile.from_bytes(data)))
 
 
 def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
@@ -184,8 +188,9 @@ def _standing(cert: Cert, signer: str, at: datetime | None) -> State:
                 return "revoked"
             if packet.signature_type == SignatureType.SubkeyBinding:
                 bindings.append(packet)
-        newest = max(bindings, key=lambda packet: packet.signature_created or datetime.min.replace(tzinfo=UTC))
-        if born is not None and newest.key_validity_period:
+        first = datetime.min.replace(tzinfo=UTC)
+        newest = max(bindings, key=lambda packet: packet.signature_created or first, default=None)
+        if born is not None and newest is not None and newest.key_validity_period:
             ends.append(born + newest.key_validity_period)
     return "expired" if at is not None and any(end is not None and end <= at for end in ends) else "pinned"
 
@@ -198,7 +203,7 @@ def cannot_encrypt(key: Key, at: datetime) -> Phrase | None:
             ended = cert.expiration if state == "expired" else None
             day = ended.date().isoformat() if ended else ""
             return _EXPIRED.given(day=day) if day else _REVOKED
-        encrypt([key], b"")
+        _encrypt([_in_force(cert, at)], b"")
     except (_FailedError, ValueError):
         return _SIGNS_ONLY
     return None
@@ -206,11 +211,26 @@ def cannot_encrypt(key: Key, at: datetime) -> Phrase | None:
 
 def encrypt(keys: Sequence[Key], content: bytes) -> bytes:
     """The content, encrypted to all subkeys for that of these certificates, armored; not compressed."""
+    return _encrypt([_cert(key.public) for key in keys], content)
+
+
+def _encrypt(certs: list[Cert], content: bytes) -> bytes:
     import pysequoia
 
-    certs = [_cert(key.public) for key in keys]
     # Its error says much about itself, for no reader of ours.
     return _sequoia(lambda: pysequoia.encrypt(bytes=content, recipients=certs))
+
+
+def _in_force(cert: Cert, at: datetime) -> Cert:
+    """The certificate without the subkeys that expired: where none is left, Sequoia would encrypt to those."""
+    import pysequoia
+
+    kept: list[Packet] = []
+    keeps = True
+    for packet in _pile(bytes(cert)):
+        keeps = _standing(cert, packet.fingerprint, at) == "pinned" if packet.fingerprint else keeps
+        kept += [packet] if keeps else []
+    return _sequoia(lambda: pysequoia.Cert.from_packets(kept))
 
 
 def is_signature(data: bytes) -> bool:

@@ -26,6 +26,7 @@ class Tag(IntEnum):
 
 
 RSA = frozenset({1, 2, 3})
+ECDH = frozenset({18, 25, 26})
 ELGAMAL, DSA, _EDDSA, _ED25519 = 16, 17, 22, 27
 """Algorithms (RFC 9580 9.1); `_EDDSA` is the older way in which an Ed25519 key is written."""
 

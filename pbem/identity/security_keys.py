@@ -40,7 +40,7 @@ class Device(msgspec.Struct, frozen=True):
     application: str
     flags: int
     counter: int
-    """How often the device signed, by its own word; of a synced passkey 0."""
+    """The number of signatures that the device made, by its own word; of a synced passkey 0."""
     origin: str = ""
     """The page where a passkey signed; empty for keys of `ssh-keygen`."""
     client_data: bytes = b""
@@ -91,7 +91,7 @@ def passkey_host(public: str) -> str:
 
 
 def way(form: str, public: str) -> str:
-    """How a key signs: in its format, or as a `passkey`."""
+    """The kind of a key's signatures: its format, or `passkey`."""
     return "passkey" if passkey_host(public) else form
 
 

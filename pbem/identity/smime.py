@@ -72,10 +72,15 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
         usages = (one.value for one in certificate.extensions if isinstance(one.value, x509.KeyUsage))
         usage = next(usages, None)
         comment = certificate.subject.rfc4514_string()[:80]
-    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+    except (
+        *(ValueError, TypeError, UnsupportedAlgorithm),
+        *(x509.DuplicateExtension, x509.InvalidVersion, x509.UnsupportedGeneralNameType),  # of no common kind
+    ) as error:
         raise damaged from error
     _check_key(public)
     if at is not None:
+        if certificate.serial_number <= 0:  # RFC 5280 4.1.2.2; later releases of the library will not read it
+            raise damaged
         _check_certificate(certificate, octets, at)
     if usage is not None and not (usage.digital_signature or usage.content_commitment):
         raise BadKey(Phrase("This certificate is not meant for signatures."))

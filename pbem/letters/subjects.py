@@ -20,7 +20,7 @@ _ABOUT: Final = Phrase("[pbem {match}] {title}, {subject}")
 _BRIEF: Final = Phrase("[pbem {match}] {subject}")
 _MORE: Final = " ..."
 _TOLD: Final = re.compile(r"(?:Re: )?\[pbem(?: [mt][0-9]{1,9})?\]")
-"""What of a subject everybody may know: mail programs sort letters by it."""
+"""The part of a subject that everybody may know: mail programs sort letters by it."""
 
 
 def about(match: str, title: str, subject: str) -> Phrase:

@@ -52,7 +52,7 @@ class Appointment(NamedTuple):
     match: str
     game: int
     what: str
-    """What is due: `setup`, `turn-7` or `reveal`."""
+    """The thing that is due: `setup`, `turn-7` or `reveal`."""
     seat: int
     summary: str
     description: str

@@ -47,8 +47,9 @@ Attachment = tuple[str, str, bytes]
 Encrypted = tuple[Literal["openpgp", "smime"], bytes]
 """The format of what is encrypted, and its octets: armor for OpenPGP, DER for S/MIME."""
 
-STEP = 4096
-"""The length of what is encrypted is a multiple of this: lengths tell much about what happened."""
+STEP = 32 * 1024
+"""The length of what is encrypted is a multiple of this: lengths tell much about what happened. Answers and reports
+of most turns are shorter; with a smaller step, a turn with hits is in another than one without."""
 
 LETTER = "letter.txt"
 """The file that holds the text of an encrypted letter."""
@@ -65,7 +66,7 @@ class MailingList(NamedTuple):
 
 
 class Encrypting(NamedTuple):
-    """What keeps a letter from everybody but its reader."""
+    """The encryption that keeps a letter from everybody but its reader."""
 
     subject: str
     """The subject that everybody may read."""
@@ -320,7 +321,7 @@ def _protected(headers: Sequence[str], outside: Sequence[str], body: _Entity) ->
 
 
 def _wrapped(kind: Literal["openpgp", "smime"], content: bytes, seed: str) -> _Entity:
-    """What is encrypted as a body: PGP/MIME (RFC 3156 4), or S/MIME (RFC 8551 3.3)."""
+    """The encrypted octets as a body: PGP/MIME (RFC 3156 4), or S/MIME (RFC 8551 3.3)."""
     if kind == "smime":
         return _file(
             'application/pkcs7-mime; smime-type=enveloped-data;\r\n name="smime.p7m"',

@@ -1,4 +1,4 @@
-"""What chance deals in a turn: neither the server nor a player can choose it.
+"""The chance dealt in a turn: neither the server nor a player can choose it.
 
 Before a game begins, the server draws a secret, hashes it again and again, and publishes the last hash: the first
 link of a chain. Each turn takes the next link, which only the server knows, and the orders of this turn and those
@@ -27,7 +27,7 @@ LINKS: Final = 20_000
 """The links of a game's chain: no match has as many turns, because a bundle has at most as many entries."""
 
 NO_SEED: Final = "0" * 64
-"""What stands for the seed of the turn before the first."""
+"""The value that stands for the seed of the turn before the first."""
 
 _NEVER: Final = 999_999_999
 """The game of a paper that nobody ever gets: no match has as many."""

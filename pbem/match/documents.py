@@ -23,12 +23,13 @@ SALT = re.compile(r"[0-9a-f]{64}")
 """A salt: 256 random bits."""
 
 
-_OPTIONAL = frozenset({"evidence", "orders"})
+_OPTIONAL = frozenset({"branch", "evidence", "orders"})
 """Lines that stand in some papers of a kind only."""
 
 _NUMBERS = frozenset({"game", "turn", "seat", "rev"})
 
 _VALUES = {
+    "branch": "[1-8]",
     "by": "dkim|server",
     "evidence": ".+",
     "orders": "default",
@@ -187,6 +188,9 @@ class Receipt(_OfOrders):
     """A receipt represents orders until their turn is resolved."""
 
     TITLE = "receipt 2"
+
+    branch: str = field(default="", kw_only=True)
+    """The branch of conditional orders that counts, once that is known; else the line is not there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,6 +180,8 @@ class Remaking(msgspec.Struct):
             self.was_not_played(where, paper)
             self.was_withdrawn(match, letter, signed, paper)
         else:
+            if paper.branch:
+                raise self.untrue(where, "names a branch, although it was not played")
             try:
                 self.source.unused(match, paper.seat, signed, paper)
             except ValueError as error:

@@ -100,11 +100,18 @@ class Submission:
     evidence: bytes = field(default=b"", repr=False)
     aside: tuple[SetAside, ...] = ()
     """Earlier submissions for the same place that were set aside, without those that a higher revision replaced."""
+    written: str = ""
+    """Conditional orders of which one branch counts, as they were written; empty for others."""
 
     @property
     def level(self) -> str:
         """The level of its letter: `key` or `mailbox`."""
         return "mailbox" if self.evidence else "key"
+
+    @property
+    def branch(self) -> str:
+        """The branch of conditional orders that counts; empty if they have no conditions, or it is not known."""
+        return self.paper.partition("\nbranch ")[2].partition("\n")[0]
 
     @property
     def octets(self) -> int:

@@ -45,10 +45,19 @@ def judge(match: Match, seat: int, submission: Submission) -> Orders:
     return match.rules.order(position, seat, submission.text)
 
 
+def counting(match: Match, seat: int, submission: Submission, orders: Orders) -> Submission:
+    """A submission as it counts in the turn that is due: in canonical form, its receipt with the branch, if any."""
+    assert match.position is not None
+    if branch := match.rules.branch(match.position, seat, submission.text):
+        paper = replace(Receipt.read(submission.paper), branch=str(branch)).text()
+        submission = replace(submission, paper=paper, written=submission.text)
+    return replace(submission, text=orders.text)
+
+
 def taken_up(match: Match, seat: int, stored: Submission) -> TakenUp:
     """The fate of stored orders now: they count, in canonical form, or are unused."""
     try:
-        return TakenUp(replace(stored, text=judge(match, seat, stored).text))
+        return TakenUp(counting(match, seat, stored, judge(match, seat, stored)))
     except Refused as refused:
         unused = SetAside(stored.paper, stored.letter, stored.evidence)
         return TakenUp(replace(stored, standing=False, aside=(*stored.aside, unused)), refused.faults)

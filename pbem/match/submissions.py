@@ -14,6 +14,7 @@ from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal
 from pbem.match.state import RUNNING, Submission, not_played, standing
 from pbem.match.step import again, misplaced
+from pbem.match.stored_orders import counting
 from pbem.match.traces import SetAside
 from pbem.phrase import Phrase
 
@@ -91,7 +92,8 @@ def order(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed)
         raise Refused(*faults)
     if same := again(before, form.rev, orders.text, final=form.request.final):
         return same
-    submission = receipted(step, seat, match.turn, form, signed, orders.text, before)
+    submission = receipted(step, seat, match.turn, form, signed, form.request.text, before)
+    submission = counting(match, seat, submission, orders)
     step.match = replace(match, orders={**match.orders, seat: submission})
     answered(step, seat, signed)
     return submission

@@ -304,7 +304,7 @@ class Agent:
         standing = self.letters.matches.standing(match)
         game, seat = self.game(standing), standing.seat
         asked = self._asking(standing, game, self._demanded(standing, game))
-        found, judge = game.rules.order(asked.own, text), rules(standing.rules)
+        found, judge = _canonical(standing, game, asked, text), rules(standing.rules)
         state = judge.recalled(game.rules.own_view(asked.own, asked.table), seat)
         return Judged(found, judge.unused(state, seat, judge.order(state, seat, found)))
 
@@ -316,7 +316,7 @@ class Agent:
             game = self._checked(standing)
             secrets = self._demanded(standing, game)
             asked = self._asking(standing, game, secrets)
-            canonical = game.rules.order(asked.own, text)
+            canonical = _canonical(standing, game, asked, text)
             secrets = secrets.with_orders(asked.table.turn, canonical)
             found = game.letter(secrets, standing.prev)
             if not isinstance(found, NextLetter):
@@ -490,3 +490,12 @@ def _place(game: SealedSide) -> str:
 
 def _setup_place(standing: MatchStanding) -> str:
     return f"game {standing.game}"
+
+
+def _canonical(standing: MatchStanding, game: SealedSide, asked: OrdersAsked, text: str) -> str:
+    """The orders that are committed to: canonical, and by what the player knows now; raises `Refused`."""
+    judge = rules(standing.rules)
+    if judge.depends(text):
+        view = game.rules.own_view(asked.own, asked.table)
+        text = judge.order(judge.recalled(view, standing.seat), standing.seat, text).text
+    return game.rules.order(asked.own, text)

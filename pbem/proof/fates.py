@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from pbem.games.conditional_orders import MOST_BRANCHES
 from pbem.match import traces
+from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt, Withdrawal
 from pbem.match.transcript import sha256_hex, utc
 from pbem.proof.compare.index import first_entries
@@ -118,7 +120,7 @@ class Fates:
             return self._never_due(paper, what)
         names = "commitments" if isinstance(paper, Opening) else "receipts" if entry.type == "sealed" else "orders"
         named = entry.body[names].get(str(paper.seat))
-        if named == sha256:
+        if named == sha256 or named in _with_branch(paper):
             return Fate("agrees", what, "", entry.seq)
         stood = self._stood(paper)
         if stood is not None and _is_later(stood, paper) and not _is_by_default(stood):
@@ -317,6 +319,13 @@ def _is_later(one: Sent, other: Sent) -> bool:
     Revisions without a form are the server's: it could make that of an earlier letter the higher one.
     """
     return one.rev > other.rev and utc(other.received) - utc(one.received) <= SET_BACK
+
+
+def _with_branch(paper: Opening | Receipt) -> set[str]:
+    """The hashes that a receipt of orders in advance has once the branch of their conditions that counts is known."""
+    if isinstance(paper, Opening) or paper.branch:
+        return set()
+    return {sha256_hex(replace(paper, branch=str(branch)).text().encode()) for branch in range(1, MOST_BRANCHES + 1)}
 
 
 def _is_by_default(one: Sent) -> bool:

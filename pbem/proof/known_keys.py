@@ -24,7 +24,7 @@ _TYPE = re.compile(r"(sk-)?(ssh|ecdsa)-.+")
 _OPTION = re.compile(
     r"[^,]*=|(no-)?(agent-forwarding|port-forwarding|x11-forwarding|pty|user-rc)(,|$)|restrict(,|$)|\S+-required(,|$)"
 )
-"""How the options of a line begin, sshd(8): another word before a key is a principal, ssh-keygen(1)."""
+"""The beginnings of a line's options, sshd(8): another word before a key is a principal, ssh-keygen(1)."""
 
 
 def keys_in(text: str) -> list[Key]:

@@ -41,7 +41,7 @@ class _TournamentIndex:
 
 
 def logged(content: bytes, letters: Iterable[Kept], witnesses: Sequence[VerifierKey]) -> Iterator[TournamentCheck]:
-    """What letters show of a tournament that holds in its server's log, and what each witness saw of it."""
+    """The findings of letters about a tournament in its server's log, and about each witness's part."""
     index = _TournamentIndex(bundle.read_tournament(content, TournamentEntry))
     log = LogCheck(index, witnesses)
     shown = False

@@ -163,7 +163,7 @@ def _by_the_rules(found: Bundle, match: Match, reader: type[Letters], proved: Pr
 
 
 def _open(found: Bundle, match: Match, reason: str) -> Check:
-    """What holds without the rules, which leave the rest open."""
+    """The part that holds without the rules, which leave the rest open."""
     return Check(None, "rules", f"{reason}. Without them: {without_rules.check(found, match)}")
 
 

@@ -61,8 +61,10 @@ class _Call:
                 if len(content) > MOST:
                     raise Unreachable("the answer is too long")
                 return response.status, content
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except OSError as error:
             raise Unreachable(f"{type(error).__name__}: {error}") from error
+        except (http.client.HTTPException, ValueError) as error:  # whose text is the other side's
+            raise Unreachable(type(error).__name__) from error
         finally:
             connection.close()
 

@@ -1,4 +1,4 @@
-"""Where players want to be notified beside their mail, and what is to be posted there: one text for each player.
+"""The addresses at which players want to be notified beside their mail, and the text to be posted there: one each.
 
 Only storage. The desk stores a text in its transaction; another task posts it, and holds no lock meanwhile. A newer
 text replaces one that waits. Addresses are sealed, because whoever knows a topic can read it and write to it.
@@ -79,9 +79,9 @@ class Notifications(SealedRows):
             sql = (
                 "UPDATE notifications SET due = ?, tries = tries + 1 WHERE player IN"
                 " (SELECT player FROM notifications WHERE due <= ? ORDER BY due, player LIMIT ?)"
-                " RETURNING player, sealed, tries"
+                " AND due <= ? RETURNING player, sealed, tries"  # again: another server may just have taken it
             )
-            rows = self._database.write(sql, (to_db(again), to_db(now), most)).fetchall()
+            rows = self._database.write(sql, (to_db(again), to_db(now), most, to_db(now))).fetchall()
         found = []
         for player, sealed, tries in rows:
             content = self._opened("notifications", {"player": player, "sealed": sealed})["sealed"]

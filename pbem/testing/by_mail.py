@@ -144,7 +144,7 @@ class _Person:
 
     @property
     def standing(self) -> MatchStanding:
-        """How the match stands, by the letters that came."""
+        """The state of the match, by the letters that came."""
         return self.letters.matches.standing(_MATCH)
 
     def register(self) -> None:

@@ -101,7 +101,7 @@ _ODD_VALUES: Final[tuple[object, ...]] = (None, True, -1, 10**30, "", "x", [], [
 
 
 def _refuses(what: str, call: Callable[..., object], *arguments: object) -> bool:
-    """Whether a call refuses; any other exception is a fault, and so is a refusal that says nothing."""
+    """True if a call refuses; any other exception is a fault, and so is a refusal that says nothing."""
     try:
         with _limited(what):
             call(*arguments)
@@ -198,7 +198,7 @@ def turns(subject: Subject) -> None:
 
 
 def chance(subject: Subject) -> None:
-    """What is dealt follows from the stream of the turn alone, and from all of it; a position keeps no stream."""
+    """The dealing follows from the stream of the turn alone, and from all of it; a position keeps no stream."""
     judge, differs = subject.judge, not subject.judge.chance
     demand(judge.chance or not judge.secret_chance, "`secret_chance` without `chance`")
     for game, number in subject.positions() if judge.chance else ():
@@ -215,7 +215,7 @@ def chance(subject: Subject) -> None:
 
 
 def _held(value: object, name: str = "state", deep: int = 6) -> Iterator[tuple[str, object]]:
-    """What an object holds, each with its name."""
+    """The values that an object holds, each with its name."""
     yield name, value
     if deep == 0 or isinstance(value, str | int):
         return

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RandomPlayers:
-    """How a game is played at random."""
+    """The random play of a game."""
 
     options: Sequence[tuple[Mapping[str, Any], int]]
     """Some options to play under, as a record has them, and the number of seats; the first is played by mail."""
@@ -29,7 +29,7 @@ class RandomPlayers:
     nearly: Sequence[str] = ()
     """Texts that are nearly setups or orders: they are refused, and nothing worse."""
     changes: Sequence[Change] = ()
-    """What of the other seats a reader cannot have learned, beside whole setups and orders: see `worlds`."""
+    """The secrets of other seats that a reader cannot have learned, beside whole setups and orders: see `worlds`."""
     secrets: bool = True
     """False if every player may know everything."""
     turns: int = 2000

@@ -1,4 +1,4 @@
-"""What is checked: a game with its random players, its records, and some games that were played with them."""
+"""The subject of the checks: a game with its random players, its records, and some games played with them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Subject:
             raise Nonconforming(said) from error
 
     def raised(self, error: Exception) -> str:
-        """What was raised, and the last place in the game's module that led to it."""
+        """The exception, and the last place in the game's module that led to it."""
         at = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(self.folder)]
         place = f" ({Path(at[-1].filename).relative_to(self.folder).as_posix()}, line {at[-1].lineno})" if at else ""
         return f"{type(error).__name__}: {error}{place}"

@@ -35,7 +35,7 @@ class World:
     chance: list[str]
     """By turn, the seed of what chance deals; empty texts in a game without chance."""
     changes: Counter[str] = field(default_factory=Counter, compare=False)
-    """How many changes of each sort were kept."""
+    """The number of changes of each sort that were kept."""
 
     def copy(self) -> World:
         """The same game, to be changed."""
@@ -144,7 +144,7 @@ def seen(found: World, reader: int | None, texts: Iterable[str] = ()) -> Iterato
 
 
 def answers(judge: Rules, state: State, reader: int, texts: Iterable[str]) -> Iterator[object]:
-    """What a seat is told when these orders are sent or previewed."""
+    """The words that a seat gets when these orders are sent or previewed."""
     for text in texts:
         try:
             orders = judge.order(state, reader, text)

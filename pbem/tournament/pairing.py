@@ -1,4 +1,4 @@
-"""Who meets whom: round robins by the Berger tables, Swiss rounds by Monrad with backtracking.
+"""The pairs of a round: round robins by the Berger tables, Swiss rounds by Monrad with backtracking.
 
 Pure functions of names. A proof needs rules that never change, and that fit on a page: so no pairing library, and no
 balance of colours, which hardly matter in these games. Implements docs/bundle.md, 12.6.

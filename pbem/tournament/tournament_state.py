@@ -26,7 +26,7 @@ class Entrant(msgspec.Struct, frozen=True):
 
     name: str
     player: Player
-    """Who plays for this line now, with the keys of the latest entry letter."""
+    """The player of this line now, with the keys of the latest entry letter."""
     mail: str
     """The hash of that letter, which stands for the agreement to every match."""
     words: str

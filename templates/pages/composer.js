@@ -199,7 +199,7 @@ const COMPOSER = (() => {
     const where = isSetup() ? `setup ${state.match} game ${state.game}` : `orders ${state.match} turn ${state.turn}`;
     const said = { ...state, rev: revision() }, head = [where, ...FORMS.fields[isSetup() ? "setup" : "orders"].map((name) => `${name} ${said[name]}`)];
     if (!isSetup() && draft.final) head.push("final");
-    const body = signing && GAME.oneLine ? judged.text.split("\n").join(" ") : wrapped(judged.text);
+    const text = judged.written || judged.text, body = signing && GAME.oneLine ? text.split("\n").join(" ") : wrapped(text);
     return [...head, body || "# none", "end"].join("\n") + "\n";
   }
 

@@ -121,14 +121,15 @@ def test_a_setup_and_a_turn_of_spaceships_are_clicked_together(referee: Referee,
     position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
     page = opened(composer("spaceships", HOME), "again.html", f"#{fragment(position)}")
     page.wait_for_selector("#work:not([hidden])")
-    assert used(page) == ["conventional strike 0 of 8", "beam 0 of 1", "missile strike 0 of 1", "scan 0 of 1"]
+    assert used(page)[:3] == ["conventional strike 0 of 8", "beam 0 of 1", "missile strike 0 of 1"]
+    assert used(page)[3:] == ["scan 0 of 1", "target list 0 cells"]
     strikes = "Gv1 Gv2 Gv3 Gv4 Gv5 Gw1 Gw2 Gw3"
     click(page, "The other space", *strikes.split()[:5], "Gx1", "Gx1", *strikes.split()[5:])
     assert used(page)[0] == "conventional strike 8 of 8"
     click(page, "The other space", "Rv1", "Rv3")
     page.locator("#launch").select_option("By1")
     click(page, "The other space", "Yw2", "Bz5")
-    assert used(page)[1:] == ["beam 1 of 1", "missile strike 1 of 1", "scan 1 of 1"]
+    assert used(page)[1:4] == ["beam 1 of 1", "missile strike 1 of 1", "scan 1 of 1"]
     assert page.locator("#notation").input_value() == f"{strikes} bRv1Rv3 mBy1 Yw2 sBz5"
     click(page, "The other space", "Bz4")
     assert sentences.THAT_IS_ONE_TOO_MANY_YOU in page.locator("#verdict").inner_text()
@@ -140,6 +141,26 @@ def test_a_setup_and_a_turn_of_spaceships_are_clicked_together(referee: Referee,
     assert "strike    Yw2" in body(ann.find("turn 1"))
 
 
+def test_a_target_list_is_clicked_and_sent_as_it_was_written(referee: Referee, opened: Opened) -> None:
+    ann, _ = referee.begun("settle: 0")
+    position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
+    page = opened(composer("spaceships", HOME), "page.html", f"#{fragment(position)}")
+    page.wait_for_selector("#work:not([hidden])")
+    page.locator("#kind-list").click()
+    click(page, "The other space", "Rv2", "Rv1", "Gx3")
+    page.locator("#kind-conventional").click()
+    click(page, "The other space", "Rv2", "Ow1")
+    page.locator("#kind-list").click()
+    click(page, "The other space", "Gx3")
+    assert page.locator("#notation").input_value() == "Rv2 Ow1 next Rv2 Rv1"
+    assert used(page)[-1] == "target list 2 cells"
+    send(referee, ann, page)
+    assert "\n  Rv2 Ow1 Rv1\n" in ann.text
+    click(page, "The other space", "Rv2", "Rv1")
+    assert page.locator("#notation").input_value() == "Rv2 Ow1"
+    assert page.locator("#verdict").inner_text() == "Legal orders."
+
+
 def test_a_turn_is_ordered_by_keyboard_alone(referee: Referee, opened: Opened) -> None:
     ann, _ = referee.begun("settle: 0")
     position = json.loads(attachment(ann.find("game 1 begins"), "position.json"))
@@ -147,7 +168,7 @@ def test_a_turn_is_ordered_by_keyboard_alone(referee: Referee, opened: Opened) -
     page.wait_for_selector("#work:not([hidden])")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") == "kind-conventional"
-    for _ in range(4):
+    for _ in range(5):
         page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.dataset.name") == "Rv1"
     page.keyboard.press("Enter")

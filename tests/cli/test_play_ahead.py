@@ -68,6 +68,28 @@ def test_orders_in_advance_are_played_when_their_turn_comes(terminal: Terminal, 
     assert "Rv3" in heard(bob, 2)
 
 
+def test_a_target_list_is_read_back_as_it_was_written(terminal: Terminal, bob: Mailbox) -> None:
+    shown = terminal("m1", "--default", "Next", "rv3", "Rv1", typed="\n")
+    assert "you order\n  next Rv3 Rv1\nSign and send? [Y/n]" in shown
+    shown = terminal("m1", "next", "Rv3", "Rv1", typed="\n")
+    assert "m1, turn 1: you order\n  conventional strikes at Rv3\n" in shown
+    terminal.referee.turn((bob, ""))
+    assert "turn 2: your move" in terminal()
+
+
+def test_conditions_are_read_back_as_they_were_written(terminal: Terminal, bob: Mailbox) -> None:
+    shown = terminal("m1", "--turn", "2", "If Rv1 hit then Rv3 else next Gx3 Bz5", "--yes")
+    assert "you order\n  If Rv1 hit then Rv3 else next Gx3 Bz5\n" in shown
+    assert "would not be legal" not in shown
+    refused = terminal("m1", "if Rv1 hit then Rv3", "--yes", status=1)
+    assert "orders for the turn that is due have no conditions: the report is here" in refused
+    terminal("m1", "Rv1", "--final", "--yes")
+    terminal.referee.turn((bob, ""))
+    assert "\nYours (it stands):\n" in terminal("m1")
+    terminal.referee.turn((bob, ""))
+    assert "Rv3" in heard(bob, 2)
+
+
 def test_what_is_illegal_when_its_turn_comes_is_asked_for_anew(terminal: Terminal, bob: Mailbox) -> None:
     shown = terminal("m1", "--turn", "2", "Rv1 Rv3", "--yes")
     assert "you order\n  Rv1 Rv3\nTurn 1 is being played; in it they would not be legal:\n  - " in shown

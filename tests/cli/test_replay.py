@@ -161,6 +161,7 @@ def test_replay_imports_the_record_and_the_rules_of_its_game_alone() -> None:
         *(
             "pbem.games",
             "pbem.games.audience",
+            "pbem.games.conditional_orders",
             "pbem.games.draws",
             "pbem.games.masks",
             "pbem.games.two_sides",

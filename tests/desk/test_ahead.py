@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.inquiries import early, held, proved
-from in_a_box.referee import Referee, body
+from in_a_box.referee import Referee, attachment, body
 from in_a_box.small_games import FLEETS, PIECES, SMALL
 from judges import sentences
 from judges.golden import reads_like
+
+from verifier import verified
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -265,6 +267,37 @@ class TestDefaults:
         referee.send(bob, "resign m1 game 1\n")
         lines = [line for line in held(ann.find(", the end")) if "orders signed" in line]
         assert ["ann: key, by default" in line for line in lines] == [True, True, True, False]
+
+    def test_a_target_list_goes_on_where_it_was(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: default")
+        early(referee, ann, "default", "next Rv5 Rv1, Rv4 Rv1\nRv3 # the rest")
+        assert "In turn 1, by what you know now, they would stand for:\n\n  Rv5\n" in ann.text
+        for turn, cell in ((1, "Rv5"), (2, "Rv1")):
+            referee.turn((bob, ""))
+            referee.wait(OVER)
+            assert f"your default orders were played:\n\n  {cell}\n" in body(ann.find(f"turn {turn}"))
+            referee.read_cold()
+        early(referee, ann, "turn 4", "next Rv1 Rv4 Rv3", rev=1)
+        referee.turn((ann, "next Rv1 Rv4 Rv3"), (bob, ""))
+        assert "in advance, and they\nare legal. They stand, revision 1:\n\n  Rv3\n" in body(ann.find("turn 3"))
+        referee.turn((bob, ""))
+        referee.turn((ann, "Bz5"), (bob, ""))
+        bundle = attachment(ann.find(", the end"), ".zip")
+        held(ann.find(", the end"))
+        verified(bundle)
+        assert b'\n1 = "Rv3"\n2 = ""\n' in bundle, "the record has what was played"
+
+    def test_a_target_list_of_which_nothing_is_left_is_not_played(self, referee: Referee) -> None:
+        ann, bob = begun(referee, "miss: default")
+        early(referee, ann, "default", "next Rv5")
+        early(referee, ann, "turn 2", "next Rv5")
+        referee.turn((ann, "Rv5"), (bob, ""))
+        assert sentences.NO_CELL_OF_THE_TARGET_LIST_IS_LEFT in body(ann.find("turn 1"))
+        referee.turn((bob, ""))
+        referee.wait(OVER)
+        assert referee.match().turn == 2
+        early(referee, ann, "turn 3", "next Rv5", rev=1)
+        assert sentences.NO_CELL_OF_THE_TARGET_LIST_IS_LEFT in ann.text
 
     def test_what_is_sent_goes_before(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: default")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from in_a_box.referee import Mailbox
     from signing.decryptors import Reader
 
+    from pbem.identity import Key
+
 OUTSIDE = {
     *("From", "To", "Subject", "Date", "Message-ID", "Reply-To", "In-Reply-To", "References"),
     *("Auto-Submitted", "X-Auto-Response-Suppress", "X-Loop", "X-Pbem-Return", "MIME-Version"),
@@ -33,9 +35,8 @@ OUTSIDE = {
 """The headers that an encrypted letter may have for everybody."""
 
 
-def give(referee: Referee, person: Mailbox, reader: Reader) -> None:
+def give(referee: Referee, person: Mailbox, key: Key) -> None:
     """The player has this key, too."""
-    key = reader.key
     with referee.database.transaction():
         row = KeyRow(key.format, key.fingerprint, key.public)
         Players(referee.database).add_key(person.name, row, to_db(referee.now))
@@ -44,7 +45,7 @@ def give(referee: Referee, person: Mailbox, reader: Reader) -> None:
 def encrypted(referee: Referee, person: Mailbox, reader: Reader | None = None) -> Reader:
     """The player has a key that decrypts, and wants encrypted letters."""
     reader = reader or by_openpgp()
-    give(referee, person, reader)
+    give(referee, person, reader.key)
     person.letters = Decrypted(reader, person.letters)
     referee.send(person, "set encrypted yes\n")
     assert sentences.ALL_THAT_YOU_GET_FROM_HERE in person.text
@@ -137,6 +138,18 @@ class TestOn:
         closing = [opened(readers["ann"], letter) for letter in came(ann, before["ann"])]
         assert any((part.get_filename() or "").endswith(".pbem.zip") for one in closing for part in one.walk())
 
+    def test_the_length_of_a_report_does_not_tell_how_much_happened(self, referee: Referee) -> None:
+        ann, bob = referee.begun()
+        reader = encrypted(referee, ann)
+        lengths = set()
+        for cells in ("Yw5", "Gx3 Gx4", "Ry3 Bv1"):  # nothing is hit, two missiles, two ships
+            referee.turn((bob, ""))
+            before = len(ann.letters.came)
+            referee.turn((ann, cells))
+            (report,) = (letter for letter in came(ann, before) if letter["Subject"] == "[pbem m1]")
+            lengths.add(len(reader.entity(report)))
+        assert len(lengths) == 1
+
     def test_reports_of_one_form_have_one_length(self, referee: Referee) -> None:
         ann, _ = referee.begun(SMALL, FLEETS)
         encrypted(referee, ann)
@@ -148,7 +161,7 @@ class TestOn:
 
     def test_who_has_both_gets_openpgp(self, referee: Referee) -> None:
         ann = referee.registered("ann")
-        give(referee, ann, by_smime())
+        give(referee, ann, by_smime().key)
         encrypted(referee, ann)
         referee.send(ann, "whoami\n", sign=False)
         assert "encrypted yes" in ann.text
@@ -156,7 +169,7 @@ class TestOn:
     def test_all_keys_of_a_player_can_read(self, referee: Referee) -> None:
         ann = referee.registered("ann")
         one, other = by_openpgp(), by_openpgp()
-        give(referee, ann, one)
+        give(referee, ann, one.key)
         encrypted(referee, ann, other)
         referee.send(ann, "whoami\n", sign=False)
         assert opened(one, came(ann)[0]).as_bytes() == opened(other, came(ann)[0]).as_bytes()
@@ -210,7 +223,7 @@ class TestRefused:
     def refused(self, referee: Referee, reader: Reader | None, reason: str) -> None:
         ann = referee.registered("ann")
         if reader:
-            give(referee, ann, reader)
+            give(referee, ann, reader.key)
         referee.send(ann, "set encrypted yes\n")
         assert reason in " ".join(ann.text.split())
         referee.send(ann, "whoami\n", sign=False)
@@ -227,7 +240,7 @@ class TestRefused:
 
     def test_a_program(self, referee: Referee) -> None:
         robo = referee.registered("robo")
-        give(referee, robo, by_openpgp())
+        give(referee, robo, by_openpgp().key)
         referee.send(robo, "set program yes\n")
         referee.send(robo, "set encrypted yes\n")
         assert sentences.PROGRAMS_READ_NO_ENCRYPTED in " ".join(robo.text.split())
@@ -272,7 +285,7 @@ class TestKeysThatEnd:
         referee.send(ann, f"key add\n{ssh.public(another('ann'))}\n")
         assert form_in(ann.text, "confirm")  # can be read
         reader = by_openpgp()
-        give(referee, ann, reader)
+        give(referee, ann, reader.key)
         ann.letters = Decrypted(reader, ann.letters)
         referee.send(ann, "whoami\n", sign=False)
         assert "encrypted yes" in ann.text
@@ -296,6 +309,18 @@ class TestKeysThatEnd:
         referee.send(ann, "whoami\n", sign=False)
         assert "encrypted no" in ann.text
 
+    def test_to_revoke_another_key_than_the_one_that_expired_brings_no_letter_in_the_clear(
+        self, referee: Referee
+    ) -> None:
+        ann = referee.registered("ann")
+        encrypted(referee, ann, by_smime(until=referee.now + timedelta(days=2)))
+        stolen = ssh.parse(ssh.public(another("ann")))
+        give(referee, ann, stolen)
+        referee.wait(timedelta(days=2, hours=1))
+        referee.send(ann, f"key revoke {stolen.fingerprint}\n")
+        referee.send(ann, "whoami\n", sign=False)
+        assert sentences.NONE_OF_YOUR_KEYS_CAN_DECRYPT in " ".join(ann.text.split())
+
     def test_who_lost_all_keys_can_read_what_recovers_the_account(self, referee: Referee) -> None:
         ann = referee.registered("ann")
         encrypted(referee, ann)
@@ -316,7 +341,7 @@ class TestKeysThatEnd:
     def test_as_long_as_one_is_left_they_stay_encrypted(self, referee: Referee) -> None:
         ann = referee.registered("ann")
         gone = by_openpgp()
-        give(referee, ann, gone)
+        give(referee, ann, gone.key)
         encrypted(referee, ann)
         referee.send(ann, f"key revoke {gone.key.fingerprint}\n")
         referee.send(ann, "whoami\n", sign=False)

@@ -26,6 +26,7 @@ import pytest
 from in_a_box.bulletins import FIELD, unpacked
 from in_a_box.referee import START, Mailbox, Referee, form_in
 from playing import random_players, unlearned
+from playing.conditions import with_conditions
 
 from pbem.games import rules
 from pbem.games.audience import EVERYBODY
@@ -52,6 +53,8 @@ NOISE = (
     "list mine\nhelp\nwhoami\nstatus",
 )
 UNASKED = ("orders", "refused", "preview", "ahead", "default")
+WRONG_NOW = {"spaceships": "Rv1 " * 40, "dueling-masters": "Z2 A1-A2", "shoot-em-up": ""}
+"""Orders that are well formed, and hardly ever legal."""
 WRONG = "Gx9 A: FM Z9 A1-A1"
 DIGITS = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{128}|[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{16})(?![0-9a-f])")
 """Signatures, hashes and salts; half a signature; Message-IDs and boundaries; Reply-To tokens."""
@@ -180,6 +183,12 @@ class Play:
         if text is not None and kind == "orders":
             yield lambda: send(me, f"preview m1 turn {turn_of(me)}\n{text}\nend\n", sign=False)
             yield lambda: send(me, f"preview m1 turn {turn_of(me)}\n{WRONG}\nend\n", sign=False)
+        if text is not None and kind == "orders":  # the answer says which branch would be played now, if any
+            game = self.told.judge.name
+            plan = with_conditions(Random(stage.turn), game, text or "Rv1", WRONG_NOW[game])
+            self.early[self.watched, 0] += 1
+            form = me.filled("orders", plan, self.early[self.watched, 0])
+            yield lambda: send(me, form.replace(f"turn {stage.turn}", "default", 1))
         if text is not None:
             yield lambda: send(me, me.filled(kind, WRONG, 1))
             yield lambda: send(me, me.filled(kind, text, 1))
@@ -235,13 +244,16 @@ class Play:
         player = random_players.PLAYERS[self.told.judge.name]
         if stage.kind == "setup":
             return player.setup(self.noise, self.told.options, seat)
-        return player.orders(self.noise, stage.views[seat])
+        one, other = (player.orders(self.noise, stage.views[seat]) for _ in range(2))
+        return with_conditions(self.noise, self.told.judge.name, one, other) if self.noise.random() < 0.5 else one
 
     def finish(self, seat: int, stage: Stage) -> Callable[[], None]:
         def do() -> None:
             person, text = self.person(seat), stage.texts[seat]
             stage.revs[seat] += 1
             if stage.kind == "orders":
+                if text and self.noise.random() < 0.5:
+                    text = with_conditions(self.noise, self.told.judge.name, text, text)
                 text = "final\n" + unlearned.rewritten(self.noise, self.told.judge.name, text)
             self.referee.send(person, person.filled(stage.kind, text, stage.revs[seat]))
 
@@ -280,8 +292,8 @@ def difference(one: str, other: str) -> tuple[str, str]:
 
 
 def same_letters(folder: Path, told: World, varied: World, watched: int) -> Counter[object]:
-    one, noise = letters(folder / "one", told, watched, "one")
-    other, other_noise = letters(folder / "other", varied, watched, "other")
+    one, noise = letters(folder / "one", told, watched, "first")
+    other, other_noise = letters(folder / "other", varied, watched, "second")
     assert noise != other_noise
     assert len(one) == len(other)
     for (time, raw), (other_time, other_raw) in zip(one, other, strict=True):

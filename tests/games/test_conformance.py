@@ -10,9 +10,11 @@ from random import Random
 
 import pytest
 from playing import random_players, unlearned
+from playing.conditions import CONDITIONAL, with_conditions
 
 from pbem.games import GAMES, rules
 from pbem.games.audience import EVERYBODY
+from pbem.games.dueling_masters import DuelingMasters
 from pbem.games.dueling_masters.knowledge import SHOWN
 from pbem.testing import CHECKS, Subject, World
 from pbem.testing.random_players import readers
@@ -27,6 +29,8 @@ NEARLY = {
         "mR Rv1",
         "kRv1 Rv1",
         "bRv1Rv3 (DS2)",
+        "next Rv1 Gx3 Ow1 By5 Yz5 Gv1 Rz1",
+        f"Ow1 next {' '.join(a + b + c for a in 'ROY' for b in 'vwxyz' for c in '12345')} mRv1 Gx3",
     ],
     "dueling-masters": ["Z2 A1-C3", "Z1 D1-J1", "Z2 A1-A2"],
     "shoot-em-up": ["A: FMS\nD: LLL", "A: FMS\nB: FM"],
@@ -80,9 +84,16 @@ def pair(game: str, seed: int) -> tuple[World, World, int | None]:
 
 
 def same(told: World, varied: World, reader: int | None) -> None:
-    nearly = NEARLY[told.judge.name]
-    for one, other in zip(seen(told, reader, nearly), seen(varied, reader, nearly), strict=True):
+    game, dice = told.judge.name, Random("conditions")
+    texts = [*NEARLY[game], *(with_conditions(dice, game, "Rv1", "Z1 D1-J1") for _ in range(20))]
+    for one, other in zip(seen(told, reader, texts), seen(varied, reader, texts), strict=True):
         assert one == other
+
+
+@pytest.mark.parametrize("game", CONDITIONAL)
+@pytest.mark.parametrize("seed", range(12))
+def test_conditions_tell_nothing(game: str, seed: int) -> None:
+    same(*pair(game, seed))
 
 
 @pytest.mark.long
@@ -101,6 +112,15 @@ def test_there_is_much_to_vary(game: str) -> None:
     wanted = {getattr(change, "__name__", "") for change in unlearned.CHANGES[game]}
     assert set(kept) == wanted
     assert sum(kept.values()) >= 30 * len(wanted)
+
+
+def test_a_choice_by_the_other_side_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        DuelingMasters, "holds", lambda _self, state, seat, *_: sum(state.sides[2 - seat].squares) % 2 == 0
+    )
+    pairs = [pair("dueling-masters", seed) for seed in range(12)]
+    with pytest.raises(AssertionError):
+        any(map(same, *zip(*pairs, strict=True)))
 
 
 def test_a_destination_that_leaked_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,9 @@ def test_each_example_is_here() -> None:
     assert sorted(EXAMPLES.values()) == sorted((ROOT / "examples").iterdir())
 
 
-@pytest.mark.parametrize("game", EXAMPLES)
+@pytest.mark.parametrize(
+    "game", [pytest.param(game, marks=pytest.mark.long) if game == "battleship" else game for game in EXAMPLES]
+)
 def test_its_own_tests_pass(game: str, tmp_path: Path) -> None:
     """As its writers run them; the kit and its match by mail are among them."""
     install(tmp_path, f"pbem-{game}", game=game, source=source(game))

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 from data.material import KEYS
-from signing.openpgp_maker import BORN, Signer, armored, packet, rsa_body, seconds
+from signing.openpgp_maker import BORN, Signer, armored, packet, rsa_body, seconds, x25519_body
 
 from pbem.identity import BadKey, Key, parse_key
 from pbem.identity.costs import check_rsa
@@ -104,6 +104,12 @@ class TestOpenPGP:
             with pytest.raises(BadKey, match="too long"):
                 registered(crowded)
             assert parse_key(crowded).format == "openpgp"
+
+    def test_subkeys_to_which_each_letter_is_encrypted(self) -> None:
+        subkey = ANN.subkey(x25519_body(bytes(32)))
+        assert registered(ANN.certificate(*[subkey] * 8)).format == "openpgp"
+        with pytest.raises(BadKey, match="too long"):
+            registered(ANN.certificate(*[subkey] * 9))
 
     def test_octets(self) -> None:
         with pytest.raises(BadKey, match="too long"):

@@ -13,8 +13,9 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from data.material import KEYS
 from judges import sentences
+from pysequoia.packet import PacketPile, Tag
 from signing.decryptors import BORN, OpenpgpReader, by_openpgp, by_smime
-from signing.openpgp_maker import Signer
+from signing.openpgp_maker import Signer, packet, x25519_body
 
 from pbem.identity import Key, encryption, parse_key
 
@@ -54,6 +55,19 @@ def test_a_key_that_cannot_decrypt_is_told_why(key: str, reason: str) -> None:
 def test_the_library_says_nothing_of_itself() -> None:
     fault = encryption.fault(parse_key(Signer().certificate()), NOW)
     assert fault == sentences.IT_HAS_NO_SUBKEY_THAT_CAN_DECRYPT
+
+
+def test_a_key_of_which_all_subkeys_for_encryption_expired_cannot_decrypt() -> None:
+    signer, at = Signer(), BORN + timedelta(days=31)
+    passing = signer.subkey(x25519_body(b"\x09" + bytes(31)), valid_days=30)
+    lasting = signer.subkey(x25519_body(b"\x10" + bytes(31)))
+    assert encryption.fault(parse_key(signer.certificate(passing)), BORN + timedelta(days=29)) is None
+    assert encryption.fault(parse_key(signer.certificate(passing)), at) == sentences.IT_HAS_NO_SUBKEY_THAT_CAN_DECRYPT
+    unbound = packet(14, x25519_body(b"\x11" + bytes(31)))
+    both = parse_key(signer.certificate(passing, lasting, unbound))
+    assert encryption.fault(both, at) is None
+    _, armor = encryption.encrypt([both], ENTITY)
+    assert [one.tag for one in PacketPile.from_bytes(armor)].count(Tag.PKESK) == 1
 
 
 def test_a_certificate_that_says_nothing_of_its_use_will_do() -> None:

@@ -20,6 +20,8 @@ from pbem import identity
 from pbem.identity import BadKey, Key, Verdict, parse_key
 from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY, said
+from verifier.entries import UNREADABLE
+from verifier.signature import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,6 +187,39 @@ def test_private_keys_are_never_taken(name: str) -> None:
 def test_what_is_no_key(data: bytes) -> None:
     with pytest.raises(BadKey):
         parse_key(data)
+
+
+@pytest.mark.parametrize(
+    ("said", "instead"),
+    [
+        (b"\x55\x1d\x23", b"\x55\x1d\x0e"),  # one extension twice
+        (b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x09"),  # version 10
+        (b"\x81\x14rolf", b"\xa3\x14rolf"),  # an X.400 address
+    ],
+)
+def test_a_certificate_of_which_the_library_has_errors_of_its_own(said: bytes, instead: bytes) -> None:
+    certificate = x509.load_pem_x509_certificate((KEYS / "sm-rsa.crt").read_bytes()).public_bytes(Encoding.DER)
+    assert certificate.count(said) == 1
+    with pytest.raises(BadKey, match="damaged"):
+        parse_key(certificate.replace(said, instead))
+
+
+@pytest.mark.filterwarnings("ignore:Parsed a serial number")
+def test_a_certificate_with_a_negative_number_is_not_registered() -> None:
+    """Later releases of the library will not read one."""
+    certificate = x509.load_pem_x509_certificate((KEYS / "sm-rsa.crt").read_bytes()).public_bytes(Encoding.DER)
+    negative = certificate.replace(b"\x02\x0c\x0e\xbd", b"\x02\x0c\x8e\xbd")
+    with pytest.raises(BadKey, match="damaged"):
+        parse_key(negative, RECEIVED)
+    assert parse_key(negative).format == "smime", "one that was registered before is read as ever"
+
+
+def test_a_second_verifier_reads_no_certificate_of_another_version() -> None:
+    certificate = x509.load_pem_x509_certificate((KEYS / "sm-rsa.crt").read_bytes()).public_bytes(Encoding.DER)
+    tenth = certificate.replace(b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x09")
+    pem = f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(tenth).decode()}-----END CERTIFICATE-----\n"
+    with pytest.raises(UNREADABLE):
+        fingerprint("smime", pem)
 
 
 def test_two_keys_are_not_one() -> None:

@@ -33,6 +33,8 @@ class Ntfy:
         self.came: list[Message] = []
         self.status = 200
         self.location = ""
+        self.said = b""
+        """What is answered instead, in no HTTP."""
         self.port = 0
         self.trusting = ssl.create_default_context()
 
@@ -50,6 +52,9 @@ def serving(folder: Path, host: str = HOST) -> Iterator[Ntfy]:
         def do_POST(self) -> None:
             text = self.rfile.read(int(self.headers["Content-Length"])).decode()
             ntfy.came.append(Message(self.path.removeprefix("/"), self.headers["Title"], text))
+            if ntfy.said:
+                self.wfile.write(ntfy.said)
+                return
             body = json.dumps({"event": "message", "topic": self.path[1:], "message": text}).encode()
             self.send_response(ntfy.status)
             if ntfy.location:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from playing.random_players import PLAYERS, play, sensible_orders
 
 from pbem.games import Refused, rules
+from pbem.games.spaceships.space import CELLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +83,13 @@ def setups(game: str, count: int) -> list[tuple[dict[str, Any], int, str, Verdic
     return cases
 
 
+def as_target_list(random: Random, text: str) -> str:
+    """Orders of Spaceships with a target list somewhere, and further cells in it."""
+    words = text.split(" ")
+    at = random.randint(0, len(words))
+    return " ".join([*words[:at], "next", *words[at:], *random.choices(list(CELLS), k=random.choice([0, 2, 30]))])
+
+
 def orders(game: str, count: int) -> list[tuple[dict[str, Any], str, Verdict]]:
     random, judge, player = Random(12), rules(game), PLAYERS[game]
     cases: list[tuple[dict[str, Any], str, Verdict]] = []
@@ -97,6 +105,8 @@ def orders(game: str, count: int) -> list[tuple[dict[str, Any], str, Verdict]]:
                 view: Any = judge.view(state, seat, shown)
                 for _ in range(4):
                     text = mangled(random, player.orders(random, view) if view["entitled"] else "", game)
+                    if game == "spaceships" and random.random() < 0.3:
+                        text = as_target_list(random, text)
                     verdict = judged(lambda: judge.order(state, seat, text))  # noqa: B023 - called at once
                     cases.append((view, text, verdict))
     return cases[:count]

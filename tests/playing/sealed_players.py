@@ -15,7 +15,7 @@ from pbem.games import rules
 from pbem.games.sealed import SealedStep, sealed_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.match.record import Record
 
@@ -59,11 +59,28 @@ def followed(game: str, read: Record) -> Sealed:
     """Play the game of a record, as far as its orders go."""
     options = rules(game).options(read.options, len(read.seats))
     setups = {seat: setup for seat, (_, setup) in enumerate(read.seats, start=1)}
+    given = _settled(game, options, setups, [turn.orders for turn in read.turns])
 
     def ordered(seat: int, turn: int, _view: Mapping[str, Any]) -> str | None:
-        return read.turns[turn - 1].orders.get(seat) if turn <= len(read.turns) else None
+        return given[turn - 1].get(seat) if turn <= len(given) else None
 
     return _played(game, options, setups, ordered, Random(0))
+
+
+def _settled(
+    game: str, options: Any, setups: Mapping[int, str], turns: Sequence[Mapping[int, str]]
+) -> list[dict[int, str]]:
+    """The orders of each turn in canonical text: what is committed to has no conditions and no target list."""
+    judge = rules(game)
+    state = judge.begin(options, [judge.setup(options, *each) for each in setups.items()])
+    found: list[dict[int, str]] = []
+    for texts in turns:
+        if not state.due or not all(seat in texts for seat in state.due):
+            return [*found, *map(dict, turns[len(found) :])]
+        orders = {seat: forced or judge.order(state, seat, texts[seat]) for seat, forced in state.due.items()}
+        found.append({seat: one.text for seat, one in orders.items()})
+        state, _ = judge.turn(state, orders)
+    return found
 
 
 def _played(

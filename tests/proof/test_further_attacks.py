@@ -55,7 +55,7 @@ class TestTimesBeyondTheCalendar:
         found = bundle.read((VECTORS / "good" / "default.pbem.zip").read_bytes())
         (path,) = [path for path in found.papers if path.startswith("withdrawals/")]
         values = Withdrawal.read(found.papers[path].decode())
-        given = {field.name: getattr(values, field.name) for field in fields(Receipt)}
+        given = {field.name: getattr(values, field.name) for field in fields(Withdrawal)}
         first = Receipt(**{**given, "rev": 1, "received": "0001-01-01T00:00:00Z"})
         assert judged(found, first.text().encode()).standing != "silent"
 

@@ -143,7 +143,7 @@ def test_the_next_address_is_tried_where_one_does_not_answer(ntfy: Ntfy, monkeyp
             "64:ff9b:1::a00:1",
             "2002:7f00:1::1",
         ),
-        *("2001::1", "2001:db8::1", "", "ntfy.example", "127.1", "0x7f000001"),
+        *("2001::1", "2001:db8::1", "fec0::1", "feff::1", "", "ntfy.example", "127.1", "0x7f000001"),
     ],
 )
 def test_addresses_that_are_not_public(address: str) -> None:
@@ -153,6 +153,15 @@ def test_addresses_that_are_not_public(address: str) -> None:
 @pytest.mark.parametrize("address", ["1.1.1.1", "159.203.148.75", "2606:4700:4700::1111", "::ffff:1.1.1.1"])
 def test_addresses_that_are_public(address: str) -> None:
     assert is_public(address)
+
+
+@pytest.mark.parametrize("said", [b"POST /Anns_phone HTTP/1.1\r\n\r\n", b"\x1b[2J" * 2000 + b"\r\n"])
+def test_what_no_http_says_is_not_repeated(ntfy: Ntfy, said: bytes) -> None:
+    """Such as a line of the request: the topic is in it."""
+    ntfy.said = said
+    with pytest.raises(Unreachable) as found:
+        posted(told(ntfy.trusting, loopback), f"https://{ntfy.host}/Anns_phone", "t", "x")
+    assert str(found.value) == "BadStatusLine"
 
 
 # The task.

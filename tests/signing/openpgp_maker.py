@@ -91,10 +91,16 @@ class Signer:
             packets += [packet(13, user), self.signature(CERTIFICATION, data, self.born, flags)]
         return armored("PUBLIC KEY BLOCK", b"".join([*packets, *more]))
 
-    def subkey(self, body: bytes) -> bytes:
+    def subkey(self, body: bytes, *, valid_days: int = 0) -> bytes:
         """A subkey that the primary key binds."""
         data = self.hashed(self.body) + self.hashed(body)
-        return packet(14, body) + self.signature(BINDING, data, self.born, sub(27, b"\x04"))
+        said = sub(27, b"\x04") + (sub(9, struct.pack(">I", valid_days * 86400)) if valid_days else b"")
+        return packet(14, body) + self.signature(BINDING, data, self.born, said)
+
+
+def x25519_body(point: bytes) -> bytes:
+    """The body of an X25519 key packet (RFC 9580 5.5.5.7)."""
+    return b"\x04" + seconds(BORN) + b"\x19" + point
 
 
 def rsa_body(modulus: int, exponent: int = 65537) -> bytes:

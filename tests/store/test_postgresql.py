@@ -8,7 +8,7 @@ import socket
 import socketserver
 import struct
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
@@ -22,8 +22,10 @@ from machines.waiting import until
 from pbem.store.database import Database
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
 from pbem.store.inbox import Envelope
+from pbem.store.notifications import Notification, Notifications, Topic
 from pbem.store.outbox import Sent
 from pbem.store.owners import LEASE, SILENT, Owners
+from pbem.store.players import Players
 from pbem.store.vault import Vault
 from pbem.store_place import PostgresqlAddress
 
@@ -214,6 +216,27 @@ def test_the_sendings_of_a_server_whose_time_is_over_are_others(database: Databa
     assert again.raw == sending.raw
     outbox.exchange([Sent(sending.id, "late", then, "failed")], then, 0)
     assert outbox.count("leased") == 1
+
+
+def test_two_servers_post_no_text_twice(
+    database: Database, beside: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = Notifications(database, VAULT), Notifications(beside, VAULT)
+    with database.transaction():
+        Players(database).add("ann", "ann@mail.example", None, "2026-01-01T00:00:00Z")
+        ours.begin("ann", Topic("https://ntfy.example/t", "abcdefgh", "a code"), NOW)
+    found: list[Future[list[Notification]]] = []
+
+    def another_asks(point: str) -> None:
+        if point == "transaction written" and not found:
+            found.append(pool.submit(theirs.due, NOW, NOW + LEASE, 8))
+            waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+            until(lambda: database.scalar(waiting) == 1)
+
+    monkeypatch.setattr(database, "_points", another_asks)
+    with ThreadPoolExecutor(1) as pool:
+        assert len(ours.due(NOW, NOW + LEASE, 8)) == 1
+        assert found[0].result() == []
 
 
 def test_one_connection_decides_until_it_breaks(database: Database, beside: Database) -> None:

@@ -43,6 +43,8 @@ class Position(ABC):
 
     turn = 1
     result: Result | None = None
+    told: list[list[Report]] | None = None
+    """The reports on which conditions rest, by turn; None in a sealed game."""
 
     @property
     @abstractmethod
@@ -64,6 +66,10 @@ class Position(ABC):
     @abstractmethod
     def order(self, seat: int, text: str) -> str:
         """The orders in their canonical form."""
+
+    def branch(self, _seat: int, _text: str) -> int:
+        """The number of the branch that counts in legal conditional orders, or 0."""
+        return 0
 
     @abstractmethod
     def play(self, orders: Mapping[int, str]) -> list[Report]:
@@ -135,7 +141,7 @@ class Owner(ABC):
 
     @abstractmethod
     def lines(self, step: str, orders: str) -> tuple[str, ...]:
-        """What the seat must tell now."""
+        """The answers that the seat must give now."""
 
     @abstractmethod
     def follow(self, seat: int, step: str) -> None:

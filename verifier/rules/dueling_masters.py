@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
 from verifier.rules import Options, Paper, Position, Refused, Report, Result, demand
+from verifier.rules.conditional import chosen, is_conditional
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -108,7 +109,9 @@ def setup(options: Options, seat: int, text: str) -> str:
 
 
 def begin(options: Options, setups: Sequence[str]) -> Game:
-    return Game(options, {seat: placed(options, seat, text) for seat, text in enumerate(setups, 1)})
+    game = Game(options, {seat: placed(options, seat, text) for seat, text in enumerate(setups, 1)})
+    game.told = []
+    return game
 
 
 def apart(start: Square, end: Square) -> tuple[int, int]:
@@ -117,7 +120,7 @@ def apart(start: Square, end: Square) -> tuple[int, int]:
 
 @cache
 def moves_so(kind: str, start: Square, end: Square) -> bool:
-    """Whether a piece of this kind moves like this on an empty board."""
+    """True if a piece of this kind moves like this on an empty board."""
     down, right = map(abs, apart(start, end))
     straight = (down == 0) != (right == 0)
     diagonal = down == right != 0
@@ -148,7 +151,7 @@ def rank(name: str) -> tuple[int, str]:
 
 
 def stronger(one: str, other: str) -> bool:
-    """Whether the first destroys the second."""
+    """True if the first destroys the second."""
     return "*" in (one[0], other[0]) or rank(one)[0] <= rank(other)[0]
 
 
@@ -168,7 +171,7 @@ def checked(seat: int, name: str, start: Square, end: Square) -> Report:
 
 
 Fallen = tuple[int, str, Square | None]
-"""What was destroyed: seat, name, and of an asteroid, which has no number, its square."""
+"""The destroyed pieces: seat, name, and of an asteroid, which has no number, its square."""
 
 
 def known(seat: int, name: str, square: Square) -> Fallen:
@@ -241,6 +244,50 @@ class Game(Position):
         return {seat: None if any(self.choices(seat)) else ""}
 
     def order(self, seat: int, text: str) -> str:
+        if not is_conditional(text):
+            return self.plain(seat, text)
+        _, orders = self.counting(seat, text)
+        try:
+            return self.plain(seat, orders)
+        except Refused as refused:
+            raise Refused(39, "the branch that counts is not legal") from refused
+
+    def branch(self, seat: int, text: str) -> int:
+        return self.counting(seat, text)[0] if is_conditional(text) else 0
+
+    def counting(self, seat: int, text: str) -> tuple[int, str]:
+        """The branch that counts (39)."""
+        found = chosen(text, 38, lambda atom: self.holds(seat, atom))
+        demand(self.told is not None, 39, "no conditions here")
+        return found
+
+    def holds(self, seat: int, atom: Sequence[str]) -> bool:
+        """True if an atom holds (38)."""
+        verb, *rest = atom
+        told = [report for turn in self.told or [] for report in turn]
+        met = [report for report in told if report["kind"] == "collision"]
+        if verb == "can":
+            demand(rest, 38, "no order")
+            return self.may(seat, " ".join(rest))
+        demand(verb in ("lost", "took", "met", "left") and len(rest) == 1, 38, "no atom")
+        word = rest[0]
+        if verb in ("met", "left"):
+            demand(word in SQUARES, 38, "no square")
+            left = [one for one in told if one["kind"] == "departure" and one["seat"] != seat]
+            return any(one["square"] == word for one in (met if verb == "met" else left))
+        name = word if word in ("any", "*") else called(self.options, word)
+        demand(name, 38, "no piece")
+        of = str(seat if verb == "lost" else 3 - seat)
+        return any(one["destroyed"][of] and name in ("any", one["pieces"][of]) for one in met)
+
+    def may(self, seat: int, text: str) -> bool:
+        try:
+            return self.plain(seat, text) != ""
+        except Refused as refused:
+            demand(refused.ruling not in ("8", "36", "37"), 38, "no order")
+            return False
+
+    def plain(self, seat: int, text: str) -> str:
         said = re.sub(r"#[^\n]*", "", text).strip(",; \t\r\n")
         if not said:
             demand(not any(self.choices(seat)), 25, "there is a legal move")
@@ -277,6 +324,7 @@ class Game(Position):
                 reports.append(report)
                 self.depart(piece, end)
         self.finish()
+        self.told = [*(self.told or [])[-1:], reports]
         return reports
 
     def depart(self, piece: Piece, end: Square) -> None:
@@ -330,7 +378,7 @@ class Game(Position):
 
 
 class Told:
-    """What is told of a piece: where it is known to stand, and where its transit began."""
+    """The reports of a piece: where it is known to stand, and where its transit began."""
 
     def __init__(self) -> None:
         self.at: Square | None = None
@@ -502,7 +550,7 @@ class Table(rules.Table):
 
 
 def things(line: str, name: str) -> list[tuple[Square, str]]:
-    """What an answer names on the path of a piece: squares and names."""
+    """The part that an answer names on the path of a piece: squares and names."""
     said = line.split()
     demand(said[:2] == ["check", name] and len(said) > 2, 15, "no answer to this check")
     if said[2:] == ["none"]:

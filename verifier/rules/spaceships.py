@@ -7,10 +7,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from verifier import rules
 from verifier.rules import Options, Paper, Position, Refused, Report, best, demand, first_difference
+from verifier.rules.conditional import chosen, is_conditional
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -91,7 +92,7 @@ def restriction(given: Any) -> dict[str, int]:
 
 
 def bases(options: Options) -> list[tuple[dict[str, int], dict[str, int], int]]:
-    """What base fleets there may be: the least and the most of each type, and what they cost."""
+    """The base fleets that there may be: the least and the most of each type, and what they cost."""
     fleet = options.get("fleet", "standard")
     if fleet == "standard":
         return [(base, base, sum(COSTS[code] * number for code, number in base.items())) for base in STANDARD]
@@ -100,7 +101,7 @@ def bases(options: Options) -> list[tuple[dict[str, int], dict[str, int], int]]:
 
 
 def is_fleet(options: Options, seat: int, ships: Mapping[str, int], *, whole: bool = True) -> bool:
-    """Whether so many ships of each type are an agreed fleet, by some way to split it (9), or part of one."""
+    """True if so many ships of each type are an agreed fleet, by some way to split it (9), or part of one."""
     extra, may = additional(options, seat)
     total = sum(COSTS[code] * number for code, number in ships.items())
     for fewest, many, cost in bases(options):
@@ -116,7 +117,7 @@ def is_fleet(options: Options, seat: int, ships: Mapping[str, int], *, whole: bo
 
 
 def additional(options: Options, seat: int) -> tuple[int, Mapping[str, int]]:
-    """What additional ships cost, and how many of each type there may be."""
+    """The cost of additional ships, and how many of each type there may be."""
     return options.get("additional", [0, 0])[seat - 1], options.get("additional_allowed", dict.fromkeys(COSTS, 125))
 
 
@@ -265,7 +266,9 @@ def setup(options: Options, seat: int, text: str) -> str:
 
 def begin(options: Options, setups: Sequence[str]) -> Game:
     one, two = (Player(ships_of(options, seat, text)) for seat, text in enumerate(setups, 1))
-    return Game(one, two, options.get("first", "alternate"))
+    game = Game(one, two, options.get("first", "alternate"))
+    game.told = []
+    return game
 
 
 # 4 of the rules: what may be ordered.
@@ -288,7 +291,9 @@ class Player:
     fired: set[str] = field(default_factory=set)
     lost: int = 0
     start: set[str] = field(default_factory=set)
-    """What was destroyed when the turn began; and what is still an unfired missile after the launches."""
+    """The ships destroyed when the turn began; and what is still an unfired missile after the launches."""
+    empty: set[str] = field(default_factory=set)
+    """Cells of this space that reports told to have no ship."""
     armed: set[str] = field(default_factory=set)
     told: set[str] = field(default_factory=set)
 
@@ -352,9 +357,12 @@ class Player:
         demand(len(fits) == 1, 37, "not one missile")
         return fits[0]
 
-    def judged(self, turn: int, text: str) -> list[Order]:
-        """The orders of a text, if they are legal (13 to 19)."""
+    def judged(self, turn: int, text: str, known: Collection[str] | None = None) -> list[Order]:
+        """The orders of a text, if they are legal (13 to 19); `known` is what a target list leaves out (40)."""
         orders = read_orders(text)
+        if ("next",) in orders:
+            demand(known is not None and orders.count(("next",)) == 1, 40, "no target list here")
+            orders = self.chosen(orders, set(known or ()))
         used: Counter[tuple[str, str]] = Counter()
         for order in orders:
             kind, ship = order[0], None
@@ -371,9 +379,27 @@ class Player:
             demand(not ship or used[kind, ship.name] == 1, 19, "twice")
         return orders
 
-    def canonical(self, turn: int, text: str) -> str:
+    def chosen(self, orders: Sequence[Order], known: set[str]) -> list[Order]:
+        """The orders with the strikes for which their target list stands (40)."""
+        at = orders.index(("next",))
+        known |= {order[-1] for order in orders if order[0] in ("missile", "kamikaze")}
+        known |= {order[-1] for order in orders[:at] if order[0] == "strike"}
+        room = sum(map(self.strikes, self.ships)) - sum(order[0] == "strike" for order in orders[:at])
+        demand(any(order[0] == "strike" and order[-1] not in known for order in orders[at:]), 40, "nothing left")
+        demand(room > 0, 14, "too many strikes")
+        found = list(orders[:at])
+        for order in orders[at + 1 :]:
+            if order[0] != "strike":
+                found.append(order)
+            elif room and order[-1] not in known:
+                known.add(order[-1])
+                found.append(order)
+                room -= 1
+        return found
+
+    def canonical(self, turn: int, text: str, known: Collection[str]) -> str:
         made = []
-        for order in self.judged(turn, text):
+        for order in self.judged(turn, text, known):
             kind, *rest = order
             if kind == "beam":
                 found = line(rest[0], rest[1])
@@ -399,6 +425,7 @@ class Player:
         """The result of a strike, what exploded, and the ship that was destroyed."""
         ship = self.at(cell)
         if ship is None:
+            self.empty.add(cell)
             return "miss", [], None
         before = self.whole(ship)
         result = "duplicate hit" if cell in self.destroyed else "hit"
@@ -413,6 +440,8 @@ class Player:
         return result, in_order(exploded), fallen
 
     def scanned(self, cell: str) -> str:
+        if not self.at(cell):
+            self.empty.add(cell)
         return "none" if not self.at(cell) else "destroyed" if cell in self.destroyed else "ship"
 
     def died(self, cell: str) -> Ship | None:
@@ -451,7 +480,7 @@ def line(first: str, last: str) -> tuple[list[str], tuple[int, ...]] | None:
 
 
 TOKEN = re.compile(
-    rf"[\s;]*(?:(?P<strike>{CELL})|s\s*(?P<scan>{CELL})|m\s*(?P<part>(?=[^\s;])[ROYGB]?[v-z]?[1-5]?)\s*(?P<missile>{CELL})"
+    rf"[\s;]*(?:(?P<next>next)|(?P<strike>{CELL})|s\s*(?P<scan>{CELL})|m\s*(?P<part>(?=[^\s;])[ROYGB]?[v-z]?[1-5]?)\s*(?P<missile>{CELL})"
     rf"|k\s*(?P<launch>{CELL})\s*(?P<kamikaze>{CELL})"
     rf"|b\s*(?P<beam>{CELL})\s*-?\s*(?P<last>{CELL})(?:\s*\((?P<star>[A-Z][A-Z][0-9]*)\))?)(?=[\s;]|$)"
 )
@@ -462,7 +491,9 @@ def read_orders(text: str) -> list[Order]:
     found: list[Order] = []
     while one := TOKEN.match(text, at):
         at = one.end()
-        if one["strike"] or one["scan"]:
+        if one["next"]:
+            found.append(("next",))
+        elif one["strike"] or one["scan"]:
             found.append(("strike", one["strike"]) if one["strike"] else ("scan", one["scan"]))
         elif one["missile"]:
             demand(one["part"], 37, "no part")
@@ -473,6 +504,52 @@ def read_orders(text: str) -> list[Order]:
             found.append(("beam", one["beam"], one["last"], one["star"]))
     demand(not text[at:].strip("; \t\n\r\f\v"), 36, "no order")
     return found
+
+
+class Able(NamedTuple):
+    """The orders about which the atom `can` asks."""
+
+    player: Player
+    turn: int
+    known: Collection[str]
+
+    def may(self, text: str) -> bool:
+        at, plain = 0, separated(text)
+        while one := TOKEN.match(plain, at):
+            at = one.end()
+        demand(text and not plain[at:].strip("; \t\n\r\f\v"), 41, "no order")
+        try:
+            self.player.judged(self.turn, text, self.known)
+        except Refused:
+            return False
+        return True
+
+
+def holds(seat: int, atom: Sequence[str], told: Sequence[Report], able: Able) -> bool:
+    """True if an atom holds (41)."""
+    first, *rest = atom
+    if first == "can":
+        return able.may(" ".join(rest))
+    demand(len(rest) == 1, 41, "no atom")
+    (word,) = rest
+    if first in CELLS:
+        wanted = {"hit": "hit", "miss": "miss", "duplicate": "duplicate hit", "ship": "ship", "none": "none"}
+        demand(word in wanted, 41, "no result")
+        mine = [one for one in told if (one["seat"], one["cell"]) == (seat, first)]
+        scan = word in ("ship", "none")
+        return any(one.get("result") == wanted[word] and (one["kind"] == "scan") == scan for one in mine)
+    if first == "struck":
+        demand(word in CELLS, 41, "no cell")
+        theirs = [one for one in told if one["seat"] != seat and one["kind"] in ("beam", "strike")]
+        return any(one["cell"] == word for one in theirs)
+    demand(first in ("sunk", "lost"), 41, "no atom")
+    demand(word == "any" or re.fullmatch(rf"({'|'.join(COSTS)})([1-9][0-9]{{0,2}})?", word), 41, "no ship")
+    for one in told:
+        own = (one["seat"] == seat) == (one["kind"] == "kamikaze death")
+        name = one["destroyed"]["ship"] if "destroyed" in one else ""
+        if name and own == (first == "lost") and word in ("any", name, name[:2]):
+            return True
+    return False
 
 
 class Game(Position):
@@ -489,7 +566,26 @@ class Game(Position):
         return {} if self.result else {1: None, 2: None}
 
     def order(self, seat: int, text: str) -> str:
-        return self.players[seat].canonical(self.turn, text)
+        if not is_conditional(text):
+            return self.plain(seat, text)
+        _, orders = self.counting(seat, text)
+        try:
+            return self.plain(seat, orders)
+        except Refused as refused:
+            raise Refused(42, "the branch that counts is not legal") from refused
+
+    def branch(self, seat: int, text: str) -> int:
+        return self.counting(seat, text)[0] if is_conditional(text) else 0
+
+    def counting(self, seat: int, text: str) -> tuple[int, str]:
+        """The branch that counts (42)."""
+        enemy, told = self.players[3 - seat], [report for turn in self.told or [] for report in turn]
+        able = Able(self.players[seat], self.turn, enemy.destroyed | enemy.empty)
+        return chosen(text, 41, lambda atom: holds(seat, atom, told, able))
+
+    def plain(self, seat: int, text: str) -> str:
+        enemy = self.players[3 - seat]
+        return self.players[seat].canonical(self.turn, text, enemy.destroyed | enemy.empty)
 
     def play(self, orders: Mapping[int, str]) -> list[Report]:
         given = {seat: player.judged(self.turn, orders[seat]) for seat, player in self.players.items()}
@@ -504,6 +600,7 @@ class Game(Position):
             reports += self.reports(seat, given[seat], beams[seat])
         for player in self.players.values():
             player.ends()
+        self.told = [reports]
         if any(idle) or not all(self.scores):
             self.result = best(self.scores)
         else:
@@ -544,6 +641,8 @@ class Game(Position):
             data.append({"cell": cell, "ship": found.name if found else None})
             if found:
                 data[-1]["destroyed"] = cell in other.destroyed
+            else:
+                other.empty.add(cell)
         return {"destroyed": {"ship": ship.name, "cells": list(ship.cells)}, "flashcube": data}
 
 
@@ -561,11 +660,11 @@ ANSWER = re.compile(
 )
 KINDS = ["beam", "strike", "scan", "death"]
 STRIKES = {"DS": 1, "KC": 3, "FS": 2, "PC": 2, "MD": 2, "HS": 1, "AG": 2, "LG": 1}
-"""How often a ship of a type can strike in a turn, at most."""
+"""The number of times that a ship of a type can strike in a turn, at most."""
 
 
 class Space:
-    """What is told of one seat's space."""
+    """The reports of one seat's space."""
 
     def __init__(self) -> None:
         self.empty: set[str] = set()
@@ -643,7 +742,7 @@ class Space:
         self.ship.add(cell)
 
     def ships(self) -> Counter[str]:
-        """How many ships of each type are named, whose numbers do not contradict each other."""
+        """The number of ships of each type that are named, whose numbers do not contradict each other."""
         names = set(self.named.values())
         found = Counter(name[:2] for name in names)
         demand(all(found[name] == 1 for name in names if len(name) == 2), 6, "a number is missing")
@@ -714,7 +813,7 @@ class Table(rules.Table):
         return found
 
     def asked(self, seat: int) -> list[str]:
-        """How the lines of the seat's answers begin."""
+        """The beginnings of the lines of the seat's answers."""
         struck = []
         for kind, *cells in map(str.split, self.opened[3 - seat]):
             struck += [f"{kind} {cell}" for cell in cells if kind != "death"]
@@ -722,7 +821,7 @@ class Table(rules.Table):
         return [*deaths, *struck] if self.first == seat else [*struck, *deaths]
 
     def moment(self, seat: int, *, death: bool) -> bool:
-        """Whether flashcube data show the seat's space after the other's strikes: 28."""
+        """True if flashcube data show the seat's space after the other's strikes: 28."""
         return death or self.first != seat
 
     def judge(self, seat: int, step: str, text: str) -> tuple[str, ...]:
@@ -849,6 +948,9 @@ class Owner(rules.Owner):
 
     def lines(self, step: str, orders: str) -> tuple[str, ...]:
         if step == "open":
+            if is_conditional(orders):
+                chosen(orders, 41, lambda atom: holds(self.seat, atom, [], Able(self.own, self.table.turn, ())))
+                raise Refused(42, "no conditions here")
             return self.opened(self.own.judged(self.table.turn, orders))
         asked = self.table.asked(self.seat) if step == "answers" else []
         made = [" ".join([one, *self.answer(*one.split())]) for one in asked]

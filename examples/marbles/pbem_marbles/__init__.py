@@ -24,19 +24,19 @@ INTERFACE = 1
 """The number of the interface for which this is written."""
 
 SHOWN: Shown = {"guess": everybody("seat", "kind", "number", "answer")}
-"""Who may read which field of a report. Not in it, and so told to nobody: `hidden`, how many there were."""
+"""The readers of each field of a report. Not in it, and so told to nobody: `hidden`, the number of marbles."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the players agreed on."""
+    """The options on which the players agreed."""
 
     most: int = 9
     seats: int = 2
 
     @property
     def changed(self) -> Mapping[str, object]:
-        """What differs from the default."""
+        """The options that differ from the default."""
         return {} if self.most == 9 else {"most": self.most}
 
 
@@ -114,14 +114,14 @@ class Rules(Game[Options, Words, Words, State, dict[str, Any]]):
         return _number(state.options, text, "guess")
 
     def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """What is wrong with orders for a later turn, whatever happens until then."""
+        """The faults of orders for a later turn, whatever happens until then."""
         found = faults(self.order, state, seat, text)
         if turn and turn % 2 != seat % 2:
             found += (Fault("2", f"turn {turn}", Phrase("that turn is not yours")),)
         return found
 
     def meant(self, text: str) -> str:
-        """What was probably meant: the player is asked."""
+        """The orders that were probably meant: the player is asked."""
         return text.lower()
 
     def turn(self, state: State, orders: Mapping[int, Words]) -> tuple[State, list[Report]]:
@@ -134,11 +134,11 @@ class Rules(Game[Options, Words, Words, State, dict[str, Any]]):
         return after, [{"seat": seat, "kind": "guess", "number": guess, "answer": answer, "hidden": hidden}]
 
     def show(self, report: Report, seat: int | None) -> Report | None:
-        """What a seat, or the public, may read of a report."""
+        """The part of a report that a seat, or the public, may read."""
         return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, 3)))
 
     def view(self, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
-        """What a seat, or the public, knows: its own side from the state, everything else from what it was shown."""
+        """The view of a seat, or of the public: its own side from the state, all else from what it was shown."""
         return {
             "most": state.options.most,
             "own": state.hidden[seat - 1] if seat else None,

@@ -1,4 +1,4 @@
-"""How marbles is played at random, for `pbem check-game marbles`."""
+"""Random play of marbles, for `pbem check-game marbles`."""
 
 from __future__ import annotations
 

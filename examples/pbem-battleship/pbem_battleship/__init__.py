@@ -41,11 +41,11 @@ SHIPS: Final = {
 """The names of the ships as letters say them: they may be translated."""
 
 SHOWN: Shown = {"shot": everybody("seat", "kind", "square", "result", "sunk")}
-"""Who may read which field of a report: all of it is called across the table. Secrets are only in the setups."""
+"""The readers of each field of a report: all of it is called across the table. Secrets are only in the setups."""
 
 
 class Options(NamedTuple):
-    """What the players agreed on."""
+    """The options on which the players agreed."""
 
     shots: int = 1
     """The number of shots in a turn."""
@@ -55,7 +55,7 @@ class Options(NamedTuple):
 
     @property
     def changed(self) -> Mapping[str, object]:
-        """What differs from the default."""
+        """The options that differ from the default."""
         return {key: value for key, value in self._asdict().items() if value != self._field_defaults[key]}
 
     @property
@@ -79,7 +79,7 @@ class Shots(NamedTuple):
 
 
 class Side(NamedTuple):
-    """What one player has: ships, the squares where they were shot at, and those at which the player shot."""
+    """The side of one player: ships, the squares where they were shot at, and those at which the player shot."""
 
     ships: Mapping[str, tuple[str, ...]] = {}
     struck: frozenset[str] = frozenset()
@@ -91,7 +91,7 @@ class Side(NamedTuple):
         return len({*chain(*self.ships.values())} - self.struck)
 
     def answers(self, squares: Iterable[str]) -> Iterator[dict[str, str]]:
-        """What the owner of this sea calls to these shots, one after the other."""
+        """The calls of this sea's owner to these shots, one after the other."""
         struck = set(self.struck)
         for square in squares:
             struck.add(square)
@@ -180,14 +180,14 @@ class Battleship(Game[Options, Fleet, Shots, State, dict[str, Any]]):
         return read_shots(text, state.sides[seat - 1].fired, state.shots(seat))
 
     def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """What is wrong with orders for a later turn, whatever happens until then."""
+        """The faults of orders for a later turn, whatever happens until then."""
         found = faults(read_shots, text, frozenset(), None) + beyond(state.options.most_turns, turn, "6")
         if turn and seat not in shooters(state.options, turn):
             found += (Fault("4", f"turn {turn}", Phrase("that turn is not yours")),)
         return found
 
     def meant(self, text: str) -> str:
-        """What was probably meant: the player is asked."""
+        """The orders that were probably meant: the player is asked."""
         return plain(text).replace("-", " ")
 
     def turn(self, state: State, orders: Mapping[int, Shots]) -> tuple[State, list[Report]]:
@@ -203,11 +203,11 @@ class Battleship(Game[Options, Fleet, Shots, State, dict[str, Any]]):
         return State(state.options, state.turn + (result is None), (one, two), result), reports
 
     def show(self, report: Report, seat: int | None) -> Report | None:
-        """What a seat, or the public, may read of a report."""
+        """The part of a report that a seat, or the public, may read."""
         return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, 3)))
 
     def view(self, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
-        """What a seat, or the public, knows: its own ships from the state, everything else from what it was shown."""
+        """The view of a seat, or of the public: its own ships from the state, all else from what it was shown."""
         shots = [shot for reports in turns for shot in reports]
         of = {str(owner): [shot for shot in shots if shot["seat"] != owner] for owner in (1, 2)}
         last = turns[-1] if turns else ()

@@ -1,4 +1,4 @@
-"""How Battleship is played at random, for `pbem check-game battleship`."""
+"""Random play of Battleship, for `pbem check-game battleship`."""
 
 from __future__ import annotations
 

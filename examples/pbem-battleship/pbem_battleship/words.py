@@ -25,7 +25,7 @@ KEY: Final = (
     (Square("o", "empty"), MISS),
     (Square("", "empty", fresh=True), LAST),
 )
-"""What the squares mean, for a legend of pictures."""
+"""The meaning of the squares, for a legend of pictures."""
 SIGNS: Final = (
     *(Phrase("{sign} {meaning}", sign=LETTERS[name], meaning=ship) for name, ship in SHIPS.items()),
     Phrase("small letter: hit"),
@@ -38,7 +38,7 @@ SIGNS: Final = (
 
 
 class Sea(NamedTuple):
-    """What is known of one player's sea, in words."""
+    """The known part of one player's sea, in words."""
 
     whose: Phrase
     sunk: Line | None
@@ -47,7 +47,7 @@ class Sea(NamedTuple):
 
 
 def seas(view: Mapping[str, Any], names: Mapping[int, str]) -> Iterator[Sea]:
-    """What a reader knows of each sea: its own first."""
+    """The known part of each sea: the reader's own first."""
     for owner in sorted((1, 2), key=lambda owner: owner != view["seat"]):
         own = view["own"] if owner == view["seat"] else None
         whose = Phrase("Your sea") if own else Phrase("The sea of {name}", name=names[owner])
@@ -85,7 +85,7 @@ def _called(report: Report) -> Phrase:
 
 
 def summary(reports: Sequence[Report], seat: int | None) -> Phrase:
-    """What came of a turn, in one line: what the reader hit, and what the others did."""
+    """The outcome of a turn, in one line: the hits of the reader, and those of the others."""
     mine = [report["result"] for report in reports if report["seat"] == seat]
     others = [report["result"] for report in reports if report["seat"] != seat]
     if not mine:

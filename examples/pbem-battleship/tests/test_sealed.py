@@ -77,7 +77,7 @@ def test_a_turn_takes_one_letter_or_three() -> None:
 
 
 def lies(line: str) -> list[str]:
-    """What may be said in the place of a line, most of it false."""
+    """Lines that may stand in the place of one, most of them false."""
     other = line.replace("hit", "miss") if "hit" in line else line.replace("miss", "hit")
     return [
         line.split(maxsplit=1)[0],

@@ -35,24 +35,24 @@ SHOWN: Shown = {
     },
     "begins": everybody("seat", "kind"),
 }
-"""Who may read which field of a report. A hand is its owner's secret until somebody says `liar`."""
+"""The readers of each field of a report. A hand is its owner's secret until somebody says `liar`."""
 
 Hands = tuple[tuple[int, ...], ...]
 """The dice under each seat's cup; none for a seat that is out."""
 
 
 class Options(NamedTuple):
-    """What the players agreed on."""
+    """The options on which the players agreed."""
 
     dice: int = 5
     """The number of dice with which each begins."""
     ones: str = "wild"
-    """Whether ones count as any face (`wild`), or as ones (`plain`)."""
+    """The value of ones: any face (`wild`), or one (`plain`)."""
     seats: int = 2
 
     @property
     def changed(self) -> Mapping[str, object]:
-        """What differs from the default; the number of seats is agreed on otherwise."""
+        """The options that differ from the default; the number of seats is agreed on otherwise."""
         agreed = {"dice": self.dice, "ones": self.ones}
         return {key: value for key, value in agreed.items() if value != self._field_defaults[key]}
 
@@ -167,12 +167,12 @@ class LiarsDice(Game[Options, NoSetup, Call, State, dict[str, Any]]):
         return call
 
     def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
-        """What is wrong with orders for a later turn, whatever happens until then."""
+        """The faults of orders for a later turn, whatever happens until then."""
         del state, seat, turn
         return faults(read, text)
 
     def meant(self, text: str) -> str:
-        """What was probably meant: the player is asked."""
+        """The orders that were probably meant: the player is asked."""
         return plain(text).lower()
 
     def turn(self, state: State, orders: Mapping[int, Call], chance: Draws) -> tuple[State, list[Report]]:
@@ -206,11 +206,11 @@ class LiarsDice(Game[Options, NoSetup, Call, State, dict[str, Any]]):
         return after._replace(seat=after.after(seat)) if state.seat == seat else after
 
     def show(self, report: Report, seat: int | None) -> Report | None:
-        """What a seat, or the public, may read of a report."""
+        """The part of a report that a seat, or the public, may read."""
         return cut(report, SHOWN, audience(report.get("seat"), seat, range(1, max(self.seats) + 1)))
 
     def view(self, state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> dict[str, Any]:
-        """What a seat, or the public, knows: its own dice, and what is open to all."""
+        """The view of a seat, or of the public: its own dice, and all that is open."""
         del turns  # nothing that was shown before is still under a cup
         return {
             "turn": state.turn,

@@ -1,4 +1,4 @@
-"""How Liar's Dice is played at random, for `pbem check-game liars-dice`."""
+"""Random play of Liar's Dice, for `pbem check-game liars-dice`."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ __all__ = ["boards", "happened"]
 
 KEY: Final = ((Square("5", "own"), Phrase("a die")), (HIDDEN, Phrase("under a cup")))
 SHOWN: Final = ((Square("5", "own"), Phrase("a die")), (Square("5", "seen"), Phrase("counts")))
-"""What the squares mean, before and after the cups are lifted."""
+"""The meaning of the squares, before and after the cups are lifted."""
 
 
 def hands(view: Mapping[str, Any], names: Mapping[int, str]) -> Iterator[Phrase]:
@@ -49,7 +49,7 @@ def _bid(bid: Mapping[str, Any]) -> str:
 
 
 def told(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) -> Iterator[Phrase]:
-    """What happened in a turn."""
+    """The events of a turn."""
     for report in reports:
         name = names[report["seat"]]
         match report["kind"]:
@@ -68,7 +68,7 @@ def told(reports: Sequence[Report], seat: int | None, names: Mapping[int, str]) 
 
 
 def summary(reports: Sequence[Report], names: Mapping[int, str]) -> Phrase:
-    """What came of a turn, in one line."""
+    """The outcome of a turn, in one line."""
     for report in reports:
         if report["kind"] == "bid":
             return Phrase("{name} bids {bid}", name=names[report["seat"]], bid=_bid(report))

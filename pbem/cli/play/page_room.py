@@ -152,7 +152,7 @@ class PlayRoom:
         self._tables: dict[str, PlayTable] = {}
         self._told: deque[str] = deque(maxlen=_LINES)
         self._next: dict[str, float] = {}
-        """When to look again for the letters of an account, after trouble."""
+        """The time to look again for the letters of an account, after trouble."""
         self._asked: tuple[PlayTable, SentForm] | None = None
         self._answered = ""
         self._pause = _SOON

@@ -109,7 +109,7 @@ def revoke(keys: Keyring, caller: Caller, command: Command[RevokeKey]) -> Reply:
     keys.players.revoke_key(found[0], to_db(caller.now))
     keys.changes.forget(player.name, asked_by=found[0])
     change = KeyChange("revoked", HOW["old-key"], (), tuple(found), {"old": caller.letter.raw})
-    account_keys.stop_encrypting(keys, player.name, caller.now)
+    account_keys.stop_encrypting(keys, player, caller.now)
     waiting = account_keys.what_waits(keys, player)
     account_keys.enter(keys, player, change, caller.now)
     account_keys.tell_changed(keys, player, change, caller.now, but=caller.address)

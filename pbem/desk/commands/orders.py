@@ -55,6 +55,7 @@ def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) 
     receipt, attachments = seated.receipt(submission, f"turn-{turn}")
     unused = _unused(seated, submission) if submission.standing else ()
     facts = {"orders": submission.text, "turn": turn, "final": submission.final, "unused": unused}
+    facts["branch"] = submission.branch
     facts["replaced"] = before if before and before.text != submission.text else None
     seated.submit(step, submission)
     return Reply("orders", facts | receipt | seated.facts(), attachments, seated)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
+from pbem.games import Refused
 from pbem.letters.visible import escaped
 from pbem.match import advance_orders, stored_orders
 from pbem.phrase import Phrase
@@ -49,7 +50,18 @@ def store(seated: SeatContext, command: Command[SubmitOrders], caller: Caller) -
     receipt, attachments = seated.receipt(submission, f"turn-{turn}" if turn != DEFAULT else "default")
     faults = _faults(seated.match, seated.seat, turn)
     facts = {"orders": submission.text, "turn": turn, "due": due, "final": submission.final, "faults": faults}
+    facts["now"] = _now(seated.match, seated.seat, submission.text)
     return Reply("early", facts | receipt | seated.facts(), attachments, seated)
+
+
+def _now(match: Match, seat: int, text: str) -> str:
+    """The orders for which these would stand in the turn that is due, if that depends on what is known by then."""
+    if match.position is None or not match.rules.depends(text):
+        return ""
+    try:
+        return match.rules.order(match.position, seat, text).text
+    except Refused:
+        return ""
 
 
 def withdraw(seated: SeatContext, command: Command[Clear], caller: Caller) -> Reply:

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pbem.games import Fault, Game, beyond, faults
-from pbem.games.dueling_masters import knowledge, notation, transit
+from pbem.games import Fault, beyond, faults
+from pbem.games.conditional_orders import Conditional
+from pbem.games.dueling_masters import conditions, knowledge, notation, transit
 from pbem.games.dueling_masters.notation import Options, Orders, Setup
 from pbem.games.dueling_masters.transit import State
 from pbem.games.dueling_masters.view import View
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pbem.games import Report
+    from pbem.games.conditional_orders import Atom
 
 __all__ = ["RULES", "DuelingMasters", "Options", "Orders", "Setup", "State"]
 
 
-class DuelingMasters(Game[Options, Setup, Orders, State, View]):
+class DuelingMasters(Conditional[Options, Setup, Orders, State, View]):
     """The rules of Dueling Masters of Space-Time; stateless."""
 
     name = "dueling-masters"
@@ -31,6 +33,7 @@ class DuelingMasters(Game[Options, Setup, Orders, State, View]):
     editions = (1,)
     seats = (2,)
     empty_orders = False
+    form, choice = "38", "39"
 
     options = staticmethod(notation.options)
     setup = staticmethod(notation.read_setup)
@@ -40,13 +43,30 @@ class DuelingMasters(Game[Options, Setup, Orders, State, View]):
     view = staticmethod(knowledge.view)
     recalled = staticmethod(knowledge.recalled)
 
-    def order(self, state: State, seat: int, text: str) -> Orders:
+    def plain(self, state: State, seat: int, text: str) -> Orders:
         """Parse and judge one seat's order; raises `Refused` with all faults."""
         return notation.read_orders(state.options, state.sides[seat - 1], text)
 
+    def lasting(self, state: State, seat: int, text: str) -> tuple[Fault, ...]:
+        """The faults in one seat's order, wherever the pieces will stand then."""
+        return tuple(fault for fault in faults(self.plain, state, seat, text) if fault.rule in notation.WRITING)
+
+    def no_atom(self, state: State, seat: int, atom: Atom) -> Phrase | None:
+        """The reason why these words are no atom; None if they are one."""
+        if atom[0] != "can" or len(atom) == 1:
+            return conditions.no_atom(state.options, atom)
+        found = faults(self.plain, state, seat, " ".join(atom[1:]))
+        return found[0].message if found and found[0].rule in notation.FORM else None
+
+    def holds(self, state: State, seat: int, atom: Atom, told: Sequence[Report]) -> bool:
+        """True if an atom holds."""
+        if atom[0] == "can":
+            return self.may(state, seat, atom[1:])
+        return conditions.holds(state.options, seat, atom, told)
+
     def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
         """The faults in one seat's order for a later turn, wherever the pieces will stand then."""
-        found = [fault for fault in faults(self.order, state, seat, text) if fault.rule in notation.WRITING]
+        found = [*self.unmendable(state, seat, text)]
         if turn and transit.moves(turn) != seat:
             found.append(Fault("8", f"turn {turn}", Phrase("players move in turn, and that turn is your opponent's")))
         return (*found, *beyond(state.options.max_turns, turn, "28"))

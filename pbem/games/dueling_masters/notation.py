@@ -209,6 +209,9 @@ def setup_of(names_: tuple[str, ...], asteroids: int, squares: tuple[int, ...]) 
 
 # Orders
 
+FORM: Final = frozenset({"8", "36", "37"})
+"""The rulings about the form of an order, of which no other fault is found beside."""
+
 WRITING: Final = frozenset({"4", "8", "36", "37"})
 """The rulings that no position can make good: no order, no piece, or no such way for it to move."""
 
@@ -241,14 +244,20 @@ def read_orders(agreed: Options, side: Side, text: str) -> Orders:
     if not found:
         raise Refused(Fault(*_why_no_order(order)))
     word, start, end = found.groups()
-    slot = _SLOTS[agreed.homes].get(word, -1)
+    slot = slot_of(agreed, word)
     named = agreed.pieces
     if word == ASTEROID:
         raise Refused(Fault("4", order, Phrase("asteroids do not move")))
-    if slot < 0 or len(word) < len(named[slot]):
+    if slot < 0:
         raise Refused(Fault("36", order, Phrase("there is no piece `{word}`", word=word)))
     refuse(Fault(rule, order, message) for rule, message in _faults(agreed, side, slot, start, end))
     return Orders(f"{named[slot]} {start}-{end}", slot, SQUARES[end])
+
+
+def slot_of(agreed: Options, word: str) -> int:
+    """The slot of a piece as orders name it; -1 if there is none."""
+    slot = _SLOTS[agreed.homes].get(word, -1)
+    return slot if slot < 0 or len(word) >= len(agreed.pieces[slot]) else -1
 
 
 def meant(text: str) -> str:

@@ -63,7 +63,7 @@ class Side(NamedTuple):
 
 
 class State(TwoSides[Options, Side]):
-    """A position at the start of the turn that is due."""
+    """A position at the start of the turn that is due; `told` are the reports of the last two turns, one by each."""
 
     @property
     def seat(self) -> int:
@@ -88,7 +88,7 @@ def begin(options: Options, setups: Sequence[Setup]) -> State:
     """The position before turn 1."""
     resting = (_RESTING,) * len(options.pieces)
     one, two = (Side(setup, setup.asteroids, setup.squares, resting) for setup in setups)
-    return State(options, 1, (one, two))
+    return State(options, 1, (one, two), told=())
 
 
 class Field:
@@ -136,7 +136,8 @@ def resolve(state: State, orders: Orders) -> tuple[State, list[Report]]:
             depart(options.pieces[slot], own, orders, reports)
     sides = (fields[0].side(), fields[1].side())
     result = _result(options, state.turn, sides)
-    return State(options, state.turn + (result is None), sides, result), reports
+    told = (*(state.told or ())[-1:], tuple(reports))
+    return State(options, state.turn + (result is None), sides, result, told), reports
 
 
 def depart(name: str, own: Field, orders: Orders, reports: list[Report]) -> None:

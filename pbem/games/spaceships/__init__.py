@@ -9,21 +9,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pbem.games import Game, faults
-from pbem.games.spaceships import fleet, knowledge, notation, turn
+from pbem.games import faults
+from pbem.games.conditional_orders import Conditional, is_conditional
+from pbem.games.spaceships import conditions, fleet, knowledge, notation, turn
 from pbem.games.spaceships.fleet import Options, Setup, spendable
 from pbem.games.spaceships.notation import Orders
 from pbem.games.spaceships.turn import State
 from pbem.games.spaceships.view import View
 
 if TYPE_CHECKING:
-    from pbem.games import Fault, Result
+    from collections.abc import Sequence
+
+    from pbem.games import Fault, Report, Result
+    from pbem.games.conditional_orders import Atom
     from pbem.phrase import Phrase
 
 __all__ = ["RULES", "Options", "Orders", "Setup", "Spaceships", "State"]
 
 
-class Spaceships(Game[Options, Setup, Orders, State, View]):
+class Spaceships(Conditional[Options, Setup, Orders, State, View]):
     """The rules of Spaceships; stateless."""
 
     name = "spaceships"
@@ -31,6 +35,7 @@ class Spaceships(Game[Options, Setup, Orders, State, View]):
     editions = (1,)
     seats = (2,)
     empty_orders = True
+    form, choice = "41", "42"
 
     options = staticmethod(fleet.options)
     setup = staticmethod(notation.read_setup)
@@ -41,16 +46,35 @@ class Spaceships(Game[Options, Setup, Orders, State, View]):
     view = staticmethod(knowledge.view)
     recalled = staticmethod(knowledge.recalled)
 
-    def order(self, state: State, seat: int, text: str) -> Orders:
+    def plain(self, state: State, seat: int, text: str) -> Orders:
         """Parse and judge one seat's orders; raises `Refused` with all faults."""
-        side = state.sides[seat - 1]
-        return notation.read_orders(side.setup, side.entitled, text)
+        side, other = state.sides[seat - 1], state.sides[2 - seat]
+        known = None if other.empty is None else other.destroyed | other.empty
+        return notation.read_orders(side.setup, side.entitled, text, known)
 
     def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
         """The faults in one seat's orders for a later turn, whatever it will be entitled to then."""
         del turn
-        found = faults(self.order, state, seat, text)
-        return tuple(fault for fault in found if fault.rule in notation.WRITING)
+        return self.unmendable(state, seat, text)
+
+    def lasting(self, state: State, seat: int, text: str) -> tuple[Fault, ...]:
+        """The faults in one seat's orders, whatever it will be entitled to then."""
+        return tuple(fault for fault in faults(self.plain, state, seat, text) if fault.rule in notation.WRITING)
+
+    def no_atom(self, state: State, seat: int, atom: Atom) -> Phrase | None:
+        """The reason why these words are no atom; None if they are one."""
+        if atom[0] != "can" or len(atom) == 1:
+            return conditions.no_atom(atom)
+        found = faults(self.plain, state, seat, " ".join(atom[1:]))
+        return next((fault.message for fault in found if fault.rule == notation.FORM), None)
+
+    def holds(self, state: State, seat: int, atom: Atom, told: Sequence[Report]) -> bool:
+        """True if an atom holds."""
+        return self.may(state, seat, atom[1:]) if atom[0] == "can" else conditions.holds(seat, atom, told)
+
+    def depends(self, text: str) -> bool:
+        """True if there is a condition or a target list in these orders."""
+        return is_conditional(text) or notation.has_target_list(text)
 
     def unused(self, state: State, seat: int, orders: Orders) -> tuple[Phrase, ...]:
         """The conventional strikes, beams and scans that a seat leaves unused; missiles are kept for later."""

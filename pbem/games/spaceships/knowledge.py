@@ -144,7 +144,7 @@ def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> V
 
 
 def recalled(view: View, seat: int) -> State:
-    """The position with this seat's side as its view shows it, and nothing on the other."""
+    """The position with this seat's side as its view shows it, and on the other the cells known to be done with."""
     own, entitled = view["own"], view["entitled"]
     if own is None:
         raise ValueError("the public has no side")
@@ -157,7 +157,9 @@ def recalled(view: View, seat: int) -> State:
     own_side = Side(
         setup, destroyed, fired, burnt_out, entitle(setup, setup.cells & ~destroyed, fired, burnt_out, scans)
     )
-    sides = (own_side, NOBODY) if seat == 1 else (NOBODY, own_side)
+    known = view["known"][str(3 - seat)]
+    other = NOBODY._replace(destroyed=mask_of(known["destroyed"]), empty=mask_of(known["empty"]))
+    sides = (own_side, other) if seat == 1 else (other, own_side)
     result = Result(0, (sides[0].score, sides[1].score)) if view["over"] else None
     return State(Options(), view["turn"], sides, result)
 

@@ -4,7 +4,8 @@ Here live the words of the notation and the faults in them. What a player may do
 `Entitled`. Implements rulings 10-12, 19 and 35-39 of Spaceships, rules/spaceships.md "Conventional notation".
 
 Canonical orders are in the order written, with one blank between them: `Gx3`, `bGx1Gx3`, `sYw3`, `m2 Ox4` (the
-part as the player gave it), `kRv1 Gx3`. A beam names its ship, `bGx1Gx3(DS2)`, only where it must.
+part as the player gave it), `kRv1 Gx3`. A beam names its ship, `bGx1Gx3(DS2)`, only where it must. A target list is
+replaced by the strikes for which it stands.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from pbem.games.player_text import WORDS, Text, without_comments
 from pbem.games.slips import plain
 from pbem.games.spaceships.fleet import STANDARD_TYPES, Setup, cost_of, is_agreed, setup_of
 from pbem.games.spaceships.ships import TYPES, Ship, fits
-from pbem.games.spaceships.space import CELLS, LINES, PARTS, box
+from pbem.games.spaceships.space import CELLS, LINES, PARTS, box, names
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pbem.games.spaceships.fleet import Options
 
@@ -67,6 +68,8 @@ def _word_meant(written: re.Match[str]) -> str:
     word = written[0]
     if _RIGHT.fullmatch(word):
         return word
+    if word.lower() == NEXT:
+        return NEXT
     if _SHIP_WORD.fullmatch(word.upper()):
         return word.upper()
     found = _NEARLY.fullmatch(word)
@@ -246,8 +249,14 @@ def _missing(codes: set[str]) -> str:
 
 # Orders
 
-WRITING: Final = frozenset({"3", "36"})
-"""The rulings whose faults no later position can cure: no line of three cells, no order at all."""
+NEXT: Final = "next"
+"""The word before a target list (ruling 40)."""
+
+FORM: Final = "36"
+"""The ruling that what is no order breaks."""
+
+WRITING: Final = frozenset({"3", "36", "40"})
+"""The rulings whose faults no later position can cure: no line of three cells, no order, no cell left in a list."""
 
 
 class Entitled(NamedTuple):
@@ -278,9 +287,21 @@ class Orders(NamedTuple):
     """Missiles launched."""
 
 
-def read_orders(setup: Setup, entitled: Entitled, text: str) -> Orders:
-    """Judge the orders of one turn; raises `Refused` with all faults."""
-    return _Reading(setup, entitled, text).orders()
+def read_orders(setup: Setup, entitled: Entitled, text: str, known: int | None) -> Orders:
+    """Judge the orders of one turn; raises `Refused` with all faults.
+
+    `known` are the cells of the other's space which their player knows to be empty or destroyed; None: this is not
+    known here, and there can be no target list.
+    """
+    reading = _Reading(setup, entitled, text)
+    if NEXT in reading.words:
+        reading.choose(known)
+    return reading.orders()
+
+
+def has_target_list(text: str) -> bool:
+    """True if orders have a target list, so that what they stand for depends on what is known by then."""
+    return NEXT in WORDS.findall(without_comments(text))
 
 
 def unused(entitled: Entitled, orders: Orders) -> tuple[Phrase, ...]:
@@ -314,6 +335,8 @@ class _Reading:
         self.text = text
         self.words: list[str] = _ORDER.findall(without_comments(text))
         """The orders, as written until they are read, then in canonical text."""
+        self.places: Sequence[int] = range(len(self.words))
+        """The place of each in the text, where cells of a target list may stand between them."""
         self.faults: list[tuple[int, str, Phrase]] = []
         """The place of an order among all, the rule that it breaks, and a sentence."""
         self.beams: list[tuple[tuple[int, int, int], int]] = []
@@ -323,6 +346,34 @@ class _Reading:
         self.fired = 0
         # The ships whose beam, missile and kamikaze are claimed, as bits by their place in the fleet.
         self.burning = self.firing = self.launching = 0
+
+    def choose(self, known: int | None) -> None:
+        """Put the strikes for which a target list stands in its place (ruling 40)."""
+        words, at = self.words, self.words.index(NEXT)
+        before = [word for word in words[:at] if word in CELLS]
+        room = self.entitled.conventional - len(before)
+        listed = [place for place, word in enumerate(words[at:], start=at) if word in CELLS]
+        others = [word[-3:] for word in words if word[0] in "mk"]
+        done = {*before, *others, *names(known or 0)}
+        chosen = []
+        for place in listed:
+            if words[place] not in done:
+                chosen.append(place)
+                done.add(words[place])
+        if known is None:
+            self._blame(at, "40", Phrase("there can be no target list here"))
+        elif words.count(NEXT) > 1:
+            message = Phrase("there is one target list: write `next` once, and all its cells behind it")
+            self._blame(words.index(NEXT, at + 1), "40", message)
+        elif not listed:
+            self._blame(at, "40", Phrase("the cells of the target list are missing behind `next`"))
+        elif not chosen:
+            self._blame(at, "40", Phrase("no cell of the target list is left: all are known, or struck already"))
+        elif room <= 0:
+            self._blame(at, "14", _strikes(self.entitled.conventional))
+        gone = {place for place, word in enumerate(words) if word == NEXT} | {*listed} - {*chosen[: max(room, 0)]}
+        self.places = [place for place in range(len(words)) if place not in gone]
+        self.words = [words[place] for place in self.places]
 
     def orders(self) -> Orders:
         words, strikes, scans, allowed = self.words, self.strikes, self.scans, self.entitled
@@ -352,7 +403,7 @@ class _Reading:
         return Orders(text, tuple(self.beams), tuple(strikes), tuple(self.scans), tuple(self.launches), self.fired)
 
     def _blame(self, place: int, rule: str, message: Phrase) -> None:
-        self.faults.append((place, rule, message))
+        self.faults.append((self.places[place], rule, message))
 
     def _refuse(self) -> None:
         """Raise `Refused` with all faults where the player wrote them."""

@@ -32,6 +32,8 @@ class Side(NamedTuple):
     burnt_out: int
     """Death stars without a beam, as bits by their place in the fleet."""
     entitled: Entitled
+    empty: int | None = 0
+    """Cells without a ship of which reports told so; None if it is not known what was told."""
 
     @property
     def score(self) -> int:
@@ -40,13 +42,13 @@ class Side(NamedTuple):
 
 
 class State(TwoSides[Options, Side]):
-    """A position: both sides at the start of the turn that is due."""
+    """A position: both sides at the start of the turn that is due; `told` are the reports of the last turn."""
 
 
 def begin(options: Options, setups: Sequence[Setup]) -> State:
     """The position before turn 1."""
     one, two = (Side(setup, 0, 0, 0, entitle(setup, setup.cells, 0, 0, 1)) for setup in setups)
-    return State(options, 1, (one, two))
+    return State(options, 1, (one, two), told=())
 
 
 def entitle(setup: Setup, undamaged: int, fired: int, burnt_out: int, scans: int) -> Entitled:
@@ -69,7 +71,7 @@ def entitle(setup: Setup, undamaged: int, fired: int, burnt_out: int, scans: int
     return Entitled(conventional, live, kamikazes, tuple(beams), scans if setup.scanners & undamaged else 0)
 
 
-NOBODY: Final = Side(setup_of(()), 0, 0, 0, Entitled(0, 0, 0, (), 0))
+NOBODY: Final = Side(setup_of(()), 0, 0, 0, Entitled(0, 0, 0, (), 0), None)
 """The placeholder for the other side, of which its opponent knows no secret."""
 
 
@@ -82,7 +84,7 @@ class _Field:
     """One side while a turn is resolved."""
 
     __slots__ = (
-        *("burnt_out", "exploding", "fired", "owner", "seat", "setup", "ships", "told"),
+        *("burnt_out", "empty", "exploding", "fired", "owner", "seat", "setup", "ships", "told"),
         *("undamaged", "undamaged_before"),
     )
 
@@ -101,6 +103,8 @@ class _Field:
         self.exploding = setup.missiles & undamaged & ~fired
         # Ships whose destruction was reported in this turn, as bits by their place in the fleet.
         self.told = 0
+        # Cells that reports told of, and which have no ship if none of the setup's is there.
+        self.empty = side.empty or 0
 
 
 def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Report]]:
@@ -114,7 +118,7 @@ def resolve(state: State, orders: Mapping[int, Orders]) -> tuple[State, list[Rep
     one, two = fields
     after = _next_side(one), _next_side(two)
     if not _is_over(sides, fields, orders):
-        return State(options, number + 1, after), reports
+        return State(options, number + 1, after, told=(tuple(reports),)), reports
     scores = one.undamaged.bit_count(), two.undamaged.bit_count()
     return State(options, number, after, Result.of(scores)), reports
 
@@ -132,6 +136,8 @@ def _report_all(own: _Field, other: _Field, orders: Orders, reports: list[Report
     _, beams, targets, scans, launches, _ = orders
     for line, ship in beams:
         _beam(own, other, line, ship, reports)
+    for cell in (*targets, *scans, *(cell for line, _ in beams for cell in line)):
+        other.empty |= 1 << cell
     owner = other.owner
     strike, scan = _EMPTY[own.seat, "strike"], _EMPTY[own.seat, "scan"]
     reports += [
@@ -181,6 +187,7 @@ def _tell_destruction(report: Report, own: _Field, other: _Field, place: int) ->
     """Add the destruction of the other side's ship, and the own side's flashcube data for it."""
     ship = other.ships[place]
     other.told |= 1 << place
+    own.empty |= ship.mask
     report["destroyed"] = {"ship": ship.name, "cells": names(ship.mask)}
     report["flashcube"] = [_flash(own, cell) for cell in cells(ship.mask)]
 
@@ -205,7 +212,7 @@ def _next_side(field: _Field) -> Side:
     setup, undamaged, fired, burnt_out = field.setup, field.undamaged, field.fired, field.burnt_out
     scans = max(1, (field.undamaged_before ^ undamaged).bit_count())
     entitled = entitle(setup, undamaged, fired, burnt_out, scans)
-    return Side(setup, setup.cells ^ undamaged, fired, burnt_out, entitled)
+    return Side(setup, setup.cells ^ undamaged, fired, burnt_out, entitled, field.empty & ~setup.cells)
 
 
 def _is_over(before: tuple[Side, Side], after: list[_Field], orders: Mapping[int, Orders]) -> bool:

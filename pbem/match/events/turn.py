@@ -51,6 +51,8 @@ class Ordered(msgspec.Struct, frozen=True):
     key: str
     by_default: bool = False
     """True if they are the default orders, for a turn that the seat missed."""
+    branch: str = ""
+    """The branch that was played, if the orders had conditions."""
 
 
 def resolve(step: Step) -> None:
@@ -282,6 +284,7 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
 def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
     levels = ", ".join(
         f"{one.player}: {level_in_words(one.level, one.key)}{', by default' if one.by_default else ''}"
+        f"{f', branch {one.branch}' if one.branch else ''}"
         for one in ordered(entry, papers)
     )
     game, turn = entry.body["game"], entry.body["turn"]

@@ -30,7 +30,9 @@ class Judged(msgspec.Struct, frozen=True):
     example: bool = False
     """True if a setup is the example in the letters, which everybody has read."""
     faults: tuple[Fault, ...] = ()
-    """The faults that orders for a later turn would have now; then their text is as it was written."""
+    """The faults that orders for a later turn would have now."""
+    as_written: bool = False
+    """True if the text is as it was written: it is not legal now, or stands for other orders by then."""
 
 
 class Judge:
@@ -82,8 +84,11 @@ class Judge:
             state = judge.recalled(position["view"], seat)
             miss = standing.miss or "default"  # a server from before it told it
             refuse(advance_orders.faults(judge, state, seat, turn, text, miss))
-            now = faults(judge.order, state, seat, text)
-            return Judged(text if now else judge.order(state, seat, text).text, faults=now)
+            if judge.depends(text):
+                return Judged(text, as_written=True)
+            if now := faults(judge.order, state, seat, text):
+                return Judged(text, faults=now, as_written=True)
+            return Judged(judge.order(state, seat, text).text)
         except Refused:
             raise
         except Exception as error:  # the server may have sent anything
@@ -116,9 +121,9 @@ class Judge:
 
 
 def in_words(game: str, judged: Judged) -> Sequence[Phrase | str]:
-    """Judged orders in the game's own words, if it has any; those that are not legal yet, as they were written."""
+    """Judged orders in the game's own words, if it has any; as written, if not legal yet or others by then."""
     said: Callable[[str], Sequence[Phrase]] | None = getattr(part_of(game, "words"), "said", None)
-    return judged.text.splitlines() if said is None or judged.faults else said(judged.text)
+    return judged.text.splitlines() if said is None or judged.as_written else said(judged.text)
 
 
 def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:

@@ -179,8 +179,11 @@ const GAME = (() => {
 
   // Orders
 
-  const KINDS = { conventional: say("conventional strike"), beam: say("beam"), missile: say("missile strike"), kamikaze: say("kamikaze strike"), scan: say("scan") };
-  const kindOf = (order) => ({ b: "beam", m: "missile", k: "kamikaze", s: "scan" })[order[0]] || "conventional";
+  const KINDS = { conventional: say("conventional strike"), beam: say("beam"), missile: say("missile strike"), kamikaze: say("kamikaze strike"), scan: say("scan"), list: say("target list") };
+  const listed = (list, at) => list.includes(RULES.NEXT) && at >= list.indexOf(RULES.NEXT);
+  const kindOf = (list, at) => ({ b: "beam", m: "missile", k: "kamikaze", s: "scan" })[list[at][0]] || (listed(list, at) ? "list" : "conventional");
+  /** Orders without one of them, and without a target list that is empty then. */
+  const without = (list, at) => list.filter((order, other) => other !== at && (order !== RULES.NEXT || list.some((_, cell) => cell > other && cell !== at && kindOf(list, cell) === "list"))).join(" ");
 
   function counted(judged) {
     const { due, used } = judged;
@@ -192,6 +195,7 @@ const GAME = (() => {
       missile: { due: ships(due.missiles), used: used.missiles.size, cells: free(due.missiles, used.missiles) },
       kamikaze: { due: ships(due.kamikazes), used: used.kamikazes.size, cells: free(due.kamikazes, used.kamikazes) },
       scan: { due: due.scans, used: used.scans },
+      list: { due: due.conventional && Infinity, used: judged.list.filter((order, at) => order !== RULES.NEXT && kindOf(judged.list, at) === "list").length },
     };
   }
 
@@ -201,22 +205,23 @@ const GAME = (() => {
   /** The cells that an order aims at. */
   function targets(order) {
     const cells = order.match(new RegExp(RULES.CELL, "g")) || [];
-    if (kindOf(order) === "beam") return cells.length === 2 ? [cells[0], RULES.between(...cells), cells[1]].filter(Boolean) : [];
+    if (order[0] === "b") return cells.length === 2 ? [cells[0], RULES.between(...cells), cells[1]].filter(Boolean) : [];
     return cells.slice(-1);
   }
 
   /** The order that a second click on a cell takes back: of the kind that is being given, or any, once that is used up. */
   function taken(judged, count, cell) {
     const over = count[kind].used >= count[kind].due, list = judged.list;
-    const at = list.findLastIndex((order) => kindOf(order) === kind && targets(order).includes(cell) && (kind !== "beam" || over));
+    const at = list.findLastIndex((order, each) => kindOf(list, each) === kind && targets(order).includes(cell) && (kind !== "beam" || over));
     return at >= 0 || !over ? at : list.findLastIndex((order) => targets(order).includes(cell));
   }
 
   function aim(judged, count, cell) {
     const list = judged.list, add = (order) => { end = null; launch = null; write([...list, order].join(" ")); };
     const at = end ? -1 : taken(judged, count, cell);
-    if (at >= 0) { kind = kindOf(list[at]); write(list.filter((_, other) => other !== at).join(" ")); }
-    else if (kind === "conventional") add(cell);
+    if (at >= 0) { kind = kindOf(list, at); write(without(list, at)); }
+    else if (kind === "conventional") write([...list.filter((_, each) => !listed(list, each)), cell, ...list.filter((_, each) => listed(list, each))].join(" "));
+    else if (kind === "list") add(list.includes(RULES.NEXT) ? cell : `${RULES.NEXT} ${cell}`);
     else if (kind === "scan") add(`s${cell}`);
     else if (kind === "missile" || kind === "kamikaze") {
       const from = launch && count[kind].cells.includes(launch) ? launch : count[kind].cells[0];
@@ -233,20 +238,20 @@ const GAME = (() => {
 
   function drawOrders(state, judged, controls, boards, given) {
     const count = counted(judged), view = state.view, due = Object.keys(KINDS).filter((name) => count[name].due);
-    const open = due.filter((name) => count[name].due > count[name].used);
-    if (!due.includes(kind) || (!open.includes(kind) && open.length)) { kind = open[0] || due[0] || kind; launch = null; end = null; }
+    const open = due.filter((name) => count[name].due > count[name].used && name !== "list");
+    if (!due.includes(kind) || (!open.includes(kind) && open.length && kind !== "list")) { kind = open[0] || due[0] || kind; launch = null; end = null; }
     redraw(controls,
       make("div", { class: "row", role: "group", "aria-label": say("What you may order") }, due.map((name) => make("button", {
         type: "button", class: "kind", id: `kind-${name}`, "aria-pressed": String(name === kind), onclick: () => { kind = name; end = null; launch = null; write(judged.list.join(" ")); },
-      }, make("b", {}, KINDS[name]), make("small", {}, say("{used} of {due} used", count[name]))))),
+      }, make("b", {}, KINDS[name]), make("small", {}, name === "list" ? say("{count} cells", { count: count.list.used }) : say("{used} of {due} used", count[name]))))),
       make("div", { class: "row aiming" },
         (kind === "missile" || kind === "kamikaze") && count[kind].cells.length
           ? chooser("launch", say("launched from"), count[kind].cells.map((cell) => [cell, `${cell}, ${judged.due.owner.get(cell).ship}`]), launch || count[kind].cells[0], (value) => { launch = value; }) : null,
         make("span", { id: "hint", role: "status" }, !due.length ? say("You have nothing to order this turn.")
-          : kind === "beam" ? (end ? say("from {cell}: now the other end of the line of three", { cell: end }) : say("click one end of a line of three, then the other")) : say("click its target; click it again to take it back"))));
-    redraw(given, make("h3", {}, say("Orders so far")), make("ul", { class: "orders", "aria-label": say("Orders so far") }, judged.list.map((order, at) => make("li", { class: kindOf(order) },
-      make("code", {}, order), make("small", {}, KINDS[kindOf(order)]),
-      make("button", { type: "button", id: `undo-${at}`, "aria-label": say("remove {order}", { order }), onclick: () => write(judged.list.filter((_, other) => other !== at).join(" ")) }, "×")))));
+          : kind === "beam" ? (end ? say("from {cell}: now the other end of the line of three", { cell: end }) : say("click one end of a line of three, then the other")) : kind === "list" ? say("click cells in the order in which they are to be struck; those that you know by then are left out") : say("click its target; click it again to take it back"))));
+    redraw(given, make("h3", {}, say("Orders so far")), make("ul", { class: "orders", "aria-label": say("Orders so far") }, judged.list.map((order, at) => make("li", { class: kindOf(judged.list, at) },
+      make("code", {}, order), make("small", {}, KINDS[kindOf(judged.list, at)]),
+      make("button", { type: "button", id: `undo-${at}`, "aria-label": say("remove {order}", { order }), onclick: () => write(without(judged.list, at)) }, "×")))));
     const aimed = new Map(judged.list.flatMap((order) => targets(order).map((cell) => [cell, order])));
     const [other] = Object.keys(view.known);
     redraw(boards,

@@ -99,6 +99,7 @@ const RULES = (() => {
     const order = given.replace(/#[^\n\r]*/g, " ").replace(/^[ \t\r\n\f\v,;]+|[ \t\r\n\f\v,;]+$/g, "");
     const fault = (rule, message) => ({ faults: [{ rule, token: order || null, at: 0, message, missing: !order }], text: order });
     const can = view.entitled || [];
+    if (/^if(?=[\s,;]|$)/i.test(order)) return fault("39", say("orders for the turn that is due have no conditions: the report is here"));
     if (!order) return can.length ? fault("25", say("a player with a legal move may not pass")) : { faults: [], text: "" };
     const found = order.match(ORDER);
     if (!found) return fault("37", say("`{order}` is not an order; write for example Z2 A1-C3", { order }));

@@ -230,6 +230,9 @@ const RULES = (() => {
 
   // Orders
 
+  /** The word before a target list (ruling 40). */
+  const NEXT = "next";
+
   const NEARLY_A_CELL = new RegExp(`^[sbmk]?[${FACTS.colours}][A-Za-z][0-9]{1,3}$`);
 
   function noOrder(word) {
@@ -278,17 +281,23 @@ const RULES = (() => {
   /**
    * @param {Object<string, *>} view what a report shows of the position
    * @param {string} given
-   * @returns {{faults: Fault[], text: string, list: string[], used: Object, due: Object}} text is the canonical one if there are no faults
+   * @returns {{faults: Fault[], text: string, written: string, list: string[], used: Object, due: Object}} text is the canonical one if there are no faults; in written and list, a target list has all its cells
    */
   function orders(view, given) {
-    const text = bare(given), due = entitled(view), faults = [], list = [];
+    const text = bare(given), due = entitled(view), faults = [], list = [], told = [];
     const used = { conventional: 0, scans: 0, missiles: new Set(), kamikazes: new Set(), beams: new Set() };
     const blame = (found, rule, message) => faults.push({ rule, token: found[0], at: found.index, message });
     const claim = (found, ships, name, message) => {
       if (ships.has(name)) blame(found, "19", message);
       ships.add(name);
     };
-    for (const found of text.matchAll(ORDER)) {
+    if (/^[\s,;]*if(?=[\s,;]|$)/i.test(text)) {
+      const message = say("orders for the turn that is due have no conditions: the report is here");
+      return { faults: [{ rule: "42", token: null, at: 0, message }], text: "", written: text, list, used, due };
+    }
+    const words = [...text.matchAll(ORDER)], without = words.some(([whole]) => whole === NEXT) ? chosen(view, due, words, blame) : new Set();
+    for (const found of words) {
+      if (without.has(found)) { list.push(found[0]); continue; }
       const [whole, strike, scan, first, last, named, part, target, launch, aim] = found;
       let word = whole;
       if (strike) {
@@ -320,8 +329,27 @@ const RULES = (() => {
         blame(found, "36", noOrder(whole));
       }
       list.push(word);
+      told.push(word);
     }
-    return { faults: sorted(faults), text: list.join(" "), list, used, due };
+    return { faults: sorted(faults), text: told.join(" "), written: list.join(" "), list, used, due };
+  }
+
+  /** What a target list is without the strikes for which it stands (ruling 40): `next`, and its other cells. */
+  function chosen(view, due, words, blame) {
+    const at = words.findIndex(([whole]) => whole === NEXT), listed = words.filter(([, strike], place) => strike && place > at);
+    const before = words.slice(0, at).filter(([, strike]) => strike).map(([whole]) => whole), found = [];
+    const done = new Set([...before, ...words.filter(([whole]) => /^[mk]/.test(whole)).map(([whole]) => whole.slice(-3))]);
+    for (const { empty, destroyed } of Object.values(view.known)) for (const cell of [...empty, ...destroyed]) done.add(cell);
+    for (const one of listed) {
+      if (!done.has(one[0])) found.push(one);
+      done.add(one[0]);
+    }
+    const room = Math.max(0, due.conventional - before.length), again = words.find(([whole], place) => whole === NEXT && place > at);
+    if (again) blame(again, "40", say("there is one target list: write `next` once, and all its cells behind it"));
+    else if (!listed.length) blame(words[at], "40", say("the cells of the target list are missing behind `next`"));
+    else if (!found.length) blame(words[at], "40", say("no cell of the target list is left: all are known, or struck already"));
+    else if (!room) blame(words[at], "14", strikesDue(due.conventional));
+    return new Set([...words.filter(([whole]) => whole === NEXT), ...listed.filter((one) => !found.slice(0, room).includes(one))]);
   }
 
   function whyNoKamikaze(due, launch) {
@@ -348,5 +376,5 @@ const RULES = (() => {
     return `b${first}${last}` + (could.length > 1 ? `(${fitting[0].ship})` : "");
   }
 
-  return { COLOURS, LETTERS, NUMBERS, NAMES, TYPES, CODES, CELL, setup, orders, entitled, able, fires, distance, line, between, baseCost, isAgreed };
+  return { COLOURS, LETTERS, NUMBERS, NAMES, NEXT, TYPES, CODES, CELL, setup, orders, entitled, able, fires, distance, line, between, baseCost, isAgreed };
 })();

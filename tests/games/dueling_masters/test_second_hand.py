@@ -10,6 +10,7 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
+from playing.conditions import some_conditions
 
 from pbem.games import Refused, State, rules
 from verifier.rules import Refused as SecondRefused
@@ -81,6 +82,30 @@ def agree_on_nonsense(dice: random.Random, game: Game, state: State, seat: int) 
         assert first(text) == second(text), text
 
 
+def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int) -> set[int]:
+    """Which branch counts, if any; returns those that did."""
+    real, found = rules("dueling-masters"), set()
+
+    def atom() -> str:
+        reports = [report for turn in game.told or [] for report in turn]
+        squares = [report["square"] for report in reports if "square" in report] + [name_of(dice.choice(BOARD))]
+        names = [name for report in reports for name in report.get("pieces", {}).values()] + ["Z1", "*", "any", "H"]
+        verb = dice.choice(("lost", "took", "met", "left", "can"))
+        if verb == "can":
+            return f"can {some_order(dice, game, seat) if dice.random() < 0.6 else 'Z1 A1-B1'}"
+        return f"{verb} {dice.choice(squares if verb in ('met', 'left') else names)}"
+
+    first, second = judges(game, state, seat)
+    for _ in range(2):
+        orders = [some_order(dice, game, seat) or "W A1-B3" for _ in range(dice.choice((1, 2, 3, 9)))]
+        text = some_conditions(dice, atom, orders)
+        assert first(text) == second(text), text
+        if first(text) is not None:
+            assert real.branch(state, seat, text) == game.branch(seat, text), text
+            found.add(game.branch(seat, text))
+    return found
+
+
 @pytest.mark.parametrize("seed", range(25))
 def test_both_adjudicators_agree(seed: int) -> None:
     play_both(seed)
@@ -92,7 +117,7 @@ def test_both_adjudicators_agree_at_length(seed: int) -> None:
     play_both(seed)
 
 
-def play_both(seed: int) -> None:
+def play_both(seed: int) -> set[int]:
     dice = random.Random(seed)
     real = rules("dueling-masters")
     homes, mobile, most = dice.choice((1, 3)), dice.random() < 0.4, dice.choice((9, 60, 60))
@@ -101,10 +126,12 @@ def play_both(seed: int) -> None:
     texts = ["\n".join(f"{name} {name_of(at)}" for name, at in setups[seat]) for seat in (1, 2)]
     game = begin({"homes": homes, "mobile_home": mobile, "max_turns": most}, texts)
     state = real.begin(options, [real.setup(options, seat, text) for seat, text in enumerate(texts, start=1)])
+    counted: set[int] = set()
     while game.result is None:
         ((seat, forced),) = game.due.items()
         assert (state.turn, list(state.due)) == (game.turn, [seat])
         agree_on_nonsense(dice, game, state, seat)
+        counted |= agree_on_conditions(random.Random(f"{seed} {state.turn}"), game, state, seat)
         text = some_order(dice, game, seat)
         assert (state.due[seat] is None) == (forced is None) == (text != "")
         first, second = judges(game, state, seat)
@@ -114,6 +141,11 @@ def play_both(seed: int) -> None:
         assert state.scores == game.scores
         assert state.result == game.result
     assert not state.due
+    return counted
+
+
+def test_different_branches_count() -> None:
+    assert set().union(*map(play_both, range(2))) >= {1, 2, 3}
 
 
 def test_the_positions_are_worth_it() -> None:

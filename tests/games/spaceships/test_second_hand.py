@@ -11,6 +11,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import pytest
+from playing.conditions import some_conditions
 
 from pbem.games import Refused, State, rules
 from verifier.rules import Refused as SecondRefused
@@ -33,7 +34,7 @@ def written(order: Order, sparing: Callable[[str], str]) -> str:
         return f"m{sparing(rest[0])} {rest[1]}"
     if kind == "beam":
         return f"b{rest[0]}-{rest[1]}" + (f" ({rest[2]})" if rest[2] else "")
-    return {"strike": "", "scan": "s", "kamikaze": "k"}[kind] + " ".join(rest)
+    return {"strike": "", "scan": "s", "kamikaze": "k", "next": "next"}[kind] + " ".join(rest)
 
 
 # Chance
@@ -128,9 +129,19 @@ def worse_orders(dice: random.Random, player: Player, enemy: Player, orders: Seq
             ("kamikaze", dice.choice(CELLS), some_cell(dice, enemy)),
             ("beam", *some_line(dice, enemy), star),
             ("beam", some_cell(dice, enemy), some_cell(dice, enemy), star),
+            ("next",),
         ]
     )
     return [order for order in orders if dice.random() < 0.8] + [more]
+
+
+def with_a_target_list(dice: random.Random, enemy: Player, orders: Sequence[Order]) -> list[Order]:
+    """The same with all conventional strikes in a target list, in which many cells stand."""
+    strikes = [order for order in orders if order[0] == "strike"]
+    more: list[Order] = [("strike", some_cell(dice, enemy)) for _ in range(dice.randrange(9))]
+    sure: list[Order] = [("strike", cell) for cell in CELLS if cell not in enemy.destroyed | enemy.empty]
+    listed = [("next",), *dice.sample(strikes + more, len(strikes + more)), *dice.sample(sure, min(len(sure), 6))]
+    return [*(order for order in orders if order[0] != "strike"), *listed]
 
 
 def part_of(dice: random.Random, player: Player) -> Callable[[str], str]:
@@ -160,6 +171,32 @@ def text_of(dice: random.Random, player: Player, orders: Sequence[Order]) -> str
     return dice.choice([" ", ", ", "\n"]).join(written(order, sparing) for order in orders)
 
 
+def agree_on_conditions(dice: random.Random, game: Game, state: State, seat: int, orders: str) -> set[int]:
+    """Which branch counts, if any; returns those that did."""
+    real, found = rules("spaceships"), set()
+    told = [report for turn in game.told or [] for report in turn]
+    cells = [report["cell"] for report in told] + [dice.choice(CELLS)]
+    ships = [report["destroyed"]["ship"] for report in told if "destroyed" in report]
+    ships += ["any", "any", "KC", "LG2", "XX"]
+
+    def atom() -> str:
+        result = dice.choice(("hit", "miss", "duplicate", "ship", "none"))
+        verb = dice.choice(("struck", "sunk", "lost", "can", "", ""))
+        if verb == "can":
+            return f"can {dice.choice((orders, 'Gx3', 'sGx3', 'next Gx3', 'x'))}"
+        if not verb:
+            return f"{dice.choice(cells)} {result}"
+        return f"{verb} {dice.choice(cells if verb == 'struck' else ships)}"
+
+    for _ in range(2):
+        text = some_conditions(dice, atom, [dice.choice((orders, "Gx3", "sYw3")) or "Rv1" for _ in range(3)])
+        assert canonical(state, seat, text) == canonical(game, seat, text), text
+        if canonical(state, seat, text) is not None:
+            assert real.branch(state, seat, text) == game.branch(seat, text), text
+            found.add(game.branch(seat, text))
+    return found
+
+
 @pytest.mark.parametrize("seed", range(200))
 def test_both_adjudicators_agree(seed: int) -> None:
     play_both(seed)
@@ -172,7 +209,7 @@ def test_both_adjudicators_agree_at_length(batch: int) -> None:
         play_both(seed)
 
 
-def play_both(seed: int) -> None:
+def play_both(seed: int) -> set[int]:
     dice = random.Random(seed)
     real = rules("spaceships")
     kind = dice.choice(list(FLEETS))
@@ -181,6 +218,7 @@ def play_both(seed: int) -> None:
     setups = [setup_of(fleet(dice, dice.choice(FLEETS[kind]))) for _ in range(2)]
     game = begin({"fleet": kind, "first": first}, setups)
     state = real.begin(options, [real.setup(options, seat, text) for seat, text in enumerate(setups, start=1)])
+    counted: set[int] = set()
     for _ in range(40):
         texts: dict[int, str] = {}
         for seat, player in game.players.items():
@@ -189,14 +227,23 @@ def play_both(seed: int) -> None:
             for _ in range(4):
                 text = text_of(dice, player, worse_orders(dice, player, enemy, orders))
                 assert canonical(state, seat, text) == canonical(game, seat, text), text
+            if dice.random() < 0.5 and any(map(player.strikes, player.ships)):
+                orders = with_a_target_list(dice, enemy, orders)
             texts[seat] = text_of(dice, player, orders)
             found = canonical(state, seat, texts[seat])
             assert found is not None, texts[seat]
             assert found == canonical(game, seat, texts[seat])
+            texts[seat] = found
+            counted |= agree_on_conditions(random.Random(f"{seed} {game.turn} {seat}"), game, state, seat, found)
         state, reports = real.turn(state, {seat: real.order(state, seat, text) for seat, text in texts.items()})
         assert list(reports) == game.play(texts)
         assert tuple(state.scores) == game.scores
         assert (state.result and tuple(state.result)) == (game.result and tuple(game.result))
         assert state.turn == game.turn
         if game.result:
-            return
+            break
+    return counted
+
+
+def test_different_branches_count() -> None:
+    assert set().union(*map(play_both, range(5))) >= {1, 2, 3}

@@ -1,0 +1,174 @@
+"""Conditional orders by mail: the branch that counts, what its player is told, and servers that play another."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from in_a_box.inquiries import early, held
+from in_a_box.referee import attachment, body
+from in_a_box.small_games import FLEETS, PIECES, SMALL
+from judges import sentences
+from judges.honest import accused
+
+from pbem.games import Fault, Refused
+from pbem.games.conditional_orders import Conditional
+from pbem.phrase import Phrase
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verification import verify
+from verifier import Wrong, verified
+
+OVER = timedelta(days=11)
+"""Pace and grace, and a day."""
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from in_a_box.referee import Mailbox, Referee
+
+OPTIONS = "miss: default\nsettle: 0"
+PLAN = "If left G2 then Z1 D2-D3,\nelse if lost Z1 or lost any then Z2 D4-D5\nelse X1 A6-B6"
+
+
+@pytest.fixture
+def people(referee: Referee) -> tuple[Mailbox, Mailbox]:
+    """Ann has moved; her plan for turn 3 waits, and Bob is to move."""
+    ann, bob = referee.table("dueling-masters", OPTIONS, PIECES)
+    early(referee, ann, "turn 3", PLAN)
+    referee.turn((ann, "Z1 D1-D2"))
+    return ann, bob
+
+
+def ended(referee: Referee, ann: Mailbox, bob: Mailbox) -> bytes:
+    referee.send(bob, "resign m1 game 1\n")
+    return attachment(ann.find(", the end"), ".zip")
+
+
+def faults(bundle: bytes) -> Iterator[str]:
+    """What both verifiers find wrong."""
+    check = next(check for check in verify(bundle, Letters) if not check.holds)
+    yield check.found
+    with pytest.raises(Wrong) as wrong:
+        verified(bundle)
+    yield str(wrong.value)
+
+
+@pytest.mark.parametrize(("move", "branch", "played"), [("Z1 G2-G3", 1, "Z1 D2-D3"), ("Z2 G4-G5", 3, "X1 A6-B6")])
+def test_the_branch_that_holds_counts(
+    referee: Referee, people: tuple[Mailbox, Mailbox], move: str, branch: int, played: str
+) -> None:
+    ann, bob = people
+    referee.read_cold()
+    referee.turn((bob, move))
+    told = body(ann.find("turn 2"))
+    assert f"They stand, revision 1:\n\n  {played}\n" in told
+    assert f"Of your conditional orders, these are branch {branch}" in told
+    assert "branch" not in body(bob.find("turn 2"))
+    referee.read_cold()
+    bundle = ended(referee, ann, bob)
+    assert f"orders signed (ann: key, branch {branch}) and legal" in "\n".join(held(ann.find(", the end")))
+    verified(bundle)
+    assert f"\nbranch {branch}\n".encode() in bundle
+    assert accused(referee) == [], "the receipt in the mailbox, without a branch, is that of these orders"
+
+
+def test_that_none_holds_is_said_and_orders_are_asked_for(referee: Referee) -> None:
+    ann, bob = referee.table("dueling-masters", OPTIONS, PIECES)
+    early(referee, ann, "turn 3", "if left G2 then Z1 D2-D3")
+    early(referee, ann, "turn 5", "if not lost any then Z1 D3-D9")
+    referee.turn((ann, "Z1 D1-D2"), (bob, "Z2 G4-G5"))
+    assert sentences.NONE_OF_THE_CONDITIONS_HOLDS in body(ann.find("turn 2"))
+    referee.read_cold()
+    referee.turn((ann, "Z2 D4-D5"), (bob, "Z2 G5-G6"))
+    told = " ".join(body(ann.find("turn 4")).split())
+    assert sentences.BRANCH_COUNTS_AND_NO_OTHER.format(1) in told
+    assert "Z1 does not stand on D3" in told
+    held_bundle = ended(referee, ann, bob)
+    held(ann.find(", the end"))
+    verified(held_bundle)
+
+
+def test_default_orders_with_conditions(referee: Referee) -> None:
+    ann, bob = referee.table("dueling-masters", OPTIONS, PIECES)
+    early(referee, ann, "default", "if left G2 then Z1 D2-D3 else if can Z1 D1-D2 then Z1 D1-D2")
+    assert "In turn 1, by what you know now, they would stand for:\n\n  Z1 D1-D2\n" in ann.text
+    for move in ("Z1 G2-G3", "Z1 G3-G4"):
+        referee.wait(OVER)
+        referee.turn((bob, move))
+    found = "\n".join(held_at_end(referee, ann, bob))
+    assert "ann: key, by default, branch 2" in found
+    assert "ann: key, by default, branch 1" in found
+
+
+def test_spaceships_with_a_target_list_in_a_branch(referee: Referee) -> None:
+    ann, bob = referee.begun(f"{SMALL}\n{OPTIONS.splitlines()[0]}", FLEETS)
+    early(referee, ann, "turn 2", "if Rv1 hit and sunk LG then next Rv1 Gx3 Rv3 else Rv2")
+    referee.turn((ann, "Rv1"), (bob, ""))
+    assert "They stand, revision 1:\n\n  Gx3\n" in body(ann.find("turn 1"))
+    referee.read_cold()
+    referee.turn((bob, ""))
+    assert "ann: key, branch 1" in "\n".join(held_at_end(referee, ann, bob))
+
+
+def held_at_end(referee: Referee, ann: Mailbox, bob: Mailbox) -> list[str]:
+    verified(ended(referee, ann, bob))
+    return held(ann.find(", the end"))
+
+
+def test_they_may_come_late(referee: Referee, people: tuple[Mailbox, Mailbox]) -> None:
+    """A letter that was on its way while the turn was resolved is taken as it was meant."""
+    ann, bob = people
+    referee.send(ann, "clear m1 turn 3\n")
+    referee.turn((bob, "Z1 G2-G3"))
+    referee.send(ann, ann.filled("orders", PLAN, rev=3))
+    assert "\n  Z1 D2-D3\n" in ann.text
+    assert "Of your conditional orders, these are branch 1" in ann.text
+
+
+@pytest.mark.parametrize(
+    "text", ["if lost Z1 then", "if lost Z9 then Z1 D2-D3", "if met Z1 then Z1 D2-D3", "if then W"]
+)
+def test_what_is_malformed_is_refused_at_once(referee: Referee, text: str) -> None:
+    ann, _ = referee.table("dueling-masters", OPTIONS, PIECES)
+    early(referee, ann, "turn 3", text)
+    assert "Refused" in ann.text
+    assert "(ruling 38)" in " ".join(ann.text.split())
+
+
+def none_holds(*_: object) -> object:
+    raise Refused(Fault("39", None, Phrase("none of the conditions holds")))
+
+
+class TestLyingServers:
+    """Each is convicted by anybody who verifies the bundle, with either verifier."""
+
+    def test_another_branch_is_played(
+        self, referee: Referee, people: tuple[Mailbox, Mailbox], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ann, bob = people
+        with monkeypatch.context() as lie:
+            lie.setattr(Conditional, "_chosen", lambda *_: (3, "X1 A6-B6"))
+            referee.turn((bob, "Z1 G2-G3"))
+            bundle = ended(referee, ann, bob)
+        assert len(list(faults(bundle))) == 2
+
+    def test_another_branch_is_named(
+        self, referee: Referee, people: tuple[Mailbox, Mailbox], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ann, bob = people
+        with monkeypatch.context() as lie:
+            lie.setattr(Conditional, "branch", lambda *_: 2)
+            referee.turn((bob, "Z1 G2-G3"))
+            bundle = ended(referee, ann, bob)
+        assert "another branch" in list(faults(bundle))[1]
+
+    def test_the_plan_is_dropped(
+        self, referee: Referee, people: tuple[Mailbox, Mailbox], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ann, bob = people
+        with monkeypatch.context() as lie:
+            lie.setattr(Conditional, "_chosen", none_holds)
+            referee.turn((bob, "Z1 G2-G3"))
+            bundle = ended(referee, ann, bob)
+        assert any("legal, and were not used" in found for found in faults(bundle))
