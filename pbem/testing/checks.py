@@ -160,6 +160,21 @@ def texts(subject: Subject) -> None:
             _refuses(_named("ahead", text), judge.ahead, state, seat, random.choice((0, state.turn + 1, 10**6)), text)
 
 
+def ahead(subject: Subject) -> None:
+    """What could be stored for later once, no later position calls impossible: a verifier judges by that one."""
+    judge = subject.judge
+    for game in subject.played:
+        for seat in range(1, len(game.setups) + 1):
+            ordered = [texts[seat] for texts in game.orders if seat in texts]
+            for text in (*ordered[:: len(ordered) // 8 + 1], *subject.players.nearly):
+                stored = 0
+                for state in game.states[:: len(game.states) // 16 + 1]:
+                    found = judge.ahead(state, seat, 0, text)
+                    said = f"{text!r} could be stored before turn {stored}, and not in turn {state.turn}: {found}"
+                    demand(not (found and stored), said)
+                    stored = stored or (not found and state.turn)
+
+
 def _named(method: str, text: str) -> str:
     return f"{method} of {text[:60]!r}{f' ({len(text)} characters)' if len(text) > 60 else ''}"
 
@@ -502,7 +517,8 @@ def mail(subject: Subject) -> None:
 CHECKS: Final[Mapping[str, Callable[[Subject], None]]] = {
     check.__name__: check
     for check in (
-        *(pure, options, texts, turns, chance, ends, notation, told, secret, recalled, plain, again, editions, mail),
+        *(pure, options, texts, ahead, turns, chance, ends, notation, told, secret, recalled, plain, again, editions),
+        mail,
     )
 }
 """The checks by name, the quickest first; each raises `Nonconforming`."""

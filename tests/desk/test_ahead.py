@@ -296,8 +296,12 @@ class TestDefaults:
         referee.turn((bob, ""))
         referee.wait(OVER)
         assert referee.match().turn == 2
-        early(referee, ann, "turn 3", "next Rv5", rev=1)
-        assert sentences.NO_CELL_OF_THE_TARGET_LIST_IS_LEFT in ann.text
+        referee.turn((ann, "Rv4"))
+        referee.send(bob, "resign m1 game 1\n")
+        bundle = attachment(ann.find(", the end"), ".zip")
+        held(ann.find(", the end"))
+        verified(bundle)
+        assert b"/game-1-turn-2-unused-seat-1-rev-1.txt" in bundle
 
     def test_what_is_sent_goes_before(self, referee: Referee) -> None:
         ann, bob = begun(referee, "miss: default")

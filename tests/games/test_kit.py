@@ -74,6 +74,11 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
         *("texts", "without a fault"),
         *('raise Refused(Fault("1", text.strip(), says))', "raise Refused"),
     ),
+    "orders ahead that a later position refuses": (
+        *("ahead", " could be stored before turn 1"),
+        "found = faults(self.order, state, seat, text)",
+        'found = (Fault("1", None, Phrase("late")),) * (state.turn > 2)',
+    ),
     "an option that nobody knows": ("options", "an unknown option is not refused", 'set(raw) - {"most"} or', ""),
     "options that are written otherwise": (
         *("options", "gives other options"),

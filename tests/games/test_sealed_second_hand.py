@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from games import test_sealed
+from in_a_box.small_games import FLEETS, PIECES
 
-from pbem.games import rules
+from pbem.games import faults, rules
 from pbem.games.sealed import COMMIT, SealedStep, settled
 from verifier.rules import Falsehood, Refused, Step, Table, first_false
 from verifier.rules import rules as second_rules
@@ -98,3 +99,61 @@ def test_lies_are_judged_alike(game: str, seed: int, each: int) -> None:
                 assert twice.false(step.seat, [*steps[:place], lie]) == tuple(found), text
     assert refused > 500
     assert convicted > 50
+
+
+TWICE_WRONG = {
+    "spaceships": (
+        *(
+            "kBz2 Ox5 x",
+            "x kBz2 Ox5",
+            "Gx3 Gx3 x",
+            "Gx3 m Gx3 x",
+            "bOy3 - Gw3(DS2)",
+            "bRv1Rv3(DS1234)",
+            "b Ow1-Bx5(DS) -",
+        ),
+        *("sGx3 sGx4 m9 Gx3", "m1 Gx3 m2 Gx3 x", "m Gx3 Gx3 Gx3"),
+    ),
+    "dueling-masters": (
+        *(
+            "- - x",
+            "Z1 D1-D2 Z1 D2-D3",
+            "Z1 D1 - D2 W F6G6",
+            "Z1 D1-D2 -",
+            "Z1 D1-D11",
+            "H A1-B1",
+            "* B1-B2",
+            "X1 A6-J1",
+        ),
+        *("Z1 A6-A1", "Z1 D1-A1", "X1 B6-B1"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("game", "text"), [(game, text) for game, texts in TWICE_WRONG.items() for text in texts])
+def test_of_several_faults_the_first_written_is_named(game: str, text: str) -> None:
+    """Who committed to such orders chose them: the verdict names their first fault, for each verifier."""
+    setups = [*PIECES.values()] if game == "dueling-masters" else [FLEETS[0], FLEETS[0]]
+    raw = {} if game == "dueling-masters" else {"fleet": "cost:3"}
+    judge, second = rules(game), second_rules(game)
+    options = judge.options(raw, 2)
+    state = judge.begin(options, [judge.setup(options, seat, setup) for seat, setup in enumerate(setups, start=1)])
+    given = second.options(raw, 2)
+    position = second.begin(given, [second.setup(given, seat, setup) for seat, setup in enumerate(setups, start=1)])
+    with pytest.raises(Refused) as refused:
+        position.order(1, text)
+    assert refused.value.ruling == faults(judge.order, state, 1, text)[0].rule
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("\nZ D", "\nZ1\nZ D"), ("C8 C10", "C8 Z9 F1"), ("W A10", "W W A1"), ("H A1", "H A1 H"), ("B1 B3", "B1 B1 F1")],
+)
+def test_of_several_faults_in_a_setup_the_first_written_is_named(before: str, after: str) -> None:
+    """A piece that was named and never placed was one fault for ours, and none for the second."""
+    judge, second, setup = rules("dueling-masters"), second_rules("dueling-masters"), PIECES["ann"]
+    wrong = setup.replace(before, after)
+    assert wrong != setup
+    with pytest.raises(Refused) as refused:
+        second.setup(second.options({}, 2), 1, wrong)
+    assert refused.value.ruling == faults(judge.setup, judge.options({}, 2), 1, wrong)[0].rule

@@ -61,44 +61,28 @@ def words(text: str) -> str:
 def placed(options: Options, seat: int, text: str) -> list[tuple[str, Square]]:
     """The pieces of a setup, in order."""
     found: list[tuple[str, Square]] = []
-    kinds: set[str] = set()
-    kind, squares = "", list[Square]()
-
-    def done() -> None:
-        """A kind is placed, all of it at once."""
-        names = [one for one in pieces(options) if one[0] == kind]
-        if kind == "*":
-            found.extend(("*", square) for square in squares)
-        elif kind:
-            demand(kind not in kinds, 34, f"{kind} twice")
-            demand(len(squares) == len(names), 2, f"{kind}: not each once")
-            kinds.add(kind)
-            found.extend(zip(names, squares, strict=True))
-        squares.clear()
-
-    alone = ""
+    claimed: set[str] = set()
+    piece, left = "", list[str]()
     for line in words(text).split("\n"):
         for at, word in enumerate(line.split()):
-            named = called(options, word) if at == 0 and len(word) > 1 and word[0] != "*" else ""
-            if word in KINDS or named:
-                done()
-                kind = word if word in KINDS else ""
-                alone = named
-            elif word in SQUARES and kind:
-                squares.append(SQUARES[word])
-            elif word in SQUARES and alone:
-                demand(alone not in dict(found), 34, f"{alone} twice")
-                found.append((alone, SQUARES[word]))
-                alone = ""
+            named = called(options, word) if len(word) > 1 else ""
+            if word in KINDS or (named and at == 0):
+                piece = word
+                left = [named] if word not in KINDS else [one for one in pieces(options) if one[0] == word]
+                demand(not claimed & set(left), 34, f"{word} twice")
+                claimed |= set(left)
+            elif word in SQUARES and piece:
+                square, alone = SQUARES[word], piece[0] in "*H"
+                demand(square[0] in HALVES[seat], 2, "not in the own half")
+                there = [one for one, other in found if other == square]
+                demand(not there or not (alone or there[0][0] in "*H"), 3, "not alone on its square")
+                demand(left or (piece == "*" and len([one for one, _ in found if one == "*"]) < 7), 2, "too many")
+                found.append((left.pop(0) if left else "*", square))
             else:
-                numbered = re.fullmatch("[WBXYZH][1-9]+", word) is not None
-                raise Refused(36 if numbered and at == 0 else 35 if numbered else 34, "no line of a setup")
-    done()
+                numbered = re.fullmatch("[WBXYZH][1-9][0-9]{0,2}", word) is not None and word not in SQUARES
+                raise Refused(35 if named and word not in SQUARES else 36 if numbered else 34, "no line of a setup")
     wanted = Counter({"*": 7}) + Counter(pieces(options))
     demand(Counter(name for name, _ in found) == wanted, 2, "not each piece once")
-    demand(all(square[0] in HALVES[seat] for _, square in found), 2, "not in the own half")
-    stand = Counter(square for _, square in found)
-    demand(all(stand[square] == 1 for name, square in found if name[0] in "*H"), 3, "not alone on its square")
     return sorted(found, key=lambda one: (KINDS.index(one[0][0]), one[0], BOARD.index(one[1])))
 
 
@@ -216,12 +200,12 @@ class Game(Position):
             return 4
         path = way(piece.kind, piece.at, end)
         mine = {other.at: other.kind for other in self.alive if other.seat == piece.seat and other.kind in "*H"}
-        barred = [mine.get(square) for square in path]
-        if "H" in barred:
-            return 5
-        if "*" in barred[:-1]:
-            return 6
-        return 32 if piece.kind == "H" and barred[-1] == "*" else 0
+        for square in path:
+            if mine.get(square) == "H":
+                return 5
+            if mine.get(square) == "*" and square != end:
+                return 6
+        return 32 if piece.kind == "H" and mine.get(end) == "*" else 0
 
     def legal(self, piece: Piece, end: Square) -> bool:
         return not self.fault(piece, end)
@@ -296,9 +280,10 @@ class Game(Position):
         return f"{piece.name} {name_of(piece.at)}-{name_of(end)}"
 
     def ordered(self, seat: int, text: str) -> tuple[Piece, Square]:
-        found = re.fullmatch(r"([^\s,;]+)[\s,;]+([A-J](?:10|[1-9]))[\s,;]*-[\s,;]*([A-J](?:10|[1-9]))", text)
-        if not found:
-            raise Refused(8 if text.count("-") > 1 else 37, "no order")
+        found = re.match(r"([^\s,;]+)[\s,;]+([A-J](?:10|[1-9]))[\s,;]*-[\s,;]*([A-J](?:10|[1-9]))", text)
+        if not found or found.end() < len(text):
+            several = found and len(re.findall(r"[^\s,;]+", text)) > 2
+            raise Refused(8 if several else 37, "no order")
         demand(found[1] != "*", 4, "asteroids do not move")
         name = called(self.options, found[1])
         demand(name, 36, "no such piece")

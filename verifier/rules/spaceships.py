@@ -342,7 +342,7 @@ class Player:
         if found is None:
             raise Refused(3, "no line of three")
         able = self.beams(found[1])
-        demand(able, 17, "no beam along this line")
+        demand(able or order[3], 17, "no beam along this line")
         if order[3] is None:
             demand(len(able) == 1, 38, "which ship?")
             return able[0]
@@ -352,6 +352,7 @@ class Player:
 
     def launching(self, part: str) -> str:
         """The cell of the missile that this part names."""
+        demand(part, 37, "no part")
         ready = [cell for ship in self.ships for cell in self.missiles(ship)]
         fits = [cell for cell in ready if all(value in cell for value in part)]
         demand(len(fits) == 1, 37, "not one missile")
@@ -360,12 +361,14 @@ class Player:
     def judged(self, turn: int, text: str, known: Collection[str] | None = None) -> list[Order]:
         """The orders of a text, if they are legal (13 to 19); `known` is what a target list leaves out (40)."""
         orders = read_orders(text)
-        if ("next",) in orders:
-            demand(known is not None and orders.count(("next",)) == 1, 40, "no target list here")
-            orders = self.chosen(orders, set(known or ()))
+        if ("next",) in orders and known is not None:
+            demand(orders.count(("next",)) == 1, 40, "two target lists")
+            orders = self.chosen(orders, set(known))
         used: Counter[tuple[str, str]] = Counter()
         for order in orders:
             kind, ship = order[0], None
+            demand(kind != "unread", 36, "no order")
+            demand(kind != "next", 40, "no target list here")
             if kind == "beam":
                 ship = self.firing(order)
             elif kind == "missile":
@@ -482,11 +485,12 @@ def line(first: str, last: str) -> tuple[list[str], tuple[int, ...]] | None:
 TOKEN = re.compile(
     rf"[\s;]*(?:(?P<next>next)|(?P<strike>{CELL})|s\s*(?P<scan>{CELL})|m\s*(?P<part>(?=[^\s;])[ROYGB]?[v-z]?[1-5]?)\s*(?P<missile>{CELL})"
     rf"|k\s*(?P<launch>{CELL})\s*(?P<kamikaze>{CELL})"
-    rf"|b\s*(?P<beam>{CELL})\s*-?\s*(?P<last>{CELL})(?:\s*\((?P<star>[A-Z][A-Z][0-9]*)\))?)(?=[\s;]|$)"
+    rf"|b\s*(?P<beam>{CELL})\s*-?\s*(?P<last>{CELL})(?:\s*\((?P<star>[A-Z][A-Z][0-9]{{0,3}})\))?)(?=[\s;]|$)"
 )
 
 
 def read_orders(text: str) -> list[Order]:
+    """The orders of a text, up to the first word that is none: what stands before it may have a fault, too."""
     text, at = separated(text), 0
     found: list[Order] = []
     while one := TOKEN.match(text, at):
@@ -496,14 +500,12 @@ def read_orders(text: str) -> list[Order]:
         elif one["strike"] or one["scan"]:
             found.append(("strike", one["strike"]) if one["strike"] else ("scan", one["scan"]))
         elif one["missile"]:
-            demand(one["part"], 37, "no part")
             found.append(("missile", one["part"], one["missile"]))
         elif one["kamikaze"]:
             found.append(("kamikaze", one["launch"], one["kamikaze"]))
         else:
             found.append(("beam", one["beam"], one["last"], one["star"]))
-    demand(not text[at:].strip("; \t\n\r\f\v"), 36, "no order")
-    return found
+    return found + [("unread",)] * bool(text[at:].strip("; \t\n\r\f\v"))
 
 
 class Able(NamedTuple):
@@ -547,7 +549,8 @@ def holds(seat: int, atom: Sequence[str], told: Sequence[Report], able: Able) ->
     for one in told:
         own = (one["seat"] == seat) == (one["kind"] == "kamikaze death")
         name = one["destroyed"]["ship"] if "destroyed" in one else ""
-        if name and own == (first == "lost") and word in ("any", name, name[:2]):
+        names = ("any", name, name[:2], *([f"{name}1"] if name in COSTS else []))
+        if name and own == (first == "lost") and word in names:
             return True
     return False
 

@@ -20,7 +20,7 @@ import click
 
 from pbem.cli import home, programs
 from pbem.cli.play import event_text
-from pbem.cli.play.event_text import about, clean, line_of
+from pbem.cli.play.event_text import about, clean, indented, line_of
 from pbem.cli.play.proved import prove_ended
 from pbem.games import Refused
 from pbem.phrase import Phrase
@@ -116,9 +116,17 @@ class PlayTable:
     def judged(self, standing: MatchStanding, text: str, turn: int | None = None) -> Judged:
         """Judge orders for the turn that is due, or for another one; raises `Refused`, `Impossible`."""
         if turn is not None:
-            return self.letters.judge.ahead(standing.match, turn, text)
+            ahead = self.agent.judge_ahead if standing.sealed else self.letters.judge.ahead
+            return ahead(standing.match, turn, text)
         judge = self.agent.judge_orders if standing.sealed else self.letters.judge.orders
         return judge(standing.match, text)
+
+    def is_later(self, standing: MatchStanding, turn: int) -> bool:
+        """True if this turn is not the one for which orders are due, so that they would wait."""
+        if turn == DEFAULT or not standing.sealed or standing.phase != "playing":
+            return turn != standing.turn or turn == DEFAULT
+        shown = self.agent.shown(standing.match)
+        return not shown.asked or turn != shown.turn
 
     def now(self) -> datetime:
         """The time by this machine's clock."""
@@ -132,15 +140,25 @@ class PlayTable:
             event_text.report(event)
         self.unproved = {event.subject for event in events if event.kind == "unpinned"}
         prove_ended(self.letters, events)
-        if (self.letters.registration.confirm(self.now()) is not None) | bool(self.agent.act(self.now())):
+        if (self.letters.registration.confirm(self.now()) is not None) | self.act():
             self.send()
         return events
+
+    def act(self) -> bool:
+        """Prepare what needs no decision in sealed matches, and tell which orders in advance count now."""
+        prepared = self.agent.act(self.now())
+        for followed in self.agent.followed:
+            branch = f", branch {followed.branch}" if followed.branch else ""
+            click.echo(f"{followed.match}, turn {followed.turn}: the orders that waited here count{branch}:")
+            click.echo(indented(followed.orders or "nothing"), nl=False)
+        self.agent.followed.clear()
+        return bool(prepared)
 
     def take_back(self, match: str) -> None:
         """Go on in a sealed match, whatever the agent holds there; what else does not hold is told."""
         for event in self.agent.take_back(match, self.now()):
             event_text.report(event)
-        self.agent.act(self.now())
+        self.act()
         self.send()
 
     def send(self) -> bool:
@@ -214,10 +232,11 @@ def report_refused(refused: Refused) -> None:
         click.echo(f"  - {line_of(fault.message)}", err=True)
 
 
-def confirm(table: PlayTable, yes: bool, shown: MatchStanding | None = None) -> None:
+def confirm(table: PlayTable, yes: bool, shown: MatchStanding | None = None, question: str = "") -> None:
     """Ask once; then the match must be as it was shown: another `pbem play` may have fetched meanwhile."""
     if not yes:
-        click.confirm("Sign and send?" if table.account.key else "Send?", default=True, abort=True)
+        question = question or ("Sign and send?" if table.account.key else "Send?")
+        click.confirm(question, default=True, abort=True)
     if shown is not None:
         demand_unchanged(table, shown.match, moment(shown))
 

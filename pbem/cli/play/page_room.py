@@ -251,7 +251,7 @@ class PlayRoom:
             self._asked, self._answered = None, clean(table.letters.memory.last_text())
 
     def _overview(self) -> JsonObject:
-        accounts = [account_facts(table.letters, table.agent) for table in self._tables.values()]
+        accounts = [account_facts(table.letters, table.agent, table.now()) for table in self._tables.values()]
         wanted = self._wanted if "text" in self._wanted else None
         return {"accounts": accounts, "told": list(self._told), "answer": self._answered, "wanted": wanted}
 
@@ -297,13 +297,24 @@ class PlayRoom:
         table = self._of(asked)
         letters, standing = table.letters, table.letters.matches.standing(asked.match)
         composing = composed(letters, table.agent, standing)
-        return match_facts(letters, table.agent, standing) | {
+        facts = match_facts(letters, table.agent, standing, table.now())
+        return facts | {
+            "refused": [self._templates.say(message) for message in facts["refused"]],
             "seat": standing.seat,
+            "conditions": self._conditions(standing),
             "composer": f"#{fragment(composing)}" if composing else "",
             "seen": standing.phase in {"playing", "closed"} and standing.rules in GAMES,
             "terms": self._terms(table, standing) if standing.phase in {"proposed", "open"} else "",
             "letters": letters.memory.texts(asked.match),
         }
+
+    def _conditions(self, standing: MatchStanding) -> Sequence[JsonObject]:
+        """The conditions to choose from, each with its words."""
+        words: Any = part_of(standing.rules, "words") if standing.rules in GAMES else None
+        return [
+            {"form": form, "words": self._templates.say(words.atom_said(tuple(form.split())))}
+            for form in getattr(words, "CONDITIONS", ())
+        ]
 
     def _terms(self, table: PlayTable, standing: MatchStanding) -> str:
         facts = terms_of(table.letters, standing, names_of(standing))
@@ -438,6 +449,7 @@ class PlayRoom:
             "words": [say(one) for one in words],
             "unused": [say(one) for one in judged.unused],
             "example": judged.example,
+            "doubts": [say(one) for one in judged.doubts],
             "now": [say(fault.message) for fault in judged.faults],
         }
 
@@ -450,6 +462,9 @@ class PlayRoom:
             new = table.agent.vault.code() is None
             table.agent.set_up(match, asked.text, now)
             words = SIX_WORDS.format(words=table.agent.words) if new else ""
+        elif standing.sealed and asked.turn is not None:
+            table.agent.store(match, asked.turn, asked.text)
+            return {"kept": True}
         elif standing.sealed:
             table.agent.order(match, asked.text, now)
         elif setup:
@@ -470,6 +485,10 @@ class PlayRoom:
                     )
                 )
             demand_unchanged(table, match, asked.shown)
+        early = asked.what == "clear" and asked.word
+        if early and table.letters.matches.standing(match).sealed:
+            table.agent.forget(match, _early(asked.word))
+            return {"kept": True}
         if asked.what == "take-back":
             table.take_back(match)
         else:
@@ -567,10 +586,16 @@ def _prepared(table: PlayTable, match: str, what: str, word: str) -> SentForm:
             return letters.tell(words, now, match=match)
         case "draw" | "annul" | "extend" | "claim":
             return letters.say(match, words, now)
-        case "clear" if not word or re.fullmatch("default|turn [0-9]{1,9}", word):
-            turn = DEFAULT if word == "default" else int(word.removeprefix("turn ")) if word else None
-            return letters.withdraw(match, turn, now)
+        case "clear":
+            return letters.withdraw(match, _early(word) if word else None, now)
     raise Impossible(Phrase("{what}: the page has no such command.", what=what))
+
+
+def _early(word: str) -> int:
+    """The later turn that a page names, or `DEFAULT`; raises `Impossible`."""
+    if not re.fullmatch("default|turn [0-9]{1,9}", word):
+        raise Impossible(Phrase("{what}: the page has no such command.", what=f"clear {word}"))
+    return DEFAULT if word == "default" else int(word.removeprefix("turn "))
 
 
 def _keep_password(name: str, password: str) -> None:

@@ -92,6 +92,10 @@ def clear(table: PlayTable, match: str, turn: int | None, yes: bool) -> None:
     standing = table.letters.matches.standing(match)
     words = f"clear {match}" + (f" {named(turn)}" if turn is not None else "")
     click.echo(f"{title_of(table.letters, standing)}: {words}")
+    if standing.sealed and turn is not None:
+        confirm(table, yes, standing, "Forget it?")
+        table.agent.forget(match, turn)
+        return
     confirm(table, yes, standing)
     table.settle(table.letters.withdraw(match, turn, table.now()))
 

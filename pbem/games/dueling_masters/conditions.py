@@ -24,13 +24,17 @@ ANY = "any"
 def no_atom(agreed: Options, atom: Atom) -> Phrase | None:
     """The reason why these words are no atom, `can` apart; None if they are one."""
     verb, *words = atom
-    word = words[0] if len(words) == 1 else ""
+    word = " ".join(words)
     if verb in {"lost", "took"}:
         if word in {ANY, ASTEROID} or slot_of(agreed, word) >= 0:
             return None
-        return Phrase("behind `{verb}`, one piece is named, `*` or `any`", verb=verb)
+        return Phrase("behind `{verb}`, one piece is named, `*` or `any`, not `{word}`", verb=verb, word=word)
     if verb in {"met", "left"}:
-        return None if word in SQUARES else Phrase("behind `{verb}`, one square is named", verb=verb)
+        return (
+            None
+            if word in SQUARES
+            else Phrase("behind `{verb}`, one square is named, not `{word}`", verb=verb, word=word)
+        )
     return Phrase(
         "`{words}` is no condition; write for example `lost Z2`, `took any`, `met C3`, `left G7` or `can Z2 A1-C3`",
         words=" ".join(atom),

@@ -32,15 +32,15 @@ RESULTS: Final = {
 def no_atom(atom: Atom) -> Phrase | None:
     """The reason why these words are no atom, `can` apart; None if they are one."""
     first, *words = atom
-    word = words[0] if len(words) == 1 else ""
+    word = " ".join(words)
     if first in CELLS and word in RESULTS:
         return None
     if first == "struck":
-        return None if word in CELLS else Phrase("behind `struck`, one cell is named")
+        return None if word in CELLS else Phrase("behind `struck`, one cell is named, not `{word}`", word=word)
     if first in {"sunk", "lost"}:
         if word == ANY or is_ship(word):
             return None
-        return Phrase("behind `{verb}`, one ship or type is named, or `any`", verb=first)
+        return Phrase("behind `{verb}`, one ship or type is named, or `any`, not `{word}`", verb=first, word=word)
     return Phrase(
         "`{words}` is no condition; write for example `Gx3 hit`, `Gx3 ship`, `sunk KC`, `lost any` or `can bRv1Rv3`",
         words=" ".join(atom),
@@ -64,7 +64,7 @@ def holds(seat: int, atom: Atom, told: Sequence[Report]) -> bool:
         for report in told
         if "destroyed" in report and _is_own(report, seat) == (first == "lost")
     ]
-    return any(word in {ANY, ship, ship[:2]} for ship in gone)
+    return any(word in {ANY, ship, ship[:2]} or (word, ship) == (f"{ship[:2]}1", ship[:2]) for ship in gone)
 
 
 def _is_own(report: Report, seat: int) -> bool:

@@ -14,8 +14,22 @@ import pytest
 from playing.conditions import some_conditions
 
 from pbem.games import Refused, State, rules
+from pbem.games.spaceships import conditions
 from verifier.rules import Refused as SecondRefused
-from verifier.rules.spaceships import BOXES, CELLS, Game, Order, Player, Ship, begin, cell_at, line, point
+from verifier.rules.spaceships import (
+    BOXES,
+    CELLS,
+    Able,
+    Game,
+    Order,
+    Player,
+    Ship,
+    begin,
+    cell_at,
+    holds,
+    line,
+    point,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -247,3 +261,14 @@ def play_both(seed: int) -> set[int]:
 
 def test_different_branches_count() -> None:
     assert set().union(*map(play_both, range(5))) >= {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("gone", "word", "held"),
+    [("KC", "KC1", True), ("KC", "KC2", False), ("KC1", "KC1", True), ("KC1", "KC11", False), ("KC2", "KC1", False)],
+)
+def test_a_lone_ship_may_have_its_number(gone: str, word: str, held: bool) -> None:
+    """Ruling 6 accepts it; a condition that could never hold would be a trap."""
+    told = [{"seat": 1, "kind": "strike", "cell": "Gx3", "result": "hit", "destroyed": {"ship": gone, "cells": []}}]
+    able = Able(Player([]), 1, ())
+    assert conditions.holds(1, ("sunk", word), told) == holds(1, ("sunk", word), told, able) == held
