@@ -53,6 +53,7 @@ def judged(world: World, database: Database, vault: Vault) -> Iterator[str]:
         for player in world.players.values()
         for raw in dict.fromkeys(player.came)
     ]
+    hashes = sorted({found for read in letters for found in HASH.findall(read.raw)})
     draw, config = world.random("lies"), world.machine.config
     key = own_keys.load(config.store_key, config.signing_key, draw.randbytes).signing
     for (match, content), proved in world.proved.items():
@@ -63,7 +64,7 @@ def judged(world: World, database: Database, vault: Vault) -> Iterator[str]:
                 yield f"the honest server is accused by a letter: of {read.reader}, {match}: {finding.found}"
         for _ in range(world.week.lies):
             yield from (f"{said}: {match}" for said in _of_server(world, content, draw, key, letters))
-            yield from (f"{said}: {match}" for said in _of_player(world, proved, draw, letters))
+            yield from (f"{said}: {match}" for said in _of_player(world, proved, draw, letters, hashes))
     yield from _broken_off(world, database, vault)
 
 
@@ -112,10 +113,11 @@ def _of_server(
             yield "a changed bundle holds, and no letter tells of it"
 
 
-def _of_player(world: World, proved: Proved, draw: Random, letters: Sequence[Read]) -> Iterator[str]:
+def _of_player(
+    world: World, proved: Proved, draw: Random, letters: Sequence[Read], hashes: Sequence[bytes]
+) -> Iterator[str]:
     """A letter that a player changed, such as a receipt with another hash: it must not convict the server."""
     read = draw.choice(letters)
-    hashes = sorted({found for one in letters for found in HASH.findall(one.raw)})
     there = list(HASH.finditer(read.raw))
     if not there:
         return
