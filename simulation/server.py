@@ -84,6 +84,8 @@ class Machine:
         self.down_until = 0.0
         self.deaths = world.week.deaths
         """How many deaths at points on the way are still to come."""
+        self.planned: list[str] = []
+        """Points at which there are deaths besides, each once."""
         self.dead = False
         self.draw = world.random("machine")
         self.config = self._config()
@@ -169,13 +171,16 @@ class Machine:
         """The server passes a point on the way of a letter: it may be the last one."""
         if self.dead:
             raise Killed(point)
-        if self._is_time():
+        if self._is_time(point):
             self.world.note("the server comes to its end at:", point)
             self.die(power=self.draw.random() < 0.5)
             raise Killed(point)
 
-    def _is_time(self) -> bool:
+    def _is_time(self, point: str) -> bool:
         self._passings -= 1
+        if point in self.planned and not self._would_be_blamed():
+            self.planned.remove(point)
+            return True
         if self._passings > 0 or self.deaths <= 0 or self._would_be_blamed():
             return False
         self.deaths -= 1
@@ -419,7 +424,7 @@ class Desk:
             raise Killed(point)
         if self.would_be_blamed():
             machine.put_off_power_cut()
-        if machine._is_time():
+        if machine._is_time(point):
             if draw.random() < 0.3:
                 machine.world.figures.desk_deaths += 1
                 machine.world.note("a desk dies at:", point)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.event_text import clean, indented, line_of, when
+from pbem.cli.play.event_text import indented, when
+from pbem.cli.telling import clean, line_of
 from pbem.games import GAMES, rules
 from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.match.terms import Terms

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import click
 
-from pbem.cli import home, programs
+from pbem.cli import home, programs, telling
 from pbem.cli.play import event_text
-from pbem.cli.play.event_text import about, clean, indented, line_of
+from pbem.cli.play.event_text import about, indented
 from pbem.cli.play.proved import prove_ended
+from pbem.cli.telling import clean, line_of, tell
 from pbem.games import Refused
 from pbem.phrase import Phrase
 from pbem.player import mail_in, mail_out, signing
@@ -45,13 +46,15 @@ if TYPE_CHECKING:
 
 
 MATCH = re.compile(r"m[1-9][0-9]{0,8}")
-SIX_WORDS = """\
+SIX_WORDS = Phrase("""\
 Your six words, to be kept somewhere other than on this machine:
 
     {words}
 
 Setup and orders of sealed matches stay here, and the server keeps a copy that only these words open. If this
-machine is lost, another goes on with them: pbem play words WORD WORD ..."""
+machine is lost, another goes on with them: pbem play words WORD WORD ...""")
+
+NOT_LEGAL = Phrase("Not legal; nothing was signed or sent:")
 
 _SOON, _LOOK = 0.1, 1.0  # seconds between two looks into the mailbox: at first, and at most
 _ERASED = "\r\x1b[K"
@@ -166,13 +169,11 @@ class PlayTable:
         complete = True
         for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
             if left:
-                click.echo(f"{about(sent)}: {line_of(said)}.")
+                tell(f"{about(sent)}: {line_of(said)}.")
             else:
                 complete = False
-                click.echo(
-                    f"Not sent yet: {about(sent)}: {line_of(said)}\nIt is kept; the next `pbem play` retries.",
-                    err=True,
-                )
+                tell(Phrase("Not sent yet: {letter}: {said}", letter=about(sent), said=line_of(said)), loud=True)
+                tell(Phrase("It is kept; the next `pbem play` retries."), loud=True)
         return complete
 
     def wait(self, until: Callable[[list[Event]], bool], what: str) -> bool:
@@ -203,7 +204,7 @@ class PlayTable:
             case "refused":
                 sys.exit(1)
             case "ready" | "sent":
-                click.echo("No answer yet; `pbem play` fetches it when it comes.")
+                tell(Phrase("No answer yet; `pbem play` fetches it when it comes."))
 
 
 def state(letters: Correspondence, sent: SentForm) -> str:
@@ -222,14 +223,15 @@ def troubles() -> Iterator[None]:
         report_refused(refused)
         sys.exit(1)
     except Contradiction as error:
-        raise click.ClickException(f"The server's statements cannot all be true: {clean(str(error))}") from error
+        found = Phrase("The server's statements cannot all be true: {found}", found=clean(str(error)))
+        raise click.ClickException(telling.said(found)) from error
 
 
 def report_refused(refused: Refused) -> None:
     """Print why orders or a setup are not legal."""
-    click.echo("Not legal; nothing was signed or sent:", err=True)
+    tell(NOT_LEGAL, loud=True)
     for fault in refused.faults:
-        click.echo(f"  - {line_of(fault.message)}", err=True)
+        tell(f"  - {line_of(fault.message)}", loud=True)
 
 
 def confirm(table: PlayTable, yes: bool, shown: MatchStanding | None = None, question: str = "") -> None:

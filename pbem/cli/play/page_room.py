@@ -26,11 +26,11 @@ from pbem import durable
 from pbem.cli.harmless import harmless
 from pbem.cli.play import trial
 from pbem.cli.play.display import names_of, terms_of, tournament_terms
-from pbem.cli.play.event_text import clean
-from pbem.cli.play.foundation import SIX_WORDS, PlayTable, demand_unchanged, state, troubles
+from pbem.cli.play.foundation import NOT_LEGAL, SIX_WORDS, PlayTable, demand_unchanged, state, troubles
 from pbem.cli.play.proved import proved
 from pbem.cli.play.register import open_account
 from pbem.cli.programs import TOUCH
+from pbem.cli.telling import clean, said, spoken
 from pbem.games import BUILT_IN, GAMES, Refused, part_of, rules
 from pbem.identity import ssh
 from pbem.identity.verdict import BadSignature
@@ -66,7 +66,6 @@ _NEWS = 20.0  # seconds that a page waits for news
 _WORK = 25.0  # and for what it asked for
 _TOUCH = 60.0  # and for the touch of a passkey
 _LATER = Phrase("It takes longer than usual.")
-_NOT_LEGAL = Phrase("Not legal; nothing was signed or sent:")
 _NOTHING = Phrase("Nothing was signed or sent.")
 _LINES = 60  # of what was told
 _DRAWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-same-origin; "
@@ -260,7 +259,7 @@ class PlayRoom:
         """Tell the page, too, what is printed."""
         heard = io.StringIO()
         try:
-            with redirect_stdout(heard), redirect_stderr(heard):
+            with spoken(self._templates.say), redirect_stdout(heard), redirect_stderr(heard):
                 yield
         finally:
             lines = heard.getvalue().rstrip().splitlines()
@@ -461,7 +460,7 @@ class PlayRoom:
         if standing.sealed and setup:
             new = table.agent.vault.code() is None
             table.agent.set_up(match, asked.text, now)
-            words = SIX_WORDS.format(words=table.agent.words) if new else ""
+            words = said(SIX_WORDS.given(words=table.agent.words)) if new else ""
         elif standing.sealed and asked.turn is not None:
             table.agent.store(match, asked.turn, asked.text)
             return {"kept": True}
@@ -545,10 +544,10 @@ class PlayRoom:
         return {"account": self.seat(table)}
 
     def _verify(self, asked: _OfMatch) -> JsonObject:
-        said = io.StringIO()
-        with redirect_stdout(said), redirect_stderr(said):
+        heard = io.StringIO()
+        with redirect_stdout(heard), redirect_stderr(heard):
             holds = proved(self._of(asked).letters, asked.match)
-        return {"holds": holds, "said": said.getvalue()}
+        return {"holds": holds, "said": heard.getvalue()}
 
 
 def tried(work: Callable[[], object], say: Callable[[str], str] = str) -> str:
@@ -561,7 +560,7 @@ def tried(work: Callable[[], object], say: Callable[[str], str] = str) -> str:
                 return harmless(say(error.args[0]), kept="\n")
             except Refused as refused:
                 faults = [clean(say(fault.message)) for fault in refused.faults]
-                return "\n  - ".join([say(_NOT_LEGAL), *faults])
+                return "\n  - ".join([say(NOT_LEGAL), *faults])
     except click.ClickException as error:
         return error.message
     except (click.Abort, SystemExit):

@@ -8,9 +8,10 @@ import click
 
 from pbem.cli import home
 from pbem.cli.play.display import show
-from pbem.cli.play.event_text import line_of, when
+from pbem.cli.play.event_text import when
 from pbem.cli.play.foundation import SIX_WORDS, at_table, confirm, turn_options, yes_option
 from pbem.cli.play.trial import see_the_move
+from pbem.cli.telling import line_of
 from pbem.games import Refused
 from pbem.player.correspondence.judge import in_words, meant
 
@@ -177,7 +178,7 @@ def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
     new = table.agent.vault.code() is None
     sent = table.agent.set_up(match, text, table.now())
     if new:
-        click.echo(SIX_WORDS.format(words=table.agent.words))
+        click.echo(SIX_WORDS.given(words=table.agent.words))
     table.settle(sent)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.play.display import DOUBTFUL, list_rows, show, show_tournament, title_of
-from pbem.cli.play.event_text import line_of
 from pbem.cli.play.foundation import at_table, confirm, state, turn_options, yes_option
+from pbem.cli.telling import line_of
 from pbem.games import GAMES
 from pbem.player.correspondence.standings import named
 
