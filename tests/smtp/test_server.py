@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import socket
 from typing import TYPE_CHECKING
 
@@ -266,6 +267,8 @@ def test_a_letter_of_a_client_that_hung_up_is_not_kept_in_mind() -> None:
     """It could not be stored, and nobody asks for that any more."""
 
     async def scene(office: Office) -> None:
+        complaints: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, complaint: complaints.append(complaint))
         office.gate, office.trouble = asyncio.Event(), ZeroDivisionError()
         async with office.client() as client:
             await client.reply()
@@ -273,8 +276,11 @@ def test_a_letter_of_a_client_that_hung_up_is_not_kept_in_mind() -> None:
             await client.say(b"DATA")
             client.writer.write(TEXT + b".\r\n")
             await until(lambda: bool(office.intake._storing._at_work))
+        await until(lambda: not office.intake.admission.sessions)
         office.gate.set()
         await until(lambda: not office.intake._storing._at_work)
+        gc.collect()
+        assert complaints == []
 
     serve(scene)
 
