@@ -19,6 +19,7 @@ RIGHT = {after: before for before, after in LEFT.items()}
 FLEET = {1: "ABC", 2: "DEF", 3: "GHI", 4: "JKL"}
 OWNER = {letter: seat for seat, letters in FLEET.items() for letter in letters}
 COLUMNS = "abcdefghijklmnopqrstuvwxyz"
+ORDER = re.compile(r"\s*([A-L])(?:\s*:\s*|\s+)([LRFMS]{3})\s*")
 Square = tuple[int, int]
 
 
@@ -120,13 +121,16 @@ class Game(Position):
     def order(self, seat: int, text: str) -> str:
         given = {}
         for line in filter(str.strip, text.split("\n")):
-            found = re.fullmatch(r"\s*([A-L])(?:\s*:\s*|\s+)([LRFMS]{3})\s*", line)
+            found = ORDER.fullmatch(line)
             if not found:
                 raise Refused(7, "no line of orders")
             demand(found[1] not in given, 8, "a ship twice")
             given[found[1]] = found[2]
         demand(sorted(given) == sorted(ship.letter for ship in self.living(seat)), 8, "not each ship once")
         return "\n".join(f"{letter}: {given[letter]}" for letter in sorted(given))
+
+    def store(self, _seat: int, _turn: int, text: str) -> None:
+        demand(all(map(ORDER.fullmatch, filter(str.strip, text.split("\n")))), 7, "no line of orders")
 
     def ahead(self, ship: Ship) -> Square | None:
         column, row = (a + b for a, b in zip(ship.square, STEP[ship.facing], strict=True))

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from verifier import rules
 from verifier.rules import Options, Paper, Position, Refused, Report, best, demand, first_difference
-from verifier.rules.conditional import chosen, is_conditional
+from verifier.rules.conditional import branches_of, chosen, is_conditional
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 EDITIONS, SEATS = range(1, 2), range(2, 3)
 COLOURS, LETTERS, NUMBERS = "ROYGB", "vwxyz", "12345"
@@ -616,11 +616,27 @@ class Game(Position):
     def branch(self, seat: int, text: str) -> int:
         return self.counting(seat, text)[0] if is_conditional(text) else 0
 
+    def store(self, seat: int, _turn: int, text: str) -> None:
+        branches = branches_of(text, 41, self.atoms(seat)) if is_conditional(text) else [(True, text)]
+        for orders in (read_orders(one) for _, one in branches):
+            demand(("unread",) not in orders, 36, "no order")
+            demand(all(line(one[1], one[2]) for one in orders if one[0] == "beam"), 3, "no line of three")
+            demand(orders.count(("next",)) <= 1, 40, "two target lists")
+            at = orders.index(("next",)) if ("next",) in orders else len(orders)
+            struck = {one[-1] for one in orders if one[0] in ("missile", "kamikaze")}
+            struck |= {one[-1] for one in orders[:at] if one[0] == "strike"}
+            left = [one for one in orders[at:] if one[0] == "strike" and one[-1] not in struck]
+            demand(left or at == len(orders), 40, "nothing left")
+
     def counting(self, seat: int, text: str) -> tuple[int, str]:
         """The branch that counts (42)."""
+        return chosen(text, 41, self.atoms(seat))
+
+    def atoms(self, seat: int) -> Callable[[Sequence[str]], bool]:
+        """Whether an atom of the seat's orders holds."""
         enemy, told = self.players[3 - seat], [report for turn in self.told or [] for report in turn]
         able = Able(self.players[seat], self.turn, enemy.destroyed | enemy.empty)
-        return chosen(text, 41, lambda atom: holds(seat, atom, told, able))
+        return lambda atom: holds(seat, atom, told, able)
 
     def plain(self, seat: int, text: str) -> str:
         enemy = self.players[3 - seat]
