@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo demo-many test test-long test-languages simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation docs check catalogue lock materials manual release release-check bench clean
+.PHONY: venv demo demo-many test test-long test-languages simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation night docs check catalogue lock materials manual release release-check bench clean
 
 venv: .venv/ready
 
@@ -40,9 +40,10 @@ test: check
 test-long: check
 	$(BIN)/pytest --accused -m "not browser"
 
-# For who adds a language: each letter of the desk's tests in one that nobody speaks, in which no word of ours is English.
+# For who adds a language: each letter of the desk's tests and each page in one that nobody speaks, a third longer than English:
+# no word of ours is English, and no line too wide. `test-browser` reads the pages so once their scripts have run.
 test-languages: venv
-	$(BIN)/pytest --no-english tests/desk tests/letters/test_catalogues.py
+	$(BIN)/pytest --no-english tests/desk tests/letters/test_catalogues.py tests/pages/test_any_language.py
 
 # Weeks of a server in one thread, with power cuts, seed after seed: docs/simulation.md. FROM=17 SEEDS=1 WEEK='{"days": 2}' STORY=1
 SEEDS ?= 100
@@ -112,6 +113,12 @@ OF ?=
 mutation: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-mutation.lock
 	PYTHONPATH=tests nice $(BIN)/python -m mutation --sample $(SAMPLE) --seed $(SEED) $(OF)
+
+# What fits one night on two cores, and a page of what it showed, in build/night; begun again, it goes on. HOURS=1: a short one.
+HOURS ?= 8
+
+night: venv
+	PYTHONPATH=tests $(BIN)/python -m night --hours $(HOURS)
 
 # The documents as a site in build/site, to be read from the folder. A link to a page, section or file that is not there fails.
 docs: venv

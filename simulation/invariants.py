@@ -9,7 +9,7 @@ happened in between.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -46,6 +46,7 @@ def check(world: World) -> None:
             *_answered_as_before(world),
             *_nobody_was_late(world),
             *_nobody_reads_along(world),
+            *(line for part in world.parts for line in part.broken()),
         ]
     matches = {match: proved.bundle.entries for (match, _), proved in world.proved.items() if proved.bundle}
     world.figures.matches = len(matches)
@@ -61,26 +62,28 @@ def _no_fault_of_ours(world: World) -> Iterator[str]:
 
 def _one_use(world: World) -> Iterator[str]:
     """Promise 4: a reply address is good for one letter."""
-    came = {taken.raw for taken in world.taken if taken.recipient == world.keyless.address}
-    done = {item.get("answers") for raw in came for item in items_of(raw) if item.get("outcome") == "done"}
-    uses = Counter(to for to, raw in world.keyless.sent if sha256(name_of(raw)).hexdigest() in done)
-    yield from (
-        f"{number} letters had effect by one reply address: {to}" for to, number in uses.items() if number > 1
-    )
+    for one in world.keyless:
+        came = {taken.raw for taken in world.taken if taken.recipient == one.address}
+        done = {item.get("answers") for raw in came for item in items_of(raw) if item.get("outcome") == "done"}
+        sent = {name_of(raw): to for to, raw in one.sent}
+        uses = Counter(to for name, to in sent.items() if sha256(name).hexdigest() in done)
+        yield from (
+            f"{number} letters had effect by one reply address: {to}" for to, number in uses.items() if number > 1
+        )
 
 
 def _answered_as_before(world: World) -> Iterator[str]:
     """The days of a clock that was wrong use up nobody's answers: a stranger with few letters gets one to each.
 
-    A letter may be handled a day after it came, so that those of the days around count with it.
+    A letter may be handled a day after it came, or after days in a mailbox: those of the days around count with it.
     """
     days = Counter(day for (_, sender), day in world.answered.items() if sender == world.stranger.address)
     answers = [taken.raw for taken in world.taken if taken.recipient == world.stranger.address]
     answered = {hashed for raw in answers for hashed in answered_by(raw)}
     for (raw, sender), day in world.answered.items():
-        around = sum(days[day + timedelta(days=by)] for by in (-1, 0, 1))
+        around = sum(days[day + timedelta(days=by)] for by in range(-world.handled_within, world.handled_within + 1))
         if sender == world.stranger.address and around <= EACH and sha256(name_of(raw)).hexdigest() not in answered:
-            yield f"a stranger got no answer on {day}, with {around} letters in three days: {name_of(raw).decode()}"
+            yield f"a stranger got no answer on {day}, with {around} letters around it: {name_of(raw).decode()}"
 
 
 def _nobody_was_late(world: World) -> Iterator[str]:
@@ -91,7 +94,7 @@ def _nobody_was_late(world: World) -> Iterator[str]:
         for entry in proved.bundle.entries:
             if entry.type == "missed":
                 other = world.players[seats[str(entry.body["seat"])]["name"]]
-                if not other.habits.late:
+                if not other.habits.late and (other.signs or not world.week.troubles):
                     yield f"{match}: {other.name} missed a deadline that was never near: {entry.body}"
 
 
@@ -101,13 +104,18 @@ def _nobody_reads_along(world: World) -> Iterator[str]:
         to = TO.search(taken.raw)
         if to is None or to[1].decode() != taken.recipient:
             yield f"{name_of(taken.raw).decode()} was sent to {taken.recipient}, and says {to and to[1].decode()}"
-    for player in world.players.values():
-        secrets = [secret for match in player.letters.matches.standings for secret in player.secrets(match.match)]
+    found = {
+        player: [secret for match in player.letters.matches.standings for secret in player.secrets(match.match)]
+        for player in world.players.values()
+    }
+    matches: defaultdict[bytes, set[str]] = defaultdict(set)
+    for match, secret in [one for secrets in found.values() for one in secrets]:
+        matches[secret].add(match)  # two small fleets may be the same
+    for player, secrets in found.items():
         for taken in world.taken:
             other = world.people.get(taken.recipient)
             if other is not None and other is not player:
                 for match, secret in secrets:
-                    # Two small fleets may be the same: then each reads of its own.
-                    told = secret in taken.raw and (match, secret) not in other.secrets(match)
-                    if told and not world.is_over(match, taken.at):
+                    told = secret in taken.raw and (match, secret) not in found[other]
+                    if told and not any(world.is_over(one, taken.at) for one in matches[secret]):
                         yield f"{taken.recipient} read of {match} what is {player.name}'s"

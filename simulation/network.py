@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from simulation.loop import Loop
 
+HERE = "192.0.2.1"
+"""The address of the server's machine."""
+
 LONG = 20_000, 500
 """Within how many octets a connection that will be cut is cut: towards the listener, and back."""
 
@@ -245,7 +248,7 @@ class Network:
     def unplug(self) -> None:
         """The machine is gone: its listeners are closed, and its connections end silently."""
         for door in self._doors.values():
-            if door.place[1] == 25:
+            if door.place[0] == HERE:
                 door.serving = False
         streams, self._streams = self._streams, []
         for stream in streams:

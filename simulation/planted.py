@@ -8,11 +8,21 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from pbem.desk.reply_tokens import ReplyTokens
+from pbem.desk.tournament_director import Director
+from pbem.identity.sender_auth import Voucher
+from pbem.mailbox import MailboxUnreachable
+from pbem.match.changed import replace
+from pbem.match.seat_clock import vacation_stop
+from pbem.player.sealed_agent import Agent
+from pbem.player.secret_vault import Secrets
+from pbem.server.fetching import Fetcher
 from pbem.store.daily import count_today
 from pbem.store.inbox import Inbox
+from pbem.store.notifications import Notifications
 from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
 from pbem.store.retention import prune
@@ -20,9 +30,16 @@ from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from datetime import date
 
+    from pbem.mail.message import Letter
+    from pbem.match.seat_clock import Stop
+    from pbem.match.state import Match
+    from pbem.player.memory import SentForm
     from pbem.store.database import Database
+    from pbem.store.inbox import InboxRow
+    from pbem.store.tokens import Token
     from simulation.runs import Plant
     from simulation.world import World
 
@@ -93,6 +110,96 @@ def sent_before_its_commit(world: World) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def setup_in_the_open(_world: World) -> Iterator[None]:
+    """A program sends its setup as in any match, also where it is sealed."""
+
+    def openly(agent: Agent, match: str, text: str, now: datetime) -> SentForm:
+        agent.vault.keep(Secrets.begun(agent._place(agent.letters.matches.standing(match)), text, agent._random))
+        return agent.letters.set_up(match, text, now)
+
+    with patch.object(Agent, "set_up", openly):
+        yield
+
+
+@contextmanager
+def vouched_for_once(_world: World) -> Iterator[None]:
+    """A provider whose signature was once found good is believed from then on."""
+    evidence, good = ReplyTokens._evidence, list[Voucher]()
+
+    def credulous(tokens: ReplyTokens, letter: Letter, row: InboxRow, found: Voucher, token: Token) -> Any:
+        if found.verdict.kind == "valid":
+            good[:] = [found]
+        elif good:
+            found = replace(found, verdict=good[0].verdict, name=good[0].name)
+        return evidence(tokens, letter, row, found, token)
+
+    with patch.object(ReplyTokens, "_evidence", credulous):
+        yield
+
+
+@contextmanager
+def deaf_to_witnesses(_world: World) -> Iterator[None]:
+    """A witness that lost its memory says what it knows, and is asked the same again."""
+    with patch("pbem.desk.witnesses._behind", lambda *_: "witness is behind"):
+        yield
+
+
+@contextmanager
+def told_without_a_code(_world: World) -> Iterator[None]:
+    """A topic counts as confirmed as soon as somebody names it."""
+    with patch.object(Notifications, "is_confirmed", lambda topics, player: topics.of(player) is not None):
+        yield
+
+
+@contextmanager
+def told_for_ever(_world: World) -> Iterator[None]:
+    """What arrived at a topic is not noted."""
+    with patch.object(Notifications, "settle", lambda *_, **__: None):
+        yield
+
+
+@contextmanager
+def vacation_without_a_zone(_world: World) -> Iterator[None]:
+    """A day off begins and ends as in Greenwich, wherever its player lives."""
+
+    def in_greenwich(first: date, last: date, _zone: str, now: datetime) -> Stop:
+        return vacation_stop(first, last, "UTC", now)
+
+    with patch("pbem.desk.commands.time.vacation_stop", in_greenwich):
+        yield
+
+
+@contextmanager
+def result_forgotten(world: World) -> Iterator[None]:
+    """The result of a match is taken after its end is on disk: who dies in between never takes it."""
+    over = Director.over
+
+    def later(director: Director, match: Match, now: datetime) -> Callable[[], None]:
+        dies = world.machine.draw.random() < 0.1
+        return (lambda: None) if dies else over(director, match, now)
+
+    with patch.object(Director, "over", later):
+        yield
+
+
+@contextmanager
+def moved_before_it_is_kept(_world: World) -> Iterator[None]:
+    """A letter is moved away in its mailbox, and stored then."""
+
+    def hastily(fetcher: Fetcher) -> bool:
+        came = False
+        for found in fetcher.mailbox.letters():
+            came = fetcher._moved(found.handle)
+            fetcher.points("letter moved")
+            if not fetcher._kept(found.raw):
+                raise MailboxUnreachable("a letter could not be kept")
+        return came
+
+    with patch.object(Fetcher, "_look", hastily):
+        yield
+
+
 PLANTED: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -102,6 +209,14 @@ PLANTED: dict[str, Plant] = {
         miss_in_an_outage,
         day_that_never_goes_back,
         sent_before_its_commit,
+        setup_in_the_open,
+        vouched_for_once,
+        moved_before_it_is_kept,
+        result_forgotten,
+        vacation_without_a_zone,
+        told_without_a_code,
+        told_for_ever,
+        deaf_to_witnesses,
     )
 }
 """The plants by their names."""

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 TOGETHER = 0.4  # share of the longest time until a player looks: many look at these hours at once
 
+BACK = 600.0  # seconds at most from the end of a vacation to the first look
+
 SERVER = "play.example"
 TO = f"pbem@{SERVER}"
 KEY = Path(__file__).with_name("mailbox-provider.key")
@@ -78,6 +80,9 @@ class Habits(NamedTuple):
 class Correspondent:
     """A program at its mailbox: what it was told, and what it writes."""
 
+    signs = True
+    """Whether it has a key."""
+
     def __init__(
         self, seed: str, name: str, folder: Path, now: Callable[[], datetime], send: Callable[[SentForm], None]
     ) -> None:
@@ -88,7 +93,8 @@ class Correspondent:
         self.key = Ed25519PrivateKey.from_private_bytes(self.random.randbytes(32))
         self.memory = Memory(None)
         account = Account(name, SERVER, TO, self.address, "", "", "")
-        self.letters = Correspondence(account, self.memory, self._sign, self.random.randbytes)
+        sign = self._sign if self.signs else None
+        self.letters = Correspondence(account, self.memory, sign, self.random.randbytes)
         agent = Agent(self.letters, SecretVault(folder / f"{name}.secrets"), self.random.randbytes)
         # A program asks for octets when it makes a plan, and for nothing else.
         self._secret = Random(f"{seed} secret {name}")
@@ -146,11 +152,19 @@ class Correspondent:
         events = [event for raw in letters for event in self.letters.inbox.receive(raw, now)]
         self.events += events
         self._plan()
-        self.program.hear(events, now)
+        self._hear(events, now)
         self._propose_again(now)
         self._before_it_acts()
-        self.program.act(now)
+        self._act(now)
         self._post()
+
+    def _hear(self, events: list[Event], now: datetime) -> None:
+        """Note what letters told."""
+        self.program.hear(events, now)
+
+    def _act(self, now: datetime) -> None:
+        """Do what is due."""
+        self.program.act(now)
 
     def _before_it_acts(self) -> None:
         """Do what else is due when letters were read."""
@@ -159,7 +173,7 @@ class Correspondent:
         """Do what is due without a new letter."""
         now = self._now()
         self._propose_again(now)
-        self.program.act(now)
+        self._act(now)
         self._post()
 
     def _plan(self) -> None:
@@ -191,6 +205,17 @@ class Player(Correspondent):
         self.came: list[bytes] = []
         self.unread: list[bytes] = []
         self._looks = False
+        self.away = 0.0, 0.0
+        """From when until when no mail is read and no program runs, in seconds of the loop."""
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the player is on vacation now."""
+        return self.away[0] <= self.world.loop.time() < self.away[1] and not self.world.hurried
+
+    def act(self) -> None:
+        if not self.is_away:
+            super().act()
 
     def receive(self, raw: bytes) -> None:
         """A letter arrived in the mailbox; it is read at the next look."""
@@ -208,7 +233,11 @@ class Player(Correspondent):
             self.world.loop.call_later(0 if self.world.hurried else wait, self.look)
 
     def look(self) -> None:
-        """Read new letters, and answer them."""
+        """Read new letters, and answer them; after a vacation, soon after its end."""
+        if self.is_away:
+            wait = self.away[1] - self.world.loop.time() + self.random.random() * BACK
+            self.world.loop.call_later(wait, self.look)
+            return
         self._looks = False
         unread, self.unread = self.unread, []
         self.read(unread)
@@ -229,19 +258,28 @@ class Player(Correspondent):
         self.program._waiting.discard(match)
 
     def _bring(self, sent: SentForm) -> None:
-        self.world.post.post(self.address, sent.to, sent.raw)
+        self._hand_in(sent.to, sent.raw)
         if self.habits.careless and not self.world.hurried:
             self._be_careless(sent)
 
     def _be_careless(self, sent: SentForm) -> None:
         if self.random.random() < self.habits.double:
-            self.world.post.post(self.address, sent.to, sent.raw, self.random.random() * self.world.week.leisure)
+            self._hand_in(sent.to, sent.raw, self.random.random() * self.world.week.leisure)
         if self.random.random() < self.habits.again:
             marked = b"Message-ID: <again.%d." % self.random.randrange(10**9)
             raw = re.sub(rb"(?im)^Message-ID: <", marked, sent.raw, count=1)
-            self.world.post.post(
-                self.address, sent.to, raw, self.random.random() * self.world.week.days / 3.5 * 86_400, once=True
-            )
+            delay = self.random.random() * self.world.week.days / 3.5 * 86_400
+            self._hand_in(sent.to, raw, delay, once=True)
+
+    def _hand_in(self, to: str, raw: bytes, delay: float = 0.0, *, once: bool = False) -> None:
+        """Give a letter to the mail server that delivers it."""
+        self.world.post.post(self.address, to, raw, delay, once=once)
+
+    def say(self, words: str, text: str = "") -> str:
+        """Write something that belongs to no match; returns the Message-ID of the letter."""
+        sent = self.letters.tell(words, self._now(), text=text)
+        self._post()
+        return sent.message_id
 
     def secrets(self, match: str) -> list[tuple[str, bytes]]:
         """The secrets of a match that nobody else may read before it is over, and the match."""
@@ -251,7 +289,15 @@ class Player(Correspondent):
         setups = [setup.strip().removesuffix("end").strip() for setup in setups]
         # A fleet of one ship may be a line of the example in each request for a setup.
         found = [setup.replace("\n", "\r\n").encode() for setup in setups if setup not in SHOWN]
+        # A fleet of one ship is told when it is destroyed.
+        found += [one for one in self.hidden(match) if b" " not in one or b"\r\n" in one]
         return [(match, secret) for secret in (*found, *(seed.hex().encode() for seed in self.seeds(match)))]
+
+    def hidden(self, match: str) -> list[bytes]:
+        """What not even the server may read before a sealed match is over."""
+        kept = self.program.agent.vault.secrets(match, 1)
+        found = [kept.setup, kept.seed] if kept else []
+        return [text.replace("\n", "\r\n").encode() for text in found if text not in SHOWN]
 
 
 @cache
@@ -260,6 +306,19 @@ def _record() -> str:
     public = load_pem_private_key(KEY.read_bytes(), None).public_key()
     form = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     return f"v=DKIM1; k=rsa; p={base64.b64encode(public.public_bytes(*form)).decode()}"
+
+
+def provider(folder: Path) -> DkimSigner:
+    """Signs letters as the provider of all mailboxes."""
+    key = folder / KEY.name
+    key.touch(0o600)
+    key.write_bytes(KEY.read_bytes())
+    return DkimSigner("s1", "mail.example", key)
+
+
+async def resolve(name: str) -> str:
+    """The DNS: it has one key, with which the provider of all mailboxes signs."""
+    return _record() if name == "s1._domainkey.mail.example" else ""
 
 
 class Keyless:
@@ -277,19 +336,12 @@ class Keyless:
         account = Account(self.name, SERVER, TO, self.address, "", "", "")
         self._letters = Correspondence(account, self._memory, None, self._random.randbytes)
         self._begun = False
-        key = folder / KEY.name
-        key.touch(0o600)
-        key.write_bytes(KEY.read_bytes())
-        self._sign = DkimSigner("s1", "mail.example", key)
+        self._sign = provider(folder)
         self.sent: list[tuple[str, bytes]] = []
         """To which address each letter went, and its bytes."""
 
     def close(self) -> None:
         self._memory.close()
-
-    async def resolve(self, name: str) -> str:
-        """The DNS: it has one key, with which the provider of this mailbox signs."""
-        return _record() if name == "s1._domainkey.mail.example" else ""
 
     def begin(self) -> None:
         self._letters.registration.register_mailbox(self._world.now())
@@ -299,6 +351,7 @@ class Keyless:
         """Read a letter, and write the next one some time later."""
         self._letters.inbox.receive(raw, self._world.now())
         if self._memory.fact("account") is None:
+            self._letters.registration.register_mailbox(self._world.now())
             self._letters.registration.confirm(self._world.now())
             self._post()
         elif not self._begun:

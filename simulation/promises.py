@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from pbem.match.sealed_game import SILENT
 from pbem.player.blind import replayed
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
@@ -148,8 +149,19 @@ def all_proved(seen: Seen) -> Iterator[str]:
                 seen.proved[match, content] = proved
                 seeds = [seed for other in seen.players for seed in other.seeds(match)]
                 for finding in replayed(proved, seeds):
-                    if finding.standing != "agrees":
+                    unknown = finding.standing == "open" and _is_unplayed(proved)
+                    if finding.standing != "agrees" and not unknown:
                         yield f"{match}: not played blind: {finding}"
+
+
+def _is_unplayed(proved: Proved) -> bool:
+    """Whether a match ended before setups, or a player revealed nothing of it: nobody can tell how it was played."""
+    assert proved.bundle is not None
+    entries = proved.bundle.entries
+    silent = any(SILENT in entry.body["verdicts"].values() for entry in entries if entry.type == "verdict")
+    if proved.match is not None and proved.match.terms.tournament is not None:
+        return True  # letters of entry commit to no seed
+    return silent or not {entry.type for entry in entries} & {"commitments", "turn", "reveal"}
 
 
 PROMISES = (sound, kept, one_effect, same_bytes, one_story, all_proved)

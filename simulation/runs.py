@@ -134,6 +134,8 @@ def _smaller(week: Week) -> Iterator[Week]:
     """Weeks that are smaller by one thing, the smallest first."""
     for number in range(1, len(week.games)):
         yield from (replace(week, games=games) for games in combinations(week.games, number))
+    for part in week.parts:
+        yield replace(week, parts=tuple(other for other in week.parts if other != part))
     if week.accidents:
         yield replace(week, accidents=False)
     if week.troubles:

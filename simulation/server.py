@@ -29,6 +29,7 @@ from pbem.store.sqlite import Sqlite
 from simulation.disk import Disk, Faults
 from simulation.loop import Event
 from simulation.mailers import INTAKE, SMARTHOST
+from simulation.network import HERE
 from simulation.players import SERVER
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ class Machine:
         self.down_until = 0.0
         self.deaths = world.week.deaths
         """How many deaths at points on the way are still to come."""
+        self.planned: list[str] = []
+        """Points at which there are deaths besides, each once."""
         self.dead = False
         self.draw = world.random("machine")
         self.config = self._config()
@@ -94,16 +97,19 @@ class Machine:
 
     def _config(self) -> Config:
         folder = self.disk.folder
-        return Config(
+        config = Config(
             server=SERVER,
             operator=f"operator@{SERVER}",
             store=folder / "pbem.sqlite",
             keys=folder / "keys",
-            smtp=ListenerConfig(listen=Listen("192.0.2.1", INTAKE)),
+            smtp=ListenerConfig(listen=Listen(HERE, INTAKE)),
             smarthost=mail.SmarthostConfig(host="smarthost.example", port=SMARTHOST),
             identity=Identity("mx.play.example"),
             delivery=mail.Delivery(longest_retry=Duration(hours=1)),
         )
+        for part in self.world.parts:
+            config = part.configured(config)
+        return config
 
     def now(self) -> datetime:
         """The time of the machine's clock."""
@@ -122,7 +128,9 @@ class Machine:
             random=self.octets,
             place=self._place,
             reader=InProcess,
-            resolve=self.world.keyless.resolve,
+            resolve=self.world.resolve,
+            post=self.world.fetch,
+            tell=self.world.tell,
             environment={},
             points=self.passed,
             disk=self.disk.process(),
@@ -168,13 +176,16 @@ class Machine:
         """The server passes a point on the way of a letter: it may be the last one."""
         if self.dead:
             raise Killed(point)
-        if self._is_time():
+        if self._is_time(point):
             self.world.note("dies at:", point)
             self.die(power=self.draw.random() < 0.5)
             raise Killed(point)
 
-    def _is_time(self) -> bool:
+    def _is_time(self, point: str) -> bool:
         self._passings -= 1
+        if point in self.planned and not self._would_be_blamed():
+            self.planned.remove(point)
+            return True
         if self._passings > 0 or self.deaths <= 0 or self._would_be_blamed():
             return False
         self.deaths -= 1
@@ -231,6 +242,8 @@ class Machine:
 
     async def _bury(self) -> None:
         """Unwind what ran there, and restart."""
+        for part in self.world.parts:
+            part.die()
         for place in self._places:
             place.die()
         self.loop.forget_calls()
@@ -415,7 +428,7 @@ class Desk:
             raise Killed(point)
         if self.would_be_blamed():
             machine.put_off_power_cut()
-        if machine._is_time():
+        if machine._is_time(point):
             if draw.random() < 0.3:
                 machine.world.figures.desk_deaths += 1
                 machine.world.note("a desk dies at:", point)

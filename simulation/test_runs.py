@@ -26,7 +26,14 @@ def test_what_is_not_needed_is_left_out() -> None:
 
     found = shrunk(outcome(Week(), "lost: <1@mail.example>"), again).week
     assert found == Week(
-        days=1.75, games=("dueling-masters",), deaths=2, accidents=False, troubles=False, careless=0.0, forged=0.0
+        days=1.75,
+        games=("dueling-masters",),
+        parts=(),
+        deaths=2,
+        accidents=False,
+        troubles=False,
+        careless=0.0,
+        forged=0.0,
     )
 
 

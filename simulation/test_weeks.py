@@ -17,10 +17,10 @@ import pytest
 from pbem.match.changed import replace
 from pbem.player.memory import SentForm
 from simulation.invariants import check
-from simulation.runs import outcomes, run
+from simulation.runs import outcomes, run, said
 from simulation.server import LONGEST_WAIT, Desk
 from simulation.two_worlds import letters_of
-from simulation.world import GAMES, Week, World, logs
+from simulation.world import GAMES, PARTS, Week, World, logs
 
 if TYPE_CHECKING:
     from simulation.runs import Outcome
@@ -30,8 +30,10 @@ GAMES_IN_TURN = tuple(GAMES)
 
 
 def short(seed: int) -> Week:
-    """Some hours of one match, in which as much goes wrong as in days."""
-    return Week(days=0.2, games=(GAMES_IN_TURN[seed % len(GAMES)],), leisure=1500.0, pace="4h", deaths=4)
+    """Some hours of one match, in which as much goes wrong as in days; in every fifth week with one more part."""
+    games = (GAMES_IN_TURN[seed % len(GAMES)],)
+    parts = tuple(PARTS)[seed // 5 % len(PARTS) :][:1] if seed % 5 == 0 else ()
+    return Week(days=0.2, games=games, parts=parts, leisure=1500.0, pace="4h", deaths=4)
 
 
 def kept(outcome: Outcome) -> None:
@@ -64,16 +66,19 @@ def test_the_same_seed_is_the_same_story() -> None:
     assert run(8, short(8)).trace != first.trace
 
 
-def test_another_process_tells_it_as_well() -> None:
-    """With another hash seed, and so another order of sets."""
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_another_process_tells_it_as_well(*, whole: bool) -> None:
+    """With another hash seed, and so another order of sets; a whole week has all parts."""
+    week = Week() if whole else short(7)
+    asked = f"from simulation.runs import read, run; print(run(7, read({said(week)!r})).trace)"
     told = subprocess.run(
-        [sys.executable, "-c", "from simulation.test_weeks import short, run; print(run(7, short(7)).trace)"],
+        [sys.executable, "-c", asked],
         check=True,
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)},
     )
-    assert told.stdout.strip() == run(7, short(7)).trace
+    assert told.stdout.strip() == run(7, week).trace
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -30,7 +30,15 @@ OPEN = {"shoot-em-up": b"position.json"}
 def letters_of(reader: str, game: str, secrets: str) -> list[tuple[float, list[bytes]]]:
     """When each letter came to a player until the first turn was over, and its content."""
     week = Week(
-        days=0.3, games=(game,), leisure=3600.0, careless=0.0, forged=0.0, deaths=0, accidents=False, troubles=False
+        days=0.3,
+        games=(game,),
+        parts=(),
+        leisure=3600.0,
+        careless=0.0,
+        forged=0.0,
+        deaths=0,
+        accidents=False,
+        troubles=False,
     )
     with tempfile.TemporaryDirectory() as folder, World(Path(folder), f"two worlds {game}", week) as world:
         world.players["ann"].keep_other_secrets(secrets)

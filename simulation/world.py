@@ -17,20 +17,36 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any, Self
+from unittest.mock import patch
 
 import structlog
 
+from pbem.player import secret_vault
+from pbem.server.http_call import fetched
+from pbem.server.notifier import told
+from simulation.imap import Provider
+from simulation.keyless import KeylessPart
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
 from simulation.network import Network, Troubles
-from simulation.players import Habits, Keyless, Player, Stranger, Third
+from simulation.notices import Topics
+from simulation.players import Habits, Keyless, Player, Stranger, Third, resolve
+from simulation.sealed import Sealed
 from simulation.server import Machine
+from simulation.summer import Summer
+from simulation.tournament import Tournament
+from simulation.witnesses import Witnesses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, MutableMapping
     from pathlib import Path
 
     from pbem.proof.verification import Proved
+    from pbem.server import witness_asker
+    from pbem.server.notifier import Tell
+    from pbem.smtp.dns import Resolve
+    from simulation.keyless import KeylessPlayer
+    from simulation.parts import Part
 
 START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY = 86_400.0
@@ -46,6 +62,10 @@ GAMES = {
     "dueling-masters": "max_turns: 30",
     "shoot-em-up": "board: 7x7",
 }
+PARTS: dict[str, type[Part]] = {
+    part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics, Summer, Tournament, Provider)
+}
+"""What a week may have beside open matches of players with keys."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +74,8 @@ class Week:
 
     days: float = 7.0
     games: tuple[str, ...] = tuple(GAMES)
+    parts: tuple[str, ...] = tuple(PARTS)
+    """What it may have beside open matches of players with keys."""
     leisure: float = 10 * 3600.0
     """The longest time in seconds until a player reads a new letter."""
     pace: str = "1d"
@@ -82,6 +104,7 @@ class Figures:
     outages: int = 0
     steps: int = 0
     full: int = 0
+    vacations: int = 0
     letters_in: int = 0
     letters_out: int = 0
     attempts: int = 0
@@ -104,6 +127,12 @@ class Taken:
 
 class World:
     """One seed."""
+
+    options = GAMES
+    began = START
+    """When the week begins."""
+    handled_within = 1
+    """How many days after it came a letter may be handled."""
 
     def __init__(self, folder: Path, seed: str, week: Week | None = None) -> None:
         self.folder = folder
@@ -135,9 +164,19 @@ class World:
         self.faults: list[str] = []
         """The faults of its own that the server logged."""
         draw = self.random("habits")
-        names = ("ann", "bob", "cem")[: len(self.week.games) + 1]
-        self.players = {name: Player(self, name, self._habits(draw), folder) for name in names}
-        self.keyless = Keyless(self, folder)
+        self.names = ("ann", "bob", "cem")[: len(self.week.games) + 1]
+        self.undecided = Keyless(self, folder)
+        self.keyless: list[Keyless | KeylessPlayer] = [self.undecided]
+        self.resolve: Resolve = resolve
+        """The DNS."""
+        self.tell: Tell = told()
+        """HTTP, as topics are told by it."""
+        self.fetch: witness_asker.Post = fetched
+        """HTTP, as witnesses are asked by it."""
+        self.author: Callable[[bytes, str], str] = lambda _, sender: sender
+        """Who sent a letter, as the server can tell."""
+        self.parts = [PARTS[name](self) for name in self._parts()]
+        self.players = {name: self._player(name, self._habits(draw)) for name in self.names}
         self.stranger = Stranger(self)
         self.third = Third(self)
         self.machine = Machine(self)
@@ -149,6 +188,15 @@ class World:
     def random(self, name: str) -> Random:
         return Random(f"{self.seed} {name}")
 
+    def _parts(self) -> list[str]:
+        """The parts that this week has, of those that it may have."""
+        names = self.week.parts
+        return [name for name in names if len(names) == 1 or self.random(f"has {name}").random() < PARTS[name].often]
+
+    def _player(self, name: str, habits: Habits) -> Player:
+        found = [player for part in self.parts if (player := part.player(name, habits)) is not None]
+        return found[0] if found else Player(self, name, habits, self.folder)
+
     def _habits(self, draw: Random) -> Habits:
         careless = draw.random() < self.week.careless
         rates = draw.random() * 0.1, draw.random() * 0.2, draw.random() * 0.2
@@ -156,7 +204,7 @@ class World:
 
     def now(self) -> datetime:
         """The time."""
-        return START + timedelta(seconds=self.loop.time())
+        return self.began + timedelta(seconds=self.loop.time())
 
     def begin(self, what: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Start a task of the world's own, which survives the machine's deaths."""
@@ -186,6 +234,7 @@ class World:
 
     def _brought(self, raw: bytes, sender: str, reply: str, given_up: bool) -> None:
         self.figures.attempts += 1
+        sender = self.author(raw, sender)
         self.note("brought", sender, hashlib.sha256(raw).hexdigest()[:16], reply[:3] or "nothing")
         if given_up and reply.startswith("4") and (raw, sender) not in self.answered:
             self.refused[raw, sender] = None
@@ -194,6 +243,12 @@ class World:
             self.figures.letters_in += 1
             if sender in self.people:
                 self.third.hear(raw, sender)
+
+    @property
+    def pairs(self) -> list[tuple[Player, Player]]:
+        """Who plays each of the week's games; the first one proposes it."""
+        found = [*self.players.values()]
+        return [(found[at % len(found)], found[(at + 1) % len(found)]) for at in range(len(self.week.games))]
 
     @property
     def people(self) -> dict[str, Player]:
@@ -210,9 +265,11 @@ class World:
         self.taken.append(Taken(recipient, raw, self.loop.time()))
         for match in OVER.findall(raw):
             self.note_over(match.decode())
+        for part in self.parts:
+            part.take(recipient, raw)
         draw = self.random(f"way {number}")
-        if recipient == self.keyless.address:
-            self.loop.call_later(draw.random() * 120, self.keyless.receive, raw)
+        if recipient == self.undecided.address:
+            self.loop.call_later(draw.random() * 120, self.undecided.receive, raw)
         if (player := self.people.get(recipient)) is not None:
             self._carry(player, raw, draw.random() * 120)
             if self.week.troubles and draw.random() < 0.02:
@@ -242,7 +299,8 @@ class World:
         """Run the week, and then finish whatever is left."""
         gc.disable()  # garbage collection may be reported, at times that do not follow from the seed
         try:
-            with logs(self):
+            # A note to self is sealed under a key that takes a while to make; nothing here depends on that.
+            with logs(self), patch.object(secret_vault, "_ROUNDS", 1):
                 self.loop.run_until_complete(self.begin(self._run()))
         finally:
             gc.enable()
@@ -259,7 +317,9 @@ class World:
         """Close everything."""
         for player in self.players.values():
             player.close()
-        self.keyless.close()
+        self.undecided.close()
+        for part in self.parts:
+            part.close()
         self.machine.leave()
         self.loop.end()
         self.machine.disk.close()
@@ -267,6 +327,8 @@ class World:
     async def _run(self) -> None:
         machine = self.machine
         machine.start()
+        for part in self.parts:
+            part.begin()
         accidents = self.begin(self._accidents())
         looks = self.begin(self._act())
         await self._begin()
@@ -280,6 +342,8 @@ class World:
         self.moods = Moods(0, 0, 0, 0)
         self.network.door(SMARTHOST).serving = True
         machine.down_until = 0
+        for part in self.parts:
+            part.finish()
         await self._settle()
         await machine.stop()
 
@@ -293,17 +357,22 @@ class World:
     async def _begin(self) -> None:
         for player in self.players.values():
             player.begin()
-        self.keyless.begin()
+        self.undecided.begin()
         self.stranger.ask()
         while not all(player.registered for player in self.players.values()):
             assert self.loop.time() < LONGEST, f"not everybody is registered: {self.state()}"
             await asyncio.sleep(600)
-        names = [*self.players.values()]
-        for at, game in enumerate(self.week.games):
-            first, other = names[at % len(names)], names[(at + 1) % len(names)]
+        for at, (game, (first, other)) in enumerate(zip(self.week.games, self.pairs, strict=True)):
             draw = self.random(f"settle {at}")
-            settle, grace = draw.choice(("settle: 0", "settle: 10m")), draw.choice(("", "\ngrace: 1h"))
-            first.propose(game, other, f"{GAMES[game]}\n{settle}\npace: {self.week.pace}{grace}")
+            terms = {"settle": draw.choice(("0", "10m")), "pace": self.week.pace}
+            terms |= draw.choice(({}, {"grace": "1h"}))
+            for part in self.parts:
+                terms |= part.terms(at)
+            first.propose(
+                game, other, "\n".join([GAMES[game], *(f"{name}: {value}" for name, value in terms.items())])
+            )
+        for part in self.parts:
+            part.play()
 
     async def _settle(self) -> None:
         """Wait until all matches are closed, and all letters are where they belong."""
@@ -321,11 +390,12 @@ class World:
 
     def _waits(self) -> bool:
         unread = self._under_way or any(player.unread for player in self.players.values())
+        unread = unread or any(part.waits for part in self.parts)
         return bool(unread or self.post.waiting or not self.machine.runs or self.machine.waits())
 
     def _over(self) -> bool:
         standings = [one for player in self.players.values() for one in player.letters.matches.standings]
-        return len(standings) == 2 * len(self.week.games) and all(one.phase == "closed" for one in standings)
+        return len(standings) >= 2 * len(self.week.games) and all(one.phase == "closed" for one in standings)
 
     def state(self) -> str:
         """What is known about a world that has stopped."""

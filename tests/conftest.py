@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 # No deadlines: tests are never timed. The same examples in each run, so that a green suite stays green.
 settings.register_profile("pbem", deadline=None, derandomize=True)
+settings.register_profile(
+    "night", deadline=None, max_examples=int(os.environ.get("EXAMPLES", "1000")), print_blob=True
+)
 settings.load_profile("pbem")
 
 

@@ -47,7 +47,7 @@ ARROWS: dict[str, set[str]] = {
     "tournament": {"games", "match"},
     "proof": {"games", "identity", "mail", "match", "tlog", "tournament"},
     "letters": {"boards", "games", "mail", "match"},
-    "pages": {"games", "letters", "mail", "match", "proof"},
+    "pages": {"boards", "games", "letters", "mail", "match", "proof", "tournament"},
     "player": {"games", "identity", "mail", "mailbox", "match", "proof", "tlog", "tournament"},
     "smtp": {"mail", "store"},
     "desk": {

@@ -1,6 +1,6 @@
 """Boards drawn as a PNG: grids, and for boards with layers an isometric view of the cube that they form.
 
-The same boards and names give the same bytes on the same release of Pillow: its own font, no time stamps, a fixed
+The same boards and names give the same bytes on the same release of Pillow: our own font, no time stamps, a fixed
 palette. Pictures are small enough for a letter: squares shrink as boards grow. Only boards come in, and so only
 views.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from functools import lru_cache
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from PIL import Image, ImageDraw, ImageFont
@@ -32,6 +33,10 @@ WIDEST: Final = 1040
 """Pixels of a picture's width; the grids side by side share it."""
 GAP: Final = 16
 TITLE: Final = 34
+CARD: Final = (1200, 630)
+"""The size in which sites show the picture of a link."""
+HEAD: Final = 120
+EDGE: Final = 28
 BLACK: Final = "#000000"
 SHADES: Final = (0.25, 0.45)
 """The darkness of the two sides of a block."""
@@ -47,8 +52,40 @@ def draw(boards: Sequence[Board], names: Mapping[int, str]) -> bytes:
     picture = _joined(drawn, beside=beside, gap=GAP)
     framed = Image.new("RGB", (picture.width + 2 * GAP, picture.height + 2 * GAP), PAPER)
     framed.paste(picture, (GAP, GAP))
+    return _png(framed)
+
+
+def card(title: str, line: str, boards: Sequence[Board], names: Mapping[int, str]) -> bytes:
+    """A PNG in the size that sites show of a link: a title, a smaller line, and the boards in the room below.
+
+    All grids of a board are beside each other; boards are, too, if each is a single grid.
+    """
+    beside = all(len(board.panels) == 1 for board in boards)
+    across = sum(len(board.panels) for board in boards) if beside else max(len(board.panels) for board in boards)
+    down = 1 if beside else len(boards)
+    columns, rows = len(boards[0].panels[0].columns) + 1, len(boards[0].panels[0].rows) + 1
+    width, height = CARD[0] - 2 * EDGE, CARD[1] - HEAD - EDGE
+    named = TITLE if any(names.get(board.seat) for board in boards) else 0
+    side = min(
+        (width - (across - 1) * GAP) // across // columns, ((height - (down - 1) * GAP) // down - named) // rows
+    )
+    drawn = []
+    for board in boards:
+        body = _joined([_grid(panel, side) for panel in board.panels], beside=True, gap=GAP)
+        drawn.append(_titled(body, names.get(board.seat, "")))
+    picture = _joined(drawn, beside=beside, gap=GAP)
+    framed = Image.new("RGB", CARD, PAPER)
+    framed.paste(picture, ((CARD[0] - picture.width) // 2, HEAD + (height - picture.height) // 2))
+    pen = ImageDraw.Draw(framed)
+    for words, size, y in ((title, 42, 50), (line, 24, 94)):
+        fits = next(each for each in range(size, 0, -1) if font(each).getlength(words) <= width)
+        pen.text((EDGE, y), words, INK, font(fits), anchor="lm")
+    return _png(framed)
+
+
+def _png(picture: Image.Image) -> bytes:
     file = io.BytesIO()
-    framed.quantize(palette=_palette(), dither=Image.Dither.NONE).save(file, "PNG", compress_level=6)
+    picture.quantize(palette=_palette(), dither=Image.Dither.NONE).save(file, "PNG", compress_level=6)
     return file.getvalue()
 
 
@@ -93,6 +130,10 @@ def _board(board: Board, title: str, count: int) -> Image.Image:
         grids = [_grid(panel, LARGEST) for panel in board.panels]
         rows = [_joined(grids[at : at + 2], beside=True, gap=GAP) for at in range(0, len(grids), 2)]
         body = _joined([_joined(rows, beside=False, gap=GAP), _cube(board.panels)], beside=True, gap=GAP)
+    return _titled(body, title)
+
+
+def _titled(body: Image.Image, title: str) -> Image.Image:
     if not title:
         return body
     picture = Image.new("RGB", (body.width, body.height + TITLE), PAPER)
@@ -139,10 +180,14 @@ def _tile(square: Square, side: int) -> Image.Image:
     return tile
 
 
+_FONT: Final = Path(__file__).with_name("aileron.woff")
+"""Aileron by Sora Sagano (CC0), with the letters of Western Europe. Pillow's own copy has only those of English."""
+
+
 @lru_cache(maxsize=32)
-def font(size: float) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """Pillow's own font, so that the bytes are the same everywhere."""
-    return ImageFont.load_default(round(size))
+def font(size: float) -> ImageFont.FreeTypeFont:
+    """The font of all pictures, set letter by letter, so that the bytes are the same everywhere."""
+    return ImageFont.truetype(_FONT, round(size), layout_engine=ImageFont.Layout.BASIC)
 
 
 # The cube: each layer a plane of tiles, the first on top; what stands in a cell is a block on its tile.

@@ -5,6 +5,7 @@ Words come in as phrases, and are set once they are in the reader's language. No
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from itertools import zip_longest
 from string import Formatter
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 WIDTH: Final = 76
 TITLE: Final = 74
 _NO_BREAK: Final = "\xa0"
+_FIELD: Final = re.compile(r"\{([a-z]+):([<>]?)([0-9]+)\}")
 
 
 class Listed(Protocol):
@@ -96,10 +98,11 @@ class TextSetter:
         return self.wrap(left, WIDTH) + "\n" + right.rjust(TITLE)
 
     def legend(self, entries: Iterable[str]) -> str:
-        """A legend, three entries to a line."""
-        each = iter([self.say(entry) for entry in entries])
-        lines = zip_longest(each, each, each, fillvalue="")
-        return "\n".join([f"  {one:24}{two:24}{three}".rstrip() for one, two, three in lines])
+        """A legend, three entries to a line, or as many as there is room for."""
+        said = [self.say(entry) for entry in entries]
+        count = next((each for each in (3, 2) if all(len(one) < 72 // each for one in said)), 1)
+        lines = zip_longest(*[iter(said)] * count, fillvalue="")
+        return "\n".join(["  " + "".join([f"{one:{72 // count}}" for one in line]).rstrip() for line in lines])
 
     def joined(self, parts: Iterable[str], between: str = "; ") -> str:
         """Parts one after another."""
@@ -111,6 +114,8 @@ class TextSetter:
 
     def lines(self, found: Iterable[Listed], pattern: str, between: str = "; ", page: int = WIDTH) -> str:
         """Lines of a list: fields by a pattern such as `{label:3}`, then the parts; no word is broken."""
+        found = list(found)
+        pattern = self._with_room(found, pattern)
         indent = _indent(pattern)
         told = [
             self._labels(one, pattern) + wrapped(self.joined(one.parts, between), page - indent, indent, words=False)
@@ -120,11 +125,21 @@ class TextSetter:
 
     def pieces(self, found: Iterable[Listed], pattern: str, page: int = WIDTH) -> str:
         """Lines of a list, none of which ends within a part; an entry without parts is left out."""
+        found = [one for one in found if one.parts]
+        pattern = self._with_room(found, pattern)
         indent = _indent(pattern)
-        told = [
-            self._labels(one, pattern) + self._whole(one.parts, page - indent, indent) for one in found if one.parts
-        ]
+        told = [self._labels(one, pattern) + self._whole(one.parts, page - indent, indent) for one in found]
         return "\n".join(told)
+
+    def _with_room(self, found: Sequence[Listed], pattern: str) -> str:
+        """The pattern, its fields as wide as the longest words in them: what follows stands in one column."""
+
+        def field(place: re.Match[str]) -> str:
+            name, aligned, width = place.groups()
+            longest = max((len(self.say(getattr(one, name))) for one in found), default=0)
+            return f"{{{name}:{aligned}{max(int(width), longest)}}}"
+
+        return _FIELD.sub(field, pattern)
 
     def _labels(self, one: object, pattern: str) -> str:
         return pattern.format_map({name: self.say(getattr(one, name)) for name in _fields(pattern)})

@@ -17,10 +17,10 @@ import click
 
 from pbem.cli.alone import alone
 from pbem.cli.play.display import is_due, show
-from pbem.cli.play.event_text import clean
 from pbem.cli.play.foundation import MATCH, PlayTable, confirm, report_refused, troubles, yes_option
 from pbem.cli.play.sending import read_back
 from pbem.cli.programs import stopping
+from pbem.cli.telling import clean
 from pbem.games import Refused
 from pbem.player import mail_in
 from pbem.player.account_file import places
@@ -54,9 +54,10 @@ def agent(account: str, secrets: Path | None, once: bool, yes: bool) -> None:
 
     It reads and sends letters as `pbem play` does, with the same account. When orders are due, it prints the boards.
     Answer here with a line such as `m17 Gx3 bRv1Rv3` (`m17 A: FMS; B: LLF` if orders have lines), or with `pbem play
-    m17 Gx3 bRv1Rv3` in another terminal. `m17 --nothing` orders nothing; `m17` on its own prints the boards again;
-    `m17 --take-back` resumes although the agent accused the server, or could not read what another player signed. It
-    runs until SIGTERM or Ctrl-C.
+    m17 Gx3 bRv1Rv3` in another terminal. Orders that you gave in advance (`pbem play m17 --turn 7 ...`) are sent
+    without asking again. `m17 --nothing` orders nothing; `m17` on its own prints the boards again; `m17 --take-back`
+    resumes although the agent accused the server, or could not read what another player signed. It runs until
+    SIGTERM or Ctrl-C.
     """
     stop = threading.Event() if once else stopping()
     table = PlayTable(places(os.environ), account, _PATIENCE, secrets)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pbem.cli.harmless import harmless
+from pbem.cli.telling import said
 from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 from pbem.player.signing import CannotSign
@@ -68,6 +69,7 @@ def troubles() -> Iterator[None]:
         raise click.ClickException(harmless(str(error), kept="\n")) from error
     except sqlite3.Error as error:
         # Every step is on the disk before the next one: the same command continues where this one stopped.
-        raise click.ClickException(
-            f"The memory cannot be read or written: {error}. Nothing is lost; run the same command again."
-        ) from error
+        lost = Phrase(
+            "The memory cannot be read or written: {error}. Nothing is lost; run the same command again.", error=error
+        )
+        raise click.ClickException(said(lost)) from error

@@ -67,9 +67,10 @@ def publish(
     top, or below the [[turn]] that they are about.
 
     DIR holds, in each language, an index with the standings, the open invitations and the public matches; a page
-    for each invitation, to be passed on; a page for each finished public match (without the players' letters); a page
-    for each tournament, with its transcript, and as the file that `pbem verify` reads (without letters, too); feeds
-    (Atom) of all that, with the turns of each public match; and the pages on which players compose orders. It holds
+    for each invitation, to be passed on; a page for each finished public match (without the players' letters), and
+    a picture of its decisive turn, which other sites show of a link to it if `pages` is set; a page for each
+    tournament, with its transcript, and as the file that `pbem verify` reads (without letters, too); feeds (Atom)
+    of all that, with the turns of each public match; and the pages on which players compose orders. It holds
     nothing of a private match, and of a running match only how it stands. Only files that changed are written, and
     they are renamed into place; run it as often as you like, while the server runs.
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Refused
+from pbem.games.conditional_orders import condition_of
 from pbem.match.notices import NOTICES
 from pbem.match.sealed_documents import SETUP
 from pbem.match.seat_clock import VACATION, on_a_day, written
@@ -86,6 +87,14 @@ def is_over(match: Match) -> bool:
 def stage_of(match: Match) -> tuple[object, ...]:
     """The stage of a match, to be compared with an earlier one."""
     return match.phase, match.game, match.turn, len(match.games)
+
+
+def branch_facts(match: Match, submission: Submission) -> Facts | None:
+    """The branch of conditional orders that counts, by its number and its condition; None for other orders."""
+    if not submission.branch:
+        return None
+    number = int(submission.branch)
+    return {"number": number, "condition": condition_of(match.terms.game, submission.written, number)}
 
 
 def standing_orders(submission: Submission | None) -> Facts | None:

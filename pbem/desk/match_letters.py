@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.desk import bulletin, mailing_lists, tournament_facts
 from pbem.desk.match_facts import (
     asked_for,
+    branch_facts,
     commitments_of,
     duration,
     is_for_observers,
@@ -373,13 +374,14 @@ class MatchLetters:
             receipt, paper = f"{name}-default.receipt.txt", stand_in.paper.encode()
             out.attachments.append((receipt, "text/plain", paper))
             hashed = sha256_hex(paper)
-            played = {"text": stand_in.text, "branch": stand_in.branch, "file": receipt, "hash": hashed}
+            played = {"text": stand_in.text, "branch": branch_facts(match, stand_in), "file": receipt, "hash": hashed}
             played["signature"] = self._archive.vouch(match.id, hashed)
         view = self._files.position(match, row, seat, out, facts["reports"])
         return {
             "played": played,
             "others_by_default": [match.name(other) for other in facts["by_default"] if other != seat],
             "unused": [escaped(fault) for fault in taken_up.faults] if taken_up else [],
+            "branch": branch_facts(match, taken_up.submission) if taken_up else None,
             "later": sorted(turn for (owner, turn), kept in match.stored.items() if owner == seat and kept.standing),
             "view": view,
             "over": is_over(match),

@@ -27,16 +27,20 @@ class WorkingDesk:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._takes_over = False
+        """True until the letters that another one had leased are given back."""
 
     def may_decide(self) -> bool:
         """True if this server is the one that decides, or has just become it."""
         desk = self._desk
-        if desk.database.engine.decides:
-            return True
-        if not desk.database.try_to_decide():
-            return False
-        forget(desk)  # others decided meanwhile
-        _LOG.info("decides", letters=desk.inbox.release_all())
+        if not desk.database.engine.decides:
+            if not desk.database.try_to_decide():
+                return False
+            forget(desk)  # others decided meanwhile
+            self._takes_over = True
+        if self._takes_over:
+            _LOG.info("decides", letters=desk.inbox.release_all())  # raises on a full disk, and is asked again
+            self._takes_over = False
         return True
 
     def handle_next(self, now: datetime) -> int:

@@ -181,6 +181,18 @@ class Told(list[Report]):
     """True if the memory stays, because the turns before this one may be gone."""
 
 
+class Branch(NamedTuple):
+    """A branch of conditional orders as it would be judged now, to be shown to its player."""
+
+    number: int
+    condition: tuple[tuple[tuple[bool, tuple[str, ...]], ...], ...]
+    """Alternatives of atoms that all must hold (True) or not hold; that of `else` is ((),)."""
+    text: str
+    """Canonical if the orders would be legal now, and stand for nothing else by then; otherwise as written."""
+    as_written: bool = False
+    faults: tuple[Fault, ...] = ()
+
+
 TheOptions = TypeVar("TheOptions", bound=Options)
 TheSetup = TypeVar("TheSetup", bound=Setup)
 TheOrders = TypeVar("TheOrders", bound=Orders)
@@ -236,6 +248,16 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
         del state, seat, text
         return 0
 
+    def branches(self, state: TheState, seat: int, text: str) -> tuple[Branch, ...]:
+        """The branches of orders with conditions, of which `ahead` finds no fault; none if they have none."""
+        del state, seat, text
+        return ()
+
+    def unasked(self, state: TheState, seat: int, text: str, before: str) -> tuple[Phrase, ...]:
+        """What conditions ask about in vain, as the seat's orders of the turn `before` bring no report of it."""
+        del state, seat, text, before
+        return ()
+
     def unused(self, state: TheState, seat: int, orders: TheOrders) -> tuple[Phrase, ...]:
         """The strikes and the like that orders leave unused and the turn takes away, each kind with its number."""
         del state, seat, orders
@@ -267,6 +289,11 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
         It says nothing about the others, and no turn can be played from it. Raises KeyError, TypeError, ValueError or
         IndexError on anything but a view of the game with this seat's side in it.
         """
+
+    def with_reports(self, state: TheState, turns: Sequence[Sequence[Report]]) -> TheState:
+        """The same, with the reports of all turns before it, on which conditions of orders may rest."""
+        del turns
+        return state
 
     def carry(self, options: TheOptions, result: Result) -> TheOptions:
         """The options of the next game of a continued match: the same where nothing is carried over."""

@@ -8,16 +8,17 @@ other side. Implements rulings 38 and 39 of Dueling Masters, 41 and 42 of Spaces
 from __future__ import annotations
 
 import re
+from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
-from pbem.games import Fault, Game, Refused, TheOptions, TheOrders, TheSetup, TheView, faults
+from pbem.games import Branch, Fault, Game, Refused, TheOptions, TheOrders, TheSetup, TheView, faults, part_of
 from pbem.games.player_text import WORDS, blanked
 from pbem.games.two_sides import TwoSides
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pbem.games import Report
 
@@ -26,20 +27,20 @@ MOST_ATOMS: Final = 16
 
 Atom = tuple[str, ...]
 """The words of an atom."""
+Condition = tuple[tuple[tuple[bool, Atom], ...], ...]
+"""Alternatives of atoms that all must hold (True) or not hold."""
 
 # No re.I: it would take a dotless i for an i, and `str.lower` would not.
 _BEGINS: Final = re.compile(r"(?:[\s,;]|#[^\n\r]*+)*+[Ii][Ff](?=[\s,;#]|\Z)")
 _RESERVED: Final = frozenset({"if", "then", "else", "and", "or", "not"})
 
 
-class Branch(NamedTuple):
-    """A branch: its condition, as alternatives of atoms that all must hold (True) or not hold, and its orders."""
-
-    condition: tuple[tuple[tuple[bool, Atom], ...], ...]
+class _Branch(NamedTuple):
+    condition: Condition
     orders: str
 
 
-ALWAYS: Final[tuple[tuple[tuple[bool, Atom], ...], ...]] = ((),)
+ALWAYS: Final[Condition] = ((),)
 """The condition of `else`."""
 
 
@@ -77,7 +78,7 @@ class _Reading:
         self.at += found
         return found
 
-    def branches(self) -> tuple[Branch, ...]:
+    def branches(self) -> tuple[_Branch, ...]:
         """All branches; raises `Refused`."""
         found = []
         self.at += 1
@@ -85,11 +86,11 @@ class _Reading:
             condition = self.condition()
             if not self.taken("then"):
                 raise self.refused(Phrase("`then` is missing behind the condition"))
-            found.append(Branch(condition, self.orders()))
+            found.append(_Branch(condition, self.orders()))
             if not self.taken("else"):
                 break
             if not self.taken("if"):
-                found.append(Branch(ALWAYS, self.orders()))
+                found.append(_Branch(ALWAYS, self.orders()))
                 break
         if self.peek():
             raise self.refused(Phrase("`else` without `if` is the last branch"))
@@ -97,7 +98,7 @@ class _Reading:
             raise self.refused(Phrase("there are at most {most} branches", most=MOST_BRANCHES))
         return tuple(found)
 
-    def condition(self) -> tuple[tuple[tuple[bool, Atom], ...], ...]:
+    def condition(self) -> Condition:
         """Alternatives, between which `or` stands; `and` binds closer, and `not` closest."""
         found = [[self.atom()]]
         while True:
@@ -134,6 +135,36 @@ class _Reading:
         return re.sub(r"[^\n]", " ", self.text[:start]) + self.text[start:end]
 
 
+def condition_of(game: str, text: str, number: int) -> Phrase | str | None:
+    """The condition of a branch of judged conditional orders, in words; None for `else`."""
+    return condition_said(game, _Reading(text, "").branches()[number - 1].condition)
+
+
+def condition_said(game: str, condition: Condition) -> Phrase | str | None:
+    """A condition in words, in the second person; None for that of `else`, which always holds."""
+    say: Callable[[Atom], Phrase | str] = getattr(part_of(game, "words"), "atom_said", " ".join)
+    alternatives: list[Phrase | str] = []
+    for atoms in filter(None, condition):
+        said = [say(atom) if holds else Phrase("not ({what})", what=say(atom)) for holds, atom in atoms]
+        alternatives.append(reduce(lambda one, other: Phrase("{one} and {other}", one=one, other=other), said))
+    if not alternatives:
+        return None
+    return reduce(lambda one, other: Phrase("{one}, or {other}", one=one, other=other), alternatives)
+
+
+def branch_said(game: str, branch: Branch) -> Phrase:
+    """A branch in words: when it counts, and what it orders."""
+    say = getattr(part_of(game, "words"), "said", str.splitlines)
+    said: Sequence[Phrase | str] = [branch.text] if branch.as_written else say(branch.text)
+    orders = reduce(lambda one, other: Phrase("{one}, {other}", one=one, other=other), said)
+    condition = condition_said(game, branch.condition)
+    if condition is None:
+        return Phrase("branch {number}, otherwise: {orders}", number=branch.number, orders=orders)
+    return Phrase(
+        "branch {number}, if {condition}: {orders}", number=branch.number, condition=condition, orders=orders
+    )
+
+
 TheTwoSides = TypeVar("TheTwoSides", bound=TwoSides[Any, Any])
 
 
@@ -144,6 +175,8 @@ class Conditional(Game[TheOptions, TheSetup, TheOrders, TheTwoSides, TheView], P
     """The ruling about their form."""
     choice: str
     """The ruling about the choice among the branches."""
+    asked_about: int
+    """The number of turns whose reports conditions ask about."""
 
     def plain(self, state: TheTwoSides, seat: int, text: str) -> TheOrders:
         """Parse and judge orders without a condition; raises `Refused`."""
@@ -172,9 +205,29 @@ class Conditional(Game[TheOptions, TheSetup, TheOrders, TheTwoSides, TheView], P
         """The number of the branch that counts in legal orders, from 1; 0 if they have no condition."""
         return self._chosen(state, seat, text)[0] if is_conditional(text) else 0
 
+    def branches(self, state: TheTwoSides, seat: int, text: str) -> tuple[Branch, ...]:
+        """The branches of conditional orders, each as it would be judged now."""
+        if not is_conditional(text):
+            return ()
+        return tuple(
+            self._shown(state, seat, number, branch)
+            for number, branch in enumerate(self._branches(state, seat, text), start=1)
+        )
+
+    def _shown(self, state: TheTwoSides, seat: int, number: int, branch: _Branch) -> Branch:
+        written = " ".join(branch.orders.split())
+        found = faults(self.plain, state, seat, branch.orders)
+        if found or self.depends(branch.orders):
+            return Branch(number, branch.condition, written, as_written=True, faults=found)
+        return Branch(number, branch.condition, self.plain(state, seat, branch.orders).text)
+
     def depends(self, text: str) -> bool:
         """True if the orders have a condition."""
         return is_conditional(text)
+
+    def with_reports(self, state: TheTwoSides, turns: Sequence[Sequence[Report]]) -> TheTwoSides:
+        """The same, with the reports on which conditions rest."""
+        return state._replace(told=tuple(tuple(reports) for reports in turns[-self.asked_about :]))
 
     def unmendable(self, state: TheTwoSides, seat: int, text: str) -> tuple[Fault, ...]:
         """The faults in orders that no later position can mend, those of all branches."""
@@ -190,7 +243,7 @@ class Conditional(Game[TheOptions, TheSetup, TheOrders, TheTwoSides, TheView], P
         """True if the seat may order this in the turn: for the atom `can`."""
         return not faults(self.plain, state, seat, " ".join(words))
 
-    def _branches(self, state: TheTwoSides, seat: int, text: str) -> tuple[Branch, ...]:
+    def _branches(self, state: TheTwoSides, seat: int, text: str) -> tuple[_Branch, ...]:
         """The branches of conditional orders, all of whose atoms are some; raises `Refused`."""
         branches = _Reading(text, self.form).branches()
         for branch in branches:

@@ -101,6 +101,14 @@ def _status(folder: str, box: imap_tools.BaseMailBox) -> dict[str, int]:
     return box.folder.status(folder, ["MESSAGES", "UIDNEXT", "UIDVALIDITY"])
 
 
+def _accepted(answer: tuple[str, Result]) -> Result:
+    """What a server said; raises if it refused."""
+    status, told = answer
+    if status != "OK":
+        raise imaplib.IMAP4.error("refused")
+    return told
+
+
 @dataclass(eq=False)
 class Imap:
     """The letters of an account, each fetched up to `most` octets and one more; a `Mailbox`.
@@ -184,13 +192,9 @@ class Imap:
                 return
             box.copy([handle.name], self._done)
             # EXPUNGE alone would take away what others marked, too (RFC 4315 2.1).
-            ok(box.client.uid("STORE", handle.name, "+FLAGS.SILENT", "(\\Deleted)"))
+            _accepted(box.client.uid("STORE", handle.name, "+FLAGS.SILENT", "(\\Deleted)"))
             if "UIDPLUS" in box.client.capabilities:
-                ok(box.client.uid("EXPUNGE", handle.name))
-
-        def ok(answer: tuple[str, object]) -> None:
-            if answer[0] != "OK":
-                raise imaplib.IMAP4.error("refused")
+                _accepted(box.client.uid("EXPUNGE", handle.name))
 
         self._in_two_tries(move)
 
@@ -304,7 +308,9 @@ class Imap:
     def _find_folders(self, box: imap_tools.BaseMailBox) -> None:
         """The folders to be read, and the folder for read letters, made if it is not there."""
         there = box.folder.list()
-        prefix, delim = self._namespace(box, there[0].delim if there else "/")
+        if not there:  # there is always an inbox: the server refused to answer, which imap-tools does not notice
+            raise imaplib.IMAP4.error("no folders")
+        prefix, delim = self._namespace(box, there[0].delim)
         self._done = prefix + delim.join(DONE)
         if self._done not in {folder.name for folder in there}:
             box.folder.create(self._done)
@@ -317,7 +323,7 @@ class Imap:
     def _namespace(box: imap_tools.BaseMailBox, delim: str) -> tuple[str, str]:
         """The prefix of our own folders' names, such as "INBOX.", and the separator of their parts."""
         if "NAMESPACE" in box.client.capabilities:
-            _, told = box.client.namespace()
+            told = _accepted(box.client.namespace())
             if told and isinstance(told[0], bytes) and (found := _PERSONAL.match(told[0])):
                 return found[1].decode("ascii", "replace"), found[2].decode("ascii", "replace") or delim
         return "", delim

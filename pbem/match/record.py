@@ -17,7 +17,7 @@ from pbem.games import GAMES, Refused, Report, Rules, State, rules
 from pbem.games.draws import play_turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from pbem.json_object import JsonObject
 
@@ -117,6 +117,14 @@ class Outcome(TypedDict):
     winner: int | None
     scores: list[int]
     reason: str | None
+
+
+class ReplayedTurn(NamedTuple):
+    """A turn of a record: the position before it, its reports, and the position after it."""
+
+    before: State
+    reports: Sequence[Report]
+    after: State
 
 
 class Replay(NamedTuple):
@@ -377,6 +385,14 @@ def replay(record: Record) -> Replay:
         raise
 
 
+def replayed(record: Record) -> Iterator[ReplayedTurn]:
+    """Each turn of a record, one by one, after one that only puts the setups in; raises `Illegal` as `replay` does.
+
+    The result is not judged.
+    """
+    return _Player(record).turns()
+
+
 class _Player:
     """The replay of one record, turn by turn."""
 
@@ -385,18 +401,26 @@ class _Player:
         self.rules: Rules = rules(record.game)
 
     def replay(self) -> Replay:
-        state = self.leave(self.begin(), 1)
         turns = []
-        for number, turn in enumerate(self.record.turns, start=1):
-            if state.result is not None:
-                raise Illegal(number, None, None, "the game was over before this turn")
-            state, reports = self.play(state, number, turn)
+        for _, reports, after in self.turns():
             turns.append(tuple(reports))
-            state = self.leave(state, number + 1)
+            state = after
+        del turns[0]
+        state = self.leave(state, len(turns) + 1)
         for seat, turn_due in self.record.left.items():
             if not 1 <= turn_due <= len(turns) + 1:
                 raise Illegal(len(turns), seat, None, f"turn {turn_due}, in which this seat resigned, never came")
         return Replay(tuple(turns), state, self.result(state, len(turns)))
+
+    def turns(self) -> Iterator[ReplayedTurn]:
+        state = self.begin()
+        yield ReplayedTurn(state, (), state)
+        for number, turn in enumerate(self.record.turns, start=1):
+            before = self.leave(state, number)
+            if before.result is not None:
+                raise Illegal(number, None, None, "the game was over before this turn")
+            state, reports = self.play(before, number, turn)
+            yield ReplayedTurn(before, reports, state)
 
     def begin(self) -> State:
         seats = self.record.seats

@@ -64,7 +64,10 @@ def _feed(
     site: Mapping[str, object], name: str, news: Collection[News], own: Collection[str], language: str
 ) -> bytes:
     server, pages = str(site["server"]), str(site["pages"])
-    # A date at which the name was the server's: all feeds have the same, which is before the first of them.
+    # RFC 4151 wants a date at which the name was the server's, so that its next owner makes other ids; 2026 is the
+    # first of January. For a name that was assigned later this is not to the letter; but any date that we could find
+    # in the store would tell of a private match, or change the ids with what is public. Ids collide only if an
+    # earlier owner of the name ran a pbem, too, and at the same address.
     tag = f"tag:{server},2026:{'' if language == ENGLISH else f'{language}/'}"
 
     def page_of(about: str) -> str:

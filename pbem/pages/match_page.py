@@ -15,6 +15,7 @@ from pbem.games import BUILT_IN, rules
 from pbem.i18n import ENGLISH
 from pbem.match import record
 from pbem.pages import deflated, page, page_file, ruled, told
+from pbem.pages.decisive import decisive_turns
 from pbem.pages.feeds import feed_file
 from pbem.phrase import Phrase
 from pbem.proof import bundle
@@ -42,14 +43,36 @@ class Witnessed(NamedTuple):
 NOBODY = Witnessed()
 
 
+class Link(NamedTuple):
+    """What other sites show of a link to a page (Open Graph, ogp.me)."""
+
+    title: str
+    line: str
+    page: str
+    """The address of the page, and below that of its picture: whole ones, or "" if none is known."""
+    picture: str
+
+
+class OnSite(NamedTuple):
+    """The place of a page on the site of a server."""
+
+    home: str = ""
+    """The name of the first page, beside which the feed is, too; "" for a page that is alone."""
+    files: Sequence[tuple[str, str, str | None]] = ()
+    """This page in each language: its tag, the file, and what the language calls itself."""
+    link: Link | None = None
+
+
+ALONE = OnSite()
+
+
 def replay(
     found: Bundle,
     *,
     press: Sequence[Mapping[str, object]] = (),
     forms: Mapping[str, str] | None = None,
     witnessed: Witnessed = NOBODY,
-    home: str = "",
-    files: Sequence[tuple[str, str, str | None]] = (),
+    on_site: OnSite = ALONE,
     language: str = ENGLISH,
 ) -> str:
     """The page of a bundle; raises KeyError and TypeError for a transcript that does not begin properly.
@@ -57,9 +80,7 @@ def replay(
     Raises ValueError if its game is of another package.
 
     `press` is what players wrote to all: `game`, `turn`, `by` and `text` of each, and what `noted` found. `forms` are
-    the signed forms of letters, by the letters' names, for a bundle without letters. `home` names the first page,
-    beside which the feed is, too; `files` are this page in each language: its tag, the file, and what the language
-    calls itself.
+    the signed forms of letters, by the letters' names, for a bundle without letters.
     """
     agreed = found.entries[0].body
     game, sealed = str(agreed["terms"]["game"]), bool(agreed["terms"].get("sealed"))
@@ -70,6 +91,7 @@ def replay(
         "title": rules(game).title,
         "sealed": sealed,
         "bundle": _packed(bundle.write(revealed(found))),
+        "decisive": {str(number): decisive.turn for number, decisive in decisive_turns(found).items()},
         "press": [dict(one) for one in press],
         "forms": dict(forms) if forms is not None else None,
         "logged": [{"seq": seq, "proof": proof} for seq, proof in witnessed.logged],
@@ -78,13 +100,14 @@ def replay(
     title = Phrase("{match} at {server}", match=agreed["match"], server=agreed["server"])
     shown = {
         "game": game,
-        "home": home,
+        "home": on_site.home,
         "index": page_file("index", language),
-        "files": files,
-        "feed": feed_file(str(agreed["match"]), language) if home else "",
+        "files": on_site.files,
+        "feed": feed_file(str(agreed["match"]), language) if on_site.home else "",
         "public": forms is not None,
         "named": bool(witnessed.keys),
         "sealed": sealed,
+        "link": on_site.link,
     }
     return page("replay", title, scripts, shown=shown, data=data, language=language)
 

@@ -1,4 +1,4 @@
-"""The pages of a server as a folder of plain files: first page, composers, invitations, finished matches, and feeds.
+"""The pages of a server as a folder of plain files: first page, composers, invitations, finished matches, feeds.
 
 This module knows which file holds which page, and brings a folder up to date: files that are right are not
 touched, changed ones are renamed into place, and outdated ones are removed if this module wrote them.
@@ -21,7 +21,8 @@ from pbem.games import BUILT_IN, titles
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.pages import Home, composer, page, page_file, served
 from pbem.pages.feeds import FEED, feed_file, feeds
-from pbem.pages.match_page import Witnessed, replay
+from pbem.pages.link_preview import link_preview, picture_file
+from pbem.pages.match_page import Link, OnSite, Witnessed, replay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _LIST = "published.json"
 """The files that the last publishing left, each with its SHA-256."""
 _OURS = re.compile(
-    r"(?:[a-z-]+|[mt][1-9][0-9]*)(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.(?:html|xml)"
+    r"(?:[a-z-]+|[mt][1-9][0-9]*)(?:\.[a-z]{2,3}(?:-[A-Za-z0-9]+)*)?\.(?:html|png|xml)"
     r"|t[1-9][0-9]*\.(?:jsonl|pbem-tournament\.zip)"
 )
 
@@ -161,13 +162,17 @@ def pages(
         summaries.append((match.summary, {tag: file for tag, file, _ in files}))
         for tag, file, _ in files:
             assert match.bundle is not None
+            link, picture = None, picture_file(str(match.summary["id"]), tag)
+            if about := link_preview(match.bundle, tag):
+                yield picture, about.picture
+                addresses = (site["pages"] + file, site["pages"] + picture) if site["pages"] else ("", "")
+                link = Link(about.title, about.line, *addresses)
             text = replay(
                 match.bundle,
                 press=match.press,
                 forms=match.forms,
                 witnessed=Witnessed(match.logged, witnesses),
-                home=home.server,
-                files=files,
+                on_site=OnSite(home.server, files, link),
                 language=tag,
             )
             yield file, text

@@ -39,7 +39,7 @@ def flush(correspondence: Correspondence, send: Callable[[SentForm], str]) -> It
         try:
             said = send(sent)
         except NotSent as error:
-            yield sent, str(error), False
+            yield sent, error.args[0], False
             continue
         correspondence.outbox.has_left(sent)
         yield sent, said, True

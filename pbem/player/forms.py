@@ -33,6 +33,12 @@ def block(head: str, place: Mapping[str, object], text: str, *, final: bool = Fa
     return checked("\n".join([*lines, "end", ""]))
 
 
+def text_of(form: str) -> str:
+    """The text in a form of orders."""
+    (command,) = parse(form).commands
+    return str(getattr(command.request, "text", ""))
+
+
 def sentence(words: str, place: Mapping[str, object], comment: str = "") -> str:
     """A sentence with its place, and lines of comment after it."""
     return block(words, place, "") if place else checked(f"{words}\n{comment}")

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from pbem import durable
 from pbem.mailbox.password import PasswordError, password, token
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     import smtplib
@@ -45,14 +46,17 @@ def send(account: Account, sent: SentForm) -> str:
                 return _draft(Path(unquote(url.path)).expanduser(), sent)
     except smtplib.SMTPRecipientsRefused as error:
         said = "; ".join(f"{code} {text.decode('latin-1')}" for code, text in error.recipients.values())
-        raise NotSent(f"{url.hostname} refuses the letter: {said}") from error
+        raise NotSent(Phrase("{host} refuses the letter: {said}", host=url.hostname, said=said)) from error
     except smtplib.SMTPResponseException as error:
         said = error.smtp_error.decode("latin-1") if isinstance(error.smtp_error, bytes) else str(error.smtp_error)
         raise NotSent(f"{url.hostname}: {error.smtp_code} {said}") from error
     except (OSError, smtplib.SMTPException, subprocess.SubprocessError) as error:
         raise NotSent(f"{url.hostname or url.path}: {_why(error)}") from error
     raise NotSent(
-        f"{account.mail_out}: no way for letters to go; write smtps://USER@HOST, sendmail: or drafts:FOLDER"
+        Phrase(
+            "{way}: no way for letters to go; write smtps://USER@HOST, sendmail: or drafts:FOLDER",
+            way=account.mail_out,
+        )
     )
 
 
@@ -78,7 +82,7 @@ def _submit(account: Account, sent: SentForm) -> str:
         if url.scheme != "smtp":
             _log_in(connection, unquote(url.username or account.address), account)
         connection.sendmail(account.address, [sent.to], sent.raw)
-    return f"sent by {host}"
+    return Phrase("sent by {way}", way=host)
 
 
 def _log_in(connection: smtplib.SMTP, user: str, account: Account) -> None:
@@ -91,7 +95,7 @@ def _log_in(connection: smtplib.SMTP, user: str, account: Account) -> None:
         elif account.password_file or account.password_command:
             connection.login(user, password(account.password_file, account.password_command))
     except PasswordError as error:
-        raise NotSent(str(error)) from error
+        raise NotSent(*error.args) from error
 
 
 def _sendmail(command: str, account: Account, sent: SentForm) -> str:
@@ -99,12 +103,12 @@ def _sendmail(command: str, account: Account, sent: SentForm) -> str:
     raw = sent.raw.replace(b"\r\n", b"\n")  # what sendmail reads are lines of this machine
     done = subprocess.run(words, input=raw, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - the player's
     if done.returncode:
-        raise NotSent(f"{words[0]} ended with status {done.returncode}")
-    return f"sent by {words[0]}"
+        raise NotSent(Phrase("{command} ended with status {status}", command=words[0], status=done.returncode))
+    return Phrase("sent by {way}", way=words[0])
 
 
 def _draft(folder: Path, sent: SentForm) -> str:
     """A file that mail programs open as a letter to be sent; the same letter gives the same file."""
     path = folder / f"{sent.command}-{sent.message_id.strip('<>').partition('@')[0]}.eml"
     durable.replace(path, b"X-Unsent: 1\r\n" + sent.raw)
-    return f"a draft; send it with your mail program: mutt -H {path}"
+    return Phrase("a draft; send it with your mail program: `mutt -H {path}`", path=path)

@@ -8,31 +8,32 @@ from pbem.games import GAMES, rules
 from pbem.player.correspondence.standings import Impossible
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pbem.json_object import JsonObject
     from pbem.player.correspondence import Correspondence
     from pbem.player.sealed_agent import Agent
     from pbem.player.standing import MatchStanding, TournamentStanding
 
 
-def account_facts(letters: Correspondence, agent: Agent) -> JsonObject:
+def account_facts(letters: Correspondence, agent: Agent, now: datetime) -> JsonObject:
     """An account with all its matches, and its alarms."""
     memory = letters.memory
     return {
         "account": letters.account.id,
         "registered": memory.fact("account") is not None,
         "key": bool(letters.account.key),
-        "matches": [match_facts(letters, agent, standing) for standing in reversed(letters.matches.standings)],
+        "matches": [match_facts(letters, agent, standing, now) for standing in reversed(letters.matches.standings)],
         "tournaments": [tournament_facts(told) for told in reversed(memory.tournaments())],
         "alarms": [{"match": alarm.match, "said": alarm.said} for alarm in memory.alarms()],
     }
 
 
-def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding) -> JsonObject:
+def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding, now: datetime) -> JsonObject:
     """A match in a line: what it is, whose move, until when, and how it ended."""
     match, outcome = standing.match, standing.outcome
     matches = letters.matches
-    programs, sent, unused = matches.programs, matches.pending(match), matches.unused(match)
-    stored = matches.stored(match)
+    programs, sent = matches.programs, matches.pending(match)
     others = [name for seat, name in enumerate(standing.players, start=1) if seat != standing.seat]
     unread = agent.held.unread(match) if standing.sealed else None
     return {
@@ -48,9 +49,7 @@ def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding) 
         "sealed": bool(standing.sealed),
         "sent": sent.state if sent else "",
         "yours": sent.form if sent else "",
-        "unused": unused.form if unused else "",
-        "stored": [{"turn": turn, "state": sent.state, "form": sent.form} for turn, sent in stored.items()],
-        "default": standing.miss == "default",
+        **(_sealed_plans(agent, match, now) if standing.sealed else _plans(letters, standing)),
         "deadline": standing.deadline,
         "offers": standing.offers,
         "paused": standing.paused,
@@ -61,6 +60,30 @@ def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding) 
         "winner": _winner(standing) if outcome else None,
         "scores": [sum(column) for column in zip(*(ended.scores for ended in standing.ended), strict=False)],
         "bundle": letters.memory.bundle(match) is not None,
+    }
+
+
+def _plans(letters: Correspondence, standing: MatchStanding) -> JsonObject:
+    """The orders in advance that are stored, and those for the turn that is due which do not count."""
+    stored, unused = letters.matches.stored(standing.match), letters.matches.unused(standing.match)
+    return {
+        "unused": unused.form if unused else "",
+        "refused": [],
+        "stored": [{"turn": turn, "state": sent.state, "form": sent.form} for turn, sent in stored.items()],
+        "default": standing.miss == "default",
+        "next": standing.turn + 1,
+    }
+
+
+def _sealed_plans(agent: Agent, match: str, now: datetime) -> JsonObject:
+    """The same in a sealed match, where they wait on this machine."""
+    waiting, unused, first = agent.plans(match, now)
+    return {
+        "unused": unused.text if unused else "",
+        "refused": [fault.message for fault in unused.faults] if unused else [],
+        "stored": [{"turn": turn, "state": "here", "form": text} for turn, text in waiting.items()],
+        "default": True,
+        "next": first,
     }
 
 

@@ -18,14 +18,15 @@ import msgspec
 
 from pbem.failpoints import passing
 from pbem.games import Refused, rules
+from pbem.match import transcript
 from pbem.match.sealed_documents import PaperPlace
-from pbem.match.transcript import canonical
 from pbem.phrase import Phrase
 from pbem.player.accusations import Accusations
 from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.judge import Judged
-from pbem.player.correspondence.standings import Impossible
+from pbem.player.correspondence.standings import Impossible, demand_playing
 from pbem.player.memory import may_repeat
+from pbem.player.sealed_plans import Planning, Plans, canonical
 from pbem.player.sealed_view import Contradiction, NextLetter, OrdersAsked, SealedSide, SealedState, commitment
 from pbem.player.secret_vault import BadNote, Code, Secrets
 from pbem.player.signed_texts import Unread
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.player.correspondence import Correspondence
     from pbem.player.memory import SentForm
+    from pbem.player.sealed_plans import Followed
     from pbem.player.secret_vault import SecretVault
     from pbem.player.standing import MatchStanding
 
@@ -91,6 +93,8 @@ class Agent:
         self._at = failpoint
         self._games: dict[str, tuple[JsonObject, SealedSide]] = {}
         """The latest file about the game of each match, and the game read from it."""
+        self.followed: list[Followed] = []
+        """Orders in advance that were committed to, of which nobody was told yet."""
         self._passed: dict[str, SealedSide] = {}
         """The last game of each match that passed all checks."""
 
@@ -214,16 +218,10 @@ class Agent:
         standing = self.letters.matches.standing(match)
         game = self.game(standing)
         secrets = self._demanded(standing, game)
-        found = game.letter(secrets, standing.prev)
-        # A step on its way is no longer owed, although the server's letters may not show it yet.
-        sent = self._alive("step", match, _place(game)) is not None
-        asked = isinstance(found, OrdersAsked) and bool(standing.owes) and not sent
-        if isinstance(found, OrdersAsked):
-            own, table = found.own, found.table
-        else:
-            own, table = game.own(game.play, secrets), game.table
-        view, reports = json.loads(canonical([game.rules.own_view(own, table), list(table.played)]))
-        return ShownGame(game.options, table.turn, asked, view, reports)
+        now, asked = self._moment(standing, game, secrets)
+        shown = [game.rules.own_view(now.own, now.table), list(now.table.played)]
+        view, reports = json.loads(transcript.canonical(shown))
+        return ShownGame(game.options, now.table.turn, asked, view, reports)
 
     def asks(self, match: str) -> bool:
         """True if its player has something to decide: a setup, orders, or whether to go on."""
@@ -279,10 +277,16 @@ class Agent:
         if secrets != self.vault.secrets(standing.match, standing.game):
             self._keep(secrets)  # from the note of another machine, which continued the game
         found = game.letter(secrets, standing.prev)
+        planned = self._planned(standing, game, secrets, now) if isinstance(found, OrdersAsked) else None
+        if planned is not None:
+            found = game.letter(secrets.with_orders(planned.turn, planned.orders), standing.prev)
         if not isinstance(found, NextLetter):
             return None
         self._demand_unrefused(standing, "step", _place(game), now)
-        return self._step(standing, game, found, now)
+        sent = self._step(standing, game, found, now)
+        if planned is not None:
+            self.followed.append(planned)
+        return sent
 
     def set_up(self, match: str, text: str, now: datetime) -> SentForm:
         """Choose the setup of the game that begins, and commit to it. Raises `Refused`, `Impossible`."""
@@ -304,7 +308,7 @@ class Agent:
         standing = self.letters.matches.standing(match)
         game, seat = self.game(standing), standing.seat
         asked = self._asking(standing, game, self._demanded(standing, game))
-        found, judge = _canonical(standing, game, asked, text), rules(standing.rules)
+        (found, _), judge = canonical(standing, game, asked, text), rules(standing.rules)
         state = judge.recalled(game.rules.own_view(asked.own, asked.table), seat)
         return Judged(found, judge.unused(state, seat, judge.order(state, seat, found)))
 
@@ -316,12 +320,76 @@ class Agent:
             game = self._checked(standing)
             secrets = self._demanded(standing, game)
             asked = self._asking(standing, game, secrets)
-            canonical = _canonical(standing, game, asked, text)
-            secrets = secrets.with_orders(asked.table.turn, canonical)
+            orders, _ = canonical(standing, game, asked, text)
+            secrets = secrets.with_orders(asked.table.turn, orders)
             found = game.letter(secrets, standing.prev)
             if not isinstance(found, NextLetter):
                 raise Impossible(Phrase("It is not your move in {match}.", match=match))
             return self._step(standing, game, found, now)
+
+    # Orders in advance.
+
+    def _planning(self, match: str) -> Planning:
+        """The game of a match in which orders may wait; raises `Contradiction`, `Impossible`."""
+        standing = self.letters.matches.standing(match)
+        demand_playing(standing)
+        game = self.game(standing)
+        secrets = self._demanded(standing, game)
+        asked, due = self._moment(standing, game, secrets)
+        return Planning(standing, game, asked, due, secrets)
+
+    def _moment(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> tuple[OrdersAsked, bool]:
+        """The own side and the table, and whether orders are due."""
+        found = game.letter(secrets, standing.prev)
+        # A step on its way is no longer owed, although the server's letters may not show it yet.
+        sent = self._alive("step", standing.match, _place(game)) is not None
+        if isinstance(found, OrdersAsked):
+            return found, bool(standing.owes) and not sent
+        return OrdersAsked(game.own(game.play, secrets), game.table), False
+
+    def _plans(self, planning: Planning) -> dict[int, str]:
+        return self.vault.plans(planning.standing.match, planning.standing.game)
+
+    def _planned(self, standing: MatchStanding, game: SealedSide, secrets: Secrets, now: datetime) -> Followed | None:
+        """What orders in advance stand for in the turn that asks for orders; None if none are legal."""
+        planning = Planning(standing, game, *self._moment(standing, game, secrets), secrets)
+        text = planning.chosen(self._plans(planning), now)
+        try:
+            return None if text is None else planning.followed(text)
+        except Refused:
+            return None  # `unused` says why
+
+    def judge_ahead(self, match: str, turn: int, text: str) -> Judged:
+        """Judge orders for a later turn, or default orders; raises `Refused`, `Impossible`, `Contradiction`."""
+        planning = self._planning(match)
+        return planning.judged(turn, text, self._plans(planning))
+
+    def store(self, match: str, turn: int, text: str) -> None:
+        """Keep orders for a later turn, or default orders, until they count. Raises as `judge_ahead`."""
+        self.judge_ahead(match, turn, text)
+        with self.vault.alone():
+            planning = self._planning(match)
+            plans = planning.waiting(self._plans(planning)) | {turn: text}
+            self.vault.keep_plans(match, planning.standing.game, plans)
+
+    def forget(self, match: str, turn: int) -> None:
+        """Forget orders for a later turn, or default orders; raises `Impossible` if there are none."""
+        with self.vault.alone():
+            planning = self._planning(match)
+            plans = self._plans(planning)
+            if turn not in planning.waiting(plans):
+                raise Impossible(Phrase("Nothing waits in {match} that could be taken back.", match=match))
+            del plans[turn]
+            self.vault.keep_plans(match, planning.standing.game, plans)
+
+    def plans(self, match: str, now: datetime) -> Plans:
+        """The orders in advance that wait here, and those for the turn that is due which do not count."""
+        try:
+            planning = self._planning(match)
+            plans = self._plans(planning)
+            return Plans(planning.waiting(plans), planning.unused(plans, now), planning.first)
+        except (Contradiction, Impossible, Refused):
+            return Plans()
 
     def _asking(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> OrdersAsked:
         """The decision that is due; raises `Impossible`."""
@@ -490,12 +558,3 @@ def _place(game: SealedSide) -> str:
 
 def _setup_place(standing: MatchStanding) -> str:
     return f"game {standing.game}"
-
-
-def _canonical(standing: MatchStanding, game: SealedSide, asked: OrdersAsked, text: str) -> str:
-    """The orders that are committed to: canonical, and by what the player knows now; raises `Refused`."""
-    judge = rules(standing.rules)
-    if judge.depends(text):
-        view = game.rules.own_view(asked.own, asked.table)
-        text = judge.order(judge.recalled(view, standing.seat), standing.seat, text).text
-    return game.rules.order(asked.own, text)

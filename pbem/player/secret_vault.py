@@ -15,7 +15,7 @@ import re
 import struct
 import zlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -29,7 +29,7 @@ from pbem.match.transcript import canonical
 from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -119,6 +119,13 @@ class Secrets(msgspec.Struct, frozen=True):
     def begun(cls, place: PaperPlace, setup: str, random: Callable[[int], bytes]) -> Secrets:
         """New secrets for a game that begins."""
         return cls(**msgspec.structs.asdict(place), seed=random(_SEED).hex(), setup=setup)
+
+
+class _Plans(msgspec.Struct, frozen=True):
+    """The orders in advance of one game, by turn, and default orders at `DEFAULT`: they are in no note."""
+
+    orders: dict[Annotated[str, msgspec.Meta(pattern=r"\A(0|[1-9][0-9]{0,5})\Z")], str]
+    pbem: Literal["plans 1"] = "plans 1"
 
 
 class Code:
@@ -233,6 +240,31 @@ class SecretVault:
         except OSError as error:
             raise BadSecrets(f"{path}: {error.strerror}") from error
 
+    def plans(self, match: str, game: int) -> dict[int, str]:
+        """The orders in advance of a game, by turn, and default orders at `DEFAULT`. Raises `BadSecrets`."""
+        path = self._path(match, game, "-plans")
+        try:
+            found = msgspec.json.decode(path.read_bytes(), type=_Plans)
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise BadSecrets(f"{path}: {error.strerror}") from error
+        except ValueError as error:
+            raise BadSecrets(f"{path}: {error}") from error
+        return {int(turn): text for turn, text in found.orders.items()}
+
+    def keep_plans(self, match: str, game: int, plans: Mapping[int, str]) -> None:
+        """Keep orders in advance: when this returns, they are on the disk.
+
+        Only while this program is `alone`. Raises `BadSecrets`.
+        """
+        path = self._path(match, game, "-plans")
+        orders = {str(turn): text for turn, text in plans.items()}
+        try:
+            replace(path, canonical(msgspec.structs.asdict(_Plans(orders))) + b"\n")
+        except OSError as error:
+            raise BadSecrets(f"{path}: {error.strerror}") from error
+
     def code(self) -> str | None:
         """The six words of this account, if some are kept here. Raises `BadSecrets`."""
         path = self._folder / "code"
@@ -250,7 +282,7 @@ class SecretVault:
         """
         replace(self._folder / "code", f"{words}\n".encode("ascii"))
 
-    def _path(self, match: str, game: int) -> Path:
+    def _path(self, match: str, game: int, what: str = "") -> Path:
         if not re.fullmatch("m[1-9][0-9]{0,8}", match):
             raise BadSecrets(f"{match} is no match")
-        return self._folder / f"{match}-game-{game}.json"
+        return self._folder / f"{match}-game-{game}{what}.json"

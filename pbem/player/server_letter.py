@@ -19,6 +19,7 @@ from pbem.json_object import DEPTH, JsonObject, depth
 from pbem.mail.compose import BULLETIN
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import announcement, canonical, is_time, sha256_hex
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +69,7 @@ def opened(raw: bytes) -> Letter:
     try:
         return read(raw, LIMITS)
     except Unreadable as error:
-        raise NotGenuine(f"it cannot be read: {error.reason}") from error
+        raise NotGenuine(Phrase("it cannot be read: {reason}", reason=error.reason)) from error
 
 
 def hear(letter: Letter) -> HeardBulletin | None:
@@ -80,18 +81,18 @@ def hear(letter: Letter) -> HeardBulletin | None:
     if not packed:
         return None
     if len(packed) > 1:
-        raise NotGenuine("it has two bulletins")
+        raise NotGenuine(Phrase("it has two bulletins"))
     document = _document(packed[0])
     signature = document.pop("signature", None)
     try:
         said = msgspec.convert(document, _Bulletin)
     except msgspec.ValidationError as error:
-        raise NotGenuine("its bulletin has not the form of one") from error
+        raise NotGenuine(Phrase("its bulletin has not the form of one")) from error
     if not (isinstance(signature, str) and _SIGNATURE.fullmatch(signature)):
-        raise NotGenuine("its bulletin is not signed")
+        raise NotGenuine(Phrase("its bulletin is not signed"))
     statement = announcement(said.server, sha256_hex(canonical(document)))
     if not ed25519_points.holds(bytes.fromhex(said.key), bytes.fromhex(signature), statement):
-        raise NotGenuine("the signature of its bulletin does not hold")
+        raise NotGenuine(Phrase("the signature of its bulletin does not hold"))
     files, texts = _files(letter, said.files)
     return HeardBulletin(said.key, said.server, said.to, said.time, said.items, files, texts, _bundles(letter))
 
@@ -101,9 +102,9 @@ def _document(packed: str) -> JsonObject:
         document: JsonObject = _loaded(base64.b64decode("".join(packed.split()), validate=True))
         canonical(document)
     except (TypeError, ValueError) as error:
-        raise NotGenuine("its bulletin is damaged") from error
+        raise NotGenuine(Phrase("its bulletin is damaged")) from error
     if not isinstance(document, dict) or document.get("pbem") != "bulletin 1":
-        raise NotGenuine("its bulletin is of another kind")
+        raise NotGenuine(Phrase("its bulletin is of another kind"))
     return document
 
 
@@ -123,16 +124,16 @@ def _files(letter: Letter, hashes: JsonObject) -> tuple[dict[str, JsonObject], d
     for name, hashed in hashes.items():
         content = attached.get(name)
         if content is None:
-            raise NotGenuine(f"its file {name} was taken away")
+            raise NotGenuine(Phrase("its file {name} was taken away", name=name))
         if sha256_hex(content) != hashed:
-            raise NotGenuine(f"its file {name} was changed")
+            raise NotGenuine(Phrase("its file {name} was changed", name=name))
         if name.endswith(".txt"):
             texts[name] = content
             continue
         try:
             document = _loaded(content)
         except ValueError as error:
-            raise NotGenuine(f"its file {name} is no JSON") from error
+            raise NotGenuine(Phrase("its file {name} is no JSON", name=name)) from error
         if isinstance(document, dict):
             found[name] = document
     return found, texts

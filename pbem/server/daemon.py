@@ -37,6 +37,7 @@ from pbem.server.desk_rest import Flood
 from pbem.server.fetching import Fetcher, Keeping, envelope, open_mailbox
 from pbem.server.filing import Filing
 from pbem.server.house_program import HouseProgram, command
+from pbem.server.http_call import fetched
 from pbem.server.notifier import Notifier, told
 from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from pbem.server.desk_place import DeskPlace, OpenPlace
     from pbem.server.metrics import Figures, Metrics
     from pbem.server.notifier import Tell
+    from pbem.server.witness_asker import Post
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve
     from pbem.smtp.rounds import Asking
@@ -122,6 +124,7 @@ class Daemon:
     transport: Transport | None = None
     resolve: Resolve = field(default_factory=txt)
     tell: Tell = field(default_factory=told)
+    post: Post = fetched
     house: Callable[[str], Sequence[str]] = command
     ready: Callable[[Sequence[IntakePlace]], None] = lambda _: None
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -509,7 +512,7 @@ class Daemon:
         urls = {cosigner.key.name: cosigner.address for cosigner in cosigners if cosigner.by_http}
         askers: dict[str, Asking[Any]] = {"dns": Asker(Lookups(self._post_base), self.resolve, means)}
         if urls:
-            askers["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means)
+            askers["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means, self.post)
         if self.config.notify.hosts:
             notifications = Notifications(self._post_base, vault)
             askers["notifier"] = Notifier(

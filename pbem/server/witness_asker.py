@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.server.http_call import Unreachable, demand_answer, fetched
+from pbem.server.http_call import Unreachable, demand_answer
 from pbem.smtp.rounds import Asking
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ log = structlog.get_logger()
 class WitnessAsker(Asking["WitnessRequest"]):
     """The task that asks what is due, keeps the answers, and wakes the desk; `urls` has the witnesses' by name."""
 
-    def __init__(
-        self, requests: WitnessRequests, urls: Mapping[str, str], means: Means, post: Post = fetched
-    ) -> None:
+    def __init__(self, requests: WitnessRequests, urls: Mapping[str, str], means: Means, post: Post) -> None:
         super().__init__(means)
         self._requests = requests
         self._urls = urls

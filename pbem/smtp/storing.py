@@ -54,7 +54,7 @@ class Storing:
         self._points("message read")
         storing = asyncio.ensure_future(self._accept(envelope, raw))
         self._at_work.add(storing)
-        storing.add_done_callback(self._stored)
+        storing.add_done_callback(self._at_work.discard)
         try:
             await asyncio.shield(storing)
             self._points("letter stored")
@@ -68,11 +68,6 @@ class Storing:
             return self._trouble.reply("451 4.3.0 local trouble, come again", error)
         log.debug("letter stored", octets=len(raw), recipients=len(envelope.recipients))
         return "250 2.0.0 stored"
-
-    def _stored(self, storing: asyncio.Future[None]) -> None:
-        self._at_work.discard(storing)
-        if not storing.cancelled():
-            storing.exception()  # a client that hung up does not ask for it
 
     async def finish(self) -> None:
         """Wait for the letters that are being stored."""

@@ -68,14 +68,8 @@
       .flatMap(([title, some]) => (some.length ? [make("h3", {}, title), ...some.map(({ by, text }) => make("blockquote", {}, by ? make("b", {}, by) : null, make("pre", {}, text)))] : []));
   }
 
-  const counts = (turn) => GAME.materiel(steps[turn]);
-
-  /** The turn that cost the losers most beyond what it cost the winner, or both most where nobody won; 0: none cost anything. */
-  function decisive() {
-    const { winner } = game.result;
-    const swing = (turn) => counts(turn - 1).reduce((sum, had, seat) => sum + (had - counts(turn)[seat]) * (seat === winner - 1 ? -1 : 1), 0);
-    return steps.slice(1).reduce((best, _, at) => (swing(at + 1) > (best ? swing(best) : 0) ? at + 1 : best), 0);
-  }
+  /** The turn that decided this game, as whoever made the page found it; 0: none. */
+  const decisive = () => data.decisive[game.number] || 0;
 
   /** What happened in this turn, over the boards: `moving` if it happens now. */
   function scene(moving) {
@@ -179,7 +173,7 @@
     const all = GAME.shots(steps[at]);
     if (!all.some((weapons) => weapons.length)) return [];
     const most = Math.max(...all.flat().map(([, tried]) => tried));
-    const bar = (tried, hit) => svg("svg", { viewBox: "0 0 120 10", class: "meter", role: "img", "aria-label": say("{hit} of {tried}", { hit, tried }) },
+    const bar = (tried, hit) => svg("svg", { viewBox: "0 0 120 10", preserveAspectRatio: "none", class: "meter", role: "img", "aria-label": say("{hit} of {tried}", { hit, tried }) },
       svg("rect", { width: 120 * tried / most, height: 10, class: "tried" }), svg("rect", { width: 120 * hit / most, height: 10, class: "hits" }));
     const rows = all.flatMap((weapons, seat) => weapons.map(([weapon, tried, hit]) => make("tr", {},
       make("th", { scope: "row" }, name(seat)), make("td", {}, weapon), make("td", {}, String(tried)), make("td", {}, String(hit)), make("td", {}, bar(tried, hit)))));

@@ -310,6 +310,41 @@ def test_another_turn_is_ordered_in_advance(start: Callable[..., HomePage]) -> N
     expect(page.frame_locator("#board").locator("body")).to_contain_text("Gx4")
 
 
+def test_conditions_are_put_together_on_a_telephone(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser", width=390)
+    practise(page)
+    page.frame_locator("#composer").locator("#notation").fill("Gx4")
+    expect(page.locator("#brief")).to_have_text("legal orders")
+    expect(page.locator("#conditional")).to_be_hidden()
+    page.locator("#when").select_option("later")
+    page.locator("#add-branch").click()
+    rows = page.locator("#branches li")
+    rows.nth(0).locator("input").nth(0).fill("Gx3")
+    expect(page.locator("#early-orders")).to_have_value("if Gx3 hit then Gx4")
+    page.locator("#add-branch").click()
+    rows.nth(1).locator("select").select_option(label="if you lost …")
+    rows.nth(1).locator("input").nth(0).fill("any")
+    rows.nth(1).locator("input").nth(1).fill("Gx5 " * 30)
+    page.locator("#add-branch").click()
+    rows.nth(2).locator("button").click()
+    page.locator("#else-orders").fill("next Ow1")
+    wanted = f"if Gx3 hit then Gx4\nelse if lost any then {('Gx5 ' * 30).strip()}\nelse next Ow1"
+    expect(page.locator("#early-orders")).to_have_value(wanted)
+    demand_accessible(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator("#hand-over").click()
+    said = page.locator("#read-back li")
+    expect(said).to_have_count(4)
+    expect(said.nth(0)).to_have_text("branch 1, if you hit Gx3: conventional strikes at Gx4")
+    expect(said.nth(2)).to_have_text(re.compile("branch 2 would not be legal now: that is .* too many"))
+    expect(said.nth(3)).to_have_text("branch 3, otherwise: next Ow1")
+    demand_accessible(page)
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_have_text("turn 1: your move; stored: turn 2", timeout=_LONG)
+    expect(page.locator("#early-orders")).to_have_value("")
+    expect(rows).to_have_count(0)
+
+
 def test_default_orders_are_stored_and_taken_back_where_they_were_agreed_on(start: Callable[..., HomePage]) -> None:
     page, _, _ = start("--browser")
     practise(page)
@@ -337,6 +372,43 @@ def test_default_orders_are_stored_and_taken_back_where_they_were_agreed_on(star
     expect(page.locator("#stored")).to_be_empty()
     expect(page.locator("#told")).to_contain_text("Answered: clear m2: done.", timeout=_LONG)
     expect(page.locator("#whose-move")).not_to_contain_text("stored")
+
+
+def test_orders_in_advance_of_a_sealed_match_wait_here(start: Callable[..., HomePage]) -> None:
+    page, _, _ = start("--browser")
+    practise(page)
+    page.locator("header a").click()
+    page.locator("#opponents").fill("house")
+    page.locator("#options").fill("sealed: yes\nfleet: cost:3")
+    page.locator("#propose [type=submit]").click()
+    page.locator("#yes").click()
+    page.locator("#accounts a", has_text="m2").click(timeout=_LONG)
+    expect(page.locator("#whose-move")).to_contain_text("setup of game 1: your move", timeout=_LONG)
+    order(page, "MD Rv1 Rv2 Rv3", "a legal setup")
+    expect(page.locator("#sure-title")).to_have_text("Keep these words", timeout=_LONG)
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_contain_text("turn 1: your move", timeout=_LONG)
+    page.locator("#when").select_option("later")
+    page.locator("#early-orders").fill("if Gx3 hit then Gx4 else next Gx3 Gx5")
+    page.locator("#hand-over").click()
+    expect(page.locator("#read-back li").nth(1)).to_have_text("branch 2, otherwise: next Gx3 Gx5")
+    expect(page.locator("#careful")).to_contain_text("It waits on this machine alone; when it is due")
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_contain_text("; stored: turn 2", timeout=_LONG)
+    expect(page.locator("#stored p")).to_have_text("turn 2: it waits on this machine aloneTake it back")
+    page.locator("#when").select_option("default")
+    page.locator("#early-orders").fill("next Gx3")
+    page.locator("#hand-over").click()
+    page.locator("#yes").click()
+    expect(page.locator("#whose-move")).to_contain_text("; stored: default orders, turn 2", timeout=_LONG)
+    page.locator("#stored button").first.click()
+    page.locator("#yes").click()
+    expect(page.locator("#stored p")).to_have_count(1, timeout=_LONG)
+    order(page)
+    expect(page.locator("#told")).to_contain_text(
+        "m2, turn 2: the orders that waited here count, branch 2:", timeout=2 * _LONG
+    )
+    expect(page.locator("#stored")).to_be_empty()
 
 
 def test_a_match_to_its_end_and_the_proof(start: Callable[..., HomePage]) -> None:

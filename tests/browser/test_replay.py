@@ -13,10 +13,12 @@ from axe_playwright_python.sync_playwright import Axe
 from browser.waiting import until
 from in_a_box.referee import ANN, BOB, Referee, attachment, form_in
 from judges import sentences
+from pages.strange_site import SETUPS
 from playing.random_players import PLAYERS, sensible_orders
 from vectors.make import VECTORS
 
 from pbem.desk.public import Public
+from pbem.i18n import LANGUAGES
 from pbem.match.changed import replace
 from pbem.pages import match_page as pages
 from pbem.pages.match_page import replay
@@ -28,19 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
-
-SETUPS = {
-    "spaceships": {"ann": ANN, "bob": BOB},
-    "dueling-masters": {
-        "ann": "* A1 A2 A3 A4 A5 A6 A7\nW C1\nB C2\nX C3 C4\nY C5 C6\nZ C7 C8 C9 C10\nH B5",
-        "bob": "* J1 J2 J3 J4 J5 J6 J7\nW H1\nB H2\nX H3 H4\nY H5 H6\nZ H7 H8 H9 H10\nH I5",
-    },
-    "shoot-em-up": {
-        "ann": "A b1 N\nB c1 N\nC d1 N",
-        "bob": "D b9 S\nE c9 S\nF d9 S",
-        "cem": "G a3 E\nH a4 E\nI a5 E",
-    },
-}
 
 
 @pytest.fixture(scope="module")
@@ -486,7 +475,10 @@ def test_axe_finds_nothing_on_it(
         found = Axe().run(page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], state
     page.set_viewport_size({"width": 390, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for language in LANGUAGES:
+        page = opened(replay(bundle.read(bundles[game]), language=language), f"{language}.html", "#game-1-turn-6")
+        page.wait_for_selector("#boards table")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, language
 
 
 def test_a_long_match_makes_a_lean_page(tmp_path: Path, opened: Callable[..., Page]) -> None:

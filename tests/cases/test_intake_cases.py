@@ -13,15 +13,13 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from machines import certificate
-from machines.deaths import End
 from machines.house import Echo, House, configured, run
-from machines.lives import Server, served
+from machines.lives import Server
 from machines.office import HELLO, TEXT, Client, Office, serve, speak
 from machines.waiting import until
 from structlog.testing import capture_logs
@@ -30,12 +28,12 @@ from pbem.config.limits import Limits
 from pbem.config.mail import ListenerConfig
 from pbem.config.values import Duration, Listen
 from pbem.smtp.storing import Refusal
-from pbem.store.database import Database, to_db
+from pbem.store.database import Database
 from pbem.store.errors import BusyError, FullError
-from pbem.store.inbox import REST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
 
 LETTER = b"From: anna@mail.example\r\nMessage-ID: <1@mail.example>\r\n\r\nhelp\r\n"
@@ -73,20 +71,6 @@ def test_case_01_kill_during_data(server: Server) -> None:
     server.start()
     assert server.send(LETTER).startswith("250")
     assert letters(server) == [LETTER]
-
-
-def test_case_02_kill_between_commit_and_250(server: Server) -> None:
-    server.start(End("letter stored"))
-    assert server.send(LETTER) == ""
-    assert server.wait() == -9
-    assert letters(server) == [LETTER]
-    server.start()
-    assert server.send(LETTER).startswith("250")
-    until(lambda: outgoing(server) == 1)
-    assert server.send(LETTER).startswith("250")
-    server.stop()
-    assert letters(server) == [LETTER]
-    assert outgoing(server) == 1
 
 
 def test_case_03_power_loss_after_250(tmp_path: Path) -> None:
@@ -214,59 +198,6 @@ def test_case_08_unexpected_exception() -> None:
             await client.letter()
 
     assert len(serve(scene).letters) == 1
-
-
-def a_minute_passes(server: Server) -> None:
-    with server.store() as (database, _, _):
-        database.execute("UPDATE inbox SET tried = ? WHERE tried IS NOT NULL", (to_db(datetime.now(UTC) - REST),))
-
-
-def test_case_09_a_letter_that_crashes_the_desk(tmp_path: Path) -> None:
-    """It kills the whole process each time it was read, alone, and so cannot be counted after the fact."""
-    with served(tmp_path) as (server, smarthost):
-        server.start(End("letter read"))
-        server.send(LETTER)
-        assert server.wait() == -9
-        for _ in range(3):
-            server.start(End("letter read"))
-            assert server.wait() == -9
-            a_minute_passes(server)
-        server.start()
-        assert server.send(LETTER + b"another\r\n").startswith("250")
-        until(lambda: len(smarthost.taken) == 3)
-        server.stop()
-        with server.store() as (database, _, _):
-            rows = database.rows("SELECT state, attempts FROM inbox ORDER BY id")
-            (reference,) = database.rows("SELECT reference FROM inbox WHERE state = 'aside'")[0].values()
-        assert rows == [{"state": "aside", "attempts": 3}, {"state": "done", "attempts": 0}]
-    told = {recipient for recipient, raw in smarthost.taken if reference.encode() in raw}
-    assert told == {"operator@play.example", "anna@mail.example"}
-
-
-@pytest.mark.parametrize("point", ["letter leased", "effects written"])
-def test_case_09_deaths_of_the_host_count_for_nothing(tmp_path: Path, point: str) -> None:
-    """However often it dies while a letter is in hand, the letter has its effect in the end."""
-    with served(tmp_path) as (server, smarthost):
-        server.start(End(point))
-        server.send(LETTER)
-        assert server.wait() == -9
-        for _ in range(4):
-            server.start(End(point))
-            # Once it rests, it is not in anybody's hands, and the host dies another time.
-            while server.alive and not resting(server):
-                time.sleep(0.01)
-            server.kill()
-        a_minute_passes(server)
-        server.start()
-        until(lambda: [recipient for recipient, _ in smarthost.taken] == ["anna@mail.example"])
-        server.stop()
-        with server.store() as (_, inbox, _):
-            assert inbox.outcome(1) == ("done", "commands: help")
-
-
-def resting(server: Server) -> bool:
-    with server.store() as (database, _, _):
-        return bool(database.scalar("SELECT count(*) FROM inbox WHERE state = 'waiting' AND tried IS NOT NULL"))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from in_a_box.owners import RAW, Owner, propose
 from in_a_box.referee import SERVER, Referee
 from in_a_box.table import TO
 from in_a_box.terminal import Terminal
+from judges import sentences
 from playing import random_players
 
 from pbem.cli.agent import _typed
@@ -95,6 +96,47 @@ def test_a_sealed_match_at_the_terminal(referee: Referee, terminal: Terminal, bo
     assert "m1: verified" in shown
     assert not bob.accusations
     assert "closed: " in terminal()
+
+
+def until_asked(terminal: Terminal, bob: Owner, turn: int) -> str:
+    """Look until orders are asked for in a turn; all that was said."""
+    said = ""
+    for _ in range(6):
+        while bob.look():
+            pass
+        said += terminal.run("agent", "--once")
+        if f"m1, turn {turn}: your orders? pbem play m1 ORDERS" in said:
+            return said
+    pytest.fail("nobody was asked")
+
+
+def test_orders_in_advance_wait_here_and_count_when_they_are_due(
+    referee: Referee, terminal: Terminal, bob: Owner
+) -> None:
+    begun(referee, terminal, bob)
+    until_asked(terminal, bob, 1)
+    plan = "if Gx3 hit then Gx4 else next Gx3 Gx5"
+    said = terminal("m1", "--turn", "2", *plan.split(), typed="\n")
+    assert (
+        "m1, turn 2: you order\n"
+        "  branch 1, if you hit Gx3: conventional strikes at Gx4\n"
+        "  branch 2, otherwise: next Gx3 Gx5\n"
+        "Keep it here, for the agent to commit to when it is due? [Y/n]"
+    ) in said
+    terminal("m1", "--turn", "4", "Gw2", "--yes")
+    assert terminal().splitlines()[-1].endswith("left); stored: turn 2, turn 4")
+    shown = terminal("m1")
+    assert f"\nYours, turn 2 (it waits here, and nobody else knows it):\n\n    {plan}\n" in shown
+    assert "Forget it?" in terminal("clear", "m1", "--turn", "4", typed="\n")
+    terminal("m1", "--turn", "3", "--yes", "if", "lost", "any", "then", "Gw2")
+    terminal("m1", "--turn", "1", "Gx3", "--yes")
+    said = until_asked(terminal, bob, 3)
+    assert "m1, turn 2: the orders that waited here count, branch 2:\n    Gx5\n" in said
+    assert "turn 2: your orders?" not in said
+    assert "Yours, but it does not count:\n\n    if lost any then Gw2\n" in said
+    assert sentences.NONE_OF_THE_CONDITIONS_HOLDS in said
+    assert "; what waited here does not count" in terminal()
+    assert not bob.accusations
 
 
 def test_secrets_are_revealed_when_their_owner_says_so(referee: Referee, terminal: Terminal, bob: Owner) -> None:

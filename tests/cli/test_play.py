@@ -139,7 +139,7 @@ def test_orders_are_asked_about_once_and_nothing_is_sent_without_a_yes(terminal:
 def test_a_draft_says_how_it_is_sent(terminal: Terminal) -> None:
     begun(terminal)
     shown = terminal("m1", "Rv1", "--yes")
-    assert "orders m1 game 1 turn 1: a draft; send it with your mail program: mutt -H " in shown
+    assert "orders m1 game 1 turn 1: a draft; send it with your mail program: `mutt -H " in shown
     assert "No answer yet" in shown
 
 

@@ -77,10 +77,13 @@ def test_a_target_list_is_read_back_as_it_was_written(terminal: Terminal, bob: M
     assert "turn 2: your move" in terminal()
 
 
-def test_conditions_are_read_back_as_they_were_written(terminal: Terminal, bob: Mailbox) -> None:
+def test_conditions_are_read_back_branch_by_branch(terminal: Terminal, bob: Mailbox) -> None:
     shown = terminal("m1", "--turn", "2", "If Rv1 hit then Rv3 else next Gx3 Bz5", "--yes")
-    assert "you order\n  If Rv1 hit then Rv3 else next Gx3 Bz5\n" in shown
+    assert (
+        "you order\n  branch 1, if you hit Rv1: conventional strikes at Rv3\n  branch 2, otherwise: next Gx3 Bz5\n"
+    ) in shown
     assert "would not be legal" not in shown
+    assert "Careful" not in shown, "what is ordered in turn 1 is not known"
     refused = terminal("m1", "if Rv1 hit then Rv3", "--yes", status=1)
     assert "orders for the turn that is due have no conditions: the report is here" in refused
     terminal("m1", "Rv1", "--final", "--yes")
@@ -88,6 +91,19 @@ def test_conditions_are_read_back_as_they_were_written(terminal: Terminal, bob: 
     assert "\nYours (it stands):\n" in terminal("m1")
     terminal.referee.turn((bob, ""))
     assert "Rv3" in heard(bob, 2)
+
+
+def test_each_branch_is_judged_and_what_is_asked_in_vain_is_said(terminal: Terminal, bob: Mailbox) -> None:
+    terminal("m1", "Rv1", "--yes")
+    shown = terminal("m1", "--turn", "2", "if Gx3 hit or Rv1 hit then Rv3 Rv1 else Rv2", typed="\n")
+    assert "  branch 1, if you hit Gx3, or you hit Rv1: Rv3 Rv1\n  branch 1 would not be legal now: that is " in shown
+    assert "  branch 2, otherwise: conventional strikes at Rv2\n" in shown
+    assert "Careful: nothing of yours strikes or scans Gx3 in the turn before.\nSign and send?" in shown
+    terminal("m1", "--turn", "3", "if Rv3 hit then Rv2", typed="\n")
+    shown = terminal("m1", "--turn", "4", "if Rv3 miss then Rv2", typed="\n")
+    assert "Careful" not in shown, "what turn 3 stands for is not known yet"
+    assert "Careful" not in terminal("m1", "--default", "if Rv3 miss then Rv2", typed="\n")
+    terminal.referee.turn((bob, ""))
 
 
 def test_what_is_illegal_when_its_turn_comes_is_asked_for_anew(terminal: Terminal, bob: Mailbox) -> None:
@@ -165,12 +181,12 @@ def test_default_orders_that_were_not_agreed_on_are_not_signed(terminal: Termina
     assert len(terminal.sent) == sent
 
 
-def test_nothing_is_ordered_in_advance_where_a_match_is_sealed_or_has_not_begun(terminal: Terminal) -> None:
+def test_nothing_is_ordered_in_advance_where_a_match_has_not_begun(terminal: Terminal) -> None:
     terminal.register()
     agreed(terminal, f"{SMALL}\nsealed: yes")
     sent = len(terminal.sent)
     for place in (("--turn", "2"), ("--default",)):
-        said = "this match is sealed: keep your secrets, and send what is due; `help sealed` says how"
+        said = "m1 asks for no orders now: it is waiting for setups."
         assert said in terminal("m1", *place, "Rv1", "--yes", status=1)
     terminal.referee.send(
         terminal.referee.people["bob@mail.example"],

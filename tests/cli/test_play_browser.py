@@ -34,13 +34,18 @@ from signing import passkeys
 from signing.passkeys import Wish
 
 from pbem.cli.play import browser, page_room
-from pbem.cli.play.foundation import PlayTable
+from pbem.cli.play.event_text import report
+from pbem.cli.play.foundation import SIX_WORDS, PlayTable, report_refused
 from pbem.cli.play.overview import play
 from pbem.cli.play.page_room import PlayRoom
+from pbem.cli.telling import tell
+from pbem.games import Fault, Refused
 from pbem.i18n import template_folder
 from pbem.letters.render import Templates
+from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 from pbem.player.account_file import Account, places
+from pbem.player.correspondence.event import Event
 from pbem.player.signing import CannotSign, SigningKey
 
 if TYPE_CHECKING:
@@ -246,6 +251,33 @@ def test_what_cannot_be_done_is_said_in_the_language_of_the_page(table: PlayTabl
         assert re.match(r"⟦[^ -~]*", said), said
         facts = r"`[^`]*`|\S+@\S+|--\S+|\bm1\b|\b(?:anna|chess|set|resign)\b"
         assert not re.search("[A-Za-z]{2,}", re.sub(facts, "", said)), said
+
+
+def test_what_happens_is_told_in_the_language_of_the_page(table: PlayTable, tmp_path: Path) -> None:
+    pseudo_language(tmp_path / "templates", "eo")
+    table.passphrase = lambda _: SECRET
+    room = PlayRoom(table.folders, "", "en")
+    room._templates = Templates(template_folder(), tmp_path / "templates").of("eo")
+    room.seat(table)
+    sent = table.letters.ask("help", table.now())
+    fault = Phrase("this game has no setups")
+    events = [
+        *(Event("news", "0000"), Event("challenge"), Event("account"), Event("account", said="0000")),
+        *(Event("doubled", "0000"), Event("bounced", sent=sent), Event("forged", "0000", said=fault)),
+        *(Event("contradiction", "0000", said=fault), Event("unread", "0000", said=fault)),
+        *(Event("answer", said=said, faults=(fault,), sent=sent) for said in ("refused", "done", "asked", "again")),
+    ]
+    with room._overheard():
+        for event in events:
+            report(event)
+        report_refused(Refused(Fault("0", None, fault)))
+        table.send()
+        table.settle(sent)
+        tell(SIX_WORDS)
+    told = [line for line in room._told if line.strip()]
+    assert len(told) > 20
+    facts = r"`[^`]*`|\bhelp\b|\{words\}"
+    assert [line for line in told if re.search("[A-Za-z]{2,}", re.sub(facts, "", line))] == []
 
 
 @pytest.mark.parametrize("what", ["resign", "accept", "take-back"])

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import Openings, Referee
-from judges.german import is_twin
+from judges.german import is_twin, too_wide
 from judges.honest import accused
 from judges.messages import left_in_english, pseudo_language
 from judges.unlocked import watched
 
 from pbem.desk.letter_writer import LetterWriter
 from pbem.games import GAMES
+from pbem.games.outside import template_folders
 from pbem.i18n import template_folder
 from pbem.letters.draft import TemplateText
 from pbem.letters.render import Templates
@@ -32,13 +33,25 @@ _FOUND_ALIKE: set[tuple[str, str]] = set()
 _WRITTEN = frozenset(
     {
         *("answers/press.txt", "answers/whole_sentence.txt", "letters/answer.txt", "letters/passed_on.txt"),
-        *("letters/press.txt", "letters/together.html", *(f"{game}/rules.txt" for game in GAMES)),
+        *("letters/digest.txt", "letters/log_refused.txt", "letters/press.txt", "letters/short.txt"),
+        *(
+            "letters/together.html",
+            "letters/witness_refused.txt",
+            "answers/help_mailbox.txt",
+            "answers/help_signing.txt",
+        ),
+        *(f"{game}/rules.txt" for game in GAMES),
     }
 )
 """The templates that bring what a person wrote, what is in words already, or a whole document."""
 
 _OPENINGS = Openings()
 """Played under the eyes of the fixtures below, and of none who patches the server."""
+
+
+def is_plain(template: str) -> bool:
+    """True if its lines have a width."""
+    return template.endswith(".txt") and "/sheet." not in template
 
 
 @pytest.fixture
@@ -78,14 +91,15 @@ def strange(tmp_path_factory: pytest.TempPathFactory) -> Templates:
 def in_other_languages_too(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
     """Whatever is written in any of these situations can be said in German: no fact is missing, no form differs.
 
-    With `--no-english`, it is also said in a language that nobody speaks, and no word of ours is left in English.
+    With `--no-english`, it is also said in a language that nobody speaks, and no word of ours is left in English; its
+    words are a third longer than the English ones, and no line is too wide, nor runs a column into the next.
     """
     write = LetterWriter.write
     strange: Templates | None = None
     if request.config.getoption("no_english"):
         strange = request.getfixturevalue("strange")
     twins: dict[str, dict[str, str | None]] = {}
-    english_words: list[tuple[str, list[str]]] = []
+    faults: list[tuple[str, list[str]]] = []
 
     def written(letter_writer: LetterWriter, draft: TemplateText | str, language: str) -> str:
         text = write(letter_writer, draft, language)
@@ -94,16 +108,22 @@ def in_other_languages_too(monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
             if english not in of_template:
                 known = (draft.template, english) in _FOUND_ALIKE
                 of_template[english] = None if known else write(letter_writer, draft, "de")
-                if strange and not known and draft.template not in _WRITTEN:
-                    left = left_in_english(strange.environment.get_template(draft.template).render(draft.facts))
-                    english_words.append((draft.template, left))
+                if (
+                    strange
+                    and not known
+                    and draft.template not in _WRITTEN
+                    and template_folders() == (template_folder(),)
+                ):
+                    said = strange.environment.get_template(draft.template).render(draft.facts)
+                    left = [*left_in_english(said), *(too_wide(english, said) if is_plain(draft.template) else ())]
+                    faults.append((draft.template, left))
         return text
 
     monkeypatch.setattr(LetterWriter, "write", written)
     yield
-    assert [found for found in english_words if found[1]] == []
+    assert [found for found in faults if found[1]] == []
     for template, texts in twins.items():
         for english, german in texts.items():
             if german is not None:
-                is_twin(english, german, plain=template.endswith(".txt") and "/sheet." not in template)
+                is_twin(english, german, plain=is_plain(template))
                 _FOUND_ALIKE.add((template, english))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.outside import MARBLES, enabled
 from in_a_box.referee import Referee, body, form_in, placed
-from judges.messages import pseudo, pseudo_language
+from judges.messages import pseudo_language, pseudo_last_line
 
 from pbem.games.outside import template_folders
 from pbem.letters.render import Templates
@@ -44,7 +44,7 @@ NAMES = {
 
 @pytest.fixture
 def referee(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Referee]:
-    monkeypatch.setattr("in_a_box.referee.WHOLE", (pseudo("and send them:").removeprefix("⟦") + "\n\n",))
+    monkeypatch.setattr("in_a_box.referee.WHOLE", (pseudo_last_line("and send them:\n") + "\n",))
     pseudo_language(tmp_path / "templates", TAG, MARBLES)
     with enabled(tmp_path / "site"):
         referee = Referee(tmp_path, templates=Templates(*template_folders(), tmp_path / "templates"))

@@ -113,6 +113,11 @@ def test_help_on_a_game(referee: Referee, eve: Mailbox, game: str) -> None:
     assert f"`rules {game}`" in text
 
 
+@pytest.mark.parametrize("topic", ["sealed", "seal"])
+def test_help_on_sealed_matches(referee: Referee, eve: Mailbox, topic: str) -> None:
+    assert sentences.WE_NEVER_SEE_A_SETUP in ask(referee, eve, f"help {topic}\n")
+
+
 def test_the_page_is_named_where_it_is_served(referee: Referee, eve: Mailbox) -> None:
     assert "click" not in ask(referee, eve, "help\n")
     referee.desk.config = msgspec.structs.replace(referee.config, pages="https://play.example/pbem/")

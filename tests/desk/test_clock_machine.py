@@ -127,15 +127,14 @@ class Machine(RuleBasedStateMachine):
         self.seats[seat].letters.append((self.now, kind))
 
     def look(self) -> None:
-        """What the referee does when it looks at its clocks."""
-        for number, seat in enumerate(self.seats):
-            if seat.answered or seat.missed:
-                continue
-            if seat.ran >= seat.time and seat.grace >= GRACE:
+        """What the referee does when it looks at its clocks: what is over comes before what nears its end."""
+        for seat in self.seats:
+            if not seat.answered and not seat.missed and seat.ran >= seat.time and seat.grace >= GRACE:
                 seat.missed = True
                 self.tell(0, "missed")
                 self.tell(1, "missed")
-            elif seat.come > seat.done:
+        for number, seat in enumerate(self.seats):
+            if not seat.answered and not seat.missed and seat.come > seat.done:
                 seat.done = seat.come
                 self.tell(number, ("half", "day", "deadline")[seat.come - 1])
 

@@ -13,8 +13,9 @@ from judges import sentences
 from judges.honest import accused
 
 from pbem.games import Fault, Refused
-from pbem.games.conditional_orders import Conditional
+from pbem.games.conditional_orders import Conditional, is_conditional
 from pbem.phrase import Phrase
+from pbem.proof.bundle import read
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from verifier import Wrong, verified
@@ -54,16 +55,27 @@ def faults(bundle: bytes) -> Iterator[str]:
     yield str(wrong.value)
 
 
-@pytest.mark.parametrize(("move", "branch", "played"), [("Z1 G2-G3", 1, "Z1 D2-D3"), ("Z2 G4-G5", 3, "X1 A6-B6")])
+@pytest.mark.parametrize(
+    ("move", "branch", "played", "why"),
+    [
+        (
+            "Z1 G2-G3",
+            1,
+            "Z1 D2-D3",
+            "the first whose condition holds, as a piece of your opponent's left G2.",
+        ),
+        ("Z2 G4-G5", 3, "X1 A6-B6", "no other condition holds."),
+    ],
+)
 def test_the_branch_that_holds_counts(
-    referee: Referee, people: tuple[Mailbox, Mailbox], move: str, branch: int, played: str
+    referee: Referee, people: tuple[Mailbox, Mailbox], move: str, branch: int, played: str, why: str
 ) -> None:
     ann, bob = people
     referee.read_cold()
     referee.turn((bob, move))
     told = body(ann.find("turn 2"))
     assert f"They stand, revision 1:\n\n  {played}\n" in told
-    assert f"Of your conditional orders, these are branch {branch}" in told
+    assert f"Of your conditional orders, these are branch {branch}: {why}" in " ".join(told.split())
     assert "branch" not in body(bob.find("turn 2"))
     referee.read_cold()
     bundle = ended(referee, ann, bob)
@@ -71,6 +83,19 @@ def test_the_branch_that_holds_counts(
     verified(bundle)
     assert f"\nbranch {branch}\n".encode() in bundle
     assert accused(referee) == [], "the receipt in the mailbox, without a branch, is that of these orders"
+
+
+def test_what_is_stored_is_read_back_branch_by_branch(referee: Referee, people: tuple[Mailbox, Mailbox]) -> None:
+    ann, _ = people
+    early(referee, ann, "turn 5", PLAN)
+    told = " ".join(ann.text.split())
+    assert (
+        "branch 1, if a piece of your opponent's left G2: Z1 goes from D2 to D3"
+        " branch 2, if you lost Z1, or you lost a piece: Z2 goes from D4 to D5"
+        " branch 3, otherwise: X1 goes from A6 to B6"
+    ) in told
+    referee.send(ann, "status m1\n")
+    assert "branch 3, otherwise: X1 goes from A6 to B6" in " ".join(ann.text.split())
 
 
 def test_that_none_holds_is_said_and_orders_are_asked_for(referee: Referee) -> None:
@@ -87,6 +112,8 @@ def test_that_none_holds_is_said_and_orders_are_asked_for(referee: Referee) -> N
     held_bundle = ended(referee, ann, bob)
     held(ann.find(", the end"))
     verified(held_bundle)
+    unused = [paper for name, paper in read(held_bundle).papers.items() if "receipts" in name and "-unused-" in name]
+    assert [b"\nbranch " in paper for paper in unused] == [False, False]
 
 
 def test_default_orders_with_conditions(referee: Referee) -> None:
@@ -172,7 +199,7 @@ class TestLyingServers:
     ) -> None:
         ann, bob = people
         with monkeypatch.context() as lie:
-            lie.setattr(Conditional, "branch", lambda *_: 2)
+            lie.setattr(Conditional, "branch", lambda *of: 2 * is_conditional(of[-1]))
             referee.turn((bob, "Z1 G2-G3"))
             bundle = ended(referee, ann, bob)
         assert "another branch" in list(faults(bundle))[1]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import START, another, body, form_in, placed
+from judges import sentences
 from signing.domains import Domain, rsa_key
 
 from pbem.desk import seats
@@ -449,6 +450,13 @@ def test_the_operator_rules_with_a_bare_word(club: Club) -> None:
     assert f"WORD {own.match} does not count, by the operator's bare word: a trip" in club.proof()
     assert instruct(club, "rule", "close")[0] == "done"
     assert instruct(club, "pause") == ("refused", "the tournament is over")
+
+
+def test_no_program_enters_where_none_may(club: Club) -> None:
+    rules = club.announce("ann", "programs: no")
+    club.say("bob", "set program yes")
+    assert sentences.PROGRAMS_MAY_NOT_ENTER in " ".join(club.say("bob", f"enter t1 {rules}").split())
+    assert "You are in." in club.say("carl", f"enter t1 {rules}")
 
 
 def test_nobody_has_more_than_three_tournaments_announced(club: Club) -> None:

@@ -153,3 +153,8 @@ def test_all_samples_can_still_be_registered() -> None:
     for path in [*KEYS.glob("pgp-*.pub.asc"), *KEYS.glob("sm-*.crt"), *KEYS.glob("ssh-*.pub")]:
         if not path.stem.endswith(("-cert", "-ca")):
             assert parse_key(path.read_bytes(), RECEIVED + timedelta(days=1060)).format in {"openpgp", "smime", "ssh"}
+
+
+def test_what_is_no_text_is_no_key() -> None:
+    with pytest.raises(BadKey):
+        parse_key(b"ssh-ed25519 \xff\xfe anna")

@@ -314,6 +314,11 @@ def test_flowed_is_named() -> None:
     assert "format=flowed" in verdict(letter(text, "Content-Type: text/plain; format=flowed\n"), at=IN_FORCE).reason
 
 
+def test_a_text_that_lost_its_signature_is_named() -> None:
+    text = clear(FORM).partition("-----BEGIN PGP SIGNATURE-----")[0]
+    assert "ends without its signature" in plain(verdict(letter(text), at=IN_FORCE).reason)
+
+
 @pytest.mark.parametrize("name", ["mime-anna", "mime-rolf"])
 def test_a_broken_container_is_explained(name: str) -> None:
     raw = (SIGNED / f"openpgp/{name}.eml").read_bytes()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["WIDTH", "is_twin"]
+__all__ = ["WIDTH", "is_twin", "too_wide"]
 
 WIDTH = 78
 
@@ -21,6 +21,10 @@ def is_twin(english: str, german: str, *, plain: bool = True) -> None:
     assert [*filter(_SIGNED.fullmatch, german.split("\n"))] == [*filter(_SIGNED.fullmatch, english.split("\n"))]
     typed = [[found[1] for found in map(_TYPED.fullmatch, text.split("\n")) if found] for text in (german, english)]
     assert typed[0] == typed[1]
+    assert not plain or not too_wide(english, german)
+
+
+def too_wide(english: str, other: str) -> list[str]:
+    """The lines that do not fit where the English ones do, and those in which two messages run into each other."""
     widest = max(WIDTH, *map(len, english.split("\n")))
-    wide = [line for line in german.split("\n") if plain and len(line) > widest]
-    assert not wide, wide
+    return [line for line in other.split("\n") if len(line) > widest or re.search(r"⟧⟦[^,;:.]", line)]

@@ -10,16 +10,18 @@ import re
 import tomllib
 from functools import cache
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import write_po
+from judges.german import WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LEFT_ALONE", "PLACE", "left_in_english", "messages", "pseudo", "pseudo_language"]
+__all__ = ["LEFT_ALONE", "PLACE", "left_in_english", "messages", "pseudo", "pseudo_language", "pseudo_last_line"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,13 +41,28 @@ PLACE = re.compile(r"%\(\w+\)s|\{[a-z_]+\}")
 LEFT_ALONE = re.compile(rf"{PLACE.pattern}|`[^`]*`|<code>.*?</code>|<[^>]*>|%%", re.DOTALL)
 """What no language says otherwise: facts, what is typed, and the marks of HTML."""
 
+_PARTS = re.compile(rf"({LEFT_ALONE.pattern})|([^\W\d_]+|.)", re.DOTALL)
+
+_COLUMNS = re.compile(r".* {2,}(?=\S)| +")
+"""Of a line in columns, all but the last; of one that is indented, what is before it."""
+
+_SENTENCE = re.compile("[A-Z`%{].{50,}[.:]")
+"""What stands on a line of its own, if it is long, and can be several."""
+
+_USUAL = 40
+"""The length for which a translator leaves room where a fact goes."""
+
+_BLANK, _REST = "\ue000", "\ue001"
+
 _TYPED = re.compile(
     r"`[^`]*`|<(code|pre|style)\b.*?</\1>|<[^>]*>"
+    r"|\b(?:key|mailbox), \w+ (?:key|mailbox)\b"
+    r"|\b[Ii]f [\w -]+ then\b"
     r"|the players asked for it|the server moves|it has moved|both players agree to go on|bob is ill"
     r"|^[ *]*(?:ssh-keygen|gpg|minisign|openssl|pbem|new|set|substitute|address) [^\n]*",
     re.DOTALL | re.MULTILINE,
 )
-"""What is typed, what operators and organisers of tests write, and what is of HTML."""
+"""What is typed, levels and conditions, what operators and organisers of tests write, and what is of HTML."""
 
 _ENGLISH = re.compile(r"(?<![\w'-])[A-Za-z]?[a-z]+,?(?: [a-z]{2,}){2,}(?![\w'-])")
 
@@ -89,14 +106,72 @@ def _extracted(
 
 
 def pseudo(text: str) -> str:
-    """A text in the language that nobody speaks: every word is strange, and what is left alone is as it was."""
-    parts = LEFT_ALONE.split(text)
-    kept = LEFT_ALONE.findall(text)
-    strange = [part.translate(_STRANGE) for part in parts]
-    whole = "".join(part + word for part, word in zip(strange, [*kept, ""], strict=True))
-    said = whole.strip()
-    before, _, after = whole.partition(said) if said else (whole, "", "")
-    return f"{before}⟦{said}⟧{after}"
+    """A text in the language that nobody speaks: every word is strange, and what is left alone is as it was.
+
+    It is a third longer than English, as translations are, and its paragraphs are wrapped, as a translator does it:
+    lines that are indented or have columns stay lines, and only their last column grows.
+    """
+    said = text.strip()
+    before, _, after = text.partition(said) if said else (text, "", "")
+    if "\n" not in said and not after.endswith("\n") and not _SENTENCE.fullmatch(said):
+        return f"{before}⟦{_longer(said, len('⟦⟧'))}⟧{after}"
+    if said[0] in ",;.":  # it goes on in a line of the template
+        return f"{before}⟦{_longer(said)}⟧{after}"
+    indent = before.rpartition("\n")[2]
+    lines: list[str] = []
+    paragraph: list[str] = []
+    for line in [*(indent + said).split("\n"), ""]:
+        start = _COLUMNS.match(line)
+        if line and start is None:
+            paragraph.append(line)
+            continue
+        lines += _wrapped(_longer(" ".join(paragraph), len("⟦⟧")), "")
+        paragraph = []
+        if start:
+            lines += _wrapped(_longer(line[start.end() :]), _longer(start[0], len(start[0])))
+        else:
+            lines.append("")
+    whole = "\n".join(lines).strip()
+    return f"{before}⟦{whole}⟧{after}"
+
+
+def _longer(text: str, brackets: int = 0) -> str:
+    """A text in strange letters, each word grown so that the whole, with its brackets, is a third longer."""
+    said, room = "", -3 * brackets
+    for kept, part in _PARTS.findall(text):
+        strange = part.translate(_STRANGE)
+        room += len(part)
+        if part.isalpha() and room > 2:
+            strange += strange[-1] * (room // 3)
+            room %= 3
+        said += kept or strange
+    return said
+
+
+def _wrapped(text: str, start: str) -> list[str]:
+    """A paragraph in lines that fit a letter, if no fact in it is longer than most are."""
+    held = LEFT_ALONE.sub(lambda found: _held(found[0]), text)
+    lines = wrap(
+        held,
+        WIDTH - len("⟦⟧"),
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_BLANK, " ").replace(_REST, "") for line in lines]
+
+
+def _held(kept: str) -> str:
+    """What is left alone as one word, as long as it will probably be."""
+    room = _USUAL if PLACE.fullmatch(kept) else len(kept) + 10 * len(PLACE.findall(kept))
+    return kept.replace(" ", _BLANK).ljust(room, _REST)
+
+
+def pseudo_last_line(ending: str) -> str:
+    """The last line of the message with this ending."""
+    (message,) = (text for _, text in messages() if isinstance(text, str) and text.endswith(ending))
+    return pseudo(message).rstrip("\n").rpartition("\n")[2] + "\n"
 
 
 def left_in_english(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 from pbem.boards.html_tables import BoardTable
 from pbem.boards.text_boards import TextSetter, columns, numbered, starting
@@ -43,6 +44,21 @@ def test_lines_end_between_words_or_between_parts() -> None:
     assert TEXT.lines([line], "  {label:3} ", page=18) == "  KC  one two;\n      three four"
     assert TEXT.pieces([line, Line("DS", [])], "  {label:3} ", page=17) == "  KC  one two,\n      three four"
     assert TEXT.lines([line], "  {label:3} ", page=15) == "  KC  one two;\n      three\n      four"
+
+
+class Said(NamedTuple):
+    label: str
+    parts: list[str]
+
+
+def test_columns_have_room_for_the_longest_words() -> None:
+    two = [Said("hit", ["A"]), Said("conventional", ["B"])]
+    assert TEXT.lines(two, "  {label:4} ") == "  hit          A\n  conventional B"
+    assert TEXT.pieces(two, "  {label:4} ") == "  hit          A\n  conventional B"
+    assert TEXT.lines(two[:1], "  {label:4} ") == "  hit  A"
+    assert TEXT.legend(["a" * 23] * 3) == "  " + " ".join(["a" * 23] * 3)
+    assert TEXT.legend(["a" * 24] * 3) == "  " + "a" * 24 + " " * 12 + "a" * 24 + "\n  " + "a" * 24
+    assert TEXT.legend(["a" * 36] * 2) == "\n".join(["  " + "a" * 36] * 2)
 
 
 def test_paragraphs_are_numbered_beneath_each_other() -> None:

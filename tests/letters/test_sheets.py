@@ -9,9 +9,11 @@ from random import Random
 import pytest
 from playing.random_players import PLAYERS, play
 
-from pbem.boards.sheet import sheet
+from pbem.boards.picture import font
+from pbem.boards.sheet import TEXT, sheet
 from pbem.games import GAMES, part_of, rules
 from pbem.games.squares import Square
+from pbem.i18n import LANGUAGES
 from pbem.letters.render import Templates
 from pbem.match.changed import replace
 
@@ -35,6 +37,15 @@ def test_a_sheet_is_one_page_and_the_same_each_time(game: str) -> None:
     assert other == made
     with pytest.raises(ValueError, match="too many lines"):
         sheet("Title", boards.blank(), text + "one more\n" * 40)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_font_has_each_letter_of_a_sheet_in_each_language(game: str) -> None:
+    letters = {letter for tag in LANGUAGES for letter in Templates().of(tag).render(f"{game}/sheet.txt", m=None)} - {
+        *"\n\t "
+    }
+    missing = bytes(font(TEXT).getmask("\ue000"))
+    assert not {letter for letter in letters if bytes(font(TEXT).getmask(letter)) == missing}
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -1,8 +1,8 @@
 """Matches by mail at servers that die, and nobody notices: the harness of what only real processes show.
 
 `kill -9` of a daemon with its desk and its reader, the locks of SQLite and PostgreSQL, servers that sleep past their
-lease, databases that crash and fail over. Simulated weeks (simulation/) show deaths between any two statements, and
-power cuts. Players are the same there and here, and so is what must hold afterwards: `simulation.promises`.
+lease, databases that crash and fail over. Simulated weeks (simulation/) show other deaths, and power cuts. Players
+are the same there and here, and so is what must hold afterwards: `simulation.promises`.
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ MOMENT = 10.0
 
 
 class Player(Correspondent):
-    """A program that now and then sends other orders first, or leaves it to the clock to end a turn."""
-
-    hurried = True
+    """A program that now and then sends other orders first."""
 
     def __init__(self, folder: Path, name: str, wavers: float = 0.0) -> None:
         super().__init__(folder.name, name, folder, lambda: datetime.now(UTC), self._write)
@@ -68,7 +66,7 @@ class Player(Correspondent):
         if other and self.random.random() < self._wavers:
             with suppress(Refused):
                 self._order(match, other, now)
-        return self._order(match, text, now, final=final and self.hurried)
+        return self._order(match, text, now, final=final)
 
     @property
     def done(self) -> bool:
@@ -128,11 +126,10 @@ class Fate:
     left: int = 0
     kinds: Mapping[str, int] = field(default_factory=dict)
     """What may befall them, and how probable each is; each once, before chance decides."""
-    points: tuple[str, ...] = ()
-    """Where lives end, all in turn, in a random order."""
+    points: list[str] = field(default_factory=list)
+    """Where lives end, one after the other."""
     befell: Counter[str] = field(default_factory=Counter)
     mail: Counter[str] = field(default_factory=Counter)
-    _points: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         told = (", ".join(f"{count} {what}" for what, count in sorted(of.items())) for of in (self.befell, self.mail))
@@ -140,13 +137,10 @@ class Fate:
 
     def end(self, random: Random) -> End | None:
         """How the next life ends."""
-        if self.left <= 0 or not self.points:
+        if not self.points:
             return None
-        self.left -= 1
-        self._points = self._points or random.sample(self.points, len(self.points))
-        point = self._points.pop()
         # Transactions are many: the first ones are those of the start, and each letter has several.
-        return End(point, random.randint(1, 14) if point.startswith("transaction") else random.choice((1, 1, 2)))
+        return End(self.points[0], random.randint(1, 14 if self.points[0].startswith("transaction") else 2))
 
     def kind(self, random: Random) -> str:
         """What befalls them next."""
@@ -182,8 +176,10 @@ class Table:
             self.begin()
             self.until(lambda: all(player.done for player in self.players.values()))
             left, self.fate.left = self.fate.left, 0
+            points, self.fate.points = self.fate.points, []
             for server in self._ends:
                 server.kill()
+            self._ends.clear()
             self.until(lambda: not self._asleep and self._is_settled())
             for server in self.servers:
                 if server.alive:  # not so who began while the database recovered, and was not needed again
@@ -191,7 +187,7 @@ class Table:
             while self.collect():
                 pass
             self._check()
-            self.fate.left = left
+            self.fate.left, self.fate.points = left, points
         finally:
             for server in self.servers:
                 server.kill()
@@ -252,11 +248,10 @@ class Table:
         if (end := self._ends.pop(server, None)) is not None:
             assert server.status == -signal.SIGKILL, self._state()
             self.fate.befell[end.point] += 1
+            self.fate.points.remove(end.point)
         end = None if server.status is not None and self._at_the_brink() else self.fate.end(self.random)
         if end is not None:
             self._ends[server] = end
-        for player in self.players.values():
-            player.hurried = end is None or not end.point.startswith("clock")
         server.start(end, worker=self.random.random() < 0.05)
 
     def _may(self, kind: str, server: Server) -> bool:

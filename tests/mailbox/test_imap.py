@@ -146,6 +146,23 @@ def test_the_folder_of_spam_is_read_too(name: str, flags: str) -> None:
         assert account.raws("pbem/done") == [b"1" + LETTER, b"2" + LETTER]
 
 
+@pytest.mark.parametrize("command", ["LIST", "NAMESPACE"])
+def test_a_provider_that_cannot_name_its_folders_now_is_asked_again(command: str) -> None:
+    """It was read without its folder of spam, or with another place for read letters, for a whole connection."""
+    account = Account(flags={"Spam": "\\Junk"}, namespace=("INBOX.", "."))
+    account.folders["Spam"] = {}
+    account.put(LETTER, "Spam")
+    account.lies[command] = b"TAG NO [UNAVAILABLE] later\r\n"
+    with opened(account) as box:
+        with pytest.raises(MailboxUnreachable):
+            list(box.letters())
+        account.lies.clear()
+        (found,) = box.letters()
+        box.done(found.handle)
+    assert account.raws("INBOX.pbem.done") == [LETTER]
+    assert list(account.folders) == ["INBOX", "Work", "Spam", "INBOX.pbem.done"]
+
+
 def test_what_comes_while_spam_is_read_is_found_in_the_same_look(monkeypatch: pytest.MonkeyPatch) -> None:
     account = Account(flags={"Spam": "\\Junk"})
     account.folders["Spam"] = {}

@@ -31,9 +31,10 @@ import time
 from collections import Counter, defaultdict
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import asdict, dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import coverage
 import libcst
@@ -42,6 +43,8 @@ from libcst.matchers import Call, Name, findall
 from libcst.metadata import MetadataWrapper, PositionProvider
 from mutmut.mutation.file_mutation import create_mutations, deep_replace
 
+import simulation.runs
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
@@ -49,13 +52,26 @@ if TYPE_CHECKING:
     from mutmut.mutation.file_mutation import Mutation
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("games", "match", "proof")
-TESTS = ("games", "match", "proof", "letters", "desk", "cli")
-"""The folders of tests that come through those rooms: as `make coverage` has them."""
+_MATCHES = ("tests/games", "tests/match", "tests/proof", "tests/letters", "tests/desk", "tests/cli")
+_WEEKS = "simulation/test_weeks.py"
+ROOMS = {
+    "games": _MATCHES,
+    "match": _MATCHES,
+    "proof": _MATCHES,
+    "identity": ("tests/identity", "tests/desk"),
+    "mail": ("tests/mail", "tests/identity", "tests/letters", "tests/desk"),
+    "desk": ("tests/desk", "tests/cases", "tests/tournament", _WEEKS),
+    "store": ("tests/store", "tests/desk", "tests/cases", _WEEKS),
+    "player": ("tests/player", "tests/dialogs", _WEEKS),
+    "smtp": ("tests/smtp", "tests/cases", "tests/dialogs", "tests/test_stranger_attacks.py", _WEEKS),
+}
+"""The rooms, and the tests that come through each; those that start processes of ours are left out as they do."""
 OPTIONS = ("-s", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:xdist")
 FOLDER = ROOT / ".mutation"
+PROGRAMS = {Path(sys.executable).name, "pbem"}
 QUICKEST, QUICK = 5, 0.3
 """How many tests of each file come first, before all others; and those of a module itself that take no longer."""
+WAITS = 20  # seconds that a test may wait for what a mutant never does
 
 KILLED, SURVIVED, NOT_REACHED = OUTCOMES = "killed", "survived", "not reached"
 THE_SAME, AT_IMPORT = "the same", "at import"
@@ -155,11 +171,12 @@ class Reach:
         state = {str(path.relative_to(ROOT)): _hash(path.read_bytes()) for path in sources}
         kept = json.loads(self._kept.read_text("utf-8")) if self._kept.exists() else {}
         if kept.get("sources") != state:
-            kept = {"sources": state, "seconds": {}, "shared": {}, "failed": []}
+            kept = {"sources": state, "seconds": {}, "shared": {}, "failed": [], "starts": []}
             self._database.unlink(missing_ok=True)
         self.seconds: dict[str, float] = kept["seconds"]
         self.shared: dict[str, float] = kept["shared"]
         self.failed: list[str] = kept["failed"]
+        self.starts: list[str] = kept["starts"]
         missing = [item for item in items if item.nodeid not in self.seconds]
         if missing:
             _say(f"measuring what {len(missing)} of {len(items)} tests reach")
@@ -168,17 +185,20 @@ class Reach:
             self.seconds |= measured["seconds"]
             self.shared |= measured["shared"]
             self.failed += measured["failed"]
-            kept = {"sources": state, "seconds": self.seconds, "shared": self.shared, "failed": self.failed}
+            self.starts += measured["starts"]
+            kept |= {"seconds": self.seconds, "shared": self.shared, "failed": self.failed, "starts": self.starts}
             self._kept.write_text(json.dumps(kept), "utf-8")
         if self.failed:
             _say(f"left out, as they fail without any mutant: {' '.join(self.failed)}")
+        started = {item.nodeid for item in items if {item.nodeid, *_shared_fixtures(item)} & {*self.starts}}
+        _say(f"left out, as they start processes, which have no mutant: {len(started)} of {len(items)} tests")
+        self.usable = [item for item in items if item.nodeid not in started.union(self.failed)]
         self._data = coverage.CoverageData(str(self._database))
         self._data.read()
         self._users: dict[str, list[pytest.Item]] = defaultdict(list)
-        for item in items:
-            if item.nodeid not in self.failed:
-                for context in (item.nodeid, *_shared_fixtures(item)):
-                    self._users[context].append(item)
+        for item in self.usable:
+            for context in (item.nodeid, *_shared_fixtures(item)):
+                self._users[context].append(item)
         self._lines: dict[str, dict[int, list[str]]] = {}
 
     def _measure(self, items: Sequence[pytest.Item], sources: Sequence[Path]) -> None:
@@ -188,6 +208,7 @@ class Reach:
             data_file=str(FOLDER / "coverage-new"),
             config_file=False,
             branch=False,
+            concurrency=["thread", "greenlet"],
             include=[str(ROOT / "pbem" / room / "*") for room in ROOMS],
         )
         watcher = _Watcher(measured, failed)
@@ -210,7 +231,10 @@ class Reach:
         total.update(measured.get_data())
         total.write()
         (FOLDER / "measured.json").write_text(
-            json.dumps({"seconds": seconds, "shared": watcher.shared, "failed": failed}), "utf-8"
+            json.dumps(
+                {"seconds": seconds, "shared": watcher.shared, "failed": failed, "starts": sorted(watcher.starts)}
+            ),
+            "utf-8",
         )
 
     def tests(self, path: Path, from_: int, to: int) -> list[pytest.Item]:
@@ -259,12 +283,26 @@ def _context(definition: pytest.FixtureDef[object]) -> str:
 
 
 class _Watcher:
-    """Gives shared fixtures a context of their own, keeps their time apart, and notes what fails."""
+    """Gives shared fixtures a context of their own, keeps their time; notes what fails or starts processes."""
 
     def __init__(self, measured: coverage.Coverage, failed: list[str]) -> None:
         self._measured, self._failed = measured, failed
         self.context, self.spent = "", 0.0
         self.shared: dict[str, float] = {}
+        self.starts: set[str] = set()
+        sys.addaudithook(self._heard)
+        start = BaseProcess.start
+
+        def noted(process: BaseProcess) -> None:
+            self.starts.add(self.context)
+            start(process)
+
+        BaseProcess.start = noted  # type: ignore[assignment, method-assign]
+
+    def _heard(self, event: str, details: tuple[Any, ...]) -> None:
+        """A program of another language may run: no mutant is expected there."""
+        if event == "subprocess.Popen" and {Path(str(word)).name for word in details[1][:1]} & PROGRAMS:
+            self.starts.add(self.context)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
@@ -297,6 +335,9 @@ class Trial:
         self._chosen, self._patience, self._whole = chosen, patience, whole
         self._forked = False
         self._noticed: Counter[tuple[str, str]] = Counter()
+        self._trusted: set[str] = set()
+        self._distrusted: set[str] = set()
+        """Tests that fail in a fork without any mutant."""
 
     def pytest_collection(self) -> None:
         """Of what a mutant does wrong no smallest example is sought: the first will do."""
@@ -304,12 +345,13 @@ class Trial:
 
         settings.register_profile("mutants", settings.default, phases=(Phase.explicit, Phase.generate))
         settings.load_profile("mutants")
+        simulation.runs.MEMORY = Path(tempfile.gettempdir())  # which is removed, whatever is killed in it
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         reach = Reach(session.items, [path for room in ROOMS for path in modules(room)])
         live = _live_functions()
-        _warm_up(session.items, reach)
+        _warm_up(reach.usable, reach)
         gc.freeze()
         started = time.monotonic()
         with (FOLDER / "verdicts.jsonl").open("a", encoding="utf-8") as out:
@@ -349,15 +391,28 @@ class Trial:
         if self._whole:
             near = {item.nodeid for item in tests}
             tests += [item for item in reach.tests(source.path, 1, len(source.text)) if item.nodeid not in near]
+        started = time.monotonic()
+        while True:
+            few = self._few([item for item in tests if item.nodeid not in self._distrusted], reach)
+            by = self._fork(functions, new, few, reach)
+            if by in self._trusted.union({"", "at once"}):
+                break
+            blind = bool(self._fork(functions, old, [item for item in few if item.nodeid == by], reach))
+            (self._distrusted if blind else self._trusted).add(by)
+            if not blind:
+                break
+            _say(f"left out, as it fails in a fork without any mutant: {by}")
+        self._noticed[source.name, by] += 1
+        seconds = round(time.monotonic() - started, 2)
+        return verdict(KILLED if by else SURVIVED, by, len(few), len(tests), seconds)
+
+    def _few(self, tests: Sequence[pytest.Item], reach: Reach) -> Sequence[pytest.Item]:
+        """As many of the first tests as our patience allows."""
         spent, enough = 0.0, 0
         while enough < len(tests) and spent < self._patience:
             spent += reach.seconds[tests[enough].nodeid]
             enough += 1
-        started = time.monotonic()
-        by = self._fork(functions, new, tests[:enough], reach)
-        self._noticed[source.name, by] += 1
-        seconds = round(time.monotonic() - started, 2)
-        return verdict(KILLED if by else SURVIVED, by, enough, len(tests), seconds)
+        return tests[:enough]
 
     def _fork(
         self, functions: Sequence[FunctionType], code: CodeType, tests: Sequence[pytest.Item], reach: Reach
@@ -377,13 +432,13 @@ class Trial:
                 for at, item in enumerate(tests):
                     running.write_text(item.nodeid, "utf-8")
                     signal.setitimer(signal.ITIMER_PROF, 3 + 20 * reach.seconds[item.nodeid])
+                    signal.setitimer(signal.ITIMER_REAL, WAITS + 20 * reach.seconds[item.nodeid])
                     following = tests[at + 1] if at + 1 < len(tests) else None
                     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 os._exit(0)
             except BaseException:
                 os._exit(1)
-        allowed = 120 + 20 * sum(reach.seconds[item.nodeid] for item in tests)
-        status = _awaited(child, time.monotonic() + allowed)
+        status = os.waitpid(child, 0)[1]
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
         return (running.read_text("utf-8") if running.exists() else "at once") if status else ""
@@ -400,15 +455,10 @@ def _warm_up(items: Sequence[pytest.Item], reach: Reach) -> None:
     """
     from in_a_box.referee import Openings  # noqa: PLC0415  only now: pytest rewrites its plug-ins
 
-    for folder in TESTS:
-        found = sorted(
-            (
-                item
-                for item in items
-                if item.nodeid.startswith(f"tests/{folder}/") and item.nodeid not in reach.failed
-            ),
-            key=lambda item: reach.seconds[item.nodeid],
-        )
+    by_folder: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in sorted(items, key=lambda item: reach.seconds[item.nodeid]):
+        by_folder[item.nodeid.rpartition("/")[0]].append(item)
+    for found in by_folder.values():
         item = found[len(found) // 2]
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
@@ -419,8 +469,7 @@ def _warm_up(items: Sequence[pytest.Item], reach: Reach) -> None:
         elif type(thing).__name__ == "_lru_cache_wrapper" and isinstance(thing.__wrapped__, FunctionType):
             code = thing.__wrapped__.__code__
             if code.co_filename.startswith(rooms) or (
-                code.co_filename.startswith(str(ROOT / "tests"))
-                and code.co_name not in {"_templates", "_empty_store"}
+                code.co_filename.startswith(str(ROOT / "tests")) and code.co_name != "_templates"
             ):
                 thing.cache_clear()
 
@@ -443,18 +492,6 @@ def _in_a_child(work: Callable[[], None]) -> None:
             os._exit(1)
     if os.waitpid(child, 0)[1]:
         raise SystemExit(f"could not measure: {(FOLDER / 'error.txt').read_text('utf-8')}")
-
-
-def _awaited(child: int, until: float) -> int:
-    pause = 0.001
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return status
-        if time.monotonic() > until:
-            os.kill(child, signal.SIGKILL)
-        time.sleep(pause)
-        pause = min(pause * 1.5, 0.05)
 
 
 def _code_of(code: CodeType, name: str, first: int, last: int) -> CodeType:
@@ -542,7 +579,7 @@ def _survivors(paths: Sequence[Path]) -> Iterator[Mutant]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", metavar="FILE", help="modules; otherwise those of a room")
-    parser.add_argument("--room", choices=ROOMS, nargs="*", default=ROOMS)
+    parser.add_argument("--room", choices=ROOMS, nargs="*", default=[*ROOMS])
     parser.add_argument("--sample", type=int, default=0, help="as many mutants, by the seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--again", action="store_true", help="what survived, by all tests that reach its module")
@@ -553,7 +590,8 @@ def main() -> None:
     verdicts = FOLDER / "verdicts.jsonl"
     before = verdicts.stat().st_size if verdicts.exists() else 0
     trial = Trial(chosen(arguments), arguments.patience, whole=arguments.again)
-    folders = [f"tests/{folder}" for folder in TESTS]
+    rooms = {Path(name).parts[1] for name in arguments.files} or {*arguments.room}
+    folders = sorted({tests for room in rooms for tests in ROOMS[room]})
     with tempfile.TemporaryDirectory(dir=FOLDER, prefix="tests-") as scratch:
         options = [*OPTIONS, f"--basetemp={scratch}/tests", "-m", "not long and not browser"]
         pytest.main([*options, *folders], plugins=[trial])

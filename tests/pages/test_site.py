@@ -154,7 +154,8 @@ def test_a_running_match_shows_no_more_than_where_it_stands(tmp_path: Path) -> N
     one = running(tmp_path / "one", BOB, "Gx3", "die")
     assert "m1.html" not in one
     assert re.search(
-        r"m1</a></th><td>Spaceships, scored</td><td>ann, bob</td><td>game 1, turn 3</td><td></td>", one["index.html"]
+        r"m1</a></th><td>Spaceships, several games</td><td>ann, bob</td><td>game 1, turn 3</td><td></td>",
+        one["index.html"],
     )
     moved = BOB.replace("LS Rv1", "LS Bz5")
     for setup, orders, seed in ((moved, "Gx3", "die"), (BOB, "", "die"), (BOB, "Ox1 sYw3", "other")):
@@ -247,7 +248,7 @@ def test_invitations_stand_on_the_first_page(referee: Referee) -> None:
     ann = referee.registered("ann")
     referee.send(ann, "new shoot-em-up\nseats: 3\nboard: 7x7\nend\n")
     assert re.search(
-        r'<a href="m1.html">m1</a>.*Join m1<.*<td>Shoot &#39;em up Spaceships, single</td>'
+        r'<a href="m1.html">m1</a>.*Join m1<.*<td>Shoot &#39;em up Spaceships, one game</td>'
         r"<td[^>]*>ann \(0 played\)</td><td[^>]*>2 of 3</td><td[^>]*>board: 7x7</td>",
         files(referee)["index.html"],
     )
@@ -446,9 +447,9 @@ def test_the_command_fills_a_folder(tmp_path: Path, referee: Referee) -> None:
         '[smtp]\nlisten = "127.0.0.1:1"\n'
     )
     folder = tmp_path / "www"
-    for counts in ("14 written, 0 unchanged", "0 written, 14 unchanged"):
+    for counts in ("16 written, 0 unchanged", "0 written, 16 unchanged"):
         done = CliRunner().invoke(group, ["publish", str(folder), "--config", str(config)])
         assert done.exit_code == 0, done.output
         assert counts in done.output
-    assert (folder / "m1.html").read_text() == files(referee)["m1.html"]
+    assert (folder / "m1.html").read_text() == files(referee, pages="")["m1.html"]
     assert (folder / "m1.html").stat().st_mode & 0o777 == 0o644

@@ -42,7 +42,7 @@ def some_atom(dice: Random, game: str) -> str:
             verb, f"{cell} {verb}"
         )
     square = f"{dice.choice('ABCDEFGHIJ')}{dice.randint(1, 10)}"
-    piece = dice.choice(("any", "any", "*", "Z1", "X2", "W", "H"))
+    piece = dice.choice(("any", "any", "*", "Z1", "X2", "W", "B"))  # H is none where there are three
     return dice.choice((f"lost {piece}", f"took {piece}", f"met {square}", f"left {square}", f"can Z1 {square}-A1"))
 
 

@@ -420,6 +420,18 @@ def test_what_is_in_hand_at_the_end_waits_as_if_it_had_never_been_taken(tmp_path
     slowly(tmp_path, 100, scene)
 
 
+def test_what_hangs_at_the_end_is_waited_for_a_while_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.smtp.delivery.PATIENCE", 0.1)
+
+    async def scene(post: Post, slow: Slow) -> None:
+        await post.until(lambda: len(slow.begun) == 2)
+        post.deliverer.stop()
+        await asyncio.wait_for(post.until(lambda: not post.deliverer._senders), 10)
+        assert post.outbox.count("delivered") == 0
+
+    slowly(tmp_path, 2, scene)
+
+
 def test_what_is_taken_at_the_end_while_another_is_noted_is_noted_too(tmp_path: Path) -> None:
     async def scene(post: Post, slow: Slow) -> None:
         async def slow_disk(call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:

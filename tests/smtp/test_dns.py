@@ -253,7 +253,7 @@ def test_real_questions() -> None:
         assert asked(place, "none._domainkey.mail.example") == ""
     with name_server({}, dns.rcode.NXDOMAIN) as place:
         assert asked(place) == ""
-    with name_server({}, dns.rcode.SERVFAIL) as place, pytest.raises(DnsUnreachable):
+    with name_server({}, dns.rcode.SERVFAIL) as place, pytest.raises(DnsUnreachable, match="NoNameservers"):
         asked(place)
 
 

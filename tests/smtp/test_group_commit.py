@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from pbem.smtp.group_commit import GroupCommit
+
+if TYPE_CHECKING:
+    import pytest
 
 
 class Ledger:
@@ -64,6 +68,25 @@ def test_who_is_first_waits_for_those_who_are_about_to_come() -> None:
         assert ledger.batches == [[1, 2]]
 
     asyncio.run(scene())
+
+
+def test_nobody_waits_on_when_the_last_one_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.smtp.group_commit.MOMENT", 60.0)
+
+    async def scene() -> None:
+        ledger = Ledger()
+        ledger.coming = 1
+        first = ledger.together(1)
+        await asyncio.sleep(0)
+        second = ledger.together(2)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert ledger.batches == [], "another is about to come"
+        ledger.coming = 0
+        await asyncio.gather(first, second, ledger.together(3))
+        assert ledger.batches == [[1, 2, 3]]
+
+    asyncio.run(asyncio.wait_for(scene(), 30))
 
 
 def test_who_waits_in_vain_waits_a_moment_only() -> None:

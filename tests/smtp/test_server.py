@@ -262,6 +262,23 @@ def test_closing_waits_for_a_letter_that_is_being_stored() -> None:
     assert len(serve(scene).letters) == 1
 
 
+def test_a_letter_of_a_client_that_hung_up_is_not_kept_in_mind() -> None:
+    """It could not be stored, and nobody asks for that any more."""
+
+    async def scene(office: Office) -> None:
+        office.gate, office.trouble = asyncio.Event(), ZeroDivisionError()
+        async with office.client() as client:
+            await client.reply()
+            await client.open()
+            await client.say(b"DATA")
+            client.writer.write(TEXT + b".\r\n")
+            await until(lambda: bool(office.intake._storing._at_work))
+        office.gate.set()
+        await until(lambda: not office.intake._storing._at_work)
+
+    serve(scene)
+
+
 def test_an_idle_client_is_told_421() -> None:
     async def dialog(client: Client) -> None:
         assert await client.reply() == "421 4.4.2 idle too long"
@@ -404,6 +421,17 @@ def test_a_letter_carries_the_network_of_its_client() -> None:
 
 
 LMTP = [b"LHLO client.example", HELLO[1], *[b"RCPT TO:<pbem+%d@play.example>" % number for number in range(3)]]
+
+
+def test_it_says_where_it_listens() -> None:
+    async def scene() -> None:
+        office = Office()
+        (place,) = await office.intake.listen("smtp", office.listener)
+        assert (place.protocol, place.host, place.path) == ("smtp", "127.0.0.1", "")
+        assert place.port
+        await office.intake.close()
+
+    asyncio.run(scene())
 
 
 def test_lmtp_has_its_own_greeting() -> None:

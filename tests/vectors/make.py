@@ -130,6 +130,19 @@ def default(referee: Referee) -> bytes:
     return proof(referee, ann)
 
 
+def conditional(referee: Referee) -> bytes:
+    """Conditional orders with target lists: a branch counts in advance and by default, and once none holds."""
+    ann, bob = referee.begun(f"{SMALL}\nmiss: default", SETUPS)
+    early(referee, ann, "turn 2", "if lost any then Rv2\nelse if Rv1 hit and sunk LG then next Rv1 Rv3\nelse Gx3")
+    early(referee, ann, "turn 3", "if Rv3 miss or not sunk LG2 then Gx3")
+    early(referee, ann, "default", "if Rv1 hit or can bRv1Rv3 then Gx3 else next Rv1 Rv3 Bz5")
+    referee.turn((ann, "Rv1"), (bob, ""))
+    referee.turn((bob, ""))
+    referee.turn((bob, ""))
+    referee.wait(OVER)
+    return proof(referee, ann)
+
+
 def withdrawal(referee: Referee) -> bytes:
     ann, bob = referee.agreed(SMALL)
     referee.send(ann, ann.filled("setup", "MD Gv1 Gv2 Gv3"))
@@ -362,6 +375,7 @@ GOOD: dict[str, Callable[[Referee], bytes]] = {
     "dueling-masters": masters,
     "one-leaves": one_leaves,
     "default": default,
+    "conditional": conditional,
     "withdrawal": withdrawal,
     "draw": draw,
     "resignation": resignation,
@@ -459,6 +473,11 @@ def trace_without(found: Bundle) -> bytes:
     path = "traces/game-1-turn-3.txt"
     lines = found.papers[path].splitlines(keepends=True)
     return bundle.write(rewritten(found, path, b"".join(line for line in lines if b"withdrawn" not in line)))
+
+
+def unused_branch(found: Bundle) -> bytes:
+    path = "receipts/game-1-turn-3-unused-seat-1-rev-1.txt"
+    return bundle.write(rewritten(found, path, found.papers[path] + b"branch 1\n"))
 
 
 def no_miss(found: Bundle) -> bytes:
@@ -605,6 +624,21 @@ LIES: dict[str, Lie] = {
         "default",
         "default orders as if sent for the turn",
         partial(said, at=4, default=[]),
+    ),
+    "branch": (
+        "conditional",
+        "another branch than the reports say",
+        partial(edited, path="receipts/game-1-turn-2-seat-1.txt", old="branch 2", new="branch 3"),
+    ),
+    "branch-unused": (
+        "conditional",
+        "a branch of orders that were not used",
+        unused_branch,
+    ),
+    "no-branch": (
+        "conditional",
+        "orders that stand for a branch, as if they had no conditions",
+        partial(edited, path="receipts/game-1-turn-2-seat-1.txt", old="branch 2\n", new=""),
     ),
     "trace": ("withdrawal", "a withdrawal left out of the trace", trace_without),
     "draw": ("draw", "a declined offer as if it had been accepted", partial(said, at=6, word="accept")),

@@ -16,25 +16,28 @@ import click
 from pbem.cli.play.foundation import PlayTable
 from pbem.cli.play.page_room import PlayRoom, tried
 from pbem.i18n import ENGLISH, LANGUAGES
+from pbem.letters.render import Templates
+from pbem.phrase import Phrase
 from pbem.player.page_port import PagePort
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_USED = (
+_USED = Phrase(
     "This address was used up: it opens the page once. Go to the tab that it opened. If you did not open it, somebody"
-    " else on this machine did: press Ctrl-C in the terminal, and start pbem play --browser again."
+    " else on this machine did: press Ctrl-C in the terminal, and start `pbem play --browser` again."
 )
 
 
 def run(table: PlayTable, match: str = "") -> None:
     """Serve the page for a table's account, or for all if it names none, and open it in the browser at a match."""
     first = f"{table.account.id}/{match}" if match else ""
-    room = PlayRoom(table.folders, first, _language(os.environ))
+    language = _language(os.environ)
+    room = PlayRoom(table.folders, first, language)
     names = table.folders.accounts
     tables = [table] if table.name or match else [PlayTable(table.folders, name, 0.0) for name in names]
-    port = PagePort(os.urandom, room, _USED)
+    port = PagePort(os.urandom, room, Templates().of(language).say(_USED))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with room.afterwards:

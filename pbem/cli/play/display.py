@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.event_text import clean, indented, line_of, when
+from pbem.cli.play.event_text import indented, when
+from pbem.cli.telling import clean, line_of
 from pbem.games import GAMES, rules
 from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.match.terms import Terms
@@ -130,9 +131,12 @@ def _whose(table: PlayTable, standing: MatchStanding) -> str:
         )
     offers = "".join(f"; {what} offered" for what in standing.offers)
     paused = "; paused" if standing.paused else ""
-    early = letters.matches.stored(match)
+    plans = table.agent.plans(match, table.now()) if standing.sealed else None
+    early = letters.matches.stored(match) if plans is None else plans.waiting
     stored = "; stored: " + ", ".join(f"turn {turn}" if turn else "default orders" for turn in early) if early else ""
     unused = "; what you had sent does not count" if letters.matches.unused(match) else ""
+    if plans is not None and plans.unused:
+        unused = "; what waited here does not count"
     return f"{what}: {said}{_until(standing.deadline, table.now())}{unused}{offers}{paused}{stored}"
 
 
@@ -197,8 +201,21 @@ def _show_letters(table: PlayTable, standing: MatchStanding) -> None:
     for turn, sent in letters.matches.stored(name).items():
         state = "stored" if sent.state == "done" else _STATES[sent.state]
         click.echo(f"\nYours, {when(turn)} ({state}):\n\n{indented(sent.form)}")
+    if standing.sealed:
+        _show_plans(table, name)
     if (unused := letters.matches.unused(name)) is not None:
         click.echo(f"\nYours, but it does not count, as the letter about the turn says:\n\n{indented(unused.form)}")
+
+
+def _show_plans(table: PlayTable, match: str) -> None:
+    """The orders in advance that wait here, and those for the turn that is due which do not count."""
+    plans = table.agent.plans(match, table.now())
+    for turn, text in plans.waiting.items():
+        click.echo(f"\nYours, {when(turn)} (it waits here, and nobody else knows it):\n\n{indented(text)}")
+    if (unused := plans.unused) is not None:
+        click.echo(f"\nYours, but it does not count:\n\n{indented(unused.text)}")
+        for fault in unused.faults:
+            click.echo(f"  - {line_of(fault.message)}")
 
 
 def names_of(standing: MatchStanding) -> dict[int, str]:

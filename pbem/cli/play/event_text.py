@@ -1,15 +1,14 @@
 """The words of `pbem play` for events, and for the player's own letters.
 
-Others' words cannot move the cursor, nor begin a line of ours: they pass through `clean` or `line_of`.
+Others' words cannot move the cursor, nor begin a line of ours: they pass through `line_of`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
-from pbem.cli.harmless import harmless
+from pbem.cli.telling import line_of, tell
+from pbem.phrase import Phrase
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
@@ -17,18 +16,16 @@ if TYPE_CHECKING:
     from pbem.player.memory import SentForm
 
 
-_LONGEST = 500  # characters of others within a line of ours
-
 _OUTCOMES = {
-    "done": "done",
-    "asked": "something is asked first; read the letter",
-    "again": "it had its effect before",
+    "done": Phrase("done"),
+    "asked": Phrase("something is asked first; read the letter"),
+    "again": Phrase("it had its effect before"),
 }
 
 _LOUD = {
-    "forged": "NOT BELIEVED",
-    "contradiction": "ALARM",
-    "unread": "WARNING",
+    "forged": Phrase("NOT BELIEVED: “{about}”: {said}"),
+    "contradiction": Phrase("ALARM: “{about}”: {said}"),
+    "unread": Phrase("WARNING: “{about}”: {said}"),
 }
 
 
@@ -36,32 +33,38 @@ def report(event: Event) -> None:
     """Tell the player what matters of an event; other mail, and letters that cannot be judged yet, do not."""
     match event.kind:
         case "news":
-            click.echo(f"Came: {line_of(event.subject)}")
+            tell(Phrase("Came: {subject}", subject=line_of(event.subject)))
         case "answer" if event.said == "refused":
             assert event.sent is not None
-            click.echo(f"Refused: {about(event.sent)}:", err=True)
+            tell(Phrase("Refused: {letter}:", letter=about(event.sent)), loud=True)
             for fault in event.faults:
-                click.echo(f"  - {line_of(fault)}", err=True)
+                tell(f"  - {line_of(fault)}", loud=True)
         case "answer" if event.sent is not None and event.sent.command == "register":
             pass  # the challenge says so
         case "answer":
             assert event.sent is not None
-            click.echo(f"Answered: {about(event.sent)}: {_OUTCOMES.get(event.said, line_of(event.said))}.")
+            outcome = _OUTCOMES.get(event.said) or line_of(event.said)
+            tell(Phrase("Answered: {letter}: {outcome}.", letter=about(event.sent), outcome=outcome))
         case "challenge":
-            click.echo("The server asks your key to prove itself.")
+            tell(Phrase("The server asks your key to prove itself."))
+        case "account" if event.said:
+            tell(Phrase("Registered. Your recovery code, to be kept somewhere else:"))
+            tell(f"\n    {line_of(event.said)}\n")
         case "account":
-            code = f". Your recovery code, to be kept somewhere else:\n\n    {line_of(event.said)}\n"
-            click.echo(f"Registered{code if event.said else ', without a key.'}")
+            tell(Phrase("Registered, without a key."))
         case "forged" | "contradiction" | "unread":
             about_what = line_of(event.subject or event.match)
-            click.echo(f"{_LOUD[event.kind]}: “{about_what}”: {line_of(event.said)}", err=True)
+            tell(_LOUD[event.kind].given(about=about_what, said=line_of(event.said)), loud=True)
         case "doubled":
-            click.echo(f"Received again; it changes nothing: {line_of(event.subject)}")
+            tell(Phrase("Received again; it changes nothing: {subject}", subject=line_of(event.subject)))
         case "bounced":
             assert event.sent is not None
-            click.echo(
-                f"CAME BACK: {about(event.sent)} did not reach the server. Repeat the command to send it again.",
-                err=True,
+            tell(
+                Phrase(
+                    "CAME BACK: {letter} did not reach the server. Repeat the command to send it again.",
+                    letter=about(event.sent),
+                ),
+                loud=True,
             )
 
 
@@ -82,13 +85,3 @@ def when(turn: int) -> str:
 def indented(text: str) -> str:
     """Lines of a letter within what we say."""
     return "".join(f"    {line}\n" for line in text.splitlines())
-
-
-def line_of(text: str) -> str:
-    """Others' words within a line of ours: they stay within the line, and cannot begin one of their own."""
-    return clean(text).replace("\n", "\\n")[:_LONGEST]
-
-
-def clean(text: str) -> str:
-    """Others' words: nothing in them can move the cursor."""
-    return harmless(text, kept="\n")

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 import click
 
-from pbem.cli import home, programs
+from pbem.cli import home, programs, telling
 from pbem.cli.play import event_text
-from pbem.cli.play.event_text import about, clean, line_of
+from pbem.cli.play.event_text import about, indented
 from pbem.cli.play.proved import prove_ended
+from pbem.cli.telling import clean, line_of, tell
 from pbem.games import Refused
 from pbem.phrase import Phrase
 from pbem.player import mail_in, mail_out, signing
@@ -45,13 +46,15 @@ if TYPE_CHECKING:
 
 
 MATCH = re.compile(r"m[1-9][0-9]{0,8}")
-SIX_WORDS = """\
+SIX_WORDS = Phrase("""\
 Your six words, to be kept somewhere other than on this machine:
 
     {words}
 
 Setup and orders of sealed matches stay here, and the server keeps a copy that only these words open. If this
-machine is lost, another goes on with them: pbem play words WORD WORD ..."""
+machine is lost, another goes on with them: pbem play words WORD WORD ...""")
+
+NOT_LEGAL = Phrase("Not legal; nothing was signed or sent:")
 
 _SOON, _LOOK = 0.1, 1.0  # seconds between two looks into the mailbox: at first, and at most
 _ERASED = "\r\x1b[K"
@@ -116,9 +119,17 @@ class PlayTable:
     def judged(self, standing: MatchStanding, text: str, turn: int | None = None) -> Judged:
         """Judge orders for the turn that is due, or for another one; raises `Refused`, `Impossible`."""
         if turn is not None:
-            return self.letters.judge.ahead(standing.match, turn, text)
+            ahead = self.agent.judge_ahead if standing.sealed else self.letters.judge.ahead
+            return ahead(standing.match, turn, text)
         judge = self.agent.judge_orders if standing.sealed else self.letters.judge.orders
         return judge(standing.match, text)
+
+    def is_later(self, standing: MatchStanding, turn: int) -> bool:
+        """True if this turn is not the one for which orders are due, so that they would wait."""
+        if turn == DEFAULT or not standing.sealed or standing.phase != "playing":
+            return turn != standing.turn or turn == DEFAULT
+        shown = self.agent.shown(standing.match)
+        return not shown.asked or turn != shown.turn
 
     def now(self) -> datetime:
         """The time by this machine's clock."""
@@ -132,15 +143,25 @@ class PlayTable:
             event_text.report(event)
         self.unproved = {event.subject for event in events if event.kind == "unpinned"}
         prove_ended(self.letters, events)
-        if (self.letters.registration.confirm(self.now()) is not None) | bool(self.agent.act(self.now())):
+        if (self.letters.registration.confirm(self.now()) is not None) | self.act():
             self.send()
         return events
+
+    def act(self) -> bool:
+        """Prepare what needs no decision in sealed matches, and tell which orders in advance count now."""
+        prepared = self.agent.act(self.now())
+        for followed in self.agent.followed:
+            branch = f", branch {followed.branch}" if followed.branch else ""
+            click.echo(f"{followed.match}, turn {followed.turn}: the orders that waited here count{branch}:")
+            click.echo(indented(followed.orders or "nothing"), nl=False)
+        self.agent.followed.clear()
+        return bool(prepared)
 
     def take_back(self, match: str) -> None:
         """Go on in a sealed match, whatever the agent holds there; what else does not hold is told."""
         for event in self.agent.take_back(match, self.now()):
             event_text.report(event)
-        self.agent.act(self.now())
+        self.act()
         self.send()
 
     def send(self) -> bool:
@@ -148,13 +169,11 @@ class PlayTable:
         complete = True
         for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
             if left:
-                click.echo(f"{about(sent)}: {line_of(said)}.")
+                tell(f"{about(sent)}: {line_of(said)}.")
             else:
                 complete = False
-                click.echo(
-                    f"Not sent yet: {about(sent)}: {line_of(said)}\nIt is kept; the next `pbem play` retries.",
-                    err=True,
-                )
+                tell(Phrase("Not sent yet: {letter}: {said}", letter=about(sent), said=line_of(said)), loud=True)
+                tell(Phrase("It is kept; the next `pbem play` retries."), loud=True)
         return complete
 
     def wait(self, until: Callable[[list[Event]], bool], what: str) -> bool:
@@ -185,7 +204,7 @@ class PlayTable:
             case "refused":
                 sys.exit(1)
             case "ready" | "sent":
-                click.echo("No answer yet; `pbem play` fetches it when it comes.")
+                tell(Phrase("No answer yet; `pbem play` fetches it when it comes."))
 
 
 def state(letters: Correspondence, sent: SentForm) -> str:
@@ -204,20 +223,22 @@ def troubles() -> Iterator[None]:
         report_refused(refused)
         sys.exit(1)
     except Contradiction as error:
-        raise click.ClickException(f"The server's statements cannot all be true: {clean(str(error))}") from error
+        found = Phrase("The server's statements cannot all be true: {found}", found=clean(str(error)))
+        raise click.ClickException(telling.said(found)) from error
 
 
 def report_refused(refused: Refused) -> None:
     """Print why orders or a setup are not legal."""
-    click.echo("Not legal; nothing was signed or sent:", err=True)
+    tell(NOT_LEGAL, loud=True)
     for fault in refused.faults:
-        click.echo(f"  - {line_of(fault.message)}", err=True)
+        tell(f"  - {line_of(fault.message)}", loud=True)
 
 
-def confirm(table: PlayTable, yes: bool, shown: MatchStanding | None = None) -> None:
+def confirm(table: PlayTable, yes: bool, shown: MatchStanding | None = None, question: str = "") -> None:
     """Ask once; then the match must be as it was shown: another `pbem play` may have fetched meanwhile."""
     if not yes:
-        click.confirm("Sign and send?" if table.account.key else "Send?", default=True, abort=True)
+        question = question or ("Sign and send?" if table.account.key else "Send?")
+        click.confirm(question, default=True, abort=True)
     if shown is not None:
         demand_unchanged(table, shown.match, moment(shown))
 

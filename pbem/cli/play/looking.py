@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.play.display import is_due, list_matches
-from pbem.cli.play.event_text import clean
 from pbem.cli.play.foundation import at_table, state
 from pbem.cli.play.proved import proved
+from pbem.cli.telling import clean
 from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.standing import OVER

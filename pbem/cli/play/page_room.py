@@ -26,11 +26,11 @@ from pbem import durable
 from pbem.cli.harmless import harmless
 from pbem.cli.play import trial
 from pbem.cli.play.display import names_of, terms_of, tournament_terms
-from pbem.cli.play.event_text import clean
-from pbem.cli.play.foundation import SIX_WORDS, PlayTable, demand_unchanged, state, troubles
+from pbem.cli.play.foundation import NOT_LEGAL, SIX_WORDS, PlayTable, demand_unchanged, state, troubles
 from pbem.cli.play.proved import proved
 from pbem.cli.play.register import open_account
 from pbem.cli.programs import TOUCH
+from pbem.cli.telling import clean, said, spoken
 from pbem.games import BUILT_IN, GAMES, Refused, part_of, rules
 from pbem.identity import ssh
 from pbem.identity.verdict import BadSignature
@@ -66,7 +66,6 @@ _NEWS = 20.0  # seconds that a page waits for news
 _WORK = 25.0  # and for what it asked for
 _TOUCH = 60.0  # and for the touch of a passkey
 _LATER = Phrase("It takes longer than usual.")
-_NOT_LEGAL = Phrase("Not legal; nothing was signed or sent:")
 _NOTHING = Phrase("Nothing was signed or sent.")
 _LINES = 60  # of what was told
 _DRAWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-same-origin; "
@@ -251,7 +250,7 @@ class PlayRoom:
             self._asked, self._answered = None, clean(table.letters.memory.last_text())
 
     def _overview(self) -> JsonObject:
-        accounts = [account_facts(table.letters, table.agent) for table in self._tables.values()]
+        accounts = [account_facts(table.letters, table.agent, table.now()) for table in self._tables.values()]
         wanted = self._wanted if "text" in self._wanted else None
         return {"accounts": accounts, "told": list(self._told), "answer": self._answered, "wanted": wanted}
 
@@ -260,7 +259,7 @@ class PlayRoom:
         """Tell the page, too, what is printed."""
         heard = io.StringIO()
         try:
-            with redirect_stdout(heard), redirect_stderr(heard):
+            with spoken(self._templates.say), redirect_stdout(heard), redirect_stderr(heard):
                 yield
         finally:
             lines = heard.getvalue().rstrip().splitlines()
@@ -297,13 +296,24 @@ class PlayRoom:
         table = self._of(asked)
         letters, standing = table.letters, table.letters.matches.standing(asked.match)
         composing = composed(letters, table.agent, standing)
-        return match_facts(letters, table.agent, standing) | {
+        facts = match_facts(letters, table.agent, standing, table.now())
+        return facts | {
+            "refused": [self._templates.say(message) for message in facts["refused"]],
             "seat": standing.seat,
+            "conditions": self._conditions(standing),
             "composer": f"#{fragment(composing)}" if composing else "",
             "seen": standing.phase in {"playing", "closed"} and standing.rules in GAMES,
             "terms": self._terms(table, standing) if standing.phase in {"proposed", "open"} else "",
             "letters": letters.memory.texts(asked.match),
         }
+
+    def _conditions(self, standing: MatchStanding) -> Sequence[JsonObject]:
+        """The conditions to choose from, each with its words."""
+        words: Any = part_of(standing.rules, "words") if standing.rules in GAMES else None
+        return [
+            {"form": form, "words": self._templates.say(words.atom_said(tuple(form.split())))}
+            for form in getattr(words, "CONDITIONS", ())
+        ]
 
     def _terms(self, table: PlayTable, standing: MatchStanding) -> str:
         facts = terms_of(table.letters, standing, names_of(standing))
@@ -438,6 +448,7 @@ class PlayRoom:
             "words": [say(one) for one in words],
             "unused": [say(one) for one in judged.unused],
             "example": judged.example,
+            "doubts": [say(one) for one in judged.doubts],
             "now": [say(fault.message) for fault in judged.faults],
         }
 
@@ -449,7 +460,10 @@ class PlayRoom:
         if standing.sealed and setup:
             new = table.agent.vault.code() is None
             table.agent.set_up(match, asked.text, now)
-            words = SIX_WORDS.format(words=table.agent.words) if new else ""
+            words = said(SIX_WORDS.given(words=table.agent.words)) if new else ""
+        elif standing.sealed and asked.turn is not None:
+            table.agent.store(match, asked.turn, asked.text)
+            return {"kept": True}
         elif standing.sealed:
             table.agent.order(match, asked.text, now)
         elif setup:
@@ -470,6 +484,10 @@ class PlayRoom:
                     )
                 )
             demand_unchanged(table, match, asked.shown)
+        early = asked.what == "clear" and asked.word
+        if early and table.letters.matches.standing(match).sealed:
+            table.agent.forget(match, _early(asked.word))
+            return {"kept": True}
         if asked.what == "take-back":
             table.take_back(match)
         else:
@@ -526,10 +544,10 @@ class PlayRoom:
         return {"account": self.seat(table)}
 
     def _verify(self, asked: _OfMatch) -> JsonObject:
-        said = io.StringIO()
-        with redirect_stdout(said), redirect_stderr(said):
+        heard = io.StringIO()
+        with redirect_stdout(heard), redirect_stderr(heard):
             holds = proved(self._of(asked).letters, asked.match)
-        return {"holds": holds, "said": said.getvalue()}
+        return {"holds": holds, "said": heard.getvalue()}
 
 
 def tried(work: Callable[[], object], say: Callable[[str], str] = str) -> str:
@@ -542,7 +560,7 @@ def tried(work: Callable[[], object], say: Callable[[str], str] = str) -> str:
                 return harmless(say(error.args[0]), kept="\n")
             except Refused as refused:
                 faults = [clean(say(fault.message)) for fault in refused.faults]
-                return "\n  - ".join([say(_NOT_LEGAL), *faults])
+                return "\n  - ".join([say(NOT_LEGAL), *faults])
     except click.ClickException as error:
         return error.message
     except (click.Abort, SystemExit):
@@ -567,10 +585,16 @@ def _prepared(table: PlayTable, match: str, what: str, word: str) -> SentForm:
             return letters.tell(words, now, match=match)
         case "draw" | "annul" | "extend" | "claim":
             return letters.say(match, words, now)
-        case "clear" if not word or re.fullmatch("default|turn [0-9]{1,9}", word):
-            turn = DEFAULT if word == "default" else int(word.removeprefix("turn ")) if word else None
-            return letters.withdraw(match, turn, now)
+        case "clear":
+            return letters.withdraw(match, _early(word) if word else None, now)
     raise Impossible(Phrase("{what}: the page has no such command.", what=what))
+
+
+def _early(word: str) -> int:
+    """The later turn that a page names, or `DEFAULT`; raises `Impossible`."""
+    if not re.fullmatch("default|turn [0-9]{1,9}", word):
+        raise Impossible(Phrase("{what}: the page has no such command.", what=f"clear {word}"))
+    return DEFAULT if word == "default" else int(word.removeprefix("turn "))
 
 
 def _keep_password(name: str, password: str) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
-from pbem.cli.play.event_text import line_of
+from pbem.cli.telling import line_of, tell
 from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible
 
@@ -35,19 +33,24 @@ def proved(letters: Correspondence, name: str) -> bool:
         raise Impossible(Phrase("No bundle of {match} has come: it comes when a game has ended.", match=name))
     last = proof.checks[-1]
     if last.holds is None:
-        click.echo(f"{name}: the proof is OPEN: {line_of(last.found)}", err=True)
+        tell(Phrase("{match}: the proof is OPEN: {found}", match=name, found=line_of(last.found)), loud=True)
         return False
     if not last.holds:
-        click.echo(f"{name}: the proof FAILS: {line_of(last.found)}", err=True)
+        tell(Phrase("{match}: the proof FAILS: {found}", match=name, found=line_of(last.found)), loud=True)
         return False
     for accused in proof.accusing:
         for finding in accused.findings:
-            click.echo(
-                f"{name}: {line_of(accused.kept.subject)}: {finding.standing}: {line_of(finding.found)}", err=True
-            )
+            tell(f"{name}: {line_of(accused.kept.subject)}: {finding.standing}: {line_of(finding.found)}", loud=True)
     if proof.accusing:
-        click.echo(f"{name}: your letters contradict the bundle.", err=True)
+        tell(Phrase("{match}: your letters contradict the bundle.", match=name), loud=True)
         return False
     agreeing = sum(letter.standing == "agrees" for letter in proof.letters)
-    click.echo(f"{name}: verified: {len(proof.checks)} checks hold, and {agreeing} of your letters agree.")
+    tell(
+        Phrase(
+            "{match}: verified: {checks} checks hold, and {letters} of your letters agree.",
+            match=name,
+            checks=len(proof.checks),
+            letters=agreeing,
+        )
+    )
     return True

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play.event_text import line_of
+from pbem.cli.telling import line_of, tell
+from pbem.phrase import Phrase
 from pbem.player import mail_in, signing
 from pbem.player.account_file import Account, split
 
@@ -84,17 +85,24 @@ def open_account(table: PlayTable, made: Account, *, new_key: bool, server_key: 
         signing.make(path, made.address)
     ours = signing.read(path, table.passphrase, table.touch) if made.key else None
     if place := mail_in.begin(made):
-        click.echo(f"Maildir  {place}, made: have the letters to {made.address} delivered there")
+        tell(
+            Phrase(
+                "Maildir  {place}, made: have the letters to {address} delivered there",
+                place=place,
+                address=made.address,
+            )
+        )
     mail_in.source(made).close()
     changed = made.id in table.folders.accounts and table.folders.load(made.id) != made
     file = table.folders.save(made)
     table.name = made.id
-    click.echo(f"Account  {file}\nKey      {ours.fingerprint if ours else 'none'}")
+    tell(Phrase("Account  {file}", file=file))
+    tell(Phrase("Key      {key}", key=ours.fingerprint if ours else Phrase("none")))
     if server_key:
         table.letters.inbox.pin_key(server_key)
     if introduce(table, ours, anew=changed):
-        click.echo(f"You are {made.name} on {made.server}.")
-        click.echo("Find somebody: pbem play new GAME OPPONENT, or pbem play ask list open")
+        tell(Phrase("You are {name} on {server}.", name=made.name, server=made.server))
+        tell(Phrase("Find somebody: `pbem play new GAME OPPONENT`, or `pbem play ask list open`"))
 
 
 def introduce(table: PlayTable, ours: signing.SigningKey | None, *, anew: bool = False) -> bool:
@@ -112,7 +120,7 @@ def introduce(table: PlayTable, ours: signing.SigningKey | None, *, anew: bool =
         table.wait(lambda _: letters.memory.fact("account") is not None, "the server's answers")
     if letters.memory.fact("account") is not None:
         return True
-    click.echo("The server has not answered yet; `pbem play` goes on when it does.")
+    tell(Phrase("The server has not answered yet; `pbem play` goes on when it does."))
     for subject in sorted(table.unproved):
-        click.echo(f"This letter, which nothing proves yet, may say why: “{line_of(subject)}”")
+        tell(Phrase("This letter, which nothing proves yet, may say why: “{subject}”", subject=line_of(subject)))
     return False

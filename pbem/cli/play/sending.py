@@ -8,12 +8,12 @@ import click
 
 from pbem.cli import home
 from pbem.cli.play.display import show
-from pbem.cli.play.event_text import line_of, when
+from pbem.cli.play.event_text import when
 from pbem.cli.play.foundation import SIX_WORDS, at_table, confirm, turn_options, yes_option
 from pbem.cli.play.trial import see_the_move
+from pbem.cli.telling import line_of
 from pbem.games import Refused
 from pbem.player.correspondence.judge import in_words, meant
-from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,7 +56,7 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
         run(table, match)
     elif not texts:
         show(table, standing)
-    elif turn is not None and not turn == standing.turn != DEFAULT:
+    elif turn is not None and table.is_later(standing, turn):
         _order(table, standing, texts, final=final, yes=yes, turn=turn)
     elif standing.phase == "setup":
         _set_up(table, match, "\n".join(orders) or texts[0], yes=yes)
@@ -75,6 +75,11 @@ def _order(
 ) -> None:
     name = standing.match
     text = read_back(table, standing, texts, asking=not yes, turn=turn)
+    if standing.sealed and turn is not None:
+        confirm(table, yes, standing, "Keep it here, for the agent to commit to when it is due?")
+        table.agent.store(name, turn, text)
+        click.echo("It waits on this machine alone: leave `pbem agent` running, or look with `pbem play`.")
+        return
     confirm(table, yes, standing)
     if standing.sealed:
         table.settle(table.agent.order(name, text, table.now()))
@@ -105,8 +110,11 @@ def read_back(
         click.echo(f"  {phrase}")
     if judged.unused:
         click.echo(f"Unused: {', '.join(judged.unused)}.")
+    for doubt in judged.doubts:
+        click.echo(f"Careful: {doubt}.")
     if judged.faults:
-        click.echo(f"Turn {standing.turn} is being played; in it they would not be legal:")
+        present = table.agent.shown(name).turn if standing.sealed else standing.turn
+        click.echo(f"Turn {present} is being played; in it they would not be legal:")
         for fault in judged.faults:
             click.echo(f"  - {line_of(fault.message)}")
     return text
@@ -170,7 +178,7 @@ def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
     new = table.agent.vault.code() is None
     sent = table.agent.set_up(match, text, table.now())
     if new:
-        click.echo(SIX_WORDS.format(words=table.agent.words))
+        click.echo(SIX_WORDS.given(words=table.agent.words))
     table.settle(sent)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.play.display import DOUBTFUL, list_rows, show, show_tournament, title_of
-from pbem.cli.play.event_text import line_of
 from pbem.cli.play.foundation import at_table, confirm, state, turn_options, yes_option
+from pbem.cli.telling import line_of
 from pbem.games import GAMES
 from pbem.player.correspondence.standings import named
 
@@ -92,6 +92,10 @@ def clear(table: PlayTable, match: str, turn: int | None, yes: bool) -> None:
     standing = table.letters.matches.standing(match)
     words = f"clear {match}" + (f" {named(turn)}" if turn is not None else "")
     click.echo(f"{title_of(table.letters, standing)}: {words}")
+    if standing.sealed and turn is not None:
+        confirm(table, yes, standing, "Forget it?")
+        table.agent.forget(match, turn)
+        return
     confirm(table, yes, standing)
     table.settle(table.letters.withdraw(match, turn, table.now()))
 

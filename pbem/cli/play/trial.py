@@ -11,9 +11,11 @@ from pbem.cli import home
 from pbem.cli.play.display import show
 from pbem.cli.play.register import introduce
 from pbem.games import BUILT_IN, rules
+from pbem.phrase import Phrase
 from pbem.player import mail_in, signing
 from pbem.player.account_file import Account
 from pbem.player.blind import OCTETS
+from pbem.player.correspondence.standings import Impossible
 from pbem.player.opponent import strategy
 from pbem.player.opponent.chance import Chance
 
@@ -60,7 +62,7 @@ def begin_to_play(table: PlayTable, game: str) -> MatchStanding:
     table.fetch()
     standing = _running(table, game) or _begin(table, game)
     if standing is None:
-        raise click.ClickException("The house has not answered yet; the same command goes on when it has.")
+        raise Impossible(Phrase("The house has not answered yet; the same command goes on when it has."))
     if standing.phase == "setup" and standing.asked:
         _place(table, standing)
     return standing

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.commands import orders_in_advance
+from pbem.desk.match_facts import branch_facts
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
 from pbem.games.setup_example import is_the_example
@@ -55,7 +56,7 @@ def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) 
     receipt, attachments = seated.receipt(submission, f"turn-{turn}")
     unused = _unused(seated, submission) if submission.standing else ()
     facts = {"orders": submission.text, "turn": turn, "final": submission.final, "unused": unused}
-    facts["branch"] = submission.branch
+    facts["branch"] = branch_facts(seated.match, submission)
     facts["replaced"] = before if before and before.text != submission.text else None
     seated.submit(step, submission)
     return Reply("orders", facts | receipt | seated.facts(), attachments, seated)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
 from pbem.games import Refused
+from pbem.games.conditional_orders import branch_said
 from pbem.letters.visible import escaped
 from pbem.match import advance_orders, stored_orders
 from pbem.phrase import Phrase
@@ -50,8 +51,16 @@ def store(seated: SeatContext, command: Command[SubmitOrders], caller: Caller) -
     receipt, attachments = seated.receipt(submission, f"turn-{turn}" if turn != DEFAULT else "default")
     faults = _faults(seated.match, seated.seat, turn)
     facts = {"orders": submission.text, "turn": turn, "due": due, "final": submission.final, "faults": faults}
+    facts["branches"] = branches(seated.match, seated.seat, submission.text)
     facts["now"] = _now(seated.match, seated.seat, submission.text)
     return Reply("early", facts | receipt | seated.facts(), attachments, seated)
+
+
+def branches(match: Match, seat: int, text: str) -> list[Phrase]:
+    """The branches of conditional orders, in words."""
+    if match.position is None:
+        return []
+    return [branch_said(match.terms.game, branch) for branch in match.rules.branches(match.position, seat, text)]
 
 
 def _now(match: Match, seat: int, text: str) -> str:
@@ -79,7 +88,12 @@ def withdraw(seated: SeatContext, command: Command[Clear], caller: Caller) -> Re
 def stored(match: Match, seat: int) -> list[dict[str, object]]:
     """The stored orders of a seat: default orders first, then orders turn by turn."""
     return [
-        {"turn": turn, "submission": stored, "faults": _faults(match, seat, turn)}
+        {
+            "turn": turn,
+            "submission": stored,
+            "faults": _faults(match, seat, turn),
+            "branches": branches(match, seat, stored.text),
+        }
         for (owner, turn), stored in sorted(match.stored.items())
         if owner == seat and stored.standing
     ]

@@ -34,6 +34,7 @@ class DuelingMasters(Conditional[Options, Setup, Orders, State, View]):
     seats = (2,)
     empty_orders = False
     form, choice = "38", "39"
+    asked_about = 2
 
     options = staticmethod(notation.options)
     setup = staticmethod(notation.read_setup)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from pbem.games.dueling_masters import board, notation
+from pbem.games.dueling_masters import board, notation, transit
+
+if TYPE_CHECKING:
+    from pbem.games.dueling_masters.transit import State
 
 FACTS: Final = {
     "asteroids": board.ASTEROIDS,
@@ -15,3 +18,8 @@ FACTS: Final = {
     "strength": board.STRENGTH,
     "turns": notation.MAX_TURNS,
 }
+
+
+def materiel(state: State) -> tuple[int, ...]:
+    """Pieces left, asteroids not counted, by seat."""
+    return tuple(len(side.squares) - side.squares.count(transit.DESTROYED) for side in state.sides)

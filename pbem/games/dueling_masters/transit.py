@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pbem.games.dueling_masters.notation import Orders, Setup
 
 _RESTING = -1
-_DESTROYED = -1
+DESTROYED = -1
 AN_ASTEROID = -1
 """In the place of a slot: the asteroid of a square."""
 
@@ -40,7 +40,7 @@ class Side(NamedTuple):
         """The squares of the home planets left, as a mask."""
         found = 0
         for square in self.squares[FIRST_HOME:]:
-            if square != _DESTROYED:
+            if square != DESTROYED:
                 found |= 1 << square
         return found
 
@@ -48,7 +48,7 @@ class Side(NamedTuple):
     def score(self) -> int:
         """Home planets left."""
         homes = self.squares[FIRST_HOME:]
-        return len(homes) - homes.count(_DESTROYED)
+        return len(homes) - homes.count(DESTROYED)
 
     def destinations(self, options: Options, slot: int) -> int:
         """The legal destinations of a piece, rams included."""
@@ -110,14 +110,14 @@ class Field:
     @property
     def has_home(self) -> bool:
         """True if a home planet is left."""
-        return any(square != _DESTROYED for square in self.squares[FIRST_HOME:])
+        return any(square != DESTROYED for square in self.squares[FIRST_HOME:])
 
     def destroy(self, slot: int, square: int) -> None:
         """Take a piece off the board, or the asteroid of a square."""
         if slot == AN_ASTEROID:
             self.asteroids &= ~(1 << square)
         else:
-            self.squares[slot] = _DESTROYED
+            self.squares[slot] = DESTROYED
             self.starts[slot] = _RESTING
 
 
@@ -132,7 +132,7 @@ def resolve(state: State, orders: Orders) -> tuple[State, list[Report]]:
     else:
         if own.starts[slot] != _RESTING:
             _Check(options.pieces, fields, reports).run(seat, slot)
-        if own.squares[slot] != _DESTROYED and fields[0].has_home and fields[1].has_home:
+        if own.squares[slot] != DESTROYED and fields[0].has_home and fields[1].has_home:
             depart(options.pieces[slot], own, orders, reports)
     sides = (fields[0].side(), fields[1].side())
     result = _result(options, state.turn, sides)
@@ -236,6 +236,6 @@ def _anybody_reaches(names: tuple[str, ...], sides: tuple[Side, Side]) -> bool:
     for own, other in (sides, sides[::-1]):
         targets, homes = other.homes, own.homes
         for name, square in zip(names[:FIRST_HOME], own.squares, strict=False):
-            if square != _DESTROYED and reach(name[0], square, own.asteroids, homes) & targets:
+            if square != DESTROYED and reach(name[0], square, own.asteroids, homes) & targets:
                 return True
     return False

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.games import Report
+    from pbem.games.conditional_orders import Atom
     from pbem.games.dueling_masters.view import Known, Own, View
     from pbem.games.squares import Board, Panel
 
@@ -308,6 +309,29 @@ def said(text: str) -> list[Phrase]:
     piece, way = text.split(" ")
     start, _, end = way.partition("-")
     return [Phrase("{piece} goes from {start} to {end}", piece=piece, start=start, end=end)]
+
+
+_ALL: Final[Mapping[str, Phrase]] = {"any": Phrase("a piece"), ASTEROID: Phrase("an asteroid")}
+
+
+CONDITIONS: Final = ("lost …", "took …", "met …", "left …", "can …")
+"""The atoms of conditional orders, to choose from."""
+
+
+def atom_said(atom: Atom) -> Phrase:
+    """An atom of conditional orders in words, behind `if`."""
+    verb, *words = atom
+    word = " ".join(words)
+    match verb:
+        case "lost":
+            return Phrase("you lost {lost}", lost=_ALL.get(word, word))
+        case "took":
+            return Phrase("your opponent lost {lost}", lost=_ALL.get(word, word))
+        case "met":
+            return Phrase("pieces met on {square}", square=word)
+        case "left":
+            return Phrase("a piece of your opponent's left {square}", square=word)
+    return Phrase("you can order {orders}", orders=word)
 
 
 # Record sheets, and what is asked for before a game.

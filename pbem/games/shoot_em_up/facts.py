@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pbem.games.shoot_em_up import board, boards, notation
+
+if TYPE_CHECKING:
+    from pbem.games.shoot_em_up.action import State
 
 FACTS: Final = {
     "actions": notation.ACTIONS,
@@ -19,3 +22,8 @@ FACTS: Final = {
     "steps": board.STEPS,
     "turns": board.MOST_TURNS,
 }
+
+
+def materiel(state: State) -> tuple[int, ...]:
+    """Ships left, by seat."""
+    return state.scores

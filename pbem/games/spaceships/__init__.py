@@ -7,6 +7,7 @@ Implements rules/spaceships.md.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from pbem.games import faults
@@ -14,15 +15,16 @@ from pbem.games.conditional_orders import Conditional, is_conditional
 from pbem.games.spaceships import conditions, fleet, knowledge, notation, turn
 from pbem.games.spaceships.fleet import Options, Setup, spendable
 from pbem.games.spaceships.notation import Orders
+from pbem.games.spaceships.space import CELLS
 from pbem.games.spaceships.turn import State
 from pbem.games.spaceships.view import View
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.games import Fault, Report, Result
     from pbem.games.conditional_orders import Atom
-    from pbem.phrase import Phrase
 
 __all__ = ["RULES", "Options", "Orders", "Setup", "Spaceships", "State"]
 
@@ -36,6 +38,7 @@ class Spaceships(Conditional[Options, Setup, Orders, State, View]):
     seats = (2,)
     empty_orders = True
     form, choice = "41", "42"
+    asked_about = 1
 
     options = staticmethod(fleet.options)
     setup = staticmethod(notation.read_setup)
@@ -76,6 +79,20 @@ class Spaceships(Conditional[Options, Setup, Orders, State, View]):
     def holds(self, state: State, seat: int, atom: Atom, told: Sequence[Report]) -> bool:
         """True if an atom holds."""
         return self.may(state, seat, atom[1:]) if atom[0] == "can" else conditions.holds(seat, atom, told)
+
+    def unasked(self, state: State, seat: int, text: str, before: str) -> tuple[Phrase, ...]:
+        """The cells that conditions ask about, and that the orders of the turn before do not strike or scan."""
+        if not is_conditional(text) or self.depends(before) or faults(self.plain, state, seat, before):
+            return ()
+        orders = self.plain(state, seat, before)
+        looked = {*orders.strikes, *orders.scans, *chain.from_iterable(cells for cells, _ in orders.beams)}
+        asked = chain.from_iterable(
+            chain.from_iterable(branch.condition) for branch in self.branches(state, seat, text)
+        )
+        cells = {atom[0]: None for _, atom in asked if atom[0] in CELLS and CELLS[atom[0]] not in looked}
+        return tuple(
+            Phrase("nothing of yours strikes or scans {cell} in the turn before", cell=cell) for cell in cells
+        )
 
     def depends(self, text: str) -> bool:
         """True if there is a condition or a target list in these orders."""

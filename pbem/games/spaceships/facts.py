@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pbem.games.spaceships import boards, fleet, ships, space
+
+if TYPE_CHECKING:
+    from pbem.games.spaceships.turn import State
 
 FACTS: Final = {
     "colours": space.COLOURS,
@@ -15,3 +18,8 @@ FACTS: Final = {
     "standard": [list(ships.elements()) for ships in fleet.STANDARD_FLEETS],
     "types": [{**kind._asdict(), "symbol": boards.LETTERS[code]} for code, kind in ships.TYPES.items()],
 }
+
+
+def materiel(state: State) -> tuple[int, ...]:
+    """Undamaged cells, by seat."""
+    return state.scores

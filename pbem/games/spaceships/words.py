@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pbem.games import Report
+    from pbem.games.conditional_orders import Atom
     from pbem.games.spaceships.view import Known, OwnCells, OwnSpace, ShipCells, View
     from pbem.games.squares import Board
 
@@ -479,6 +480,35 @@ def said(text: str) -> list[Phrase]:
     if repeated := [cell for cell, number in Counter(strikes).items() if number > 1]:
         found.append(Phrase("more than one strike at {cells}, where one is enough", cells=", ".join(repeated)))
     return found
+
+
+_REPORTED: Final[Mapping[str, Phrase]] = {
+    "hit": Phrase("you hit {cell}"),
+    "miss": Phrase("you missed at {cell}"),
+    "duplicate": Phrase("you hit {cell}, which was destroyed before"),
+    "ship": Phrase("your scan of {cell} found a ship"),
+    "none": Phrase("your scan of {cell} found nothing"),
+}
+
+
+CONDITIONS: Final = ("… hit", "… miss", "… ship", "… none", "sunk …", "lost …", "struck …", "can …")
+"""The atoms of conditional orders, to choose from."""
+
+
+def atom_said(atom: Atom) -> Phrase:
+    """An atom of conditional orders in words, behind `if`."""
+    verb, *words = atom
+    word = " ".join(words)
+    match verb:
+        case "sunk":
+            return Phrase("you destroyed {ship}", ship=Phrase("a ship") if word == "any" else word)
+        case "lost":
+            return Phrase("you lost {lost}", lost=Phrase("a ship") if word == "any" else word)
+        case "struck":
+            return Phrase("your opponent struck {cell}", cell=word)
+        case "can":
+            return Phrase("you can order {orders}", orders=word)
+    return _REPORTED[word].given(cell=verb)
 
 
 # Record sheets, and what is asked for before a game.

@@ -17,6 +17,7 @@ from pbem.games import GAMES
 from pbem.identity import ed25519_points
 from pbem.mail.message import ADDRESS
 from pbem.match.transcript import statement, written
+from pbem.phrase import Phrase
 from pbem.player.correspondence.answers import MESSAGE_ID
 from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.standings import SEALED_POSITION
@@ -57,12 +58,14 @@ class Belief:
                 try:
                     standing = MatchStanding.read(item)
                 except msgspec.ValidationError as wrong:
-                    said = f"what it says of a match has no such form: {wrong}"
+                    said = Phrase("what it says of a match has no such form: {wrong}", wrong=wrong)
                     events.append(Event("forged", letter.subject, said=said))
                     continue
                 # Seats of others are none of this player's business, even if the server signed it.
                 if standing.player != self._account.name:
-                    events.append(Event("forged", letter.subject, standing.match, "it is about another player"))
+                    events.append(
+                        Event("forged", letter.subject, standing.match, Phrase("it is about another player"))
+                    )
                     continue
                 self._memory.file(number, standing.match)
                 standings[standing.match] = standing

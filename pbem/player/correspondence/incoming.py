@@ -11,6 +11,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import sha256_hex, written
+from pbem.phrase import Phrase
 from pbem.player.correspondence.answers import Answers
 from pbem.player.correspondence.belief import Belief
 from pbem.player.correspondence.event import Event
@@ -48,7 +49,7 @@ class LetterInbox:
             raise  # no fault of the letter: it is taken in when there is room
         except Exception as error:
             # A letter may come from anybody: none may keep those behind it from being read.
-            return [Event("forged", said=f"it cannot be taken in: {type(error).__name__}")]
+            return [Event("forged", said=Phrase("it cannot be taken in: {error}", error=type(error).__name__))]
         self._at("letter taken in")
         return events
 
@@ -67,7 +68,7 @@ class LetterInbox:
                 return [self._without_bulletin(letter)]
             self._demand_ours(heard)
         except NotGenuine as error:
-            return [Event("forged", letter.subject, said=str(error))]
+            return [Event("forged", letter.subject, said=error.args[0])]
         hashed = sha256_hex(raw.replace(b"\r\n", b"\n"))  # mailboxes differ in this alone
         if self._memory.has_read(hashed):
             return [Event("doubled", letter.subject)]
@@ -97,7 +98,9 @@ class LetterInbox:
                 return Event("unpinned", letter.subject)
             self._memory.know("server_key", heard.key)
         elif pinned != heard.key:
-            said = f"it is signed with the key {heard.key}, and the server's is {pinned}"
+            said = Phrase(
+                "it is signed with the key {key}, and the server's is {pinned}", key=heard.key, pinned=pinned
+            )
             return Event("forged", letter.subject, said=said)
         return None
 
@@ -105,12 +108,13 @@ class LetterInbox:
         if (letter.sender or "").lower() != self._account.server_address.lower():
             return Event("foreign", letter.subject)
         if letter.is_encrypted:
-            said = "it is encrypted, and only a mail program can read it: `set encrypted no` ends that"
+            said = Phrase("it is encrypted, and only a mail program can read it: `set encrypted no` ends that")
             return Event("forged", letter.subject, said=said)
-        return Event("forged", letter.subject, said="it has no signed bulletin, so that anybody may have written it")
+        anybody = Phrase("it has no signed bulletin, so that anybody may have written it")
+        return Event("forged", letter.subject, said=anybody)
 
     def _demand_ours(self, heard: HeardBulletin) -> None:
         if heard.server != self._account.server:
-            raise NotGenuine(f"it is signed by another server, {heard.server}")
+            raise NotGenuine(Phrase("it is signed by another server, {server}", server=heard.server))
         if heard.to.lower() != self._account.address.lower():
-            raise NotGenuine(f"it was written to {heard.to}")
+            raise NotGenuine(Phrase("it was written to {address}", address=heard.to))

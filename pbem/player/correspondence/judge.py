@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.games import Fault, Refused, faults, part_of, refuse, rules
+from pbem.games.conditional_orders import branch_said
 from pbem.games.setup_example import is_the_example
 from pbem.match import advance_orders, submissions
 from pbem.phrase import Phrase
-from pbem.player.correspondence.standings import PHASES, Impossible
+from pbem.player import forms
+from pbem.player.correspondence.standings import Impossible, demand_playing
+from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from pbem.games import Options, Orders, Setup
+    from pbem.games import Branch, Options, Orders, Rules, Setup, State
     from pbem.player.correspondence.standings import OwnMatches
 
 
@@ -31,6 +34,10 @@ class Judged(msgspec.Struct, frozen=True):
     """True if a setup is the example in the letters, which everybody has read."""
     faults: tuple[Fault, ...] = ()
     """The faults that orders for a later turn would have now."""
+    branches: tuple[Branch, ...] = ()
+    """The branches of conditional orders."""
+    doubts: tuple[Phrase, ...] = ()
+    """What conditions ask about in vain, as far as it is known here."""
     as_written: bool = False
     """True if the text is as it was written: it is not legal now, or stands for other orders by then."""
 
@@ -64,10 +71,7 @@ class Judge:
         standing, position = self._matches.standing(match), self._matches.position(match)
         if standing.sealed:
             raise Refused(Fault("orders", match, submissions.SEALED))
-        if standing.phase != "playing":
-            raise Impossible(
-                Phrase("{match} asks for no orders now: it is {phase}.", match=match, phase=PHASES[standing.phase])
-            )
+        demand_playing(standing)
         if 0 < turn < standing.turn:
             raise Impossible(
                 Phrase(
@@ -83,18 +87,20 @@ class Judge:
             judge, seat = rules(position["rules"]), position["seat"]
             state = judge.recalled(position["view"], seat)
             miss = standing.miss or "default"  # a server from before it told it
-            refuse(advance_orders.faults(judge, state, seat, turn, text, miss))
-            if judge.depends(text):
-                return Judged(text, as_written=True)
-            if now := faults(judge.order, state, seat, text):
-                return Judged(text, faults=now, as_written=True)
-            return Judged(judge.order(state, seat, text).text)
+            return judged_ahead(judge, state, seat, turn, text, miss, self._before(match, turn))
         except Refused:
             raise
         except Exception as error:  # the server may have sent anything
             raise Impossible(
                 Phrase("The position of {match} cannot be read; write `report {match}` for it.", match=match)
             ) from error
+
+    def _before(self, match: str, turn: int) -> str | None:
+        """The own orders of the turn before a later one, as far as they were sent from here."""
+        sent = self._matches.stored(match).get(turn - 1)
+        if turn - 1 == self._matches.standing(match).turn:
+            sent = self._matches.pending(match)
+        return forms.text_of(sent.form) if sent is not None and turn != DEFAULT else None
 
     def setup(self, match: str, text: str) -> Judged:
         """Judge the setup of the next game; raises `Refused`, or `Impossible`."""
@@ -120,10 +126,36 @@ class Judge:
             ) from error
 
 
+def judged_ahead(
+    judge: Rules, state: State, seat: int, turn: int, text: str, miss: str, before: str | None
+) -> Judged:
+    """Judge orders for a later turn, or default orders, by what no position could mend; raises `Refused`.
+
+    `before` are the orders of the turn before it, if they are known.
+    """
+    refuse(advance_orders.faults(judge, state, seat, turn, text, miss))
+    if judge.depends(text):
+        doubts = judge.unasked(state, seat, text, before) if before is not None else ()
+        return Judged(text, branches=judge.branches(state, seat, text), doubts=doubts, as_written=True)
+    if now := faults(judge.order, state, seat, text):
+        return Judged(text, faults=now, as_written=True)
+    return Judged(judge.order(state, seat, text).text)
+
+
 def in_words(game: str, judged: Judged) -> Sequence[Phrase | str]:
-    """Judged orders in the game's own words, if it has any; as written, if not legal yet or others by then."""
+    """Judged orders in the game's own words, if it has any; as written, if not legal yet or others by then.
+
+    Conditional orders are said branch by branch, each with what would be illegal in it now.
+    """
+    if judged.branches:
+        return [phrase for branch in judged.branches for phrase in (branch_said(game, branch), *_reasons(branch))]
     said: Callable[[str], Sequence[Phrase]] | None = getattr(part_of(game, "words"), "said", None)
     return judged.text.splitlines() if said is None or judged.as_written else said(judged.text)
+
+
+def _reasons(branch: Branch) -> Iterator[Phrase]:
+    for fault in branch.faults:
+        yield Phrase("branch {number} would not be legal now: {reason}", number=branch.number, reason=fault.message)
 
 
 def meant(game: str, judge: Callable[[str], object], text: str) -> str | None:

@@ -125,10 +125,7 @@ class OwnMatches:
     def position_asked(self, match: str) -> JsonObject:
         """The position of the turn for which this player has to order; raises `Impossible`."""
         standing = self.standing(match)
-        if standing.phase != "playing":
-            raise Impossible(
-                Phrase("{match} asks for no orders now: it is {phase}.", match=match, phase=PHASES[standing.phase])
-            )
+        demand_playing(standing)
         position = self._memory.paper(match, standing.game, standing.turn, "position")
         if position is None:
             raise Impossible(
@@ -181,6 +178,16 @@ class OwnMatches:
         """The terms to which we agreed from here; None if no such letter was written."""
         known = self._memory.fact(f"agreed {match}")
         return Terms.read(json.loads(known)) if known else None
+
+
+def demand_playing(standing: MatchStanding) -> None:
+    """Raise `Impossible` if nothing is ordered in a match now."""
+    if standing.phase != "playing":
+        raise Impossible(
+            Phrase(
+                "{match} asks for no orders now: it is {phase}.", match=standing.match, phase=PHASES[standing.phase]
+            )
+        )
 
 
 def due(standing: MatchStanding) -> tuple[str, str]:

@@ -6,7 +6,7 @@
   const first = JSON.parse(byId("data").textContent).first;
   const SOON = 200, AGAIN = 3000, IN_VAIN = 3, OFFERED = { draw: say("a draw"), annul: say("to annul the match") };
   const quitting = new AbortController();
-  let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false, touched = 0, asking = false;
+  let latest = null, number = 0, here = null, drawn = "", shown = null, stopped = false, busy = false, touched = 0, asking = false, conditions = [];
 
   // Asking `pbem play`
 
@@ -206,7 +206,7 @@
     show("terms", found.terms);
     compose(found);
     redraw(byId("stored"), found.stored.flatMap(stored));
-    byId("form").textContent = found.yours || found.unused;
+    byId("form").textContent = [found.yours || found.unused, ...found.refused].join("\n");
     show("yours", found.yours || found.unused);
     show("standing", found.seen);
     if (!found.composer && byId("standing").dataset.of !== place.match) byId("standing").open = true;
@@ -235,7 +235,7 @@
   }
 
   function stored({ turn, state, form }) {
-    const how = { ready: say("not sent yet"), sent: say("on its way"), bounced: say("came back: send it again"), done: say("stored") }[state], label = say("Take it back");
+    const how = { ready: say("not sent yet"), sent: say("on its way"), bounced: say("came back: send it again"), done: say("stored"), here: say("it waits on this machine alone") }[state], label = say("Take it back");
     return [make("p", { class: "row" }, `${placed(turn)}: ${how}`, button(label, () => sentence("clear", turn ? `turn ${turn}` : "default", label))), make("pre", { class: "told", tabindex: "0" }, form)];
   }
 
@@ -272,13 +272,14 @@
   const inComposer = (id) => (byId("composer").contentDocument ? byId("composer").contentDocument.getElementById(id) : null);
 
   function compose(found) {
-    const link = found.composer, early = found.phase === "playing" && !found.sealed;
+    const link = found.composer, early = found.phase === "playing" && found.next > 0;
     show("composing", link || early);
     show("composer", link);
     if (link) frame("composer", `${of("composer")}${link}`);
     show("when", early);
     const options = [[link, "", say("for turn {turn}, which is due", found)], [early, "later", say("for a later turn")], [early && found.default, "default", say("whenever I miss a turn (default orders)")]].filter(([may]) => may);
-    byId("later").min = found.turn + 1;
+    byId("later").min = found.next;
+    conditions = found.conditions;
     fill("when", [found.match, found.turn, ...options.map(([, value]) => value)].join(" "), options.map(([, value, words]) => make("option", { value }, words)));
     choose();
   }
@@ -287,9 +288,44 @@
   function choose() {
     const early = byId("when").value;
     show("early", early);
+    show("conditional", early && conditions.length);
     show("later-label", early === "later");
     show("later", early === "later");
     if (Number(byId("later").value) < byId("later").min) byId("later").value = byId("later").min;
+  }
+
+  // Conditions: a list, from which the text is made as one could write it
+
+  /** A branch with a choice of conditions, what they ask about, and the orders that the composer holds. */
+  function branch() {
+    const spelt = { spellcheck: "false", autocapitalize: "off" };
+    const row = make("li", {}, make("select", { "aria-label": say("condition") }, conditions.map(({ form, words }) => make("option", { value: form }, say("if {condition}", { condition: words })))), " ",
+      make("input", { size: 6, "aria-label": say("what the condition asks about"), ...spelt }), " ",
+      make("label", {}, say("then"), " ", make("input", { size: 12, value: (inComposer("notation") && inComposer("notation").value) || "", ...spelt })), " ",
+      button(say("Remove"), () => { row.remove(); written(); }));
+    byId("branches").append(row);
+    written();
+    row.querySelector("select").focus();
+  }
+
+  function written() {
+    const rows = [...byId("branches").children], last = byId("else-orders").value.trim();
+    show("else-of", rows.length);
+    const branches = rows.map((row) => {
+      const [which, orders] = [...row.querySelectorAll("input")].map(({ value }) => value.trim());
+      return `if ${row.querySelector("select").value.replace("…", which)} then ${orders}`;
+    });
+    byId("early-orders").value = [...branches, ...(rows.length && last ? [last] : [])].join("\nelse ");
+  }
+
+  byId("add-branch").addEventListener("click", branch);
+  byId("conditional").addEventListener("input", written);
+
+  /** Nothing is written any more. */
+  function forget() {
+    redraw(byId("branches"));
+    for (const id of ["early-orders", "else-orders", "later"]) byId(id).value = "";
+    show("else-of", false);
   }
 
   byId("when").addEventListener("change", () => {
@@ -339,7 +375,7 @@
     await act("touched", answer);
   }
 
-  const sent = (found) => { if (found) tell(found.sent ? say("Sent. The server's answer appears here.") : say("Not sent yet: it is kept, and tried again.")); };
+  const sent = (found) => { if (found) tell(found.kept ? say("It waits on this machine alone until it is due.") : found.sent ? say("Sent. The server's answer appears here.") : say("Not sent yet: it is kept, and tried again.")); };
 
   const sentence = (what, word, label) => alone(async () => {
     const moment = shown, place = here;
@@ -354,7 +390,8 @@
     const found = await act("judge", { ...place, text, turn });
     if (!found || place !== here) return;
     if (found.faults) { tell(found.faults.join(" ")); return; }
-    const careful = [found.unused.length ? say("Unused: {unused}.", { unused: found.unused.join(", ") }) : "", found.example ? say("Careful: this is the example in the letters, and your opponent has read it, too.") : "",
+    const careful = [turn !== null && line(place).sealed ? say("It waits on this machine alone; when it is due, it is signed and sent by itself.") : "", found.unused.length ? say("Unused: {unused}.", { unused: found.unused.join(", ") }) : "", found.example ? say("Careful: this is the example in the letters, and your opponent has read it, too.") : "",
+      found.doubts.length ? say("Careful: {doubts}.", { doubts: found.doubts.join("; ") }) : "",
       found.now.length ? say("In turn {turn}, which is being played, they would not be legal: {faults}", { turn: due, faults: found.now.join(" ") }) : ""].filter(Boolean).join(" ");
     const setup = phase === "setup", what = setup ? say("setup of game {game}", { game }) : turn === 0 ? say("whenever I miss a turn") : say("turn {turn}", { turn: turn ?? due });
     const title = `${place.match}, ${what}: ${setup ? say("Your setup") : say("You order")}`;
@@ -363,7 +400,7 @@
     const done = await act("send", { ...place, text, final, turn, shown: moment });
     sent(done);
     if (done && early) {
-      byId("early-orders").value = byId("later").value = "";
+      forget();
       byId("when").selectedIndex = 0;
       choose();
     }
@@ -452,7 +489,7 @@
     show("one", false);  // until it is drawn: what another match left there must not be pressed for this one
     byId("sure").close("");
     byId("proved").textContent = "";
-    byId("early-orders").value = "";
+    forget();
     tell("");
     if (here && latest) open();
     if (!here) byId("all-title").focus();

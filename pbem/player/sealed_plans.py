@@ -1,0 +1,132 @@
+"""Orders in advance in sealed matches: they wait on their player's machine until their turn asks for orders.
+
+No letter holds them, nor any note: they are a file in the vault, and what is committed to in the end are canonical
+orders, as if their player had typed them. Of conditional ones, the agent chooses the branch by the reports that it
+checked itself. Pure, except for the vault. Implements docs/playing.md, "Sealed matches".
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from pbem.games import Refused, rules
+from pbem.phrase import Phrase
+from pbem.player.correspondence.judge import judged_ahead
+from pbem.player.correspondence.standings import Impossible
+from pbem.requests import DEFAULT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pbem.games import Fault
+    from pbem.player.correspondence.judge import Judged
+    from pbem.player.sealed_view import OrdersAsked, SealedSide
+    from pbem.player.secret_vault import Secrets
+    from pbem.player.standing import MatchStanding
+
+
+class Followed(NamedTuple):
+    """Orders in advance that count now."""
+
+    match: str
+    turn: int
+    branch: int
+    """The number of the branch that counts; 0 if they had no conditions."""
+    orders: str
+    """Canonical."""
+
+
+class Unused(NamedTuple):
+    """Orders in advance for the turn that asks for orders, which do not count, and why."""
+
+    text: str
+    faults: tuple[Fault, ...]
+
+
+class Plans(NamedTuple):
+    """The orders in advance of a match, as its player sees them."""
+
+    waiting: Mapping[int, str] = {}
+    """Those that may still count, by turn, and default orders at `DEFAULT`."""
+    unused: Unused | None = None
+    first: int = 0
+    """The first turn that can be ordered in advance; 0 if none can."""
+
+
+class Planning(NamedTuple):
+    """A game of a player who may order in advance, and what it asks for now."""
+
+    standing: MatchStanding
+    game: SealedSide
+    asked: OrdersAsked
+    """Own side and table now, or as they will be when what is due has been answered."""
+    due: bool
+    """True if orders are asked for."""
+    secrets: Secrets
+
+    @property
+    def first(self) -> int:
+        """The first turn that can be ordered in advance."""
+        decided = [turn + 1 for turn in self.secrets.by_turn]
+        return max([self.asked.table.turn + self.due, *decided])
+
+    def judged(self, turn: int, text: str, plans: Mapping[int, str]) -> Judged:
+        """Judge orders for a later turn, or default orders, by what nothing could mend.
+
+        Raises `Refused`, `Impossible`.
+        """
+        match, seat = self.standing.match, self.standing.seat
+        if turn != DEFAULT and turn < self.first:
+            raise Impossible(
+                Phrase("It is too late to order turn {turn} of {match} in advance.", turn=turn, match=match)
+            )
+        judge, view = rules(self.standing.rules), self.game.rules.own_view(self.asked.own, self.asked.table)
+        before = self.secrets.by_turn.get(turn - 1, plans.get(turn - 1)) if turn != DEFAULT else None
+        return judged_ahead(judge, judge.recalled(view, seat), seat, turn, text, "default", before)
+
+    def waiting(self, plans: Mapping[int, str]) -> dict[int, str]:
+        """The orders in advance that may still count, by turn."""
+        return {turn: text for turn, text in sorted(plans.items()) if turn == DEFAULT or turn >= self.first}
+
+    def chosen(self, plans: Mapping[int, str], now: datetime) -> str | None:
+        """The orders in advance for the turn that asks for orders; by default, once its deadline is over."""
+        if not self.due:
+            return None
+        deadline = self.standing.deadline
+        missed = bool(deadline) and datetime.fromisoformat(str(deadline)) <= now
+        return plans.get(self.asked.table.turn, plans.get(DEFAULT) if missed else None)
+
+    def followed(self, text: str) -> Followed:
+        """What orders in advance stand for in the turn that asks for orders; raises `Refused`."""
+        orders, branch = canonical(self.standing, self.game, self.asked, text, planned=True)
+        return Followed(self.standing.match, self.asked.table.turn, branch, orders)
+
+    def unused(self, plans: Mapping[int, str], now: datetime) -> Unused | None:
+        """The orders in advance that do not count in the turn that asks for orders."""
+        text = self.chosen(plans, now)
+        if text is None:
+            return None
+        try:
+            self.followed(text)
+        except Refused as refused:
+            return Unused(text, refused.faults)
+        return None
+
+
+def canonical(
+    standing: MatchStanding, game: SealedSide, asked: OrdersAsked, text: str, *, planned: bool = False
+) -> tuple[str, int]:
+    """The orders that are committed to, canonical and by what the player knows now, and their branch, if any.
+
+    Only orders in advance (`planned`) may have conditions. Raises `Refused`.
+    """
+    judge, branch = rules(standing.rules), 0
+    if judge.depends(text):
+        state = judge.recalled(game.rules.own_view(asked.own, asked.table), standing.seat)
+        if planned:
+            state = judge.with_reports(state, asked.table.played)
+        orders = judge.order(state, standing.seat, text).text
+        branch = judge.branch(state, standing.seat, text)
+        text = orders
+    return game.rules.order(asked.own, text), branch

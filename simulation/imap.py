@@ -1,0 +1,414 @@
+"""The server's mailbox at a provider: letters are fetched by IMAP, as by the real client, over the simulated network.
+
+The fetcher's thread is a greenlet, and its socket a stream in memory. The provider drops commands, hangs up, shows a
+letter twice, takes some for spam, numbers all of them anew, and is out of reach for hours. What it accepted from a
+mail server counts as answered with 250.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeVar
+from unittest.mock import patch
+
+from greenlet import getcurrent
+
+from pbem.config.mail import ListenerConfig, MailboxConfig
+from pbem.config.values import Duration, Listen
+from pbem.mailbox import imap
+from pbem.mailbox.envelope import sender
+from pbem.match.changed import replace
+from pbem.match.terms import duration
+from pbem.server import fetching
+from pbem.server.fetching import Fetcher
+from simulation.loop import Event
+from simulation.mailers import INTAKE, Moods, Smarthost
+from simulation.network import HERE
+from simulation.parts import Part, Spells
+from simulation.server import Killed
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Coroutine
+
+    from greenlet import greenlet
+
+    from pbem.config.server import Config
+    from pbem.mailbox import Mailbox
+    from simulation.world import World
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+HOUR = 3600.0
+PORT = 143
+DONE = "pbem/done"
+AWAY = 0.25
+"""The longest time out of reach, as a share of the pace: what is fetched late counts as late."""
+MX_MOODS = Moods(lies=0)
+"""The provider denies no letter that it has: whoever writes only once would not know."""
+POLL = 900
+"""Seconds between two looks into the mailbox."""
+SPAM, TWICE = 0.02, 0.03
+"""How probable it is that a letter is taken for spam, and that it is shown twice."""
+ANEW = 0.3
+"""How probable it is that all letters are numbered anew once in the week."""
+
+
+class Provider(Part):
+    """The server has no listener: its letters are fetched from a provider."""
+
+    name = "mailbox"
+    often = 0.4
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self.folders: dict[str, dict[int, bytes]] = {"INBOX": {}, "Spam": {}}
+        self.validity = 1
+        self._last = 0
+        self._sessions = 0
+        away = AWAY * (duration(world.week.pace) or 0)
+        moods = [("well", 24 * HOUR), ("well", 24 * HOUR), ("away", away), ("moody", 12 * HOUR)]
+        self._spells = Spells(world, self.random, moods, 12 * HOUR)
+        self._life = 0
+        """How often the machine died."""
+        self._threads: list[greenlet] = []
+        self._stack = ExitStack()
+        world.handled_within = 4  # no outage is longer than three days
+        world.author = lambda raw, _: sender(raw)
+        password = world.folder / "mailbox.password"
+        password.touch(0o600)
+        password.write_text("word")
+        self._password = str(password)
+
+    def configured(self, config: Config) -> Config:
+        box = MailboxConfig(
+            imap="imap.example",
+            port=PORT,
+            tls="none",
+            user="pbem",
+            password_file=self._password,
+            poll=Duration(seconds=POLL),
+        )
+        return replace(config, smtp=ListenerConfig(listen=Listen()), mailbox=box)
+
+    # The fetcher, whose thread is a greenlet.
+
+    def enter(self) -> None:
+        loop, provider = self.world.loop, self
+
+        class InGreenlet(Fetcher):
+            def _in_loop(self, call: Callable[[T], Coroutine[None, None, R]], argument: T) -> R:
+                me = getcurrent()
+                task = loop.create_task(call(argument))
+                task.add_done_callback(lambda _: loop.go_on(me))
+                loop.main.switch()
+                return task.result()
+
+        def open_mailbox(config: Config) -> Mailbox:
+            found = real_open(config)
+            assert isinstance(found, imap.Imap)
+            found._stop = Event(loop)
+            return found
+
+        real_open = fetching.open_mailbox
+        patches = (
+            patch("pbem.server.daemon.Fetcher", InGreenlet),
+            patch("pbem.server.daemon.open_mailbox", open_mailbox),
+            patch.object(fetching, "begun", self._begun),
+            patch.object(fetching, "threading", SimpleNamespace(Event=lambda: Event(loop))),
+            patch.object(fetching, "time", SimpleNamespace(monotonic=loop.time)),
+            patch.object(imap._Client, "_create_socket", lambda _, timeout: Socket(provider, timeout)),
+        )
+        for one in patches:
+            self._stack.enter_context(one)
+
+    def _begun(self, _name: str, call: Callable[[], T]) -> asyncio.Future[T]:
+        loop, life = self.world.loop, self._life
+        done: asyncio.Future[T] = loop.create_future()
+
+        def run() -> None:
+            if life != self._life:
+                return
+            try:
+                found = call()
+            except Killed:
+                return
+            except BaseException as error:
+                if not done.done():
+                    done.set_exception(error)
+            else:
+                if not done.done():
+                    done.set_result(found)
+
+        self._threads = [*(one for one in self._threads if not one.dead), loop.spawn(run)]
+        return done
+
+    def die(self) -> None:
+        self._life += 1
+        threads, self._threads = self._threads, []
+        for one in threads:
+            if one:  # it runs
+                one.throw(Killed("the machine"))
+
+    def close(self) -> None:
+        self.die()
+        self._stack.close()
+
+    # The mailbox.
+
+    def begin(self) -> None:
+        self.enter()
+        self.world.network.listen(self._session, "imap.example", PORT).serving = True
+        self._open()
+        if self.random.random() < ANEW:
+            self.world.loop.call_later(self.random.random() * self.world.week.days * 24 * HOUR, self._number_anew)
+
+    def _open(self) -> None:
+        """Take letters in as soon as the server has looked once: what lay there before is somebody else's."""
+        if self._has_looked:
+            self.world.network.listen(self._accepts, "mx.example", INTAKE).serving = True
+        else:
+            self.world.loop.call_later(10, self._open)
+
+    @property
+    def _has_looked(self) -> bool:
+        machine = self.world.machine
+        if not machine.runs or not (machine.disk.folder / "pbem.sqlite").exists():
+            return False
+        with machine.store() as database:
+            return bool(database.scalar("SELECT 1 FROM meta WHERE name LIKE 'mailbox %'"))
+
+    def _accepts(self) -> Smarthost:
+        self._sessions += 1
+        random = self.world.random(f"mx {self._sessions}")
+        moods = MX_MOODS if self.world.week.troubles else Moods(0, 0, 0, 0)
+        return Smarthost(self.world.loop, random, moods, self._accept)
+
+    def _accept(self, _recipient: str, raw: bytes) -> None:
+        troubles = self.world.week.troubles
+        folder = "Spam" if troubles and self.random.random() < SPAM else "INBOX"
+        self.put(raw, folder)
+        if troubles and self.random.random() < TWICE:
+            self.world.loop.call_later(self.random.random() * 6 * HOUR, self.put, raw, "INBOX")
+
+    def put(self, raw: bytes, folder: str) -> None:
+        """Put a letter into a folder."""
+        self._last += 1
+        self.folders[folder][self._last] = raw
+
+    @property
+    def following(self) -> int:
+        """The number of the next letter."""
+        return self._last + 1
+
+    def _number_anew(self) -> None:
+        if not self.world.hurried:
+            self.world.note("the provider numbers all letters anew")
+            self.validity += 1
+            self._last = 0
+            for name, letters in self.folders.items():
+                self.folders[name] = {}
+                for raw in letters.values():
+                    self.put(raw, name)
+
+    def _session(self) -> _Session:
+        self._sessions += 1
+        return _Session(self, self.world.random(f"imap {self._sessions}"))
+
+    @property
+    def mood(self) -> str:
+        """What the provider is like now."""
+        return self._spells.mood
+
+    @property
+    def waits(self) -> bool:
+        return bool(self.folders["INBOX"] or self.folders["Spam"])
+
+
+class _Session:
+    """One session of the IMAP server."""
+
+    def __init__(self, provider: Provider, random: Any) -> None:
+        self._provider = provider
+        self._random = random
+        self._heard = b""
+        self._folder = ""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._say(b"* OK ready")
+
+    def data_received(self, data: bytes) -> None:
+        self._heard += data
+        while b"\r\n" in self._heard:
+            line, self._heard = self._heard.split(b"\r\n", 1)
+            self._obey(line.decode("latin-1"))
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone."""
+
+    def _say(self, line: bytes) -> None:
+        self._transport.write(line + b"\r\n")
+
+    def _obey(self, line: str) -> None:
+        tag, _, rest = line.partition(" ")
+        word = rest.upper().split(" ", 2)
+        command = " ".join(word[:2]) if word[0] == "UID" else word[0]
+        mood = self._random.random() if self._provider.mood == "moody" else 1.0
+        if mood < 0.02:
+            return  # never answered
+        if mood < 0.05 or self._provider.mood == "away":
+            self._transport.abort()
+            return
+        if mood < 0.08 and command not in {"LOGIN", "CAPABILITY"}:
+            self._say(f"{tag} NO [UNAVAILABLE] later".encode())
+            return
+        made = getattr(self, "_" + command.lower().replace(" ", "_"))(rest[len(command) :].strip())
+        if mood < 0.1:
+            self._transport.abort()
+            return
+        self._say(f"{tag} {made or 'OK done'}".encode())
+        if command == "LOGOUT":
+            self._transport.close()
+
+    @property
+    def _letters(self) -> dict[int, bytes]:
+        return self._provider.folders[self._folder]
+
+    def _capability(self, _: str) -> None:
+        self._say(b"* CAPABILITY IMAP4rev1 MOVE")
+
+    def _login(self, _: str) -> None:
+        """Whoever it is."""
+
+    def _noop(self, _: str) -> None:
+        """Nothing."""
+
+    def _logout(self, _: str) -> None:
+        self._say(b"* BYE")
+
+    def _list(self, _: str) -> None:
+        for name in self._provider.folders:
+            self._say(f'* LIST ({chr(92) + "Junk" if name == "Spam" else ""}) "/" "{name}"'.encode())
+
+    def _create(self, rest: str) -> None:
+        self._provider.folders.setdefault(rest.strip('"'), {})
+
+    def _select(self, rest: str) -> None:
+        self._folder = rest.strip('"')
+        self._say(b"* %d EXISTS" % len(self._letters))
+        self._say(b"* OK [UIDVALIDITY %d] valid" % self._provider.validity)
+
+    def _status(self, rest: str) -> None:
+        name, provider = rest.partition(" (")[0].strip('"'), self._provider
+        told = f"MESSAGES {len(provider.folders[name])} UIDNEXT {provider.following} UIDVALIDITY {provider.validity}"
+        self._say(f'* STATUS "{name}" ({told})'.encode())
+
+    def _uid_search(self, rest: str) -> None:
+        uids = list(self._letters)
+        if found := re.search(r"UID (\d+):\*", rest):
+            uids = [uid for uid in uids if uid >= int(found[1]) or uid == uids[-1]]
+        self._say(" ".join(["* SEARCH", *map(str, uids)]).encode())
+
+    def _uid_fetch(self, rest: str) -> None:
+        uid, most = map(int, re.findall(r"^(\d+) \(BODY\.PEEK\[\]<0\.(\d+)>\)$", rest)[0])
+        if (raw := self._letters.get(uid)) is not None:
+            part = raw[:most]
+            self._say(b"* 1 FETCH (UID %d BODY[]<0> {%d}\r\n%b)" % (uid, len(part), part))
+
+    def _uid_move(self, rest: str) -> None:
+        uid, folder = rest.split(" ", 1)
+        raw = self._letters.pop(int(uid), None)
+        if raw is not None:
+            self._provider.put(raw, folder.strip('"'))
+
+    def _expunge(self, _: str) -> None:
+        """Nothing is marked."""
+
+
+class Socket:
+    """The client's end of a connection: whoever waits for it is a greenlet."""
+
+    def __init__(self, provider: Provider, timeout: float | None) -> None:
+        self._loop = provider.world.loop
+        self._timeout = timeout
+        self._heard = b""
+        self._over = False
+        self._waiting: greenlet | None = None
+        if provider.mood == "away":
+            raise ConnectionRefusedError(111, "refused")
+        self._stream = provider.world.network.join(self, PORT, (HERE, 1025), ours=True)
+
+    # What a stream asks of its protocol.
+
+    def connection_made(self, _transport: asyncio.Transport) -> None:
+        """It is used only later."""
+
+    def data_received(self, data: bytes) -> None:
+        self._heard += data
+        self._wake()
+
+    def eof_received(self) -> bool:
+        self._end()
+        return False
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        self._over = True
+        self._wake()
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            self._loop.call_soon(self._loop.go_on, waiting)
+
+    # What imaplib asks of a socket and of its file.
+
+    def makefile(self, _mode: str) -> Socket:
+        return self
+
+    def sendall(self, data: bytes) -> None:
+        if self._over:
+            raise BrokenPipeError(32, "the connection is over")
+        self._stream.write(data)
+
+    def readline(self, _most: int = -1) -> bytes:
+        while b"\n" not in self._heard and not self._over:
+            self._wait()
+        end = self._heard.find(b"\n") + 1 or len(self._heard)
+        return self._taken(end)
+
+    def read(self, size: int) -> bytes:
+        while len(self._heard) < size and not self._over:
+            self._wait()
+        return self._taken(size)
+
+    def _taken(self, size: int) -> bytes:
+        found, self._heard = self._heard[:size], self._heard[size:]
+        return found
+
+    def _wait(self) -> None:
+        """Wait for more; raises TimeoutError."""
+        before = len(self._heard), self._over
+        self._waiting = getcurrent()
+        timer = self._loop.call_later(self._timeout or 60.0, self._wake)
+        self._loop.main.switch()
+        timer.cancel()
+        if (len(self._heard), self._over) == before:
+            raise TimeoutError(110, "no answer in time")
+
+    def shutdown(self, _how: int) -> None:
+        if not self._over:
+            self._stream.close()
+            self._end()
+
+    def close(self) -> None:
+        self.shutdown(0)

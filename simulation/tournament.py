@@ -1,0 +1,105 @@
+"""A tournament of the players with keys: announced, entered, played, and its table computed again from files."""
+
+from __future__ import annotations
+
+import email
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pbem.proof.tournament_proof import verify_tournament
+from simulation.parts import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simulation.players import Player
+    from simulation.world import World
+
+NAME = "t1"
+FILE = f"{NAME}.pbem-tournament.zip"
+TERMS = "format: round robin\nprograms: yes\nat-once: 2\nsettle: 0"
+OFTEN = 1800.0
+"""How often players look whether there is something to enter."""
+CLOSES = timedelta(days=2)
+"""When entries close, if not all who may enter have done so before."""
+PATIENCE = 10 * 86_400.0
+"""How long after the week it may go on at most."""
+
+
+class Tournament(Part):
+    """A round robin; whoever has a key enters it."""
+
+    name = "tournament"
+    often = 0.5
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self._members: list[Player] = []
+        self._letters: dict[str, str] = {}
+        """By player: the Message-ID of the letter that announces or enters it."""
+        self._files: dict[str, bytes] = {}
+        """By address: the proof that came at the end."""
+
+    def play(self) -> None:
+        self._members = [player for player in self.world.players.values() if player.signs]
+        if len(self._members) > 1:
+            self._announce(self._members[0])
+            for player in self._members:
+                self._look(player)
+
+    def _announce(self, organiser: Player) -> None:
+        week, game = self.world.week, self.random.choice(self.world.week.games)
+        closes = (self.world.now() + CLOSES).date()
+        options = f"closes: {closes}\nentrants: {len(self._members)}\npace: {week.pace}\n{self.world.options[game]}"
+        self._letters[""] = organiser.say(f"tournament new {game}", f"{TERMS}\n{options}")
+
+    def _look(self, player: Player) -> None:
+        """Enter it, once it is announced; say so again if that was refused."""
+        organiser = self._members[0]
+        told = organiser.memory.tournament(NAME)
+        if player is organiser and told is None and self._is_refused("") and not self.world.hurried:
+            self._announce(organiser)
+        new = player.name not in self._letters or self._is_refused(player.name)
+        if told is not None and told.phase == "open" and new:
+            self._letters[player.name] = player.say(f"enter {NAME} {told.hash}")
+        if not self._is_over:
+            self.world.loop.call_later(OFTEN, self._look, player)
+
+    def _is_refused(self, name: str) -> bool:
+        sent = (self.world.players.get(name) or self._members[0]).memory.by_message_id(self._letters.get(name, ""))
+        return sent is not None and sent.state == "refused"
+
+    @property
+    def _entered(self) -> list[Player]:
+        """Who knows of being in it."""
+        told = [(player, player.memory.tournament(NAME)) for player in self._members]
+        return [player for player, standing in told if standing is not None and standing.entered]
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether everybody in it has the proof, or it was never announced."""
+        pending = [sent for player in self._members for sent in player.memory.in_state("ready", "sent")]
+        return self.world.hurried and not pending and all(one.address in self._files for one in self._entered)
+
+    def finish(self) -> None:
+        self._ends = self.world.loop.time() + PATIENCE
+
+    @property
+    def waits(self) -> bool:
+        return not self._is_over and self.world.loop.time() < self._ends
+
+    def take(self, recipient: str, raw: bytes) -> None:
+        if FILE.encode() in raw:
+            for part in email.message_from_bytes(raw).walk():
+                content = part.get_payload(decode=True) if part.get_filename() == FILE else None
+                if isinstance(content, bytes):
+                    self._files[recipient] = content
+
+    def broken(self) -> Iterator[str]:
+        """It ended, and its table follows from its own file and those of its matches."""
+        yield from (f"{one.name} has no proof of {NAME}" for one in self._entered if one.address not in self._files)
+        bundles = [content for _, content in self.world.proved]
+        for content in dict.fromkeys(self._files.values()):
+            for check in verify_tournament(content, bundles):
+                if check.standing != "ok":
+                    yield f"{NAME} does not verify: {check}"

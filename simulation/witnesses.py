@@ -1,0 +1,221 @@
+"""Two witnesses of the server's log, one asked by mail, one by HTTP: slow, forgetful, and out of reach for hours."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from pbem.config.values import Duration
+from pbem.config.witnessing import Correspondent, WitnessConfig
+from pbem.match.changed import replace
+from pbem.match.transcript import statement
+from pbem.player.checkpoint_witness import Witness, WitnessSettings
+from pbem.proof.kept_letters import kept
+from pbem.proof.prove import against
+from pbem.server.http_call import Unreachable
+from pbem.store import own_keys
+from pbem.store.tlog import _ENTRIES, TransparencyLog
+from pbem.tlog import tree
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest
+from pbem.tlog.note import Note
+from pbem.tournament.tournament_entries import tournament_statement
+from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
+from simulation.parts import Part, Spells
+from simulation.players import SERVER, TO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pbem.config.server import Config
+    from pbem.store.database import Database
+    from simulation.world import World
+
+HOUR = 3600.0
+MOODS = [("well", 24 * HOUR), ("well", 24 * HOUR), ("away", 24 * HOUR), ("slow", 24 * HOUR)]
+FORGETS = 0.03
+"""How probable it is that a witness goes back to an earlier memory of its own before it answers."""
+TIMES = {"well": 120.0, "away": 24 * HOUR, "slow": 6 * HOUR}
+"""How long a letter to a witness waits at most, in seconds."""
+PATIENCE = 48 * HOUR
+"""How long after the week a witness may not have cosigned everything."""
+STATUS = {"cosigned": 200, "behind": 409, "forked": 409, "unproved": 422, "refused": 403}
+
+
+class ForgetfulWitness:
+    """A witness, and what it cosigned."""
+
+    def __init__(self, world: World, folder: Path, name: str, address: str) -> None:
+        self._world = world
+        self._folder = folder / name
+        self._address = address
+        self._random = world.random(name)
+        self._key = Ed25519PrivateKey.from_private_bytes(self._random.randbytes(32))
+        self.spells = Spells(world, self._random, MOODS, 12 * HOUR)
+        self.verifier = VerifierKey(name, COSIGNATURE, self._key.public_key().public_bytes_raw())
+        self.correspondent = Correspondent(self.verifier, address)
+        self.notes: list[Note] = []
+        """What it cosigned."""
+        self.refused: list[str] = []
+        """How it refused what was asked."""
+
+    @cached_property
+    def _witness(self) -> Witness:
+        """Made when it is asked first: only then its log has a key."""
+        self._folder.mkdir()
+        key = self._folder / "key"
+        key.touch(0o600)
+        key.write_bytes(self._key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
+        config = self._world.machine.config
+        server = own_keys.load(config.store_key, config.signing_key, self._random.randbytes).signing
+        log = Correspondent(VerifierKey(SERVER, LOG, server.public_key().public_bytes_raw()), TO)
+        memory = str(self._folder / "memory")
+        return Witness(WitnessSettings(self.verifier.name, (str(log),), self._address, key=str(key), memory=memory))
+
+    def hear(self, raw: bytes) -> None:
+        """Read a letter, and answer it."""
+        self._forget()
+        handle = f"{len(self.notes)} {self._random.random()}"
+        self._note(self._witness.receive(raw, handle, self._world.now()).partition(":")[0])
+        for sent in list(self._witness.unsent()):
+            self._world.post.post(self._address, sent.to, sent.raw)
+            self._witness.has_left(sent)
+
+    async def post(self, _url: str, body: bytes) -> tuple[int, bytes]:
+        """Answer a request by HTTP; raises `Unreachable`."""
+        mood, random = self.spells.mood, self._random
+        await asyncio.sleep(random.random() * (30 if mood == "slow" else 2))
+        if mood == "away" or (mood == "slow" and random.random() < 0.3):
+            raise Unreachable("nobody answers")
+        if mood == "slow" and random.random() < 0.3:
+            return 503, b""
+        self._forget()
+        made = self._witness.answer(CosignRequest.read(body.decode()), self._world.now())
+        self._note(made.outcome)
+        if mood == "slow" and random.random() < 0.3:
+            raise Unreachable("the answer was lost")
+        said = f"{made.note.signatures[-1]}" if made.outcome == "cosigned" and made.note else f"{made.size}"
+        return STATUS[made.outcome], f"{said}\n".encode()
+
+    def _note(self, outcome: str) -> None:
+        if outcome == "cosigned":
+            self.notes.append(self.known)
+        elif outcome != "behind":
+            self.refused.append(outcome)
+
+    @property
+    def known(self) -> Note:
+        """The last note that it knows."""
+        row = self._witness._row("SELECT note FROM logs")
+        assert row is not None
+        return Note.read(row[0])
+
+    def _forget(self) -> None:
+        """Go back to an earlier memory, as from a backup."""
+        if self.notes and not self._world.hurried and self._random.random() < FORGETS:
+            self._world.note("a witness forgets", self.verifier.name)
+            note = str(self._random.choice(self.notes))
+            self._witness._database.execute("UPDATE logs SET note = ?", (note,))
+
+    def close(self) -> None:
+        if "_witness" in vars(self):
+            self._witness.close()
+
+
+class Witnesses(Part):
+    """The server has two witnesses."""
+
+    name = "witnesses"
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        folder = world.folder
+        self._mailed = ForgetfulWitness(world, folder, "mail.witness.example", "log@witness.example")
+        self._asked = ForgetfulWitness(world, folder, "http.witness.example", "https://witness.example/log")
+        self._both = self._mailed, self._asked
+        self._unread = 0
+        world.fetch = self._asked.post
+
+    def configured(self, config: Config) -> Config:
+        cosigners = tuple(one.correspondent for one in self._both)
+        return replace(config, witness=WitnessConfig(cosigners, every=Duration(minutes=30)))
+
+    def take(self, recipient: str, raw: bytes) -> None:
+        if recipient != self._mailed.correspondent.address:
+            return
+        self._unread += 1
+        times = 2 if self.world.week.troubles and self.random.random() < 0.05 else 1
+        for _ in range(times):
+            wait = self.random.random() * TIMES[self._mailed.spells.mood]
+            self.world.loop.call_later(wait, self._read, raw)
+        self._unread += times - 1
+
+    def _read(self, raw: bytes) -> None:
+        self._unread -= 1
+        self._mailed.hear(raw)
+
+    def finish(self) -> None:
+        self._ends = self.world.loop.time() + PATIENCE
+
+    @property
+    def waits(self) -> bool:
+        return bool(self._unread) or (self._is_behind and self.world.loop.time() < self._ends)
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether a witness has not cosigned all heads yet: the server asks it again and again."""
+        with self.world.machine.store() as database:
+            log = TransparencyLog(database)
+            latest = log.latest()
+            all_in = log.waits() is None and (latest is None or latest.size == log.size)
+            signed = latest is None or all(Note.read(latest.note).by(one.verifier) for one in self._both)
+        return not all_in or not signed
+
+    def broken(self) -> Iterator[str]:
+        """What witnesses cosigned is in the one log, and the letters prove that to whoever has a bundle."""
+        with self.world.machine.store() as database:
+            roots = _roots(database)
+        if self._is_behind:
+            yield "a witness was not asked for all heads in two days"
+        for one in self._both:
+            yield from (f"{one.verifier.name} was shown a log that {what}" for what in one.refused)
+            for note in one.notes:
+                shown = Checkpoint.read(note.text)
+                if roots.get(shown.size) != shown.root:
+                    yield f"{one.verifier.name} cosigned another log of {shown.size} heads"
+        believed = [one.verifier for one in self._both]
+        letters = [kept("a letter", taken.raw) for taken in self.world.taken if taken.recipient in self.world.people]
+        for (match, _), proved in self.world.proved.items():
+            bench = against(proved, believed)
+            for letter in letters:
+                for finding in bench.judge(letter).findings:
+                    if finding.standing not in {"agrees", "open", "later"}:
+                        yield f"{match}: {letter.subject!r}: {finding}"
+
+    def close(self) -> None:
+        for one in self._both:
+            one.close()
+
+
+def _roots(database: Database) -> dict[int, bytes]:
+    """The root of the log at each of its sizes, made from the heads in the store."""
+    query = (
+        f"SELECT log_leaves.match, log_leaves.seq, head FROM log_leaves JOIN {_ENTRIES}"
+        " ON entries.match = log_leaves.match AND entries.seq = log_leaves.seq ORDER BY number"
+    )
+    nodes: dict[tuple[int, int], bytes] = {}
+    found = {}
+    for number, row in enumerate(database.rows(query)):
+        match, seq, head = row["match"], row["seq"], row["head"]
+        if match < 0:
+            said = tournament_statement(SERVER, f"t{-match}", seq, head)
+        else:
+            said = statement(SERVER, f"m{match}", seq, head)
+        for level, place, hashed in tree.grown(number, tree.leaf_hash(said), lambda *at: nodes[at]):
+            nodes[level, place] = hashed
+        found[number + 1] = tree.root(number + 1, lambda *at: nodes[at])
+    return found
