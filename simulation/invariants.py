@@ -15,17 +15,23 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from pbem.desk.strangers import EACH
+from pbem.store.operator import Instructions
 from pbem.store.vault import Vault, load_key
+from simulation.liars import obeyed
 from simulation.promises import Seen, answered_by, broken, items_of, name_of
+from simulation.verdicts import judged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from pbem.store.database import Database
     from simulation.world import World
 
 TO = re.compile(rb"(?im)^In-Reply-To:\s+(\S+)")
 BULLETIN = re.compile(rb"(?m)^X-Pbem-Bulletin:((?:(?:\r\n)?[ \t]+\S+)+)")
 TO = re.compile(rb"(?im)^To: .*?([^\s<>]+@[^\s<>]+)")
+REFUSED = re.compile("is not paused|is paused|not under way")
+"""What the server may answer to an instruction that came too late."""
 
 
 class Broken(AssertionError):
@@ -36,20 +42,35 @@ def check(world: World) -> None:
     """Raises `Broken` with everything that does not hold."""
     with world.machine.store() as database:
         vault = Vault(load_key(world.machine.config.store_key))
-        # A letter refused because a sync failed may still be there: neither SQLite nor Linux can tell.
-        refused = {} if world.figures.full else world.refused
-        taken = [(taken.recipient, taken.raw) for taken in world.taken]
+        # A letter refused because a sync failed, or a commit got no answer, may still be there: nobody can tell.
+        refused = {} if world.figures.full or world.figures.distant else world.refused
+        operator = world.operator
+        answered = world.answered.keys() - operator.lost
+        seen = Seen(
+            database,
+            vault,
+            [one for one in world.answered if one in answered],
+            _remembered(world, database),
+            world.players.values(),
+            world.proved,
+            refused,
+            operator.lost,
+            operator.ended,
+        )
         found = [
             *_no_fault_of_ours(world),
-            *broken(Seen(database, vault, world.answered, taken, world.players.values(), world.proved, refused)),
-            *_one_use(world),
+            *broken(seen),
+            *_obeyed(world, database),
+            *_one_use(world, seen.taken),
             *_answered_as_before(world),
             *_nobody_was_late(world),
             *_nobody_reads_along(world),
             *(line for part in world.parts for line in part.broken()),
+            *obeyed(world),
+            *judged(world, database, vault),
         ]
     matches = {match: proved.bundle.entries for (match, _), proved in world.proved.items() if proved.bundle}
-    world.figures.matches = len(matches)
+    world.figures.matches = len(matches.keys() | world.operator.ended)
     world.figures.turns = sum(entry.type == "turn" for entries in matches.values() for entry in entries)
     if found:
         raise Broken("\n".join(found))
@@ -60,10 +81,32 @@ def _no_fault_of_ours(world: World) -> Iterator[str]:
     yield from (f"the server's own fault: {fault}" for fault in world.faults)
 
 
-def _one_use(world: World) -> Iterator[str]:
+def _remembered(world: World, database: Database) -> list[tuple[str, bytes]]:
+    """The letters that were sent, without those that a restored server forgot, for whom each is, and its bytes."""
+    rows = database.rows("SELECT message_id, recipient FROM outbox")
+    written = {(row["message_id"], row["recipient"]) for row in rows}
+    return [
+        (taken.recipient, taken.raw)
+        for at, taken in enumerate(world.taken)
+        if at not in world.operator.forgotten or (name_of(taken.raw).decode(), taken.recipient) in written
+    ]
+
+
+def _obeyed(world: World, database: Database) -> Iterator[str]:
+    """Each instruction of the operator's was carried out, or refused because the match was in no such state."""
+    instructions = Instructions(database)
+    for number in world.operator.given:
+        state, answer = instructions.outcome(number)
+        if state == "waiting":
+            yield f"an instruction of the operator's waits for ever: {number}"
+        elif state == "refused" and not REFUSED.search(answer):
+            yield f"the operator was refused: {answer}"
+
+
+def _one_use(world: World, remembered: Sequence[tuple[str, bytes]]) -> Iterator[str]:
     """Promise 4: a reply address is good for one letter."""
     for one in world.keyless:
-        came = {taken.raw for taken in world.taken if taken.recipient == one.address}
+        came = {raw for recipient, raw in remembered if recipient == one.address}
         done = {item.get("answers") for raw in came for item in items_of(raw) if item.get("outcome") == "done"}
         sent = {name_of(raw): to for to, raw in one.sent}
         uses = Counter(to for name, to in sent.items() if sha256(name).hexdigest() in done)
@@ -82,7 +125,8 @@ def _answered_as_before(world: World) -> Iterator[str]:
     answered = {hashed for raw in answers for hashed in answered_by(raw)}
     for (raw, sender), day in world.answered.items():
         around = sum(days[day + timedelta(days=by)] for by in range(-world.handled_within, world.handled_within + 1))
-        if sender == world.stranger.address and around <= EACH and sha256(name_of(raw)).hexdigest() not in answered:
+        asked = sender == world.stranger.address and (raw, sender) not in world.operator.lost
+        if asked and around <= EACH and sha256(name_of(raw)).hexdigest() not in answered:
             yield f"a stranger got no answer on {day}, with {around} letters around it: {name_of(raw).decode()}"
 
 

@@ -16,11 +16,15 @@ from pbem.desk.tournament_director import Director
 from pbem.identity.sender_auth import Voucher
 from pbem.mailbox import MailboxUnreachable
 from pbem.match.changed import replace
-from pbem.match.seat_clock import vacation_stop
+from pbem.match.seat_clock import Clock, vacation_stop
+from pbem.match.state import PAUSE
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import Secrets
+from pbem.proof.compare.against import Against
+from pbem.proof.compare.finding import NamedLetter
 from pbem.server.fetching import Fetcher
 from pbem.store.daily import count_today
+from pbem.store.errors import BusyError
 from pbem.store.inbox import Inbox
 from pbem.store.notifications import Notifications
 from pbem.store.outages import Outages
@@ -30,7 +34,7 @@ from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import date
 
     from pbem.mail.message import Letter
@@ -123,6 +127,18 @@ def setup_in_the_open(_world: World) -> Iterator[None]:
 
 
 @contextmanager
+def miss_in_a_pause(_world: World) -> Iterator[None]:
+    """A match that the operator pauses stands still, and its deadlines do not move."""
+    halted = Clock.halted
+
+    def run_on(clock: Clock, reason: str, began: datetime) -> Clock:
+        return clock if reason == PAUSE else halted(clock, reason, began)
+
+    with patch.object(Clock, "halted", run_on):
+        yield
+
+
+@contextmanager
 def vouched_for_once(_world: World) -> Iterator[None]:
     """A provider whose signature was once found good is believed from then on."""
     evidence, good = ReplyTokens._evidence, list[Voucher]()
@@ -139,9 +155,23 @@ def vouched_for_once(_world: World) -> Iterator[None]:
 
 
 @contextmanager
+def restored_as_if_nothing_was(_world: World) -> Iterator[None]:
+    """After a restore the server plays on, and tells nobody that it forgot something."""
+    with patch("pbem.desk.instructions._restored", lambda *_: "restored"):
+        yield
+
+
+@contextmanager
 def deaf_to_witnesses(_world: World) -> Iterator[None]:
     """A witness that lost its memory says what it knows, and is asked the same again."""
     with patch("pbem.desk.witnesses._behind", lambda *_: "witness is behind"):
+        yield
+
+
+@contextmanager
+def moved_without_its_outbox(_world: World) -> Iterator[None]:
+    """A table is left out when the store is moved: the letters that wait in it are never sent."""
+    with patch("pbem.store.move.LEFT", frozenset({"owners", "outbox"})):
         yield
 
 
@@ -153,9 +183,29 @@ def told_without_a_code(_world: World) -> Iterator[None]:
 
 
 @contextmanager
+def upgraded_in_halves(_world: World) -> Iterator[None]:
+    """Each statement of a migration is committed by itself, as the sqlite3 module's `executescript` does."""
+
+    def migrate(engine: Sqlite, script: str, version: int) -> None:
+        for statement in (*script.split(";"), f"PRAGMA user_version = {version}"):
+            for step in (statement, "COMMIT", "BEGIN IMMEDIATE"):
+                engine.connection.execute(step)
+
+    with patch.object(Sqlite, "migrate", migrate):
+        yield
+
+
+@contextmanager
 def told_for_ever(_world: World) -> Iterator[None]:
     """What arrived at a topic is not noted."""
     with patch.object(Notifications, "settle", lambda *_, **__: None):
+        yield
+
+
+@contextmanager
+def any_signature_holds(_world: World) -> Iterator[None]:
+    """A signature counts if its key is the player's, whatever the text is."""
+    with patch("pbem.identity.ssh.verify", lambda *_: True):
         yield
 
 
@@ -171,6 +221,13 @@ def vacation_without_a_zone(_world: World) -> Iterator[None]:
 
 
 @contextmanager
+def any_date_will_do(_world: World) -> Iterator[None]:
+    """A letter may say that it was written at any time."""
+    with patch("pbem.desk.authenticate.misdated", lambda *_: None):
+        yield
+
+
+@contextmanager
 def result_forgotten(world: World) -> Iterator[None]:
     """The result of a match is taken after its end is on disk: who dies in between never takes it."""
     over = Director.over
@@ -180,6 +237,13 @@ def result_forgotten(world: World) -> Iterator[None]:
         return (lambda: None) if dies else over(director, match, now)
 
     with patch.object(Director, "over", later):
+        yield
+
+
+@contextmanager
+def any_place_will_do(_world: World) -> Iterator[None]:
+    """Signed words count wherever they come, whatever match and player they name."""
+    with patch("pbem.desk.dispatch._demand_place", lambda *_: None):
         yield
 
 
@@ -200,6 +264,49 @@ def moved_before_it_is_kept(_world: World) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def any_mailbox_will_do(_world: World) -> Iterator[None]:
+    """Words that nobody signed count in the name of whoever is said to have written them."""
+    with patch("pbem.desk.dispatch._demand_mailbox", lambda *_: None):
+        yield
+
+
+@contextmanager
+def entries_are_not_made_again(_world: World) -> Iterator[None]:
+    """The verifier makes each entry again, and does not compare it with the one that it was given."""
+    with patch("pbem.match.transcript_replay._compare", lambda *_: None):
+        yield
+
+
+@contextmanager
+def letters_are_not_held_against_it(_world: World) -> Iterator[None]:
+    """`pbem verify --against` finds nothing in any letter."""
+    with patch.object(Against, "judge", lambda _, kept: NamedLetter(kept, ())):
+        yield
+
+
+@contextmanager
+def altered_letters_are_believed(_world: World) -> Iterator[None]:
+    """`pbem verify --against` takes what a letter shows as signed for signed."""
+    with patch("pbem.proof.compare.letter_facts.is_signature", lambda *_: True):
+        yield
+
+
+@contextmanager
+def commits_on_hearsay(_world: World) -> Iterator[None]:
+    """A letter whose commit got no answer is taken for stored."""
+    put_all = Inbox.put_all
+
+    def hope(inbox: Inbox, letters: Sequence[object], *rest: Any, **more: Any) -> list[int | None]:
+        try:
+            return put_all(inbox, letters, *rest, **more)  # type: ignore[arg-type]
+        except BusyError:
+            return [0] * len(letters)
+
+    with patch.object(Inbox, "put_all", hope):
+        yield
+
+
 PLANTED: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -217,6 +324,18 @@ PLANTED: dict[str, Plant] = {
         told_without_a_code,
         told_for_ever,
         deaf_to_witnesses,
+        miss_in_a_pause,
+        restored_as_if_nothing_was,
+        moved_without_its_outbox,
+        upgraded_in_halves,
+        any_signature_holds,
+        any_date_will_do,
+        any_place_will_do,
+        any_mailbox_will_do,
+        entries_are_not_made_again,
+        letters_are_not_held_against_it,
+        altered_letters_are_believed,
+        commits_on_hearsay,
     )
 }
 """The plants by their names."""

@@ -240,6 +240,8 @@ class Player(Correspondent):
             return
         self._looks = False
         unread, self.unread = self.unread, []
+        if unread:
+            self.world.note(self.name, "reads", len(unread), "letters" if len(unread) > 1 else "letter")
         self.read(unread)
 
     def _before_it_acts(self) -> None:
@@ -258,7 +260,7 @@ class Player(Correspondent):
         self.program._waiting.discard(match)
 
     def _bring(self, sent: SentForm) -> None:
-        self._hand_in(sent.to, sent.raw)
+        self._hand_in(sent.to, sent.raw, self.world.reader.delay(self, sent))
         if self.habits.careless and not self.world.hurried:
             self._be_careless(sent)
 

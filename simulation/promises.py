@@ -22,7 +22,7 @@ from pbem.store.inbox import Inbox
 from pbem.store.outbox import Outbox
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from pbem.json_object import JsonObject
     from pbem.store.database import Database
@@ -42,13 +42,17 @@ class Seen:
     vault: Vault
     answered: Collection[tuple[bytes, str]]
     """The letters that were answered with 250, and who sent them."""
-    taken: Collection[tuple[str, bytes]]
+    taken: Sequence[tuple[str, bytes]]
     """Whom each letter was for that the smarthost took, and its bytes, each time that it took it."""
     players: Collection[Correspondent]
     proved: dict[tuple[str, bytes], Proved]
     """What was found in the proofs that verify, by match and bundle."""
     refused: Collection[tuple[bytes, str]] = ()
     """The letters that were answered with 4xx alone."""
+    lost: Collection[tuple[bytes, str]] = ()
+    """The letters that a server forgot, which were answered with 250 after the backup that was restored."""
+    ended: Collection[str] = ()
+    """The matches that the operator ended because players had been told what the server then forgot."""
 
 
 def broken(seen: Seen) -> Iterator[str]:
@@ -87,8 +91,11 @@ def one_effect(seen: Seen) -> Iterator[str]:
     for hashed, letters in sorted(answers.items()):
         if len(letters) > 1:
             yield f"{len(letters)} answers to {names.get(hashed, hashed)}"
+    lost = {name_of(raw).decode() for raw, _ in seen.lost}
     for player in seen.players:
         for sent in player.memory.in_state("ready", "sent"):
+            if sent.message_id in lost or sent.match in seen.ended:
+                continue
             yield f"no answer to {sent.message_id} of {player.name}: {sent.command} {sent.match} {sent.place}"
 
 
@@ -121,12 +128,16 @@ def one_story(seen: Seen) -> Iterator[str]:
         for event in player.events:
             # A letter that somebody else wrote in a player's name gets a short answer, which goes to the player.
             in_short = event.said == "it has no signed bulletin, so that anybody may have written it"
-            if event.kind in {"forged", "contradiction", "unpinned", "bounced"} and not in_short:
+            told = event.kind in {"forged", "contradiction", "unpinned", "bounced"} and not in_short
+            if told and event.match not in seen.ended:
                 yield f"{player.name} was told: {event.kind}: {event.subject}: {event.said}"
         for alarm in player.memory.alarms():
-            yield f"{player.name}: alarm: {alarm.match}: {alarm.said}"
+            if alarm.match not in seen.ended:
+                yield f"{player.name}: alarm: {alarm.match}: {alarm.said}"
         for standing in player.letters.matches.standings:
             match = standing.match
+            if match in seen.ended:
+                continue
             for seq, head in player.memory.heads(match).items():
                 if signed.get((match, seq)) != head:
                     yield f"{player.name} was shown another head of {match} after entry {seq}"
@@ -138,6 +149,8 @@ def all_proved(seen: Seen) -> Iterator[str]:
         for standing in player.letters.matches.standings:
             match = standing.match
             content = player.memory.bundle(match)
+            if match in seen.ended:
+                continue
             if standing.phase != "closed" or content is None:
                 yield f"{match} is {standing.phase} for {player.name}, {'no' if content is None else 'a'} bundle"
             elif (match, content) not in seen.proved:

@@ -24,6 +24,7 @@ import msgspec
 
 from pbem.match.changed import replace
 from simulation.invariants import Broken, check
+from simulation.story import told
 from simulation.world import Figures, Week, World
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ TRIES = 60
 """How many smaller weeks are tried at most."""
 
 SHORTEST = 0.25  # days
+
+CHANCES = ("careless", "forged", "pauses", "restores", "moves", "upgrades", "liars", "held", "distant")
+"""What a smaller week has none of, each a probability."""
 
 A_CHILD = 200  # weeks that one process runs, about, before another goes on
 
@@ -92,7 +96,7 @@ def run(seed: int, week: Week, *, plant: Plant = _nothing, story: bool = False) 
             broken = tuple(str(error).splitlines())
         except Exception as error:
             broken = (f"{type(error).__name__}: {error}",)
-    lines = tuple(world.story) if story else ()
+    lines = tuple(told(world.story, broken)) if story else ()
     return Outcome(seed, week, world.figures, world.trace.hexdigest(), lines, broken)
 
 
@@ -140,10 +144,7 @@ def _smaller(week: Week) -> Iterator[Week]:
         yield replace(week, accidents=False)
     if week.troubles:
         yield replace(week, troubles=False)
-    if week.careless:
-        yield replace(week, careless=0.0)
-    if week.forged:
-        yield replace(week, forged=0.0)
+    yield from (replace(week, **{chance: 0.0}) for chance in CHANCES if getattr(week, chance))
     yield from (replace(week, deaths=deaths) for deaths in {0, week.deaths // 2, week.deaths - 1} if deaths >= 0)
     if week.days / 2 >= SHORTEST:
         yield replace(week, days=week.days / 2)

@@ -80,6 +80,7 @@ class Machine:
         folder = world.folder / "server"
         folder.mkdir()
         self.disk = _Disk(folder, world.random("disk"), self._died)
+        self.disk.pause = world.loop.pause
         self.octets = world.random("server").randbytes
         self.down_until = 0.0
         self.deaths = world.week.deaths
@@ -121,7 +122,7 @@ class Machine:
         """Start the server."""
         self.dead = False
         self._places = []
-        self.world.note("start")
+        self.world.note("the server starts")
         daemon = Daemon(
             self.config,
             now=self.now,
@@ -177,7 +178,7 @@ class Machine:
         if self.dead:
             raise Killed(point)
         if self._is_time(point):
-            self.world.note("dies at:", point)
+            self.world.note("the server comes to its end at:", point)
             self.die(power=self.draw.random() < 0.5)
             raise Killed(point)
 
@@ -230,7 +231,7 @@ class Machine:
 
     def _died(self, power: bool) -> None:
         self.dead = True
-        self.world.note("power cut" if power else "kill")
+        self.world.note("the power fails" if power else "the server is killed")
         if power:
             self.world.figures.power_cuts += 1
         else:
@@ -265,15 +266,18 @@ class Machine:
         for place in self._places:
             place.die()
 
-    def end(self) -> None:
-        """Let the operator stop it, and start it again."""
+    def end(self, work: Callable[[], None] = lambda: None) -> None:
+        """Let the operator stop it, do some work, and start it again."""
         if self.runs and signal.SIGTERM in self.loop.signals:
-            self.world.note("stop")
+            self.world.note("the server is stopped")
             self.world.figures.stops += 1
-            self._change = self.world.begin(self._begin_anew())
+            self._change = self.world.begin(self._begin_anew(work))
 
-    async def _begin_anew(self) -> None:
+    async def _begin_anew(self, work: Callable[[], None]) -> None:
         await self._stopped()
+        work()
+        if self.dead:  # the power failed in the middle
+            return
         self._change = None
         self.start()
 
@@ -433,7 +437,7 @@ class Desk:
                 machine.world.figures.desk_deaths += 1
                 machine.world.note("a desk dies at:", point)
                 raise Killed(point)
-            machine.world.note("dies at:", point)
+            machine.world.note("the server comes to its end at:", point)
             machine.die(power=draw.random() < 0.5)
             raise Killed(point)
         if point in BETWEEN:
@@ -463,7 +467,7 @@ class Desk:
     def _stall(self, point: str) -> None:
         """Hang until the daemon ends this desk, which no longer answers."""
         self._machine.world.figures.stalls += 1
-        self._machine.world.note("a desk stands still at:", point)
+        self._machine.world.note("a desk hangs at:", point)
         self._loop.pause(self._machine.draw.random() * 60)
         raise Killed(point)
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pbem.failpoints import ALL
+from pbem.match.changed import replace
 from simulation.invariants import check
+from simulation.runs import CHANCES
 from simulation.server import Desk, Killed
 from simulation.world import Week, World, logs
 
@@ -20,10 +22,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CALM = Week(
-    days=0.5, games=("spaceships",), leisure=6000.0, pace="4h", deaths=0, careless=0.0, forged=0.0, accidents=False,
-    troubles=False,
-)  # fmt: skip
+CALM = replace(
+    Week(
+        days=0.5,
+        games=("spaceships",),
+        parts=(),
+        leisure=6000.0,
+        pace="4h",
+        deaths=0,
+        accidents=False,
+        troubles=False,
+    ),
+    **dict.fromkeys(CHANCES, 0.0),
+)
 HOUR = 3600.0
 TWICE = (*ALL, *(point for point in ALL if not point.startswith("clock")))
 """All points, but for those of the clock, which has little to do in half a day, twice."""

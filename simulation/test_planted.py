@@ -1,4 +1,4 @@
-"""Each planted fault is found within a thousand seeds; those that are cheap to find, in every test run."""
+"""Each planted fault is found within a hundred short weeks; those that are cheap to find, in every test run."""
 
 from __future__ import annotations
 
@@ -6,12 +6,28 @@ import pytest
 
 from pbem.match.changed import replace
 from simulation.planted import PLANTED
-from simulation.runs import run
+from simulation.runs import CHANCES, run
 from simulation.world import Week
 
-FEW, MANY = 10, 1000
+FEW, MANY = 100, 1000
 BUSY = Week(days=0.5, games=("spaceships",), parts=(), leisure=1800.0, pace="4h", deaths=30)
 QUIET = Week(games=("spaceships",), parts=(), deaths=2, careless=0.0, troubles=False)
+CALM = replace(
+    Week(
+        days=0.5,
+        games=("shoot-em-up",),
+        parts=(),
+        leisure=1800.0,
+        pace="4h",
+        deaths=0,
+        accidents=False,
+        troubles=False,
+        lies=0,
+    ),
+    **dict.fromkeys(CHANCES, 0.0),
+)
+LYING = replace(CALM, liars=1.0)
+FALSE = replace(CALM, lies=20)
 SHORT = {
     "commit_without_sync": BUSY,
     "lease_of_the_dead": BUSY,
@@ -29,19 +45,38 @@ SHORT = {
     "result_forgotten": replace(BUSY, parts=("tournament",), games=("spaceships", "shoot-em-up"), deaths=2),
     "moved_before_it_is_kept": replace(BUSY, parts=("mailbox",)),
     "vouched_for_once": replace(BUSY, parts=("keyless",), days=1.0, deaths=2, careless=0.0),
+    "miss_in_a_pause": replace(CALM, days=2.0, pauses=1.0),
+    "restored_as_if_nothing_was": replace(CALM, restores=1.0),
+    "moved_without_its_outbox": replace(CALM, moves=1.0, troubles=True),
+    "upgraded_in_halves": replace(CALM, upgrades=1.0, deaths=2),
+    "any_signature_holds": LYING,
+    "any_date_will_do": LYING,
+    "any_place_will_do": LYING,
+    "any_mailbox_will_do": LYING,
+    "entries_are_not_made_again": FALSE,
+    "letters_are_not_held_against_it": FALSE,
+    "altered_letters_are_believed": FALSE,
+    "commits_on_hearsay": replace(CALM, distant=1.0),
 }
 """Weeks in which little happens beside what each fault needs."""
 
-COSTLY = {
-    "commit_without_sync",
-    "sent_before_its_commit",
-    "vouched_for_once",
-    "deaf_to_witnesses",
-    "told_for_ever",
-    "vacation_without_a_zone",
-    "result_forgotten",
-    "moved_before_it_is_kept",
+CHEAP = {
+    "lease_of_the_dead",
+    "token_good_twice",
+    "miss_in_an_outage",
+    "day_that_never_goes_back",
+    "restored_as_if_nothing_was",
+    "setup_in_the_open",
+    "told_without_a_code",
 }
+COMMON = (
+    "commit_without_sync",
+    "lease_of_the_dead",
+    "token_good_twice",
+    "miss_in_an_outage",
+    "sent_before_its_commit",
+)
+"""What whole weeks find soon, too: in most of them the operator does nothing of what the others need."""
 
 
 def first(plant: str, week: Week, most: int) -> int:
@@ -50,7 +85,7 @@ def first(plant: str, week: Week, most: int) -> int:
 
 
 @pytest.mark.parametrize(
-    "plant", [pytest.param(plant, marks=pytest.mark.long if plant in COSTLY else ()) for plant in PLANTED]
+    "plant", [pytest.param(plant, marks=() if plant in CHEAP else pytest.mark.long) for plant in PLANTED]
 )
 def test_a_fault_is_found_in_a_few_short_weeks(plant: str) -> None:
     """It is the fault that is found: without it, the week passes."""
@@ -58,6 +93,6 @@ def test_a_fault_is_found_in_a_few_short_weeks(plant: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("plant", PLANTED)
+@pytest.mark.parametrize("plant", COMMON)
 def test_a_fault_is_found_within_a_thousand_weeks(plant: str) -> None:
     assert first(plant, Week(), MANY)

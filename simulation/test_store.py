@@ -18,7 +18,7 @@ from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.errors import FullError, StoreError
 from pbem.store.inbox import Envelope, Inbox
-from pbem.store.operator import generation
+from pbem.store.operator import Instructions, generation
 from pbem.store.outbox import Outbox, Sent
 from pbem.store.own_keys import OwnKeys
 from pbem.store.restore import restore
@@ -328,3 +328,13 @@ def test_case_30_a_backup_that_is_restored_is_there_or_the_store_that_was(tmp_pa
             with Database(path, disk=disk.process()) as database:
                 assert (database.meta("which"), generation(database)) == ("backup", again.generation)
     assert seen == {("old", 1), ("backup", 2), ("again", 1)}
+
+
+def test_an_instruction_that_finds_no_room_is_no_damage(tmp_path: Path, empty: bytes) -> None:
+    """`pbem match pause` then says that the disk is full, not that something in the store cannot be read."""
+    with of_seed(tmp_path, 1, empty) as (disk, path), Database(path, disk=disk.process()) as database:
+        disk.faults.full = 1.0
+        with pytest.raises(FullError):
+            Instructions(database).give("pause", 1, "a storm", "operator", NOW)
+        disk.faults.full = 0.0
+        assert Instructions(database).waiting() == []

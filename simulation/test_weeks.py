@@ -33,7 +33,7 @@ def short(seed: int) -> Week:
     """Some hours of one match, in which as much goes wrong as in days; in every fifth week with one more part."""
     games = (GAMES_IN_TURN[seed % len(GAMES)],)
     parts = tuple(PARTS)[seed // 5 % len(PARTS) :][:1] if seed % 5 == 0 else ()
-    return Week(days=0.2, games=games, parts=parts, leisure=1500.0, pace="4h", deaths=4)
+    return Week(days=0.2, games=games, parts=parts, leisure=1500.0, pace="4h", deaths=4, lies=1)
 
 
 def kept(outcome: Outcome) -> None:

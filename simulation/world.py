@@ -21,18 +21,23 @@ from unittest.mock import patch
 
 import structlog
 
+from pbem.match.changed import replace
 from pbem.player import secret_vault
 from pbem.server.http_call import fetched
 from pbem.server.notifier import told
+from simulation.commits import Distant
 from simulation.imap import Provider
 from simulation.keyless import KeylessPart
+from simulation.liars import Liar, Reader
 from simulation.loop import Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
 from simulation.network import Network, Troubles
 from simulation.notices import Topics
+from simulation.operators import Operator
 from simulation.players import Habits, Keyless, Player, Stranger, Third, resolve
 from simulation.sealed import Sealed
 from simulation.server import Machine
+from simulation.story import Line, span
 from simulation.summer import Summer
 from simulation.tournament import Tournament
 from simulation.witnesses import Witnesses
@@ -66,6 +71,8 @@ PARTS: dict[str, type[Part]] = {
     part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics, Summer, Tournament, Provider)
 }
 """What a week may have beside open matches of players with keys."""
+APART = ("pauses", "restores", "moves", "upgrades", "liars", "held", "distant")
+"""What no week with such parts has: witnesses would convict a restored server, and rightly."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,22 @@ class Week:
     """How probable it is that the server's clock is set wrong, and right again."""
     troubles: bool = True
     """Whether the network and other people's servers have troubles."""
+    pauses: float = 0.3
+    """How probable it is that the operator pauses a match."""
+    restores: float = 0.1
+    """How probable it is that an hour-old backup is restored."""
+    moves: float = 0.1
+    """How probable it is that the store is moved."""
+    upgrades: float = 0.1
+    """How probable it is that the server is upgraded from an earlier release."""
+    liars: float = 0.3
+    """How probable it is that one of the players lies."""
+    held: float = 0.03
+    """How probable it is that a reader on the way drops or delays a player's letter."""
+    distant: float = 0.3
+    """How probable it is that commits get no answer for some hours, as if the database were elsewhere."""
+    lies: int = 3
+    """With how many changes a server tries to lie about each match afterwards."""
 
 
 @dataclass
@@ -105,6 +128,15 @@ class Figures:
     steps: int = 0
     full: int = 0
     vacations: int = 0
+    pauses: int = 0
+    restores: int = 0
+    moves: int = 0
+    upgrades: int = 0
+    distant: int = 0
+    told: int = 0
+    """Lies by mail."""
+    lies: int = 0
+    """Lies of a server, told in bundles and letters."""
     letters_in: int = 0
     letters_out: int = 0
     attempts: int = 0
@@ -134,10 +166,10 @@ class World:
     handled_within = 1
     """How many days after it came a letter may be handled."""
 
-    def __init__(self, folder: Path, seed: str, week: Week | None = None) -> None:
+    def __init__(self, folder: Path, seed: str, week: Week | None = None) -> None:  # noqa: PLR0915 - a world is many things
         self.folder = folder
         self.seed = seed
-        self.week = week or Week()
+        self.week = self._kind(week or Week())
         self.figures = Figures()
         self.loop = Loop(self.random("loop"))
         troubles = Troubles() if self.week.troubles else Troubles(0, 0, 0, 0)
@@ -145,7 +177,7 @@ class World:
         self.moods = Moods() if self.week.troubles else Moods(0, 0, 0, 0)
         self.post = Post(self.loop, self.network, seed, self._brought)
         self.trace = hashlib.sha256()
-        self.story: list[str] = []
+        self.story: list[Line] = []
         """The trace in words."""
         self.hurried = False
         """Whether the week is over, and the rest is being finished."""
@@ -176,10 +208,14 @@ class World:
         self.author: Callable[[bytes, str], str] = lambda _, sender: sender
         """Who sent a letter, as the server can tell."""
         self.parts = [PARTS[name](self) for name in self._parts()]
+        liar = self.random("liar")
+        self._lying = liar.choice(self.names) if liar.random() < self.week.liars else ""
         self.players = {name: self._player(name, self._habits(draw)) for name in self.names}
+        self.reader = Reader(self)
         self.stranger = Stranger(self)
         self.third = Third(self)
         self.machine = Machine(self)
+        self.operator = Operator(self)
         self._smarthosts = 0
         self._under_way = 0
         """How many letters are on their way to a mailbox."""
@@ -188,6 +224,14 @@ class World:
     def random(self, name: str) -> Random:
         return Random(f"{self.seed} {name}")
 
+    def _kind(self, week: Week) -> Week:
+        """The week with its further parts alone, or with an operator, liars and late commits alone."""
+        if not week.parts:
+            return week
+        if len(week.parts) == 1 or self.random("kind").random() < 0.5:
+            return replace(week, lies=0, **dict.fromkeys(APART, 0.0))
+        return replace(week, parts=())
+
     def _parts(self) -> list[str]:
         """The parts that this week has, of those that it may have."""
         names = self.week.parts
@@ -195,7 +239,7 @@ class World:
 
     def _player(self, name: str, habits: Habits) -> Player:
         found = [player for part in self.parts if (player := part.player(name, habits)) is not None]
-        return found[0] if found else Player(self, name, habits, self.folder)
+        return found[0] if found else (Liar if name == self._lying else Player)(self, name, habits, self.folder)
 
     def _habits(self, draw: Random) -> Habits:
         careless = draw.random() < self.week.careless
@@ -221,21 +265,24 @@ class World:
                 error = sys.exc_info()[1]
             if error is not None:
                 words["error"] = repr(error)
-            if "FullError" not in str(words):  # not a fault of the server's
-                self.faults.append(f"{self.loop.time():.3f} {event['event']} {words}")
+            # What is no fault of the server's: a full disk, and a database that is out of reach.
+            trouble = {"FullError", "BusyError", "'451'"} if self.figures.distant else {"FullError"}
+            if not any(one in str(words) for one in trouble):
+                self.faults.append(f"{self.now():%a %d %b %H:%M:%S} {event['event']} {words}")
 
-    def note(self, *words: object) -> None:
-        """Write a line of the story."""
-        line = f"{self.loop.time():.6f} {' '.join(map(str, words))}"
-        self.trace.update(line.encode() + b"\n")
-        self.story.append(line)
+    def note(self, *words: object, raw: bytes = b"") -> None:
+        """Write a line of the story, perhaps about a letter."""
+        text = " ".join(map(str, words))
+        self.trace.update(f"{self.loop.time():.6f} {text} {hashlib.sha256(raw).hexdigest()}\n".encode())
+        self.story.append(Line(self.now(), text, raw))
 
     # The post.
 
     def _brought(self, raw: bytes, sender: str, reply: str, given_up: bool) -> None:
         self.figures.attempts += 1
         sender = self.author(raw, sender)
-        self.note("brought", sender, hashlib.sha256(raw).hexdigest()[:16], reply[:3] or "nothing")
+        answer = f"is answered with {reply[:3]}" if reply else "is not answered"
+        self.note(f"a letter of {sender} {answer}:", raw=raw)
         if given_up and reply.startswith("4") and (raw, sender) not in self.answered:
             self.refused[raw, sender] = None
         if reply.startswith("250") and (raw, sender) not in self.answered:
@@ -243,6 +290,9 @@ class World:
             self.figures.letters_in += 1
             if sender in self.people:
                 self.third.hear(raw, sender)
+                for player in self.players.values():
+                    if isinstance(player, Liar) and player.address != sender:
+                        player.hear(raw)
 
     @property
     def pairs(self) -> list[tuple[Player, Player]]:
@@ -259,7 +309,7 @@ class World:
         return Smarthost(self.loop, self.random(f"smarthost {self._smarthosts}"), self.moods, self._take)
 
     def _take(self, recipient: str, raw: bytes) -> None:
-        self.note("taken", recipient, hashlib.sha256(raw).hexdigest()[:16])
+        self.note(f"the server's letter to {recipient} has left:", raw=raw)
         self.figures.letters_out += 1
         number = len(self.taken)
         self.taken.append(Taken(recipient, raw, self.loop.time()))
@@ -300,7 +350,8 @@ class World:
         gc.disable()  # garbage collection may be reported, at times that do not follow from the seed
         try:
             # A note to self is sealed under a key that takes a while to make; nothing here depends on that.
-            with logs(self), patch.object(secret_vault, "_ROUNDS", 1):
+            rounds = patch.object(secret_vault, "_ROUNDS", 1)
+            with logs(self), rounds, patch("pbem.store.database.Sqlite", Distant):
                 self.loop.run_until_complete(self.begin(self._run()))
         finally:
             gc.enable()
@@ -344,6 +395,7 @@ class World:
         machine.down_until = 0
         for part in self.parts:
             part.finish()
+        await self.operator.finish()
         await self._settle()
         await machine.stop()
 
@@ -395,16 +447,19 @@ class World:
 
     def _over(self) -> bool:
         standings = [one for player in self.players.values() for one in player.letters.matches.standings]
-        return len(standings) >= 2 * len(self.week.games) and all(one.phase == "closed" for one in standings)
+        ended = self.operator.ended
+        over = all(one.phase == "closed" or one.match in ended for one in standings)
+        return len(standings) >= 2 * len(self.week.games) and over
 
     def state(self) -> str:
         """What is known about a world that has stopped."""
         standings = [
-            (player.name, one.match, one.phase, one.turn, one.asked)
+            f"for {player.name} {one.match} is {one.phase}, at turn {one.turn}{', and something is due' * one.asked}"
             for player in self.players.values()
             for one in player.letters.matches.standings
         ]
-        return f"{standings} {self.post.waiting} {self.faults[-3:]} {self.machine.waits()}"
+        waits = f"{self.post.waiting} letters wait on their way to the server, and {self.machine.waits()} there"
+        return "; ".join([*standings, waits, *self.faults[-3:]])
 
     async def _accidents(self) -> None:
         """The operator's troubles, each at its time."""
@@ -426,6 +481,10 @@ class World:
                 befall.append((draw.random() * week * 0.7, self._silence(draw)))
             if draw.random() < 0.3:
                 befall.append((draw.random() * week * 0.7, self._full(draw)))
+        far = self.random("distant")
+        if far.random() < self.week.distant:
+            befall.append((far.random() * week * 0.8, self._far(far)))
+        befall += self.operator.plan()
         for time, what in sorted(befall, key=lambda one: one[0]):
             await asyncio.sleep(max(time - self.loop.time(), 0))
             what()
@@ -435,7 +494,7 @@ class World:
 
         def begin() -> None:
             self.figures.outages += 1
-            self.note("outage", int(length))
+            self.note("the machine is down for", span(length))
             self.machine.down_until = self.loop.time() + length
             self.machine.kill()
 
@@ -450,13 +509,13 @@ class World:
 
         def begin() -> None:
             self.figures.steps += 1
-            self.note("clock set by", step)
+            self.note("the clock is set", "ahead" if step > timedelta() else "back", "by", span(step.total_seconds()))
             self.set_by = step
             self.loop.call_later(back / 2, self.stranger.write)
             self.loop.call_later(back, end)
 
         def end() -> None:
-            self.note("clock set right")
+            self.note("the clock is set right")
             self.set_by = timedelta()
 
         return begin
@@ -468,9 +527,22 @@ class World:
 
         def begin() -> None:
             self.figures.full += 1
-            self.note("disk trouble:", kind, int(length))
+            self.note("the disk", {"full": "is full", "sync": "fails to sync"}[kind], "for", span(length))
             setattr(faults, kind, draw.choice((0.02, 0.3, 1.0)))
             self.loop.call_later(length, setattr, faults, kind, 0.0)
+
+        return begin
+
+    def _far(self, draw: Random) -> Callable[[], None]:
+        """Some commits get no answer for some hours."""
+        length, faults = draw.uniform(0.05, 0.3) * self.week.days * DAY, self.machine.disk.faults
+        chance = draw.choice((0.02, 0.1, 0.3))
+
+        def begin() -> None:
+            self.figures.distant += 1
+            self.note("some commits get no answer for", span(length))
+            faults.commit = chance
+            self.loop.call_later(length, setattr, faults, "commit", 0.0)
 
         return begin
 
@@ -479,7 +551,7 @@ class World:
         length = draw.uniform(3600, DAY)
 
         def begin() -> None:
-            self.note("smarthost out of reach", int(length))
+            self.note("the smarthost is out of reach for", span(length))
             door = self.network.door(SMARTHOST)
             door.serving = False
             self.loop.call_later(length, setattr, door, "serving", True)

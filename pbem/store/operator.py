@@ -8,6 +8,7 @@ here. Implements reliability.md, cases 9 and 30.
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 import msgspec
@@ -61,12 +62,19 @@ class Instructions(Rows):
         ruling: str = "",
     ) -> int:
         """Give an instruction, in a transaction of its own unless one is open; its number."""
-        given = self._database.execute(
-            "INSERT INTO instructions (what, match, tournament, ruling, reason, by, given)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
-            (what, match, tournament, ruling, reason, by, to_db(now)),
-        )
-        return int(given.fetchall()[0][0])
+        database = self._database
+        with nullcontext() if database.in_transaction else database.transaction():
+            return database.insert(
+                "instructions",
+                "id",
+                what=what,
+                match=match,
+                tournament=tournament,
+                ruling=ruling,
+                reason=reason,
+                by=by,
+                given=to_db(now),
+            )
 
     def waiting(self) -> list[Instruction]:
         """Those that wait for the desk, in order."""

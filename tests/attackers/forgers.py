@@ -11,12 +11,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import Referee, attachment
 
 from pbem.match.changed import replace
-from pbem.match.transcript import BEFORE, Entry, statement
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Check, Proved, verify
+from simulation import forgeries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -124,17 +124,7 @@ def proof(referee: Referee, person: Mailbox) -> Bundle:
 
 def signed_again(found: Bundle, at: int = 0, *, key: Ed25519PrivateKey = SERVER_KEY) -> Bundle:
     """The chain made whole from this entry on and signed, as a server would do that rewrites the past."""
-    entries: list[Entry] = list(found.entries[:at])
-    for entry in found.entries[at:]:
-        before = entries[-1].head if entries else BEFORE
-        entries.append(replace(entry, seq=len(entries) + 1, prev=before))
-    body = entries[0].body
-    server, number = str(body.get("server")), str(body.get("match"))
-    try:
-        signatures = [key.sign(statement(server, number, entry.seq, entry.head)) for entry in entries]
-    except UnicodeError:  # a name that has no bytes cannot be signed
-        signatures = [bytes(64) for _ in entries]
-    return Bundle(tuple(entries), tuple(signatures), found.papers)
+    return forgeries.signed(found, key, at)
 
 
 def tampered(content: bytes, path: str, change: Callable[[bytes], bytes]) -> bytes:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers.forgers import checked, proof, signed_again, tampered, with_entry
-from attackers.mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten
+from attackers.mutations import mutated, rewritten
 from in_a_box.referee import Referee
 from in_a_box.sealed_seats import agreed, play
 from judges import sentences
@@ -26,6 +26,7 @@ from pbem.match.changed import replace
 from pbem.match.transcript import Entry, canonical
 from pbem.pages.match_page import _packed, checking, replay, revealed
 from pbem.proof import bundle
+from simulation.forgeries import paper_changed, paper_dropped, papers_swapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

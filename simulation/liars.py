@@ -1,0 +1,202 @@
+"""Dishonest people of a week: an opponent who lies by mail, and a reader on the way who drops and delays letters.
+
+The lies are those of docs/threats.md that a letter can tell. Most may have no effect at all; some are the liar's own
+affair, such as a second set of orders, and then the match must hold all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+from pbem.player.correspondence.outgoing import composed
+from simulation.players import TO, Player
+from simulation.promises import items_of, name_of
+from simulation.story import span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pbem.player.memory import SentForm
+    from simulation.players import Habits
+    from simulation.world import World
+
+OFTEN = 0.5
+"""How probable a lie is for each letter that the liar writes."""
+REPLY = re.compile(rb"(?m)^Reply-To: (\S+)")
+
+
+class Lie(NamedTuple):
+    """A letter that lies."""
+
+    kind: str
+    raw: bytes
+    to: str = TO
+    own: bool = False
+    """Whether the liar may do that: it concerns nobody but the liar's own seat."""
+
+
+class Liar(Player):
+    """A player who plays as a program does, and lies besides."""
+
+    def __init__(self, world: World, name: str, habits: Habits, folder: Path) -> None:
+        super().__init__(world, name, habits, folder)
+        self.dice = world.random(f"lies of {name}")
+        self.lies: list[Lie] = []
+        self._heard: list[bytes] = []
+        """The letters of others that the liar got to see."""
+
+    def hear(self, raw: bytes) -> None:
+        """Somebody else's letter is seen, on its way or in a bundle."""
+        self._heard.append(raw)
+
+    def _bring(self, sent: SentForm) -> None:
+        super()._bring(sent)
+        if self.dice.random() >= OFTEN or self.world.hurried:
+            return
+        ways = (self._twice, self._altered, self._dated, self._seat, self._elsewhere, self._unsigned, self._address)
+        lie = self.dice.choice(ways)(sent)
+        if lie is not None:
+            self.lies.append(lie)
+            self.world.note(f"{self.name} lies ({lie.kind}):", raw=lie.raw)
+            self.world.figures.told += 1
+            delay = self.dice.choice((0.0, self.dice.random() * self.world.week.leisure))
+            self.world.post.post(self.address, lie.to, lie.raw, delay)
+
+    # The lies. Each is made of a letter that was sent just now, and signed with the liar's own key, if at all.
+
+    def _twice(self, sent: SentForm) -> Lie | None:
+        """Two setups, or two sets of orders, of one revision or of the next."""
+        if sent.command not in {"setup", "orders"}:
+            return None
+        lines = sent.form.splitlines()
+        begin = next(at for at, line in enumerate(lines) if line.startswith("rev ")) + 1
+        played = [line for line in lines[begin:-1] if line != "final"]
+        self.dice.shuffle(played)
+        other = "\n".join([*lines[:begin], *played[1:], "end", ""])
+        other = self.dice.choice((other, _next(other)))
+        return self._lie("two sets of orders or setups", other, own=True)
+
+    def _altered(self, sent: SentForm) -> Lie | None:
+        """Signed words of the liar's or of somebody else's with something in them changed."""
+        raw = self.dice.choice([*self._heard, sent.raw])
+        head, _, body = raw.partition(b"\r\n\r\n")
+        text, mark, signature = body.partition(b"-----BEGIN")
+        places = [at for at, octet in enumerate(text) if 0x30 <= octet < 0x7B and chr(octet).isalnum()]
+        if not mark or not places:
+            return None
+        at = self.dice.choice(places)
+        other = text[:at] + (b"7" if text[at : at + 1] != b"7" else b"8") + text[at + 1 :]
+        named = re.sub(rb"(?im)^Message-ID: <", b"Message-ID: <lie.%d." % self.dice.randrange(10**9), head, count=1)
+        return Lie("altered signed words", named + b"\r\n\r\n" + other + mark + signature)
+
+    def _dated(self, sent: SentForm) -> Lie | None:
+        """A letter that says that it was written long ago, or will be."""
+        if sent.command not in {"setup", "orders"}:
+            return None
+        # What is nearer may be a clock that is wrong, or a mail server that was long silent.
+        days = self.dice.choice((-400, -30, -12, 8, 400))
+        return self._lie("a date that cannot be", _next(sent.form), days=days)
+
+    def _seat(self, sent: SentForm) -> Lie | None:
+        """Orders, or a sentence, for somebody else's seat, in the own name or in the other's."""
+        other = self._other()
+        if not sent.match or not other:
+            return None
+        form = re.sub(r"(?m)^player \S+$", f"player {other}", sent.form)
+        if form == sent.form:
+            return None
+        sender = self.dice.choice((self.address, f"{other}@mail.example"))
+        return self._lie("for another's seat", form, sender=sender)
+
+    def _elsewhere(self, sent: SentForm) -> Lie | None:
+        """Words of one match in another, with everything else as it was signed there."""
+        matches = {standing.match for standing in self.letters.matches.standings} - {sent.match} | {"m77"}
+        if sent.command not in {"setup", "orders"}:
+            return None
+        other = self.dice.choice(sorted(matches))
+        return self._lie("words of another match", sent.form.replace(f" {sent.match} ", f" {other} "))
+
+    def _unsigned(self, sent: SentForm) -> Lie | None:
+        """Words in the opponent's name that nobody signed."""
+        other = self._other()
+        if not sent.match or not other:
+            return None
+        text = self.dice.choice((f"resign {sent.match} game 1", f"draw {sent.match} offer", sent.form))
+        return self._lie("unsigned words", f"{text}\n", sender=f"{other}@mail.example", sign=False)
+
+    def _address(self, _sent: SentForm) -> Lie | None:
+        """Words of the liar's to a reply address that is somebody else's."""
+        keyless = self.world.undecided.address
+        shown = [REPLY.findall(taken.raw)[0] for taken in self.world.taken if taken.recipient == keyless]
+        if not shown:
+            return None
+        words = f"set timezone {self.dice.choice(('Europe/Paris', 'Asia/Seoul'))}\n"
+        sender = self.dice.choice((self.address, keyless))
+        return self._lie("to another's reply address", words, sender=sender, to=shown[-1].decode(), sign=False)
+
+    def _other(self) -> str:
+        """An opponent."""
+        names = {name for standing in self.letters.matches.standings for name in standing.players if name} - {
+            self.name
+        }
+        return self.dice.choice(sorted(names)) if names else ""
+
+    def _lie(
+        self,
+        kind: str,
+        text: str,
+        *,
+        own: bool = False,
+        sender: str = "",
+        to: str = TO,
+        days: int = 0,
+        sign: bool = True,
+    ) -> Lie:
+        """A letter with these words."""
+        signed = text + self._sign(text.encode(), "pbem@play.example") if sign else text
+        now = self.world.now() + timedelta(days=days)
+        name = f"<lie.{self.dice.randrange(10**12)}@mail.example>"
+        letter = composed(sender or self.address, to, "x", name, now)
+        letter.set_content(signed)
+        return Lie(kind, letter.as_bytes(), to, own)
+
+
+def _next(form: str) -> str:
+    """A form as the next revision."""
+    return re.sub(r"(?m)^rev (\d+)$", lambda found: f"rev {int(found[1]) + 1}", form)
+
+
+class Reader:
+    """Somebody on the way of players' letters, who delays some and drops others: their players write again."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._draw = world.random("reader")
+
+    def delay(self, player: Player, sent: SentForm) -> float:
+        """The seconds for which a letter is held back."""
+        world, delay = self._world, 0.0
+        if not world.hurried and self._draw.random() < world.week.held:
+            # By itself it makes nobody late: a player who gets no receipt writes again before it is too late.
+            delay = world.week.leisure * self._draw.random() / 2
+            kept = self._draw.choice(("dropped, and written again", "delayed"))
+            world.note(f"a letter of {player.name} is {kept} after {span(delay)}:", raw=sent.raw)
+        return delay
+
+
+def obeyed(world: World) -> Iterator[str]:
+    """No lie has an effect, except on the liar's own seat."""
+    done = {
+        item.get("answers"): taken.recipient
+        for taken in world.taken
+        for item in items_of(taken.raw)
+        if item.get("outcome") == "done"
+    }
+    for liar in world.players.values():
+        for lie in liar.lies if isinstance(liar, Liar) else ():
+            if not lie.own and sha256(name_of(lie.raw)).hexdigest() in done:
+                yield f"a lie was obeyed: {lie.kind}: {name_of(lie.raw).decode()} of {liar.name}"
