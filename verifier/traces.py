@@ -57,6 +57,9 @@ def prove_set_aside(match: Match, letter: Letter, player: Player, paper: dict[st
     seat, turn = int(paper["seat"]), int(paper["turn"])
     prevs = match.printed if what != "setup" else [match.prev]
     waited = "waited" if withdrawal else "unused"
+    vouched = match.papers.get(letter.path.replace("letters/", "evidence/").replace(".eml", ".txt"), b"")
+    here = f"\nplace game {match.game} turn {turn}\n".encode() in vouched
+    late = what == "default" or (turn, seat) in match.left
     for read, key in proven(letter, player, paper.get("evidence"), waited=waited, turn=turn):
         if key != paper["key"]:
             continue
@@ -72,12 +75,20 @@ def prove_set_aside(match: Match, letter: Letter, player: Player, paper: dict[st
             ordered = command.name == "orders" and command.said.get("*turn") == (
                 "default" if what == "default" else paper["turn"]
             )
-            if not withdrawal and ordered and unplayable(match, player, paper, seat, command):
+            cited = command.said.get("prev")
+            early = not here and (cited in match.printed[: turn - 1] or (cited is None and want.mailbox))
+            if not withdrawal and ordered and (early or late) and unplayable(match, player, paper, seat, command):
                 return
     raise No(f"{letter.path} does not prove it")
 
 
 def unplayable(match: Match, player: Player, paper: dict[str, str], seat: int, command: Command) -> bool:
+    if command.said["*turn"] == "default" and match.terms["miss"] != "default":
+        return False
+    try:
+        match.position.store(seat, int(paper["turn"]), command.block)
+    except Refused:
+        return False
     former = player.former.get(paper["key"])
     if "evidence" in paper:
         counts = (not player.keys and not player.former) or player.keyless == match.prev

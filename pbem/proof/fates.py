@@ -107,7 +107,7 @@ class Fates:
             return Fate("agrees", what, f"given up with the seat in entry {given_up}", given_up)
         if isinstance(paper, Withdrawal):
             return self._of_withdrawal(paper, what, sha256)
-        if sha256 in self._hashes:
+        if sha256 in self._hashes or _without_branch(paper) in self._hashes:
             return Fate("agrees", what, "not legal when its turn came")
         if missed:
             return Fate("dropped", what, _missed_although_in(missed), missed.seq)
@@ -326,6 +326,11 @@ def _with_branch(paper: Opening | Receipt) -> set[str]:
     if isinstance(paper, Opening) or paper.branch:
         return set()
     return {sha256_hex(replace(paper, branch=str(branch)).text().encode()) for branch in range(1, MOST_BRANCHES + 1)}
+
+
+def _without_branch(paper: Opening | Receipt) -> str:
+    """The hash that a receipt has once nothing of it is played."""
+    return "" if isinstance(paper, Opening) else sha256_hex(replace(paper, branch="").text().encode())
 
 
 def _is_by_default(one: Sent) -> bool:

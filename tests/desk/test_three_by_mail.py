@@ -13,6 +13,7 @@ from in_a_box.referee import Referee, attachment, body
 from judges import sentences
 from judges.honest import accused
 
+from pbem.games.shoot_em_up import ShootEmUp
 from pbem.match.record import read as read_record
 from pbem.match.record import replay
 from pbem.proof.bundle import read as read_bundle
@@ -153,7 +154,12 @@ def test_one_of_three_resigns_and_leaves_the_board_to_the_others(referee: Refere
     assert replay(read_record(text)).result["winner"] == 1
 
 
-def test_orders_of_who_resigns_are_set_aside_and_accounted_for(referee: Referee) -> None:
+@pytest.mark.parametrize("branch", [0, 1])
+def test_orders_of_who_resigns_are_set_aside_and_accounted_for(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch, branch: int
+) -> None:
+    """Those with conditions of a game that has them, too: their receipt named a branch, and none is played."""
+    monkeypatch.setattr(ShootEmUp, "branch", lambda _rules, _state, seat, _text: branch if seat == 2 else 0)
     people = begun(referee, f"{OPTIONS}\nmax_turns: 1")
     ann, bob, cem = people
     referee.turn((bob, "D: LRL\nE: LRL\nF: LRL"))

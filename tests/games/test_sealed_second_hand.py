@@ -157,3 +157,50 @@ def test_of_several_faults_in_a_setup_the_first_written_is_named(before: str, af
     with pytest.raises(Refused) as refused:
         second.setup(second.options({}, 2), 1, wrong)
     assert refused.value.ruling == faults(judge.setup, judge.options({}, 2), 1, wrong)[0].rule
+
+
+MISPLACED = {
+    "spaceships": (
+        "LG Rv1 Rv1\nLG2 Gx3",
+        "LG1 Gx3 Gx4\nLG2 Gx3",
+        "DS Rv1 Rv1",
+        "MD Rv1 Rv2\nLG x",
+        "MD Rv1 Rv2 x",
+        "MD Rv1 Rv2\nFoo Rv3",
+        "Rv1\nLG5 Gx3",
+        "LG1234 Gx3\nMD Gx3",
+        "x\nMD Rv1",
+        "MD1 Rv1 Rv2 Rv3\nLG4 Rv3",
+        "KC1 LG\n. . . . .",
+        ". . . .\nLG3",
+        " ".join(["LG2", *["."] * 123, "LG3"]),
+        "",
+    ),
+    "shoot-em-up": ("A b1 N\nB b1 N\nB c1 N", "A b1 N\nA b1 N\nD b1 N", "A b1 N\nB b1 N\nC b9 N", "A b1 N\nB b1 N"),
+}
+
+
+@pytest.mark.parametrize(("game", "text"), [(game, text) for game, texts in MISPLACED.items() for text in texts])
+def test_the_first_fault_of_a_setup_is_the_one_that_is_written_first(game: str, text: str) -> None:
+    """A fault of a ship stands at its name, one of a cell at the cell, and what the fleet lacks at the end."""
+    judge, second = rules(game), second_rules(game)
+    raw = {"fleet": "cost:3"} if game == "spaceships" else {}
+    with pytest.raises(Refused) as refused:
+        second.setup(second.options(raw, 2), 1, text)
+    assert refused.value.ruling == faults(judge.setup, judge.options(raw, 2), 1, text)[0].rule
+
+
+def test_five_grids_have_rows_of_five() -> None:
+    """Each line holds one row or several: for both verifiers, as what one refuses convicts whoever wrote it."""
+    judge, second = rules("spaceships"), second_rules("spaceships")
+    raw = {"fleet": "cost:1"}
+    for row in (5, 10, 125, 1, 7):
+        words = ["LG", *["."] * 124]
+        text = "\n".join(" ".join(words[at : at + row]) for at in range(0, 125, row))
+        found = [*faults(judge.setup, judge.options(raw, 2), 1, text)]
+        if not found:
+            assert second.setup(second.options(raw, 2), 1, text) == "LG Rv1"
+            continue
+        with pytest.raises(Refused) as refused:
+            second.setup(second.options(raw, 2), 1, text)
+        assert refused.value.ruling == found[0].rule

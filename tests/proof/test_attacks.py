@@ -24,6 +24,7 @@ from pbem.proof import bundle
 from pbem.proof.kept_letters import kept
 from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions
+from verifier import Wrong, verified
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -154,7 +155,10 @@ class TestServerWithItsKey:
         assert referee.match().turn == 2, "the server passed for Ann, whose legal orders it had"
         referee.send(bob, "resign m1 match\n")
         found = proof(referee, bob)
-        fails(found, "letters/game-1-turn-1-unused-seat-1-rev-2.eml", "that could be stored")
+        letter = "letters/game-1-turn-1-unused-seat-1-rev-2.eml"
+        fails(found, letter, "that could be stored")
+        with pytest.raises(Wrong, match=letter):
+            verified(bundle.write(found))
 
     def test_refused_default_orders_are_no_excuse_either(
         self, referee: Referee, monkeypatch: pytest.MonkeyPatch
@@ -183,7 +187,10 @@ class TestServerWithItsKey:
         assert sentences.YOUR_CLAIM_IS_GRANTED in bob.text
         found = proof(referee, bob)
         monkeypatch.undo()
-        fails(found, "letters/game-1-default-unused-seat-1-rev-2.eml", "that could be stored")
+        letter = "letters/game-1-default-unused-seat-1-rev-2.eml"
+        fails(found, letter, "that could be stored")
+        with pytest.raises(Wrong, match=letter):
+            verified(bundle.write(found))
 
     def test_nobody_is_added_to_those_who_were_named(self, referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
         """Fail: `new shoot-em-up with bob` proposes a game of two, and a third is the server's word alone."""

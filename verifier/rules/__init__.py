@@ -67,6 +67,10 @@ class Position(ABC):
     def order(self, seat: int, text: str) -> str:
         """The orders in their canonical form."""
 
+    @abstractmethod
+    def store(self, seat: int, turn: int, text: str, /) -> None:
+        """Refuse orders that no position would accept, 0: in any turn (6.4)."""
+
     def branch(self, _seat: int, _text: str) -> int:
         """The number of the branch that counts in legal conditional orders, or 0."""
         return 0

@@ -54,8 +54,8 @@ def are_plain(words: Sequence[Word]) -> bool:
     return bool(words) and not any(word.said in KEYWORDS for word in words)
 
 
-def chosen(text: str, ruling: int, holds: Callable[[Sequence[str]], bool]) -> tuple[int, str]:
-    """The number and the orders of the branch that counts; the ruling after this one is about having none."""
+def branches_of(text: str, ruling: int, holds: Callable[[Sequence[str]], bool]) -> list[tuple[bool, str]]:
+    """The orders of each branch, and whether its condition holds."""
     text = bare(text)
     rest, branches, atoms = words_of(text), list[tuple[bool, str]](), 0
     while rest:
@@ -80,6 +80,12 @@ def chosen(text: str, ruling: int, holds: Callable[[Sequence[str]], bool]) -> tu
         branches.append((fits, text[orders[0].start : orders[-1].end]))
         del rest[:1]
     demand(atoms <= 16 and len(branches) <= 8, ruling, "too many")
+    return branches
+
+
+def chosen(text: str, ruling: int, holds: Callable[[Sequence[str]], bool]) -> tuple[int, str]:
+    """The number and the orders of the branch that counts; the ruling after this one is about having none."""
+    branches = branches_of(text, ruling, holds)
     number = next((at for at, (counts, _) in enumerate(branches, 1) if counts), 0)
     if not number:
         raise Refused(ruling + 1, "no condition holds")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from verifier import rules
 from verifier.rules import Options, Paper, Position, Refused, Report, Result, demand
-from verifier.rules.conditional import chosen, is_conditional
+from verifier.rules.conditional import branches_of, chosen, is_conditional
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,6 +96,11 @@ def begin(options: Options, setups: Sequence[str]) -> Game:
     game = Game(options, {seat: placed(options, seat, text) for seat, text in enumerate(setups, 1)})
     game.told = []
     return game
+
+
+def bare(text: str) -> str:
+    """An order without comments, and without separators around it."""
+    return re.sub(r"#[^\n\r]*", " ", text).strip(",; \t\r\n")
 
 
 def apart(start: Square, end: Square) -> tuple[int, int]:
@@ -239,6 +244,18 @@ class Game(Position):
     def branch(self, seat: int, text: str) -> int:
         return self.counting(seat, text)[0] if is_conditional(text) else 0
 
+    def store(self, seat: int, turn: int, text: str) -> None:
+        demand(turn in (0, *range(seat, turn + 1, 2)), 8, "the turn of the other")
+        branches = [(True, text)]
+        if is_conditional(text):
+            branches = branches_of(text, 38, lambda atom: self.holds(seat, atom))
+        for said in (bare(orders) for _, orders in branches):
+            if said:
+                name, start, end = self.named(said)
+                left = any(piece.name == name for piece in self.of(seat))
+                moves = moves_so(name[0], start, end) and (name[0] != "H" or self.mobile)
+                demand(moves or not left, 4, "no move")
+
     def counting(self, seat: int, text: str) -> tuple[int, str]:
         """The branch that counts (39)."""
         found = chosen(text, 38, lambda atom: self.holds(seat, atom))
@@ -272,14 +289,15 @@ class Game(Position):
             return False
 
     def plain(self, seat: int, text: str) -> str:
-        said = re.sub(r"#[^\n]*", "", text).strip(",; \t\r\n")
+        said = bare(text)
         if not said:
             demand(not any(self.choices(seat)), 25, "there is a legal move")
             return ""
         piece, end = self.ordered(seat, said)
         return f"{piece.name} {name_of(piece.at)}-{name_of(end)}"
 
-    def ordered(self, seat: int, text: str) -> tuple[Piece, Square]:
+    def named(self, text: str) -> tuple[str, Square, Square]:
+        """The piece of an order, where it starts and where it ends."""
         found = re.match(r"([^\s,;]+)[\s,;]+([A-J](?:10|[1-9]))[\s,;]*-[\s,;]*([A-J](?:10|[1-9]))", text)
         if not found or found.end() < len(text):
             several = found and len(re.findall(r"[^\s,;]+", text)) > 2
@@ -287,13 +305,17 @@ class Game(Position):
         demand(found[1] != "*", 4, "asteroids do not move")
         name = called(self.options, found[1])
         demand(name, 36, "no such piece")
+        return name, SQUARES[found[2]], SQUARES[found[3]]
+
+    def ordered(self, seat: int, text: str) -> tuple[Piece, Square]:
+        name, start, end = self.named(text)
         piece = next((piece for piece in self.of(seat) if piece.name == name), None)
         if piece is None:
             raise Refused(10, "destroyed")
-        demand(piece.at == SQUARES[found[2]], 9, "another square")
-        fault = self.fault(piece, SQUARES[found[3]])
+        demand(piece.at == start, 9, "another square")
+        fault = self.fault(piece, end)
         demand(not fault, fault, "no legal move")
-        return piece, SQUARES[found[3]]
+        return piece, end
 
     def play(self, orders: Mapping[int, str]) -> list[Report]:
         ((seat, text),) = orders.items()

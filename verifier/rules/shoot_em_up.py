@@ -19,6 +19,7 @@ RIGHT = {after: before for before, after in LEFT.items()}
 FLEET = {1: "ABC", 2: "DEF", 3: "GHI", 4: "JKL"}
 OWNER = {letter: seat for seat, letters in FLEET.items() for letter in letters}
 COLUMNS = "abcdefghijklmnopqrstuvwxyz"
+ORDER = re.compile(r"\s*([A-L])(?:\s*:\s*|\s+)([LRFMS]{3})\s*")
 Square = tuple[int, int]
 
 
@@ -51,19 +52,20 @@ def zone(seat: int, columns: int, rows: int) -> list[Square]:
 
 
 def ships_of(options: Options, seat: int, text: str) -> list[Ship]:
-    ships = []
+    ships: list[Ship] = []
     home = {name(square): square for square in zone(seat, *sides(options))}
     for line in filter(str.strip, text.split("\n")):
         found = re.fullmatch(r"\s*([A-L])\s+([a-z][1-9][0-9]?)\s+([NESW])\s*", line)
         if not found:
             raise Refused(4, "no line of a setup")
         demand(found[1] in FLEET[seat], 3, "no ship of this seat")
+        demand(found[1] not in {ship.letter for ship in ships}, 4, "a ship twice")
         column, row = COLUMNS.index(found[2][0]) + 1, int(found[2][1:])
         demand(column <= sides(options)[0] and row <= sides(options)[1], 1, "not on the board")
         demand(found[2] in home, 2, "not in the home zone")
+        demand(home[found[2]] not in {ship.square for ship in ships}, 5, "two ships on one square")
         ships.append(Ship(found[1], home[found[2]], found[3]))
-    demand(sorted(ship.letter for ship in ships) == list(FLEET[seat]), 4, "not each ship once")
-    demand(len({ship.square for ship in ships}) == 3, 5, "two ships on one square")
+    demand(len(ships) == 3, 4, "a ship is missing")
     return sorted(ships, key=lambda ship: ship.letter)
 
 
@@ -119,13 +121,16 @@ class Game(Position):
     def order(self, seat: int, text: str) -> str:
         given = {}
         for line in filter(str.strip, text.split("\n")):
-            found = re.fullmatch(r"\s*([A-L])(?:\s*:\s*|\s+)([LRFMS]{3})\s*", line)
+            found = ORDER.fullmatch(line)
             if not found:
                 raise Refused(7, "no line of orders")
             demand(found[1] not in given, 8, "a ship twice")
             given[found[1]] = found[2]
         demand(sorted(given) == sorted(ship.letter for ship in self.living(seat)), 8, "not each ship once")
         return "\n".join(f"{letter}: {given[letter]}" for letter in sorted(given))
+
+    def store(self, _seat: int, _turn: int, text: str) -> None:
+        demand(all(map(ORDER.fullmatch, filter(str.strip, text.split("\n")))), 7, "no line of orders")
 
     def ahead(self, ship: Ship) -> Square | None:
         column, row = (a + b for a, b in zip(ship.square, STEP[ship.facing], strict=True))

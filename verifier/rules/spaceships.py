@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from verifier import rules
 from verifier.rules import Options, Paper, Position, Refused, Report, best, demand, first_difference
-from verifier.rules.conditional import chosen, is_conditional
+from verifier.rules.conditional import branches_of, chosen, is_conditional
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 EDITIONS, SEATS = range(1, 2), range(2, 3)
 COLOURS, LETTERS, NUMBERS = "ROYGB", "vwxyz", "12345"
@@ -29,7 +29,8 @@ BOXES = {"KC": (3, 2, 1), "FS": (2, 2, 1), "PC": (4, 1, 1), "MD": (3, 1, 1), "HS
 }
 SCANNERS, MISSILES = ("HS", "LS"), ("MD", "AG", "LG")
 CELL = "[ROYGB][v-z][1-5]"
-SHIP = r"(DS|KC|FS|PC|MD|HS|LS|AG|LG)([1-9][0-9]{0,8})?"
+SHIP = r"(DS|KC|FS|PC|MD|HS|LS|AG|LG)([1-9][0-9]{0,2})?"
+LIKE_A_SHIP = re.compile("(?![A-Za-z][v-zV-Z][0-9])[A-Za-z]{2,}[0-9]*")
 STANDARD = [
     dict.fromkeys(COSTS, 0) | dict.fromkeys(("DS", "KC", four, "MD", scout), 1)
     for four, scout in product(("FS", "PC"), ("LS", "HS"))
@@ -191,68 +192,103 @@ def has_shape(code: str, cells: Collection[str]) -> bool:
     return min(beside) >= 2 and any(frozenset(some) in CORES for size in (6, 8) for some in combinations(cells, size))
 
 
+@dataclass
+class Written:
+    """A ship of a setup, as it is written at a place of the text; a name that no ship has has no code."""
+
+    at: int
+    code: str = ""
+    number: str = ""
+    cells: set[str] = field(default_factory=set)
+    unread: bool = False
+    """Among its cells is what is none, so that nothing is said of its shape."""
+
+
+Faults = list[tuple[int, Refused]]
+"""With their places in the text; of several at one place, the first counts."""
+
+
 def ships_of(options: Options, seat: int, text: str) -> list[Ship]:
-    ships = (
-        drawn(separated(text).replace(";", " ").split())
-        if re.search(r"(?<!\S)\.(?!\S)", text)
-        else written_ships(text)
-    )
-    several = Counter(code for code, _, _ in ships)
-    made = []
-    for code, number, cells in ships:
-        demand(len(cells) == len(set(cells)), 10, "a cell twice")
-        demand(has_shape(code, cells), 5 if code == "DS" and len(cells) == 8 else 4, f"no {code}")
-        made.append(Ship(f"{code}{number if several[code] > 1 else ''}", code, in_order(cells)))
-    for code, many in several.items():
-        numbers = sorted(number for other, number, _ in ships if other == code)
-        demand(
-            numbers in ([str(n) for n in range(1, many + 1)], [""] * (many == 1)) or by_number(numbers, many), 6, code
-        )
-    taken = Counter(cell for ship in made for cell in ship.cells)
-    demand(max(taken.values(), default=0) <= 1, 10, "two ships in one cell")
+    text = separated(text)
+    words = re.findall(r"[^\s;]+", text)
+    grids = ("." in words or len(words) == len(CELLS)) and not any(re.match(f"{CELL}(-|$)", word) for word in words)
+    ships, faults = drawn(text) if grids else written_ships(text)
+    several = Counter(ship.code for ship in ships)
+    numbers: set[tuple[str, str]] = set()
+    for ship in ships:
+        many = several[ship.code]
+        numbered = int(ship.number) <= many if ship.number else many == 1
+        if not numbered or (ship.code, ship.number) in numbers:
+            faults.append((ship.at, Refused(6, f"the numbers of {ship.code}")))
+        numbers.add((ship.code, ship.number))
+        if not ship.unread and not has_shape(ship.code, ship.cells):
+            ruling = 5 if ship.code == "DS" and len(ship.cells) == SIZES["DS"] else 4
+            faults.append((ship.at, Refused(ruling, f"no {ship.code}")))
+    if faults:
+        raise min(faults, key=lambda fault: fault[0])[1]
     free = {key: one for key, one in options.items() if not key.endswith("allowed")}
     demand(is_fleet(free, seat, several), 8 if additional(options, seat)[0] else 7, "another fleet")
     demand(is_fleet(options, seat, several), 9, "ships that are not allowed")
     codes = list(COSTS)
-    return sorted(made, key=lambda ship: (codes.index(ship.code), int(ship.name[2:] or 1)))
-
-
-def by_number(numbers: Sequence[str], many: int) -> bool:
-    return "" not in numbers and sorted(map(int, numbers)) == list(range(1, many + 1))
+    ships.sort(key=lambda ship: (codes.index(ship.code), int(ship.number or 1)))
+    return [
+        Ship(ship.code + (ship.number if several[ship.code] > 1 else ""), ship.code, in_order(ship.cells))
+        for ship in ships
+    ]
 
 
 def separated(text: str) -> str:
     """Commas and semicolons separate, and stand within nothing."""
-    return re.sub(r"#[^\n]*", " ", text).replace(",", ";")
+    return re.sub(r"#[^\n\r]*", " ", text).replace(",", ";")
 
 
-def drawn(words: Sequence[str]) -> list[tuple[str, str, list[str]]]:
-    """Five grids."""
-    demand(len(words) == len(CELLS), 12, "not 125 words")
-    found: dict[tuple[str, str], list[str]] = {}
-    for cell, word in zip(CELLS, words, strict=True):
-        if word != ".":
-            ship = re.fullmatch(SHIP, word)
-            if not ship:
-                raise Refused(12, "no ship")
-            found.setdefault((ship[1], ship[2] or ""), []).append(cell)
-    return [(code, number, cells) for (code, number), cells in found.items()]
+def drawn(text: str) -> tuple[list[Written], Faults]:
+    """Five grids, of which each line is one row or several."""
+    found: dict[str, Written] = {}
+    faults: Faults = []
+    cells = iter(CELLS)
+    for line in re.finditer(r"[^\n\r]+", text):
+        words = list(re.finditer(r"[^\s;]+", line[0]))
+        if len(words) % 5:
+            faults.append((line.start(), Refused(12, "no row of five words")))
+        for word in words:
+            at, cell, ship = line.start() + word.start(), next(cells, None), re.fullmatch(SHIP, word[0])
+            if ship:
+                found.setdefault(word[0], Written(at, ship[1], ship[2] or "")).cells |= {cell} if cell else set()
+            elif word[0] != ".":
+                faults.append((at, Refused(12, "no ship")))
+    if not faults and len(re.findall(r"[^\s;]+", text)) != len(CELLS):
+        faults.append((len(text), Refused(12, "not 25 rows")))
+    for written in found.values():
+        written.unread = bool(faults)
+    return list(found.values()), faults
 
 
-def written_ships(text: str) -> list[tuple[str, str, list[str]]]:
+def written_ships(text: str) -> tuple[list[Written], Faults]:
     """Ship by ship, with single cells and boxes."""
-    found: list[tuple[str, str, list[str]]] = []
-    text, at = separated(text), 0
-    token = re.compile(rf"[\s;]*(?:{SHIP}|({CELL})\s*-\s*({CELL})|({CELL}))(?=[\s;]|$)")
-    while one := token.match(text, at):
-        at = one.end()
-        if one[1]:
-            found.append((one[1], one[2] or "", []))
-            continue
-        demand(found, 10, "cells of no ship")
-        found[-1][2].extend([one[5]] if one[5] else box(one[3], one[4]))
-    demand(not text[at:].strip("; \t\n\r") and found, 10, "no ship")
-    return found
+    found: list[Written] = []
+    faults: Faults = []
+    taken: set[str] = set()
+    ship: Written | None = None
+    end = r"(?=[\s;]|$)"
+    for one in re.finditer(rf"{SHIP}{end}|({CELL})(?:\s*-\s*({CELL}))?{end}|[^\s;]+", text):
+        code, number, first, last = one.groups()
+        if code:
+            ship = Written(one.start(), code, number or "")
+            found.append(ship)
+        elif first and ship:
+            cells = set(box(first, last or first))
+            if cells & taken:
+                faults.append((one.start(), Refused(10, "a cell twice")))
+            taken |= cells
+            ship.cells |= cells
+        else:
+            faults.append((one.start(), Refused(10, "neither a ship nor a cell of one")))
+            if ship and not LIKE_A_SHIP.fullmatch(one[0]):
+                ship.unread = True
+            else:
+                ship = Written(one.start())
+    return found, faults
 
 
 def box(one: str, other: str) -> list[str]:
@@ -580,11 +616,27 @@ class Game(Position):
     def branch(self, seat: int, text: str) -> int:
         return self.counting(seat, text)[0] if is_conditional(text) else 0
 
+    def store(self, seat: int, _turn: int, text: str) -> None:
+        branches = branches_of(text, 41, self.atoms(seat)) if is_conditional(text) else [(True, text)]
+        for orders in (read_orders(one) for _, one in branches):
+            demand(("unread",) not in orders, 36, "no order")
+            demand(all(line(one[1], one[2]) for one in orders if one[0] == "beam"), 3, "no line of three")
+            demand(orders.count(("next",)) <= 1, 40, "two target lists")
+            at = orders.index(("next",)) if ("next",) in orders else len(orders)
+            struck = {one[-1] for one in orders if one[0] in ("missile", "kamikaze")}
+            struck |= {one[-1] for one in orders[:at] if one[0] == "strike"}
+            left = [one for one in orders[at:] if one[0] == "strike" and one[-1] not in struck]
+            demand(left or at == len(orders), 40, "nothing left")
+
     def counting(self, seat: int, text: str) -> tuple[int, str]:
         """The branch that counts (42)."""
+        return chosen(text, 41, self.atoms(seat))
+
+    def atoms(self, seat: int) -> Callable[[Sequence[str]], bool]:
+        """Whether an atom of the seat's orders holds."""
         enemy, told = self.players[3 - seat], [report for turn in self.told or [] for report in turn]
         able = Able(self.players[seat], self.turn, enemy.destroyed | enemy.empty)
-        return chosen(text, 41, lambda atom: holds(seat, atom, told, able))
+        return lambda atom: holds(seat, atom, told, able)
 
     def plain(self, seat: int, text: str) -> str:
         enemy = self.players[3 - seat]
