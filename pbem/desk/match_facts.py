@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pbem.games import Refused
-from pbem.games.conditional_orders import condition_of
+from pbem.games.conditional_orders import condition_of, is_conditional
 from pbem.match.notices import NOTICES
 from pbem.match.sealed_documents import SETUP
 from pbem.match.seat_clock import VACATION, on_a_day, written
@@ -90,8 +90,11 @@ def stage_of(match: Match) -> tuple[object, ...]:
 
 
 def branch_facts(match: Match, submission: Submission) -> Facts | None:
-    """The branch of conditional orders that counts, by its number and its condition; None for other orders."""
-    if not submission.branch:
+    """The branch of conditional orders that counts, by its number and its condition; None for other orders.
+
+    None, too, if a game of another package has a notation of its own: then the receipt alone names the branch.
+    """
+    if not submission.branch or not is_conditional(submission.written):
         return None
     number = int(submission.branch)
     return {"number": number, "condition": condition_of(match.terms.game, submission.written, number)}
