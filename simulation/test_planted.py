@@ -64,7 +64,6 @@ CHEAP = {
     "lease_of_the_dead",
     "token_good_twice",
     "miss_in_an_outage",
-    "day_that_never_goes_back",
     "restored_as_if_nothing_was",
     "setup_in_the_open",
     "told_without_a_code",
