@@ -318,3 +318,22 @@ def test_who_gives_up_a_game_leaves_the_other_a_legal_setup(referee: Referee) ->
     more += "LG5 Rv4\nLG6 Rw4\nLG7 Rx4\nLG8 Ry4\nLG9 Rv5"
     referee.send(ann, ann.filled("setup", f"{ANN}\n{more}"))
     assert sentences.YOUR_SETUP_STANDS in ann.text, ann.text
+
+
+@pytest.mark.parametrize("opened", [0, 1, 2])
+def test_who_resigns_a_sealed_game_before_its_first_turn_leaves_the_ships_that_were_shown(
+    referee: Referee, opened: int
+) -> None:
+    """Whose setup is not open yet has no ship, for both verifiers."""
+    seats = agreed(referee, *NAMES, game="shoot-em-up")
+    while referee.match().phase != "playing":
+        assert any([seat.write(referee) for seat in seats])
+    for seat in seats[:opened]:
+        assert seat.write(referee)
+    referee.send(seats[0].box, "resign m1 match\n")
+    closed = json.loads(referee.database.execute("SELECT entry FROM entries ORDER BY seq DESC").fetchone()[0])
+    assert closed["type"] == "closed"
+    assert sorted(closed["body"]["scores"]) == sorted([3] * opened + [0] * (2 - opened))
+    bundle = attachment(seats[0].box.find(", the end"), ".zip")
+    assert all(check.holds for check in verify(bundle, Letters))
+    verified(bundle)

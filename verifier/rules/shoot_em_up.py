@@ -229,7 +229,7 @@ class Table(rules.Table):
 
     @property
     def scores(self) -> tuple[int, ...]:
-        return self.game.scores if self.game else (3, 3)
+        return self.game.scores if self.game else (3 * (1 in self.shown), 3 * (2 in self.shown))
 
     @property
     def due(self) -> dict[int, str]:
