@@ -74,6 +74,8 @@ def _broken_off(world: World, database: Database, vault: Vault) -> Iterator[str]
     for match in sorted(world.operator.ended):
         number = int(match.removeprefix("m"))
         entries = [(Entry.read(row.entry), row.signature) for row in matches.entries(number)]
+        if not entries:
+            continue  # the restored server has never heard of it
         if all(entry.type != "restored" for entry, _ in entries):
             yield f"the transcript does not say that the server was restored: {match}"
         games = [entry.body["game"] for entry, _ in entries if "game" in entry.body]

@@ -327,11 +327,11 @@ def test_who_resigns_a_sealed_game_before_its_first_turn_leaves_the_ships_that_w
     """Whose setup is not open yet has no ship, for both verifiers."""
     seats = agreed(referee, *NAMES, game="shoot-em-up")
     while referee.match().phase != "playing":
-        assert any([seat.write(referee) for seat in seats])
+        play(referee, seats, 1)
     for seat in seats[:opened]:
         assert seat.write(referee)
     referee.send(seats[0].box, "resign m1 match\n")
-    closed = json.loads(referee.database.execute("SELECT entry FROM entries ORDER BY seq DESC").fetchone()[0])
+    (*_, closed) = Table(referee, "shoot-em-up", ()).entries()
     assert closed["type"] == "closed"
     assert sorted(closed["body"]["scores"]) == sorted([3] * opened + [0] * (2 - opened))
     bundle = attachment(seats[0].box.find(", the end"), ".zip")
