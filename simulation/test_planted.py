@@ -61,7 +61,6 @@ SHORT = {
 """Weeks in which little happens beside what each fault needs."""
 
 CHEAP = {
-    "lease_of_the_dead",
     "token_good_twice",
     "miss_in_an_outage",
     "restored_as_if_nothing_was",
