@@ -348,7 +348,10 @@ class Agent:
         return OrdersAsked(game.own(game.play, secrets), game.table), False
 
     def _plans(self, planning: Planning) -> dict[int, str]:
-        return self.vault.plans(planning.standing.match, planning.standing.game)
+        return self.vault.plans(planning.standing.match, planning.standing.game, planning.setup)
+
+    def _keep_plans(self, planning: Planning, plans: Mapping[int, str]) -> None:
+        self.vault.keep_plans(planning.standing.match, planning.standing.game, planning.setup, plans)
 
     def _planned(self, standing: MatchStanding, game: SealedSide, secrets: Secrets, now: datetime) -> Followed | None:
         """What orders in advance stand for in the turn that asks for orders; None if none are legal."""
@@ -366,11 +369,11 @@ class Agent:
 
     def store(self, match: str, turn: int, text: str) -> None:
         """Keep orders for a later turn, or default orders, until they count. Raises as `judge_ahead`."""
-        self.judge_ahead(match, turn, text)
         with self.vault.alone():
             planning = self._planning(match)
-            plans = planning.waiting(self._plans(planning)) | {turn: text}
-            self.vault.keep_plans(match, planning.standing.game, plans)
+            plans = self._plans(planning)
+            planning.judged(turn, text, plans)
+            self._keep_plans(planning, planning.waiting(plans) | {turn: text})
 
     def forget(self, match: str, turn: int) -> None:
         """Forget orders for a later turn, or default orders; raises `Impossible` if there are none."""
@@ -380,14 +383,17 @@ class Agent:
             if turn not in planning.waiting(plans):
                 raise Impossible(Phrase("Nothing waits in {match} that could be taken back.", match=match))
             del plans[turn]
-            self.vault.keep_plans(match, planning.standing.game, plans)
+            self._keep_plans(planning, plans)
 
     def plans(self, match: str, now: datetime) -> Plans:
         """The orders in advance that wait here, and those for the turn that is due which do not count."""
         try:
             planning = self._planning(match)
             plans = self._plans(planning)
-            return Plans(planning.waiting(plans), planning.unused(plans, now), planning.first)
+            waiting, unused = planning.waiting(plans), planning.unused(plans, now)
+            if unused is not None:
+                waiting.pop(planning.asked.table.turn, None)
+            return Plans(waiting, unused, planning.first)
         except (Contradiction, Impossible, Refused):
             return Plans()
 

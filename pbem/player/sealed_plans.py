@@ -66,6 +66,11 @@ class Planning(NamedTuple):
     secrets: Secrets
 
     @property
+    def setup(self) -> str:
+        """The commitment to the own setup."""
+        return self.game.commitment(self.secrets)
+
+    @property
     def first(self) -> int:
         """The first turn that can be ordered in advance."""
         decided = [turn + 1 for turn in self.secrets.by_turn]
@@ -86,8 +91,9 @@ class Planning(NamedTuple):
         return judged_ahead(judge, judge.recalled(view, seat), seat, turn, text, "default", before)
 
     def waiting(self, plans: Mapping[int, str]) -> dict[int, str]:
-        """The orders in advance that may still count, by turn."""
-        return {turn: text for turn, text in sorted(plans.items()) if turn == DEFAULT or turn >= self.first}
+        """The orders in advance that may still count, by turn: of a stopped match, also those that are due."""
+        first = self.asked.table.turn if self.due else self.first
+        return {turn: text for turn, text in sorted(plans.items()) if turn == DEFAULT or turn >= first}
 
     def chosen(self, plans: Mapping[int, str], now: datetime) -> str | None:
         """The orders in advance for the turn that asks for orders; by default, once its deadline is over."""

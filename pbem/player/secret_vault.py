@@ -124,6 +124,8 @@ class Secrets(msgspec.Struct, frozen=True):
 class _Plans(msgspec.Struct, frozen=True):
     """The orders in advance of one game, by turn, and default orders at `DEFAULT`: they are in no note."""
 
+    setup: _Hash
+    """The commitment to the setup: once a server is restored from a backup, a game of this number may begin anew."""
     orders: dict[Annotated[str, msgspec.Meta(pattern=r"\A(0|[1-9][0-9]{0,5})\Z")], str]
     pbem: Literal["plans 1"] = "plans 1"
 
@@ -240,8 +242,11 @@ class SecretVault:
         except OSError as error:
             raise BadSecrets(f"{path}: {error.strerror}") from error
 
-    def plans(self, match: str, game: int) -> dict[int, str]:
-        """The orders in advance of a game, by turn, and default orders at `DEFAULT`. Raises `BadSecrets`."""
+    def plans(self, match: str, game: int, setup: str) -> dict[int, str]:
+        """The orders in advance of a game with this commitment, by turn, and default orders at `DEFAULT`.
+
+        Raises `BadSecrets`.
+        """
         path = self._path(match, game, "-plans")
         try:
             found = msgspec.json.decode(path.read_bytes(), type=_Plans)
@@ -251,9 +256,9 @@ class SecretVault:
             raise BadSecrets(f"{path}: {error.strerror}") from error
         except ValueError as error:
             raise BadSecrets(f"{path}: {error}") from error
-        return {int(turn): text for turn, text in found.orders.items()}
+        return {int(turn): text for turn, text in found.orders.items()} if found.setup == setup else {}
 
-    def keep_plans(self, match: str, game: int, plans: Mapping[int, str]) -> None:
+    def keep_plans(self, match: str, game: int, setup: str, plans: Mapping[int, str]) -> None:
         """Keep orders in advance: when this returns, they are on the disk.
 
         Only while this program is `alone`. Raises `BadSecrets`.
@@ -261,7 +266,7 @@ class SecretVault:
         path = self._path(match, game, "-plans")
         orders = {str(turn): text for turn, text in plans.items()}
         try:
-            replace(path, canonical(msgspec.structs.asdict(_Plans(orders))) + b"\n")
+            replace(path, canonical(msgspec.structs.asdict(_Plans(setup, orders))) + b"\n")
         except OSError as error:
             raise BadSecrets(f"{path}: {error.strerror}") from error
 

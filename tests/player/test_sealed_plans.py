@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from contextlib import contextmanager
 from datetime import timedelta
 from io import BytesIO
 from itertools import product
@@ -20,6 +21,7 @@ from pbem.failpoints import passing
 from pbem.games import Refused
 from pbem.player import correspondence, sealed_agent
 from pbem.player.correspondence.standings import Impossible
+from pbem.player.sealed_view import Contradiction
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
@@ -108,6 +110,13 @@ def sit(referee: Referee, tmp_path: Path) -> Iterator[Callable[..., tuple[Planne
     yield sit
     for one in seated:
         one.close()
+
+
+def keep(ann: Planner, plans: dict[int, str]) -> None:
+    """Keep orders in advance that nobody judges."""
+    secrets, standing = ann.agent.vault.secrets("m1", 1), ann.letters.matches.standing("m1")
+    assert secrets is not None
+    ann.agent.vault.keep_plans("m1", 1, ann.agent.game(standing).commitment(secrets), plans)
 
 
 def orders_of(ann: Planner) -> list[str]:
@@ -211,10 +220,56 @@ def test_a_plan_for_a_turn_that_was_ordered_counts_no_more(sit: Callable[..., tu
     ann, _ = sit({1: "Rv1", 2: "Rv3"}, {3: "Gx3"})
     assert 2 in ann.asked
     assert 3 not in ann.asked
-    ann.agent.vault.keep_plans("m1", 1, {2: "Gx3", 3: "Gx3"})
+    keep(ann, {2: "Gx3", 3: "Gx3"})
     assert 2 not in ann.agent.plans("m1", ann.referee.now).waiting
     with pytest.raises(Impossible, match="Nothing waits"):
         ann.agent.forget("m1", 2)
+
+
+def test_a_plan_can_be_taken_back_while_its_match_is_stopped(sit: Callable[..., tuple[Planner, Planner]]) -> None:
+    """Its turn has come, and only its player's decision about the server is waited for: it must not go first."""
+    ann, bob = sit({}, {})
+    ann.agent.held.accuse("m1", Contradiction("no"), ann.referee.now)
+    keep(ann, {1: "Gx3", 2: "Rv3"})
+    ann.agent.store("m1", 3, "Bz5")
+    assert ann.agent.plans("m1", ann.referee.now).waiting == {1: "Gx3", 2: "Rv3", 3: "Bz5"}
+    ann.agent.forget("m1", 1)
+    ann.agent.take_back("m1", ann.referee.now)
+    ann.typed = {1: "Rv1"}
+    play(ann, bob)
+    assert orders_of(ann) == ["Rv1", "Rv3", "Bz5"]
+
+
+def test_plans_are_for_the_game_in_which_they_were_made(sit: Callable[..., tuple[Planner, Planner]]) -> None:
+    """After a server was restored from a backup, one of the same number may begin with another setup."""
+    ann, bob = sit({1: "Rv1"}, {})
+    other = "0" * 64
+    ann.agent.vault.keep_plans("m1", 1, other, {2: "Gx3", DEFAULT: "Gx3"})
+    assert ann.agent.vault.plans("m1", 1, other)
+    assert ann.agent.plans("m1", ann.referee.now).waiting == {}
+    ann.referee.wait(OVER)
+    play(ann, bob)
+    assert not ann.agent.followed
+
+
+def test_a_plan_is_judged_when_it_is_kept(
+    sit: Callable[..., tuple[Planner, Planner]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program of the same player may order its turn while this one waits."""
+    ann, bob = sit({}, {})
+    alone = ann.agent.vault.alone
+
+    @contextmanager
+    def later() -> Iterator[None]:
+        monkeypatch.undo()
+        ann.typed = {1: "Rv1", 2: "Rv3"}
+        play(ann, bob)
+        with alone():
+            yield
+
+    monkeypatch.setattr(ann.agent.vault, "alone", later)
+    with pytest.raises(Impossible, match="too late"):
+        ann.agent.store("m1", 2, "Gx3")
 
 
 @pytest.mark.parametrize(
