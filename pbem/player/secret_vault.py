@@ -255,7 +255,8 @@ class SecretVault:
         except OSError as error:
             raise BadSecrets(f"{path}: {error.strerror}") from error
         except ValueError as error:
-            raise BadSecrets(f"{path}: {error}") from error
+            said = f"these orders in advance cannot be read ({error}); remove the file, and give them anew"
+            raise BadSecrets(f"{path}: {said}") from error
         return {int(turn): text for turn, text in found.orders.items()} if found.setup == setup else {}
 
     def keep_plans(self, match: str, game: int, setup: str, plans: Mapping[int, str]) -> None:

@@ -37,6 +37,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secret_vault, "_ROUNDS", 10)
 
 
+SETUP = "0" * 64
+
+
 def test_salts_are_those_of_the_study() -> None:
     assert MINE.salt(5, "orders") == "e06430640c29dc8aafa62c5b970a3a2bc546cf895d641a8671d97fad0af09f41"
     assert len({MINE.salt(turn, what) for turn in (1, 2) for what in ("orders", "strikes")}) == 4
@@ -60,6 +63,7 @@ def test_what_was_kept_is_on_the_disk_for_its_owner_alone(tmp_path: Path, monkey
 def test_a_disk_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vault = SecretVault(tmp_path)
     vault.keep(MINE)
+    vault.keep_plans("m17", 2, SETUP, {4: "Gx3"})
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -67,7 +71,11 @@ def test_a_disk_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(BadSecrets, match="No space left"):
         vault.keep(MINE.with_orders(3, "Rv2"))
+    with pytest.raises(BadSecrets, match="No space left"):
+        vault.keep_plans("m17", 2, SETUP, {})
     assert vault.secrets("m17", 2) == MINE
+    assert vault.plans("m17", 2, SETUP) == {4: "Gx3"}
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"pbem": "secrets 2"}', "\0"])
@@ -77,6 +85,14 @@ def test_a_damaged_file_is_said_to_be_so(tmp_path: Path, content: str) -> None:
         SecretVault(tmp_path).secrets("m17", 2)
     with pytest.raises(BadSecrets, match="is no match"):
         SecretVault(tmp_path).secrets("../m17", 2)
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"pbem": "plans 2"}', '{"orders": {"02": ""}}', "\0", "\ud800"])
+def test_damaged_orders_in_advance_are_no_secrets_and_it_says_so(tmp_path: Path, content: str) -> None:
+    """Nothing else is lost with them, unlike with the file of the secrets beside it."""
+    (tmp_path / "m17-game-2-plans.json").write_bytes(content.encode(errors="surrogatepass"))
+    with pytest.raises(BadSecrets, match=r"m17-game-2-plans\.json: .*; remove the file, and give them anew"):
+        SecretVault(tmp_path).plans("m17", 2, SETUP)
 
 
 def test_a_later_edition_is_left_alone(tmp_path: Path) -> None:
