@@ -149,7 +149,7 @@ def test_secrets_are_revealed_when_their_owner_says_so(referee: Referee, termina
     terminal("draw", "m1", "accept", "--yes")
     for _ in range(2):
         shown = terminal.run("agent", "--once")
-        assert "The server asks for your secrets. The steps that came do not end the game." in shown.replace(
+        assert "the server asks for your secrets. The steps that came do not end the game." in shown.replace(
             "\n", " "
         )
         assert not revealed(referee)
