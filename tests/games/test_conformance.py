@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from in_a_box.small_games import PIECES
@@ -127,7 +128,12 @@ def test_a_choice_by_the_other_side_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
 def test_conditions_are_asked_of_what_their_seat_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Atoms that read more than those of today would learn nothing, either."""
     given: list[object] = []
-    monkeypatch.setattr(DuelingMasters, "holds", lambda *asked: given.extend(asked[-1]) or True)
+
+    def holds(*asked: Any) -> bool:
+        given.extend(asked[-1])
+        return True
+
+    monkeypatch.setattr(DuelingMasters, "holds", holds)
     judge = rules("dueling-masters")
     options = judge.options({}, 2)
     setups = [judge.setup(options, seat, text) for seat, text in enumerate(PIECES.values(), start=1)]
