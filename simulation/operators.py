@@ -13,7 +13,7 @@ import sqlite3
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pbem.match.changed import replace
 from pbem.store import own_keys, schema
@@ -25,7 +25,7 @@ from pbem.store.restore import restore
 from pbem.store.sqlite import Lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
 
     from simulation.disk import Process
     from simulation.world import World
@@ -82,8 +82,8 @@ class Operator:
         await asyncio.gather(*self._acts)
         await self._decide()
 
-    def _begin(self, act: Callable[[], object]) -> None:
-        self._acts.append(self._world.begin(act()))  # type: ignore[arg-type]
+    def _begin(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._acts.append(self._world.begin(act()))
 
     # `pbem match pause` and `resume`.
 

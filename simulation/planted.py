@@ -297,9 +297,9 @@ def commits_on_hearsay(_world: World) -> Iterator[None]:
     """A letter whose commit got no answer is taken for stored."""
     put_all = Inbox.put_all
 
-    def hope(inbox: Inbox, letters: Sequence[object], *rest: Any, **more: Any) -> list[int | None]:
+    def hope(inbox: Inbox, letters: Sequence[Any], *rest: Any, **more: Any) -> list[int | None]:
         try:
-            return put_all(inbox, letters, *rest, **more)  # type: ignore[arg-type]
+            return put_all(inbox, letters, *rest, **more)
         except BusyError:
             return [0] * len(letters)
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MESSAGE_ID = re.compile(rb"(?im)^Message-ID:\s+(\S+)")
 IN_REPLY_TO = re.compile(rb"(?im)^In-Reply-To:\s+(\S+)")
+DOUBTED = b"\r\nSubject: [pbem] Your letter\r\n"
+"""In the answer to a letter for which nobody vouches."""
 BULLETIN = re.compile(rb"(?m)^X-Pbem-Bulletin:((?:(?:\r\n)?[ \t]+\S+)+)")
 
 
@@ -82,7 +84,11 @@ def kept(seen: Seen) -> Iterator[str]:
 
 
 def one_effect(seen: Seen) -> Iterator[str]:
-    """Promise 1: a letter that was stored has one effect, and one answer."""
+    """Promise 1: a letter that was stored has one effect, and one answer.
+
+    While the DNS denies the key of its provider, a letter without one of its own gets the answer for strangers, which
+    does not name it.
+    """
     answers: defaultdict[str, set[bytes]] = defaultdict(set)
     for raw in {raw for _, raw in seen.taken}:
         for hashed in answered_by(raw):
@@ -93,9 +99,13 @@ def one_effect(seen: Seen) -> Iterator[str]:
             yield f"{len(letters)} answers to {names.get(hashed, hashed)}"
     lost = {name_of(raw).decode() for raw, _ in seen.lost}
     for player in seen.players:
-        for sent in player.memory.in_state("ready", "sent"):
-            if sent.message_id in lost or sent.match in seen.ended:
-                continue
+        doubted = {name_of(raw) for to, raw in seen.taken if to == player.address and DOUBTED in raw}
+        waits = [
+            sent
+            for sent in player.memory.in_state("ready", "sent")
+            if sent.message_id not in lost and sent.match not in seen.ended
+        ]
+        for sent in waits[0 if player.signs else len(doubted) :]:
             yield f"no answer to {sent.message_id} of {player.name}: {sent.command} {sent.match} {sent.place}"
 
 

@@ -1,4 +1,4 @@
-"""What `pbem play` says while it works: English in a terminal, the language of the page as long as that is open."""
+"""The words of `pbem play` while it works: English in a terminal, the page's language while that is open."""
 
 from __future__ import annotations
 

@@ -107,9 +107,6 @@ class LetterWriter:
         """
         player = self._players.by_address(address)
         language = out.language or self.language_of(player)
-        keys = None
-        if player is not None and not out.open and self.setting(player.name, "encrypted") == "yes":
-            keys = keys_of(player)
         if player is not None and player.level == "mailbox" and not out.asks:
             out.detail = out.detail or self._mailboxes.draw()
             out.reply_to = self._composer.reply_address(out.detail)
@@ -123,13 +120,8 @@ class LetterWriter:
             out = replace(out, bulletin=[*out.bulletin, bulletin.of_reply(where, message_id, out.place)])
         made = self._rendered(out, language)
         encrypting = None
-        if keys is not None and (can := encryption.usable(keys, now)):
-            cover = self.draft("letters/encrypted.txt", file=LETTER)
-            encrypting = Encrypting(
-                subjects.outside(made.subject), self.write(cover, language), partial(encryption.encrypt, can)
-            )
-        elif keys is not None:
-            made = self._held_back(made, keys, language, now)
+        if player is not None and not out.open and self.setting(player.name, "encrypted") == "yes":
+            made, encrypting = self._encrypted(made, keys_of(player), language, now)
         attachments = [(name, kind, _content(content)) for name, kind, content in made.attachments]
         raw = self._composer.compose(
             address,
@@ -150,6 +142,15 @@ class LetterWriter:
         )
         self._outbox.put(address, message_id, raw, now)
         return message_id
+
+    def _encrypted(
+        self, made: OutgoingLetter, keys: Sequence[Key], language: str, now: datetime
+    ) -> tuple[OutgoingLetter, Encrypting | None]:
+        """A letter and how it is encrypted; if no key can decrypt it, the letter without contents in its place."""
+        if not (can := encryption.usable(keys, now)):
+            return self._held_back(made, keys, language, now), None
+        cover = self.write(self.draft("letters/encrypted.txt", file=LETTER), language)
+        return made, Encrypting(subjects.outside(made.subject), cover, partial(encryption.encrypt, can))
 
     def _held_back(self, made: OutgoingLetter, keys: Sequence[Key], language: str, now: datetime) -> OutgoingLetter:
         """The letter that goes in place of one that cannot be encrypted: it holds nothing of it."""

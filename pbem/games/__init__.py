@@ -254,7 +254,7 @@ class Game(Protocol[TheOptions, TheSetup, TheOrders, TheState, TheView]):
         return ()
 
     def unasked(self, state: TheState, seat: int, text: str, before: str) -> tuple[Phrase, ...]:
-        """What conditions ask about in vain, as the seat's orders of the turn `before` bring no report of it."""
+        """The conditions that ask in vain: the seat's orders of the turn `before` bring no report of that."""
         del state, seat, text, before
         return ()
 

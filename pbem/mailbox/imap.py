@@ -102,7 +102,7 @@ def _status(folder: str, box: imap_tools.BaseMailBox) -> dict[str, int]:
 
 
 def _accepted(answer: tuple[str, Result]) -> Result:
-    """What a server said; raises if it refused."""
+    """The words of a server's answer; raises `imaplib.IMAP4.error` if it refused."""
     status, told = answer
     if status != "OK":
         raise imaplib.IMAP4.error("refused")

@@ -29,7 +29,7 @@ class DecisiveTurn(NamedTuple):
     """0 if no turn cost anybody anything: then it is the beginning."""
     state: State
     reports: Sequence[Sequence[Report]]
-    """Those of each turn up to this one."""
+    """The reports of each turn up to this one."""
 
 
 def decisive_turns(found: Bundle) -> dict[int, DecisiveTurn]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class LinkPreview(NamedTuple):
-    """What a site shows of a link: a title, a line, and a PNG."""
+    """A link as a site shows it: a title, a line, and a PNG."""
 
     title: str
     line: str
@@ -60,7 +60,7 @@ def link_preview(found: Bundle, language: str) -> LinkPreview | None:
 
 
 def _won(result: JsonObject, to: str) -> Phrase:
-    """Who won, the winner's score first."""
+    """The winner and the scores, the winner's first."""
     winner, scores = result["winner"], list(result["scores"])
     if not winner:
         return Phrase("Nobody won, {scores}", scores=to.join(map(str, scores)))

@@ -44,7 +44,7 @@ NOBODY = Witnessed()
 
 
 class Link(NamedTuple):
-    """What other sites show of a link to a page (Open Graph, ogp.me)."""
+    """A link to a page as other sites show it (Open Graph, ogp.me)."""
 
     title: str
     line: str

@@ -354,7 +354,7 @@ class Agent:
         self.vault.keep_plans(planning.standing.match, planning.standing.game, planning.setup, plans)
 
     def _planned(self, standing: MatchStanding, game: SealedSide, secrets: Secrets, now: datetime) -> Followed | None:
-        """What orders in advance stand for in the turn that asks for orders; None if none are legal."""
+        """The orders for which those in advance stand in the turn that asks for some; None if they are not legal."""
         planning = Planning(standing, game, *self._moment(standing, game, secrets), secrets)
         text = planning.chosen(self._plans(planning), now)
         try:

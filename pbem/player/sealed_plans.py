@@ -48,7 +48,7 @@ class Plans(NamedTuple):
     """The orders in advance of a match, as its player sees them."""
 
     waiting: Mapping[int, str] = {}
-    """Those that may still count, by turn, and default orders at `DEFAULT`."""
+    """The orders that may still count, by turn, and default orders at `DEFAULT`."""
     unused: Unused | None = None
     first: int = 0
     """The first turn that can be ordered in advance; 0 if none can."""
@@ -104,7 +104,7 @@ class Planning(NamedTuple):
         return plans.get(self.asked.table.turn, plans.get(DEFAULT) if missed else None)
 
     def followed(self, text: str) -> Followed:
-        """What orders in advance stand for in the turn that asks for orders; raises `Refused`."""
+        """The orders for which those in advance stand in the turn that asks for some; raises `Refused`."""
         orders, branch = canonical(self.standing, self.game, self.asked, text, planned=True)
         return Followed(self.standing.match, self.asked.table.turn, branch, orders)
 

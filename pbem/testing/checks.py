@@ -161,7 +161,7 @@ def texts(subject: Subject) -> None:
 
 
 def ahead(subject: Subject) -> None:
-    """What could be stored for later once, no later position calls impossible: a verifier judges by that one."""
+    """No later position calls impossible what could be stored before: a verifier judges by a later one."""
     judge = subject.judge
     for game in subject.played:
         for seat in range(1, len(game.setups) + 1):

@@ -406,7 +406,7 @@ def test_orders_in_advance_of_a_sealed_match_wait_here(start: Callable[..., Home
     expect(page.locator("#stored p")).to_have_count(1, timeout=_LONG)
     order(page)
     expect(page.locator("#told")).to_contain_text(
-        "m2, turn 2: the orders that waited here count, branch 2:", timeout=2 * _LONG
+        "m2, turn 2: of the orders that waited here, branch 2 counts:", timeout=2 * _LONG
     )
     expect(page.locator("#stored")).to_be_empty()
 

@@ -131,7 +131,7 @@ def test_orders_in_advance_wait_here_and_count_when_they_are_due(
     terminal("m1", "--turn", "3", "--yes", "if", "lost", "any", "then", "Gw2")
     terminal("m1", "--turn", "1", "Gx3", "--yes")
     said = until_asked(terminal, bob, 3)
-    assert "m1, turn 2: the orders that waited here count, branch 2:\n    Gx5\n" in said
+    assert "m1, turn 2: of the orders that waited here, branch 2 counts:\n    Gx5\n" in said
     assert "turn 2: your orders?" not in said
     assert "Yours, but it does not count:\n\n    if lost any then Gw2\n" in said
     assert sentences.NONE_OF_THE_CONDITIONS_HOLDS in said
@@ -149,7 +149,7 @@ def test_secrets_are_revealed_when_their_owner_says_so(referee: Referee, termina
     terminal("draw", "m1", "accept", "--yes")
     for _ in range(2):
         shown = terminal.run("agent", "--once")
-        assert "The server asks for your secrets. The steps that came do not end the game." in shown.replace(
+        assert "the server asks for your secrets. The steps that came do not end the game." in shown.replace(
             "\n", " "
         )
         assert not revealed(referee)

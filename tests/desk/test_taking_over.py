@@ -24,10 +24,11 @@ def test_letters_of_a_dead_desk_are_given_back_once_the_disk_can_be_written(
     inbox.put(Envelope("eve@mail.example", ("pbem@play.example",), ""), raw, referee.now)
     assert len(inbox.lease_some(1, referee.now)) == 1
     referee.open_desk()
-    desk, full = referee.running, [True]
+    desk, full, asked = referee.running, [True], list[bool]()
     release_all = type(inbox).release_all
 
     def fail_once(inbox: Inbox) -> int:
+        asked.append(True)
         if full and full.pop():
             raise FullError("no room")
         return release_all(inbox)
@@ -35,5 +36,6 @@ def test_letters_of_a_dead_desk_are_given_back_once_the_disk_can_be_written(
     monkeypatch.setattr(type(inbox), "release_all", fail_once)
     with pytest.raises(FullError):
         desk.may_decide()
-    assert desk.may_decide()
+    assert all(desk.may_decide() for _ in range(3))
+    assert len(asked) == 2, "what this desk leases itself is not given back"
     assert desk.handle_next(referee.now) == 1

@@ -7,8 +7,10 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
+from in_a_box.small_games import PIECES
 from playing import random_players, unlearned
 from playing.conditions import CONDITIONAL, with_conditions
 
@@ -121,6 +123,24 @@ def test_a_choice_by_the_other_side_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
     pairs = [pair("dueling-masters", seed) for seed in range(12)]
     with pytest.raises(AssertionError):
         any(map(same, *zip(*pairs, strict=True)))
+
+
+def test_conditions_are_asked_of_what_their_seat_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Atoms that read more than those of today would learn nothing, either."""
+    given: list[object] = []
+
+    def holds(*asked: Any) -> bool:
+        given.extend(asked[-1])
+        return True
+
+    monkeypatch.setattr(DuelingMasters, "holds", holds)
+    judge = rules("dueling-masters")
+    options = judge.options({}, 2)
+    setups = [judge.setup(options, seat, text) for seat, text in enumerate(PIECES.values(), start=1)]
+    report = {"seat": 2, "kind": "check", "piece": "Z1", "from": "G2", "to": "G5"}
+    state = judge.with_reports(judge.begin(options, setups), [[report]])
+    judge.branch(state, 1, "if left G2 then Z1 D1-D2 else Z1 D1-D3")
+    assert given == [{name: said for name, said in report.items() if name != "to"}]
 
 
 def test_a_destination_that_leaked_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

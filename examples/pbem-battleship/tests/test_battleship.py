@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pbem_battleship import RULES, line
@@ -43,10 +43,10 @@ def played(state: State, *turns: str) -> tuple[State, list[Report]]:
     return state, reports
 
 
-def found(call: Iterable[object]) -> list[tuple[str, str | None, int | None]]:
+def found(call: Iterable[Any]) -> list[tuple[str, str | None, int | None]]:
     judge, *arguments = call
     with pytest.raises(Refused) as refused:
-        judge(*arguments)  # type: ignore[operator]
+        judge(*arguments)
     return [(fault.rule, fault.token, fault.line) for fault in refused.value.faults]
 
 

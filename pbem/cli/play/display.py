@@ -20,7 +20,7 @@ from pbem.player.sealed_view import Contradiction
 from pbem.player.secret_vault import BadSecrets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pbem.cli.play.foundation import PlayTable
     from pbem.letters.render import Templates
@@ -103,41 +103,55 @@ def is_due(table: PlayTable, standing: MatchStanding) -> bool:
 
 def _whose(table: PlayTable, standing: MatchStanding) -> str:
     """The state of a match for the player, in words: the move that is due, and its deadline."""
-    letters = table.letters
-    match, phase = standing.match, standing.phase
-    if phase == "proposed":
-        return (
-            f"proposed: pbem play accept {match}" if not standing.accepted else "proposed; others have not agreed yet"
-        )
-    if phase == "open":
-        return "on the open list"
-    if phase not in {"setup", "playing"}:
-        return _ending(standing)
-    what = f"turn {standing.turn}" if phase == "playing" else f"setup of game {standing.game}"
+    match standing.phase:
+        case "proposed" if standing.accepted:
+            return "proposed; others have not agreed yet"
+        case "proposed":
+            return f"proposed: pbem play accept {standing.match}"
+        case "open":
+            return "on the open list"
+        case "setup":
+            what = f"setup of game {standing.game}"
+        case "playing":
+            what = f"turn {standing.turn}"
+        case _:
+            return _ending(standing)
+    return f"{what}: {(_move_of_the_agent if standing.sealed else _move)(table, standing)}"
+
+
+def _move(table: PlayTable, standing: MatchStanding) -> str:
+    """The move that is due in an open match, in words."""
+    matches = table.letters.matches
     said = "your move" if standing.asked else "waiting for the others"
-    if standing.sealed and (accused := table.agent.held.accused(match)):
-        return f"your agent has stopped: {line_of(accused)}. To go on anyway: pbem play take-back {match}"
-    if standing.sealed and table.agent.held.unread(match):
-        until = _until(standing.deadline, table.now())
-        return f"{what}: your agent waits for your decision: pbem play {match}{until}"
-    if standing.sealed:
-        revealing = "reveal" in standing.owes
-        if revealing and table.agent.asks(match):
-            return f"The server asks for your secrets. {DOUBTFUL} Then: pbem play reveal {match}"
-        said = "your move" if table.agent.asks(match) else said.replace("your move", "yours is on its way")
-    elif standing.asked and (sent := letters.matches.pending(match)) is not None:
+    if standing.asked and (sent := matches.pending(standing.match)) is not None:
         said = {"ready": "yours is not sent yet", "bounced": "yours came back: send it again"}.get(
             sent.state, "yours is on its way"
         )
+    unused = "; what you had sent does not count" if matches.unused(standing.match) else ""
+    return said + _until(standing.deadline, table.now()) + unused + _besides(standing, matches.stored(standing.match))
+
+
+def _move_of_the_agent(table: PlayTable, standing: MatchStanding) -> str:
+    """The move that is due in a sealed match, in words."""
+    match, agent, until = standing.match, table.agent, _until(standing.deadline, table.now())
+    if accused := agent.held.accused(match):
+        return f"your agent has stopped: {line_of(accused)}. To go on anyway: pbem play take-back {match}"
+    if agent.held.unread(match):
+        return f"your agent waits for your decision: pbem play {match}{until}"
+    asks = agent.asks(match)
+    if asks and "reveal" in standing.owes:
+        return f"the server asks for your secrets. {DOUBTFUL} Then: pbem play reveal {match}"
+    said = "your move" if asks else "yours is on its way" if standing.asked else "waiting for the others"
+    plans = agent.plans(match, table.now())
+    unused = "; what waited here does not count" if plans.unused else ""
+    return said + until + unused + _besides(standing, plans.waiting)
+
+
+def _besides(standing: MatchStanding, early: Iterable[int]) -> str:
+    """Offers, a pause, and the turns for which orders are stored, in words."""
+    stored = ", ".join(f"turn {turn}" if turn else "default orders" for turn in early)
     offers = "".join(f"; {what} offered" for what in standing.offers)
-    paused = "; paused" if standing.paused else ""
-    plans = table.agent.plans(match, table.now()) if standing.sealed else None
-    early = letters.matches.stored(match) if plans is None else plans.waiting
-    stored = "; stored: " + ", ".join(f"turn {turn}" if turn else "default orders" for turn in early) if early else ""
-    unused = "; what you had sent does not count" if letters.matches.unused(match) else ""
-    if plans is not None and plans.unused:
-        unused = "; what waited here does not count"
-    return f"{what}: {said}{_until(standing.deadline, table.now())}{unused}{offers}{paused}{stored}"
+    return offers + ("; paused" if standing.paused else "") + (f"; stored: {stored}" if stored else "")
 
 
 def _until(deadline: str | None, now: datetime) -> str:

@@ -151,9 +151,11 @@ class PlayTable:
         """Prepare what needs no decision in sealed matches, and tell which orders in advance count now."""
         prepared = self.agent.act(self.now())
         for followed in self.agent.followed:
-            branch = f", branch {followed.branch}" if followed.branch else ""
-            click.echo(f"{followed.match}, turn {followed.turn}: the orders that waited here count{branch}:")
-            click.echo(indented(followed.orders or "nothing"), nl=False)
+            count = Phrase("{match}, turn {turn}: the orders that waited here count:")
+            if followed.branch:
+                count = Phrase("{match}, turn {turn}: of the orders that waited here, branch {branch} counts:")
+            tell(count.given(**followed._asdict()))
+            click.echo(indented(followed.orders or telling.said(Phrase("nothing"))), nl=False)
         self.agent.followed.clear()
         return bool(prepared)
 

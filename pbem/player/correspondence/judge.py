@@ -37,7 +37,7 @@ class Judged(msgspec.Struct, frozen=True):
     branches: tuple[Branch, ...] = ()
     """The branches of conditional orders."""
     doubts: tuple[Phrase, ...] = ()
-    """What conditions ask about in vain, as far as it is known here."""
+    """The conditions that ask in vain, as far as it is known here."""
     as_written: bool = False
     """True if the text is as it was written: it is not legal now, or stands for other orders by then."""
 
