@@ -26,7 +26,7 @@ class Part:
 
 
 def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
-    """Two lists that run beside each other, and those that run alone: first what grows with the hours."""
+    """Two lists that run beside each other, and those that run alone: last what grows with the hours."""
     share = hours / 8
     weeks = int(500 * share)
     rest = " ".join(f"--ignore={path}" for path in ("tests/games", *TIMED))
@@ -34,6 +34,13 @@ def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
         sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/**/test_*.py") if _is_fuzzed(path))
     )
     one = [
+        Part("PostgreSQL", "make test-postgresql", 10),
+        Part("browser", "make test-browser", 12, _missing("chromium")),
+        Part("PostgreSQL, long", "make test-postgresql MARKS=long", 25),
+        *(
+            Part(f"clone, {name}", f"PYTHON={name} .ci/clone", 10, _missing(name))
+            for name in ("python3.11", "python3.12", "python3.13", "python3.14")
+        ),
         *(
             Part(
                 f"mutants in {room}",
@@ -41,13 +48,6 @@ def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
                 8 + 25 * share,
             )
             for room in ROOMS
-        ),
-        Part("PostgreSQL", "make test-postgresql", 10),
-        Part("browser", "make test-browser", 12, _missing("chromium")),
-        Part("PostgreSQL, long", "make test-postgresql MARKS=long", 25),
-        *(
-            Part(f"clone, {name}", f"PYTHON={name} .ci/clone", 10, _missing(name))
-            for name in ("python3.11", "python3.12", "python3.13", "python3.14")
         ),
     ]
     other = [
@@ -57,6 +57,10 @@ def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
             f" --hypothesis-seed={seed} {fuzzed}",
             60 * share,
         ),
+        Part("odd mail and fuzzers", f"PBEM_SEED={seed} {TEST} -m odd tests", 20),
+        Part("planted faults", f"{TEST} -m long simulation/test_planted.py", 20),
+        Part("long tests of games", f"{TEST} -m 'long and not browser' tests/games", 30),
+        Part("long tests of the rest", f"{TEST} -m 'long and not browser and not odd' tests {rest}", 60),
         *(
             Part(
                 f"weeks {at + 1} of 8",
@@ -65,10 +69,6 @@ def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
             )
             for at in range(8)
         ),
-        Part("odd mail and fuzzers", f"PBEM_SEED={seed} {TEST} -m odd tests", 20),
-        Part("planted faults", f"{TEST} -m long simulation/test_planted.py", 20),
-        Part("long tests of games", f"{TEST} -m 'long and not browser' tests/games", 30),
-        Part("long tests of the rest", f"{TEST} -m 'long and not browser and not odd' tests {rest}", 60),
     ]
     alone = [Part("seconds and memory", f"{TEST} -m 'long and not odd' {' '.join(TIMED)}", 10)]
     return one, other, alone
