@@ -160,33 +160,47 @@ class Mutant:
 
 
 class Reach:
-    """Which tests reach which lines, and how long each takes: measured once, kept in a file.
+    """Which tests reach which lines, and how long each takes: measured once for all rooms, kept in a file.
 
-    A fixture that several tests share is made in the first of them alone; so it has a context of its own, and all
-    tests that use it reach what it reaches.
+    Measured again are tests whose file has changed, and those that reached a module that has changed, as soon as they
+    are collected for a room. A fixture that several tests share is made in the first of them alone; so it has a
+    context of its own, and all tests that use it reach what it reaches.
     """
 
     def __init__(self, items: Sequence[pytest.Item], sources: Sequence[Path]) -> None:
         self._kept, self._database = FOLDER / "reach.json", FOLDER / "coverage"
-        state = {str(path.relative_to(ROOT)): _hash(path.read_bytes()) for path in sources}
-        kept = json.loads(self._kept.read_text("utf-8")) if self._kept.exists() else {}
-        if kept.get("sources") != state:
-            kept = {"sources": state, "seconds": {}, "shared": {}, "failed": [], "starts": []}
+        files = {item.path for item in items}
+        now = {str(path.relative_to(ROOT)): _hash(path.read_bytes()) for path in (*sources, *files)}
+        kept = json.loads(self._kept.read_text("utf-8")) if self._kept.exists() else {"files": {}}
+        before: dict[str, str] = kept["files"]
+        if not {str(path.relative_to(ROOT)) for path in sources} <= before.keys():
+            kept = {"seconds": {}, "shared": {}, "failed": [], "starts": [], "stale": []}
             self._database.unlink(missing_ok=True)
+        changed = {ROOT / name for name in now if before.get(name) != now[name]}
+        stale = {*kept["stale"], *self._who_reached(changed.intersection(sources))}
+        missing = [
+            item
+            for item in items
+            if item.nodeid not in kept["seconds"]
+            or item.path in changed
+            or not stale.isdisjoint({item.nodeid, *_shared_fixtures(item)})
+        ]
+        again = {item.nodeid for item in missing}
         self.seconds: dict[str, float] = kept["seconds"]
         self.shared: dict[str, float] = kept["shared"]
-        self.failed: list[str] = kept["failed"]
-        self.starts: list[str] = kept["starts"]
-        missing = [item for item in items if item.nodeid not in self.seconds]
+        self.failed: list[str] = [test for test in kept["failed"] if test not in again]
+        self.starts: list[str] = [test for test in kept["starts"] if test not in again]
         if missing:
             _say(f"measuring what {len(missing)} of {len(items)} tests reach")
-            _in_a_child(lambda: self._measure(missing, sources))
+            _in_a_child(lambda: self._measure(missing, sources, changed))
             measured = json.loads((FOLDER / "measured.json").read_text("utf-8"))
             self.seconds |= measured["seconds"]
             self.shared |= measured["shared"]
             self.failed += measured["failed"]
             self.starts += measured["starts"]
+            stale -= measured["seconds"].keys() | measured["shared"].keys()
             kept |= {"seconds": self.seconds, "shared": self.shared, "failed": self.failed, "starts": self.starts}
+            kept |= {"files": before | now, "stale": sorted(stale)}
             self._kept.write_text(json.dumps(kept), "utf-8")
         if self.failed:
             _say(f"left out, as they fail without any mutant: {' '.join(self.failed)}")
@@ -201,7 +215,16 @@ class Reach:
                 self._users[context].append(item)
         self._lines: dict[str, dict[int, list[str]]] = {}
 
-    def _measure(self, items: Sequence[pytest.Item], sources: Sequence[Path]) -> None:
+    def _who_reached(self, modules: set[Path]) -> set[str]:
+        """The tests and shared fixtures that reached any of the modules."""
+        if not self._database.exists():
+            return set()
+        data = coverage.CoverageData(str(self._database))
+        data.read()
+        lines = [line for path in modules for line in data.contexts_by_lineno(str(path)).values()]
+        return {context for contexts in lines for context in contexts}
+
+    def _measure(self, items: Sequence[pytest.Item], sources: Sequence[Path], changed: set[Path]) -> None:
         seconds: dict[str, float] = {}
         failed: list[str] = []
         measured = coverage.Coverage(
@@ -228,6 +251,7 @@ class Reach:
         total = coverage.CoverageData(str(self._database))
         if self._database.exists():
             total.read()
+            total.purge_files([str(path) for path in changed])
         total.update(measured.get_data())
         total.write()
         (FOLDER / "measured.json").write_text(
