@@ -479,9 +479,8 @@ def _until(text: str, at: int, mark: str) -> str:
 def _places(text: str, mark: str) -> Iterator[int]:
     """The places of a mark outside quotes."""
     at = text.find(mark)
-    line = 0
     while at >= 0:
-        line = max(line, text.rfind("\n", line, at) + 1)
+        line = text.rfind("\n", 0, at) + 1
         if not text[line : min(at, line + 80)].lstrip().startswith(">"):
             yield at
         at = text.find(mark, at + len(mark))

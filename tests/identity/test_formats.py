@@ -309,14 +309,41 @@ def test_typographic_quotes_are_undone() -> None:
     assert (found.kind, plain(said(found))) == ("valid", form)
 
 
-def test_flowed_is_named() -> None:
-    text = head(clear(FORM.replace("8c1f" * 16, "8c1f")), "Ox4", "Ox5")
-    assert "format=flowed" in verdict(letter(text, "Content-Type: text/plain; format=flowed\n"), at=IN_FORCE).reason
+@pytest.mark.parametrize(
+    ("headers", "beside", "named"),
+    [
+        ("Content-Type: text/plain; format=flowed\n", "", "format=flowed"),
+        ("Content-Type: multipart/alternative; boundary=x\n", "Content-Type: text/html\n\nx", "as HTML too"),
+        ("Content-Type: multipart/mixed; boundary=x\n", "Content-Type: image/png\n\nx", "changed after signing"),
+    ],
+)
+@pytest.mark.parametrize("signed", ["clear", "bare"])
+def test_what_a_program_does_to_a_text_is_named(headers: str, beside: str, named: str, signed: str) -> None:
+    form = FORM.replace("8c1f" * 16, "8c1f")
+    text = head(clear(form) if signed == "clear" else form + detached(form.encode()).decode(), "Ox4", "Ox5")
+    if beside:
+        text = f"--x\n\n{text}\n--x\n{beside}\n--x--\n"
+    assert named in verdict(letter(text, headers), at=IN_FORCE).reason
+
+
+@pytest.mark.parametrize("above", ["\n", "\n\n", "Hash: of what?\n", "\nHash: of what?\n"])
+def test_a_clear_signed_text_may_begin_as_its_armor_does(above: str) -> None:
+    found = verdict(letter(clear(above + FORM)), at=IN_FORCE)
+    assert (found.kind, plain(said(found))) == ("valid", above + FORM)
+
+
+def test_armor_that_lost_its_last_line_is_damaged() -> None:
+    for text in (clear(FORM), FORM + detached(FORM.encode()).decode().replace("\r", "")):
+        cut = text.replace("-----END PGP SIGNATURE-----", "")
+        assert cut != text
+        assert verdict(letter(cut), at=IN_FORCE).kind == "bad"
 
 
 def test_a_text_that_lost_its_signature_is_named() -> None:
     text = clear(FORM).partition("-----BEGIN PGP SIGNATURE-----")[0]
-    assert "ends without its signature" in plain(verdict(letter(text), at=IN_FORCE).reason)
+    found = verdict(letter(text), at=IN_FORCE)
+    assert (found.kind, found.format) == ("refused", "openpgp")
+    assert "ends without its signature" in found.reason
 
 
 @pytest.mark.parametrize("name", ["mime-anna", "mime-rolf"])

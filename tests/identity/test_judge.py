@@ -82,12 +82,15 @@ def test_a_key_that_is_not_offered() -> None:
     assert verdict(FORM + signature(FORM), keys=()).kind == "unknown key"
     found = verdict(FORM + signature(FORM), keys=(ECDSA, EVIL))
     assert (found.kind, found.key) == ("unknown key", None)
+    assert ED25519.fingerprint in found.reason
 
 
 def test_revoked_and_expired_keys() -> None:
     for state in ("revoked", "expired"):
         found = verdict(FORM + signature(FORM), keys=(replace(ED25519, state=state),))
         assert (found.kind, found.key, found.signed) == (state, ED25519.fingerprint, b"")
+        assert ED25519.fingerprint in found.reason
+        assert state in found.reason
         assert verdict("x" + FORM + signature(FORM), keys=(replace(ED25519, state=state),)).kind == "bad"
 
 
@@ -120,6 +123,12 @@ def test_a_signed_text_attachment() -> None:
 def test_a_body_with_a_name_is_one_signature() -> None:
     one = FORM + signature(FORM)
     assert verdict(one, leaf("orders.txt", one.replace("\n", "\r\n").encode(), "text/plain")).signed == FORM.encode()
+
+
+def test_a_part_without_a_name_brings_no_signature() -> None:
+    """HTML beside the text repeats the text's."""
+    one = FORM + signature(FORM)
+    assert verdict(one, leaf(None, f"<pre>{one}</pre>".encode(), "text/html")).signed == FORM.encode()
 
 
 def test_a_pair_needs_its_partner() -> None:
@@ -185,6 +194,15 @@ def test_a_long_line_that_was_wrapped() -> None:
     assert verdict(wrapped + signature(form)).signed == form.encode()
 
 
+def test_a_line_that_would_have_fitted_was_not_wrapped() -> None:
+    """Programs wrap at 72 characters: a line with room for the next word was ended by its writer."""
+    line = "Gx3 " * 16 + "Gx3"
+    assert len(f"{line} bGx1") == 72
+    form = FORM.replace("Gx3 bGx1Gx3 m2 Ox4 sYw3", f"{line}\nbGx1 Gx3 {line}")
+    wrapped = "".join(textwrap.fill(line, 72, break_long_words=False) + "\n" for line in form.splitlines())
+    assert verdict(wrapped + signature(form)).signed == form.encode()
+
+
 def test_the_hash_in_a_form_is_no_sign_that_its_lines_were_wrapped() -> None:
     changed = verdict(FORM.replace("Gx3", "Gx4") + signature(FORM))
     assert changed.kind == "bad"
@@ -201,6 +219,7 @@ def test_a_challenge_on_one_line() -> None:
 def test_damaged_armor() -> None:
     armor = signature(FORM)
     assert verdict(FORM + armor.replace(ssh.END, "")).kind == "bad"
+    assert verdict(FORM + armor.replace(ssh.END, "?" * len(ssh.END))).kind == "bad"
     assert verdict(FORM + armor[:80] + armor[81:]).kind in {"bad", "refused"}
     assert verdict(FORM + f"{ssh.BEGIN}\n{ssh.END}\n").kind == "bad"
 
