@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 
 import pysequoia
 import pytest
+from asn1crypto import cms
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
 from data.material import IN_FORCE, KEYS, SIGNED
+from signing.decryptors import by_smime
 from signing.signers import private_key
 
 from pbem import identity
-from pbem.identity import BadKey, Key, Verdict, parse_key
+from pbem.identity import BadKey, Key, Verdict, encryption, parse_key
 from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY, said
 from verifier.entries import UNREADABLE
@@ -352,8 +354,24 @@ def test_a_broken_container_is_explained(name: str) -> None:
     found = verdict(raw.replace(b"end\r\n\r\n-", b"end\r\n_____\r\nlist footer\r\n\r\n-"))
     assert found.kind == "bad"
     assert "mailing list" in found.reason
-    apart = verdict(raw.replace(b"multipart/signed", b"multipart/mixed"))
-    assert apart.kind == "refused"
+    assert verdict(raw.replace(b"multipart/signed", b"multipart/mixed")).kind == "refused"
+
+
+def test_a_container_that_was_taken_apart_is_explained() -> None:
+    raw = (SIGNED / "smime/smime-detached-rsa.eml").read_bytes()
+    found = verdict(raw.replace(b"multipart/signed", b"multipart/mixed"))
+    assert (found.kind, found.format) == ("refused", "smime")
+    assert "taken apart" in found.reason
+    assert "orders.txt.sig" in found.reason
+
+
+@pytest.mark.parametrize("name", ["anna.asc", "anna.sig"])
+@pytest.mark.parametrize("kind", ["application/pgp-keys", "application/octet-stream"])
+def test_a_key_beside_a_signed_text_is_no_signature(name: str, kind: str) -> None:
+    public = (KEYS / "pgp-anna.pub.asc").read_text()
+    parts = f'--x\n\n{clear(FORM)}\n--x\nContent-Type: {kind}; name="{name}"\n\n{public}\n--x--\n'
+    found = verdict(letter(parts, "Content-Type: multipart/mixed; boundary=x\n"), at=IN_FORCE)
+    assert (found.kind, plain(said(found))) == ("valid", FORM)
 
 
 @pytest.mark.parametrize(
@@ -398,6 +416,20 @@ def test_two_signatures_of_other_formats_are_refused() -> None:
     assert verdict(mime.replace(b"pbem-order: 1", clear(FORM).replace("\n", "\r\n").encode())).kind == "refused"
     one = detached(FORM.encode(), armor=False)
     assert verdict(pair(FORM.encode(), "orders.txt.sig", one + one)).kind == "refused"
+
+
+def test_smime_that_is_no_signature_is_named() -> None:
+    """Whatever its header says, or does not say."""
+    _, encrypted = encryption.encrypt([by_smime().key], FORM.encode())
+    packed = cms.ContentInfo({"content_type": "data", "content": FORM.encode()}).dump()
+    headers = "Content-Type: application/pkcs7-mime\nContent-Transfer-Encoding: base64\n"
+    for der, reason in (
+        (encrypted, "no key to read them"),
+        (packed, "must be signed but not encrypted; this is 'data'"),
+    ):
+        found = verdict(letter(base64.encodebytes(der).decode(), headers))
+        assert (found.kind, found.format) == ("refused", "smime")
+        assert reason in found.reason
 
 
 def test_a_digest_that_is_not_allowed_in_smime() -> None:

@@ -66,10 +66,15 @@ def verdict(text: str | None = None, *parts: Part, keys: tuple[Key, ...] = (ED25
 
 
 def test_the_namespace_is_the_servers() -> None:
-    assert verdict(FORM + signature(FORM)).kind == "valid"
+    found = verdict(FORM + signature(FORM))
+    assert (found.kind, found.key) == ("valid", ED25519.fingerprint)
+    assert ED25519.fingerprint in found.reason
     assert judge(opened(SIGNED / "sshsig/ed25519.eml"), [ED25519], SERVER).kind == "refused"
     assert verdict(FORM + signature(FORM, "pbem@other.example")).kind == "refused"
-    assert verdict(FORM + signature(FORM, "file")).kind == "refused"
+    found = verdict(FORM + signature(FORM, "file"))
+    assert (found.kind, found.signed) == ("refused", b"")
+    assert "'file'" in found.reason
+    assert f"pbem@{SERVER}" in found.reason
 
 
 def test_no_signature() -> None:
