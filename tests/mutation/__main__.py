@@ -264,7 +264,8 @@ class Reach:
     def tests(self, path: Path, from_: int, to: int) -> list[pytest.Item]:
         """The tests that reach any of the lines, in the order in which they are worth a try.
 
-        First those of the module itself; then the quickest of each file, those of the room first; then the others.
+        First those of the module itself, or of its package; then the quickest of each file, those of the room first;
+        then the others.
         """
         contexts = self.contexts(path, from_, to)
         found = {item.nodeid: item for context in contexts for item in self._users.get(context, ())}
@@ -272,9 +273,11 @@ class Reach:
         for item in sorted(found.values(), key=lambda item: (self.seconds[item.nodeid], item.nodeid)):
             by_file[item.nodeid.partition("::")[0]].append(item)
         inner = path.relative_to(ROOT / "pbem")
-        own, room = str("tests" / inner.with_name(f"test_{path.name}")), f"tests/{inner.parts[0]}/"
-        first = [item for item in by_file.get(own, ()) if self.seconds[item.nodeid] < QUICK]
-        by_file[own] = [item for item in by_file.get(own, ()) if self.seconds[item.nodeid] >= QUICK]
+        of_package = inner.parent.with_name(f"test_{inner.parent.name}.py")
+        own = [f"tests/{file}" for file in (inner.with_name(f"test_{path.name}"), of_package)]
+        room = f"tests/{inner.parts[0]}/"
+        first = [item for file in own for item in by_file.get(file, ()) if self.seconds[item.nodeid] < QUICK]
+        by_file |= {file: [item for item in by_file.get(file, ()) if item not in first] for file in own}
         others = [tests for tests in by_file.values() if tests]
         others.sort(key=lambda tests: (not tests[0].nodeid.startswith(room), self._price(tests)))
         return [
