@@ -288,10 +288,7 @@ class OpenpgpSignature(msgspec.Struct, frozen=True):
 
     def revoked(self, key: Key) -> bool:
         """True if the pinned certificate is revoked: then no signature verifies at all."""
-        try:
-            return _sequoia(lambda: _cert(key.public).is_revoked)
-        except (_FailedError, ValueError):
-            return False
+        return _sequoia(lambda: _cert(key.public).is_revoked)
 
 
 def _ids(fingerprint: str) -> tuple[str, str]:

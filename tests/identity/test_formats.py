@@ -15,6 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
 from data.material import IN_FORCE, KEYS, SIGNED
+from judges import sentences
+from judges.reasons import is_whole
 from signing.decryptors import by_smime
 from signing.signers import private_key
 
@@ -56,7 +58,9 @@ def plain(text: str) -> str:
 
 
 def verdict(raw: bytes, keys: list[Key] | None = None, at: datetime = RECEIVED) -> Verdict:
-    return judge(read(raw), ALL if keys is None else keys, SERVER, namespace=SAMPLES, at=at)
+    found = judge(read(raw), ALL if keys is None else keys, SERVER, namespace=SAMPLES, at=at)
+    assert is_whole(found.reason)
+    return found
 
 
 ACCEPTED = {
@@ -174,21 +178,39 @@ def test_private_keys_are_never_taken(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
+    ("data", "prints"),
     [
-        b"",
-        b"\x99\x01",
-        b"\x30\x82",
-        b"\xff" * 40,
-        b"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----",
-        b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----",
-        b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----",
-        b"untrusted comment: minisign public key\nRWQ",
+        (b"", "one line"),
+        (b"\x99\x01", "gpg --export"),
+        (b"\x30\x82", ".pem"),
+        (b"\xff" * 40, "gpg --export"),
+        (b"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----", "OpenPGP key"),
+        (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", ".pem"),
+        (b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----", "openssl pkey"),
+        (b"untrusted comment: minisign public key\nRWQ", "minisign.pub"),
     ],
 )
-def test_what_is_no_key(data: bytes) -> None:
-    with pytest.raises(BadKey):
+def test_what_is_no_key_is_told_apart_by_what_prints_it(data: bytes, prints: str) -> None:
+    with pytest.raises(BadKey) as refused:
         parse_key(data)
+    assert is_whole(refused.value.reason)
+    assert prints in refused.value.reason
+
+
+@pytest.mark.parametrize(
+    "name", ["pgp-anna.pub.asc", "sm-rsa.crt", "ssh-ed25519.pub", "minisign.pub", "raw-ed25519.pub"]
+)
+def test_a_key_may_come_in_a_file_of_windows(name: str) -> None:
+    """With a byte order mark, and other line ends."""
+    text = (KEYS / name).read_text()
+    dressed = "\ufeff" + text.replace("\n", "\r\n")
+    for data in (dressed, dressed.encode()):
+        assert parse_key(data).fingerprint == parse_key(text).fingerprint
+
+
+def test_a_minisign_key_may_be_broken_anew() -> None:
+    comment, public = (KEYS / "minisign.pub").read_text().split("\n")[:2]
+    assert parse_key(f"{comment}\n{public[:30]}\n {public[30:]}\n") == parse_key(f"{comment}\n{public}\n")
 
 
 @pytest.mark.parametrize(
@@ -357,12 +379,19 @@ def test_a_broken_container_is_explained(name: str) -> None:
     assert verdict(raw.replace(b"multipart/signed", b"multipart/mixed")).kind == "refused"
 
 
-def test_a_container_that_was_taken_apart_is_explained() -> None:
-    raw = (SIGNED / "smime/smime-detached-rsa.eml").read_bytes()
-    found = verdict(raw.replace(b"multipart/signed", b"multipart/mixed"))
-    assert (found.kind, found.format) == ("refused", "smime")
-    assert "taken apart" in found.reason
-    assert "orders.txt.sig" in found.reason
+@pytest.mark.parametrize(("kind", "name"), [("openpgp", "mime-anna"), ("smime", "smime-detached-rsa")])
+def test_a_container_that_was_taken_apart_is_explained(kind: str, name: str) -> None:
+    raw = (SIGNED / f"{kind}/{name}.eml").read_bytes().replace(b"multipart/signed", b"multipart/mixed")
+    found = verdict(re.sub(rb"; *(?:\r\n *)?(?:file)?name=.*", b"", raw))
+    assert (found.kind, found.format) == ("refused", kind)
+    assert sentences.THE_SIGNED_PART_WAS_TAKEN_APART in found.reason
+    assert "orders.txt.asc" in found.reason
+
+
+def test_blanks_that_a_container_got_at_its_line_ends_are_none() -> None:
+    raw = (SIGNED / "openpgp/mime-anna.eml").read_bytes()
+    found = verdict(raw.replace(b"fire C7", b"fire C7 \t").replace(b"fire D7", b"fire D7 "))
+    assert (found.kind, plain(said(found))) == ("valid", order("anna"))
 
 
 @pytest.mark.parametrize("name", ["anna.asc", "anna.sig"])

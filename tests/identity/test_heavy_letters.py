@@ -76,7 +76,7 @@ def test_der_is_measured_before_it_is_taken_apart() -> None:
     der.walk(b"\x30\x80" * der.DEPTH + b"\0\0" * der.DEPTH)
     for damaged in (
         b"", b"\x30", b"\x30\x05\x04\x01x", b"\x30\x80\x04\x01x", b"\x04\x80x\0\0", b"\x30\x03\x04\x05x",
-        b"\x3f\x81\x01\x00", b"\x30\x85\0\0\0\0\x01x", b"\x06\x81\x80" + bytes(128), b"\x30\x02\x30\x01",
+        b"\x3f\x81\x01\x00", b"\x30\x85\0\0\0\0\x02\x05\0", b"\x06\x81\x80" + bytes(128), b"\x30\x02\x30\x01",
         b"\x30\x80" * (der.DEPTH + 1) + b"\0\0" * (der.DEPTH + 1),
         b"\x30\x80" + b"\x05\0" * (der.PIECES - 1) + b"\0\0",
         b"\x02\x82\x30\0" + bytes(0x3000),

@@ -10,6 +10,7 @@ import pytest
 from data.material import SIGNED
 from hypothesis import given
 from hypothesis import strategies as st
+from judges.reasons import is_whole
 
 from pbem import identity
 from pbem.identity import Key, Verdict, readings, ssh
@@ -62,7 +63,9 @@ def signature(text: str | bytes, namespace: str = f"pbem@{SERVER}") -> str:
 
 
 def verdict(text: str | None = None, *parts: Part, keys: tuple[Key, ...] = (ED25519,)) -> Verdict:
-    return judge(mail(text, parts), keys, SERVER)
+    found = judge(mail(text, parts), keys, SERVER)
+    assert is_whole(found.reason)
+    return found
 
 
 def test_the_namespace_is_the_servers() -> None:
@@ -140,11 +143,23 @@ def test_a_pair_needs_its_partner() -> None:
     sig = leaf("orders.txt.sig", signature(FORM).encode())
     text = leaf("orders.txt", FORM.encode())
     assert verdict(FORM, text, sig).signed == FORM.encode()
-    assert verdict(FORM, sig).kind == "refused"
+    alone = verdict(FORM, sig)
+    assert alone.kind == "refused"
+    assert "'orders.txt.sig'" in alone.reason
+    assert "'orders.txt'" in alone.reason
     assert verdict(FORM, text, text, sig).kind == "refused"
     assert verdict(FORM, text, replace(sig, body=b"untrusted")).kind == "refused"
     assert verdict(FORM, leaf("other.txt", FORM.encode()), sig).kind == "refused"
-    assert verdict(FORM, replace(text, body=b"orders m17"), sig).kind == "bad"
+    other = verdict(FORM, replace(text, body=b"orders m17"), sig)
+    assert other.kind == "bad"
+    assert "attached text" in other.reason
+
+
+@pytest.mark.parametrize("name", ["notes.asc", "notes.sig"])
+def test_a_file_that_is_called_like_a_signature(name: str) -> None:
+    """An .asc may be any text; what is called .sig was meant as a signature."""
+    found = verdict(FORM + signature(FORM), leaf(name, b"hello"))
+    assert found.kind == ("valid" if name.endswith(".asc") else "refused")
 
 
 def test_attachments_may_hold_any_bytes() -> None:
@@ -172,6 +187,7 @@ MANGLED: dict[str, Callable[[str], str]] = {
     ),
     "one line": lambda form: " ".join(form.split()) + "\n",
     "all re-wrapped": lambda form: textwrap.fill(form, 72) + "\n",
+    "flowed": lambda form: form.replace(" turn", " \nturn").replace("Gx1Gx3 m2", "Gx1Gx3 \nm2"),
 }
 
 
