@@ -82,7 +82,9 @@ def test_an_undated_word_about_a_subkey_is_none() -> None:
 def test_a_certificate_that_says_nothing_of_its_use_will_do() -> None:
     reader = by_smime(usage=None)
     assert encryption.usable([reader.key], NOW) == [reader.key]
-    assert encryption.usable([reader.key], BORN + timedelta(days=36500)) == []
+    late = BORN + timedelta(days=36500)
+    assert encryption.usable([reader.key], late) == []
+    assert encryption.fault(reader.key, late) == sentences.IT_EXPIRED_ON.format(late.date())
 
 
 @pytest.mark.parametrize("profile", [pysequoia.Profile.RFC4880, pysequoia.Profile.RFC9580], ids=["4880", "9580"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from attackers.hostile_letters import HEAD, ORDERS, ORDINARY, SIGNER, WORDS, full, keys, letters, plain
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from judges.reasons import is_whole
 from signing.domains import Domain, rsa_key
 from signing.openpgp_maker import BINDING, BORN, Signer, armored, packet, sub
 
@@ -30,6 +31,7 @@ def understood(raw: bytes, offered: tuple[Key, ...] = ()) -> tuple[str, list[str
     found = find(Question(raw, RECEIVED, "play.example", [*(offered or keys())]), Limits()).understood
     if found is None:
         return "unreadable", []
+    assert is_whole(found.heard.verdict.reason)
     return found.heard.verdict.kind, [command.name for command in found.reading.commands]
 
 
@@ -122,7 +124,10 @@ def test_dkim_of_many_signatures_over_many_headers() -> None:
 
     def vouched(raw: bytes) -> str:
         found = find(Question(raw[:262_144], RECEIVED, keys=[], records=records), Limits()).understood
-        return found.voucher.verdict.kind if found is not None else "unreadable"
+        if found is None:
+            return "unreadable"
+        assert is_whole(found.voucher.verdict.reason)
+        return found.voucher.verdict.kind
 
     once = domain.craft(letter)
     assert vouched(once) == "valid"

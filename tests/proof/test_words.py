@@ -18,6 +18,7 @@ from data.material import IN_FORCE, KEYS
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from in_a_box.referee import Mailbox
+from judges.reasons import is_whole
 from signing.openpgp_maker import TEXT, Signer
 from signing.signers import WAYS, by_openpgp_mime, by_smime, head
 
@@ -42,7 +43,9 @@ FORM = "orders m17 turn 5\nserver play.example\nplayer ann\nrev 1\n# gr\u00fc\u0
 def taken(raw: bytes) -> Heard:
     """A letter at receipt."""
     letter = read(raw)
-    return heard(letter, judge(letter, PINNED, "play.example", at=IN_FORCE))
+    found = heard(letter, judge(letter, PINNED, "play.example", at=IN_FORCE))
+    assert is_whole(found.verdict.reason)
+    return found
 
 
 def asked(text: str) -> list[Any]:
