@@ -408,8 +408,15 @@ class Trial:
             return verdict(THE_SAME)
         if _content(old) == _content(new):
             return verdict(THE_SAME)
-        functions = live.get((str(source.path), old.co_name, old.co_firstlineno), [])
-        tests = reach.tests(source.path, first, last) if functions else []
+        # Closures that were made before live on with their own code.
+        exchanged = [
+            (function, changed)
+            for code, changed in zip(_with_inner(old), _with_inner(new), strict=False)
+            if (code.co_name, code.co_freevars) == (changed.co_name, changed.co_freevars)
+            for function in live.get((str(source.path), code.co_name, code.co_firstlineno), ())
+        ]
+        kept = [(function, function.__code__) for function, _ in exchanged]
+        tests = reach.tests(source.path, first, last) if exchanged else []
         if not tests:
             at_import = AT_IMPORT in reach.contexts(source.path, first, last)
             return verdict(AT_IMPORT if at_import else NOT_REACHED)
@@ -421,10 +428,10 @@ class Trial:
         started = time.monotonic()
         while True:
             few = self._few([item for item in tests if item.nodeid not in self._distrusted], reach)
-            by = self._fork(functions, new, few, reach)
+            by = self._fork(exchanged, few, reach)
             if by in self._trusted.union({"", "at once"}):
                 break
-            blind = bool(self._fork(functions, old, [item for item in few if item.nodeid == by], reach))
+            blind = bool(self._fork(kept, [item for item in few if item.nodeid == by], reach))
             (self._distrusted if blind else self._trusted).add(by)
             if not blind:
                 break
@@ -442,7 +449,7 @@ class Trial:
         return tests[:enough]
 
     def _fork(
-        self, functions: Sequence[FunctionType], code: CodeType, tests: Sequence[pytest.Item], reach: Reach
+        self, exchanged: Sequence[tuple[FunctionType, CodeType]], tests: Sequence[pytest.Item], reach: Reach
     ) -> str:
         """The test that noticed, or nothing."""
         running = FOLDER / f"running-{os.getpid()}"
@@ -454,7 +461,7 @@ class Trial:
                 os.setsid()
                 _silence()
                 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-                for function in functions:
+                for function, code in exchanged:
                     function.__code__ = code
                 for at, item in enumerate(tests):
                     running.write_text(item.nodeid, "utf-8")
@@ -534,6 +541,14 @@ def _codes(code: CodeType, name: str, first: int, last: int) -> Iterator[CodeTyp
             if constant.co_name == name and first <= constant.co_firstlineno <= last:
                 yield constant
             yield from _codes(constant, name, first, last)
+
+
+def _with_inner(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function and of all named functions within it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and not constant.co_name.startswith("<"):
+            yield from _with_inner(constant)
 
 
 def _content(code: CodeType) -> tuple[object, ...]:
