@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import pysequoia
 import pytest
-from asn1crypto import cms
+from asn1crypto import algos, cms
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
 from data.material import IN_FORCE, KEYS, SIGNED
 from judges import sentences
 from judges.reasons import is_whole
+from signing.cms_maker import ENTITY, attribute, signed_data, signer
 from signing.decryptors import by_smime
 from signing.signers import private_key
 
@@ -459,6 +460,33 @@ def test_smime_that_is_no_signature_is_named() -> None:
         found = verdict(letter(base64.encodebytes(der).decode(), headers))
         assert (found.kind, found.format) == ("refused", "smime")
         assert reason in found.reason
+
+
+def by_algorithm(name: str) -> cms.SignerInfo:
+    made = signer()
+    made["signature_algorithm"] = algos.SignedDigestAlgorithm({"algorithm": name})
+    return made
+
+
+SMIME_SIGNERS = {
+    "must have one signer; this has 2": (signer(), signer()),
+    "must have one signer; this has 0": (),
+    "not 'sha1'": (signer(digest="sha1"),),
+    "of the kind 'sha1_rsa' are not accepted": (by_algorithm("sha1_rsa"),),
+    "of the kind 'sha256_dsa' are not accepted": (by_algorithm("sha256_dsa"),),
+    "has no signed attributes": (signer(bare=True),),
+    "lacks its content type or message digest": (signer(without="message_digest"),),
+    "holds an attribute twice": (signer(ENTITY, attribute("content_type", cms.ContentType("data"))),),
+    "does not sign a letter": (signer(kind="signed_data"),),
+}
+
+
+@pytest.mark.parametrize("reason", SMIME_SIGNERS)
+def test_an_smime_signature_that_does_not_count_is_told_why(reason: str) -> None:
+    headers = "Content-Type: application/pkcs7-mime\nContent-Transfer-Encoding: base64\n"
+    found = verdict(letter(base64.encodebytes(signed_data(*SMIME_SIGNERS[reason])).decode(), headers))
+    assert (found.kind, found.format) == ("refused", "smime")
+    assert reason in found.reason
 
 
 def test_a_digest_that_is_not_allowed_in_smime() -> None:

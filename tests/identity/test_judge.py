@@ -187,7 +187,6 @@ MANGLED: dict[str, Callable[[str], str]] = {
     ),
     "one line": lambda form: " ".join(form.split()) + "\n",
     "all re-wrapped": lambda form: textwrap.fill(form, 72) + "\n",
-    "flowed": lambda form: form.replace(" turn", " \nturn").replace("Gx1Gx3 m2", "Gx1Gx3 \nm2"),
 }
 
 
@@ -195,6 +194,13 @@ MANGLED: dict[str, Callable[[str], str]] = {
 def test_what_mail_programs_do_to_a_form(trait: str) -> None:
     found = verdict(MANGLED[trait](FORM) + signature(FORM) + "\n-- \nSent from my phone\n")
     assert (found.kind, found.signed) == ("valid", FORM.encode())
+
+
+def test_soft_line_ends_are_undone_and_no_others() -> None:
+    """format=flowed (RFC 3676 4): a line goes on behind a blank, but for that of the dashes above a signature."""
+    form = f"press m17\nserver {SERVER}\nplayer anna\nOn Monday, or perhaps on Tuesday.\nSo\n-- \nAnna\nend\n"
+    flowed = form.replace("Monday, ", "Monday, \n").replace("perhaps ", "perhaps \n")
+    assert verdict(flowed + signature(form)).signed == form.encode()
 
 
 def test_line_ends_lost_even_in_the_armor() -> None:

@@ -10,10 +10,11 @@ import pytest
 from data.material import KEYS
 from hypothesis import given
 from hypothesis import strategies as st
+from judges.reasons import is_whole
 
 from pbem.mail.commands import COMMANDS, AnyCommand, CommandSpec, parse
 from pbem.mail.commands.sections import written
-from pbem.requests import Propose, Section, Sections
+from pbem.requests import DEFAULT, Propose, Section, Sections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +51,7 @@ def options_of(command: AnyCommand) -> dict[str, str]:
 def only(text: str) -> AnyCommand:
     found = parse(text).commands
     assert len(found) == 1, found
+    assert all(is_whole(fault.message) for fault in found[0].faults)
     return found[0]
 
 
@@ -321,6 +323,9 @@ def test_header_fields() -> None:
     assert "twice" in only("orders m17 turn 5 rev 1 rev 2 end").faults[0].message
     assert "`prev` has no value" in only("orders m17 turn 5 prev rev 2 end").faults[0].message
     assert only("orders m17 turn 5 Gx3 rev 2 end").block == "Gx3 rev 2"
+    at_first = only("resign m17 server play.example player anna turn 0 prev ab rev 1 end")
+    assert (at_first.form.turn, at_first.faults) == (0, ())
+    assert only("clear m17 game 0 server play.example end").faults[0].token == "0"
     resign = only("resign m17\nserver play.example\nplayer anna\nprev ab\nrev 1\nend\n")
     assert (resign.fields["prev"], resign.faults) == ("ab", ())
 
@@ -399,6 +404,19 @@ def test_reports() -> None:
         ("status M17.", {"match": "m17"}),
         ("status\nhelp orders", {}),
         ("status of it all?", {}),
+        ("clear m17 default", {"match": "m17", "turn": DEFAULT}),
+        ("clear m17 Turn 5,", {"match": "m17", "turn": 5}),
+        ("set notify OFF", {"value": "off"}),
+        ("set notify ABCD2345.", {"value": "abcd2345"}),
+        ("set notify https://NTFY.example/Topic", {"value": "https://ntfy.example/Topic"}),
+        (
+            "new spaceships with <Rolf@mail.example>; Nora,carl end",
+            {"rules": "spaceships", "players": ("Rolf@mail.example", "nora", "carl")},
+        ),
+        ("press m17 Public\nhello\nend", {"match": "m17", "public": True}),
+        ("press m17\npublic hello\nend", {"match": "m17"}),
+        ("press m17 public opinion end", {"match": "m17"}),
+        ("orders m17 DEFAULT Gx3 end", {"match": "m17", "turn": DEFAULT}),
         ("vacation off", {"off": True}),
         ("vacation Off.", {"off": True}),
         ("vacation 2026-12-20 To 2027-01-03", {"first": "2026-12-20", "last": "2027-01-03"}),

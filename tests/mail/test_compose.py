@@ -119,6 +119,20 @@ def test_attachments_and_html_arrive_exactly() -> None:
     assert text_of(raw) == "Hello.\n"
 
 
+def test_pictures_belong_to_the_page_that_shows_them() -> None:
+    """RFC 2387: the page is first, and names each by its Content-ID."""
+    png = b"\x89PNG\r\n\x1a\n" + bytes(200)
+    raw = compose(html='<img src="cid:1.a@play.example">', pictures=[("1.a@play.example", "board.png", png)])
+    plain, related = parsed(raw).iter_parts()
+    assert [part.get_content_type() for part in (plain, related)] == ["text/plain", "multipart/related"]
+    page, picture = related.iter_parts()
+    assert (page.get_content_type(), picture.get_content_type()) == ("text/html", "image/png")
+    assert (picture["Content-ID"], picture.get_filename()) == ("<1.a@play.example>", "board.png")
+    assert (picture.get_content_disposition(), picture.get_payload(decode=True)) == ("inline", png)
+    with pytest.raises(ValueError, match="no Message-ID"):
+        compose(html="", pictures=[("1.a\r\nBcc: x@y", "board.png", png)])
+
+
 def test_a_text_that_contains_the_boundary_gets_another_one() -> None:
     attachments = [("a", "text/plain", b"")]
     boundary = parsed(compose(attachments=attachments)).get_boundary()

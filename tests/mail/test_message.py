@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.config.limits import Limits
-from pbem.mail.message import Letter, Unreadable, automatic, read
+from pbem.mail.language import asked_for
+from pbem.mail.message import Letter, Unreadable, automatic, mailboxes, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,6 +135,26 @@ def test_headers_are_unfolded_and_decoded() -> None:
     assert found.hops == 2
     subject = read(b"Subject: =?iso-8859-1?q?Gr=FC=DFe?= =?utf-8?b?IGFu?=\r\n =?x-none?q?_x?= =?utf-8?q?\xff\r\n\r\n")
     assert subject.subject.startswith("Grüße an x")
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("anna@mail.example", ["anna@mail.example"]),
+        ("Anna <anna@mail.example>, bob@mail.example.", ["anna@mail.example", "bob@mail.example"]),
+        (
+            '"bob@mail.example" <anna@mail.example>;(carl@mail.example) dora@mail.example',
+            ["anna@mail.example", "dora@mail.example"],
+        ),
+        ("friends: <anna@mail.example>, bob@mail.example;", ["anna@mail.example", "bob@mail.example"]),
+        ("bob@mail.example <anna@mail.example>", ["anna@mail.example"]),
+        ("undisclosed-recipients:;", []),
+        ('anna@mail.example "', []),
+        ("", []),
+    ],
+)
+def test_a_header_of_recipients_sends_a_letter_to_its_addresses_alone(value: str, found: list[str]) -> None:
+    assert mailboxes(value) == found
 
 
 @pytest.mark.parametrize(
@@ -334,3 +355,22 @@ def test_people_are_not_taken_for_machines(head: bytes) -> None:
 
 def test_an_answer_to_a_report_is_no_vacation_answer() -> None:
     assert reasons(base=b"From: anna@example.org\r\nSubject: Re: [pbem m17] Spaceships, turn 5\r\n") == ()
+
+
+@pytest.mark.parametrize(
+    ("headers", "language"),
+    [
+        ("Accept-Language: de-CH, en;q=0.5", "de"),
+        ("Accept-Language: en;q=0.3, DE ; q=0.7", "de"),
+        ("Accept-Language: de;q=0, en", "en"),
+        ("Accept-Language: fr, tlh", None),
+        ("Accept-Language: *, fr\r\nContent-Language: de-AT", "de"),
+        ("Accept-Language: en\r\nContent-Language: de", "en"),
+        ("Content-Language: de, en", "de"),
+        ("Content-Language: deutsch", None),
+        ("Content-Language: =?utf-8?q?de?= ,;q=9,,q", None),
+        ("X-Other: de", None),
+    ],
+)
+def test_the_language_that_a_letter_asks_for(headers: str, language: str | None) -> None:
+    assert asked_for(read(f"From: anna@mail.example\r\n{headers}\r\n\r\nhelp\r\n".encode())) == language
