@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from judges.reasons import is_whole
 
-from pbem.mail.commands import COMMANDS, AnyCommand, CommandSpec, parse
+from pbem.mail.commands import COMMANDS, AnyCommand, CommandSpec, asked_by_subject, parse
 from pbem.mail.commands.sections import written
 from pbem.requests import DEFAULT, Propose, Section, Sections
 
@@ -293,6 +293,9 @@ def test_armor_ends_the_reading() -> None:
 
 def test_missing_arguments_are_named() -> None:
     for text, word in [
+        ("substitute m17 carl", "m17"),
+        ("enter t3 team with", "team"),
+        ("rule t3 end", "annul"),
         ("orders m17\nGx3\nend", "turn"),
         ("orders turn 5\nGx3\nend", "match"),
         ("orders m17 turn x\nGx3\nend", "turn"),
@@ -417,6 +420,14 @@ def test_reports() -> None:
         ("press m17\npublic hello\nend", {"match": "m17"}),
         ("press m17 public opinion end", {"match": "m17"}),
         ("orders m17 DEFAULT Gx3 end", {"match": "m17", "turn": DEFAULT}),
+        ("substitute m17 Carl for Rolf", {"match": "m17", "name": "carl", "leaver": "rolf"}),
+        ("rule t3 Annul m17 end", {"tournament": "t3", "what": "annul", "match": "m17"}),
+        (
+            "rule t3 substitute carl for rolf end",
+            {"tournament": "t3", "what": "substitute", "name": "carl", "leaver": "rolf"},
+        ),
+        ("rule t3 close end", {"tournament": "t3", "what": "close"}),
+        ("enter t3 team Red", {"tournament": "t3", "team": "red"}),
         ("vacation off", {"off": True}),
         ("vacation Off.", {"off": True}),
         ("vacation 2026-12-20 To 2027-01-03", {"first": "2026-12-20", "last": "2027-01-03"}),
@@ -469,6 +480,18 @@ def test_quotes_signatures_and_footers_are_ignored() -> None:
     assert reading.ignored == ["> resign m17\n> end", " > clear m17", "-- \nAnna\nresign m17"]
     quoted = only("orders m17 turn 5\nGx3\n> On Monday you wrote\nOx4\nend")
     assert quoted.block == "Gx3\nOx4"
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"), [("Help!", True), (" help . ", True), ("whoami", False), ("resign", False), ("hello", False)]
+)
+def test_one_word_asks_as_a_subject_and_help_even_as_a_text(text: str, *, asks: bool) -> None:
+    wanted = ["help"] if asks else []
+    assert [command.name for command in asked_by_subject(text)] == wanted
+    reading = parse(f"\n{text}\n\nGreetings\n")
+    if asks:
+        assert [command.name for command in reading.commands] == wanted
+        assert reading.ignored == ["Greetings"]
 
 
 def test_stop() -> None:

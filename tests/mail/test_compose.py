@@ -168,7 +168,7 @@ def test_any_text_survives_in_seven_bits(text: str) -> None:
     assert text_of(raw) == text + ("" if text.endswith("\n") or not text else "\n")
 
 
-@given(st.text())
+@given(st.text(st.characters(exclude_categories=())))
 def test_no_subject_breaks_out_of_its_header(subject: str) -> None:
     raw = compose(subject=subject + "\r\nBcc: x@evil.example\r\n\r\nbody")
     letter = parsed(raw)
@@ -192,7 +192,7 @@ def test_a_long_subject_is_folded(word: str) -> None:
     assert parsed(raw)["Subject"] == (word * 60).strip()
 
 
-@given(st.text())
+@given(st.text(st.characters(exclude_categories=())))
 def test_no_file_name_breaks_out_of_its_header(name: str) -> None:
     raw = compose(attachments=[(name + "\r\nX-Evil: 1\r\n\r\n", "text/plain", b"x")])
     (part,) = parsed(raw).iter_attachments()
