@@ -151,6 +151,8 @@ def test_a_foreign_signature_beside_it_does_no_harm() -> None:
     raw = other.craft(own.craft(LETTER))
     assert judged(raw, own).kind == "valid"
     assert [signature.domain for signature in dkim.signatures(read(raw))[0]] == ["mail.example"]
+    assert vouch(read(raw), {}, "", AT).wanted == (own.where,)
+    assert vouch(read(raw), {own.where: ""}, "", AT).wanted == (), "it was asked for"
 
 
 @pytest.mark.parametrize(

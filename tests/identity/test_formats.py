@@ -152,7 +152,9 @@ def test_expiry_is_judged_at_receipt_whatever_the_date_of_the_signature(name: st
 
 def test_a_certificate_expires() -> None:
     letter = read((SIGNED / "smime/cms-detached-self.eml").read_bytes())
-    assert judge(letter, ALL, SERVER, at=datetime(2029, 1, 1, tzinfo=UTC)).kind == "expired"
+    late = datetime(2029, 1, 1, tzinfo=UTC)
+    assert judge(letter, ALL, SERVER, at=late).kind == "expired"
+    assert parse_key((KEYS / "sm-self.crt").read_bytes(), late).state == "expired"
 
 
 def test_the_key_before_its_revocation_still_signs() -> None:
@@ -453,7 +455,11 @@ def test_smime_that_is_no_signature_is_named() -> None:
     _, encrypted = encryption.encrypt([by_smime().key], FORM.encode())
     packed = cms.ContentInfo({"content_type": "data", "content": FORM.encode()}).dump()
     headers = "Content-Type: application/pkcs7-mime\nContent-Transfer-Encoding: base64\n"
+    sealed = signed_data(signer()).replace(
+        bytes.fromhex("2a864886f70d010701"), bytes.fromhex("2a864886f70d010703"), 1
+    )
     for der, reason in (
+        (sealed, "does not sign a letter"),
         (encrypted, "no key to read them"),
         (packed, "must be signed but not encrypted; this is 'data'"),
     ):

@@ -208,8 +208,9 @@ def test_line_ends_lost_even_in_the_armor() -> None:
 
 
 @pytest.mark.parametrize("sent", ["\n", "\r\n"])
-def test_files_signed_with_other_line_ends(sent: str) -> None:
-    for signed in (FORM.replace("\n", "\r\n"), FORM.rstrip("\n"), FORM.replace("\n", "\r\n").rstrip("\r\n")):
+@pytest.mark.parametrize("form", [FORM, FORM.replace("rev 1\n", "rev 1\n\n")], ids=["dense", "spaced"])
+def test_files_signed_with_other_line_ends(sent: str, form: str) -> None:
+    for signed in (form, form.replace("\n", "\r\n"), form.rstrip("\n"), form.replace("\n", "\r\n").rstrip("\r\n")):
         text = signed.rstrip("\r\n").replace("\r\n", "\n").replace("\n", sent) + sent
         assert verdict(text + signature(signed)).signed == signed.encode()
 

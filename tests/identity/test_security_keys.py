@@ -49,6 +49,7 @@ HONEST = {
     "extensions": Wish(flags=0x81, extensions=b"\xa1\x63abc\x01"),
     "another port": Wish(origin="https://play.example:8443"),
     "localhost": Wish(origin="http://localhost:40321", host="localhost"),
+    "localhost, encrypted": Wish(origin="https://localhost:8443", host="localhost"),
 }
 FALSE = {
     "nobody there": (Wish(flags=0x1C), "touch"),
