@@ -84,8 +84,8 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
 
 
 def beat(desk: Desk, now: datetime) -> None:
-    """Record that the server is at work, once a minute."""
-    if desk.time.is_beat_due(now):
+    """Record that the server is at work, once a minute; one that cannot hear is not."""
+    if desk.time.is_beat_due(desk.inbox.heard_until(now)):
         decide(desk, partial(_beat, desk, now))
 
 
@@ -165,12 +165,13 @@ def _beat(desk: Desk, now: datetime) -> None:
 
     From within the server both look alike.
     """
-    last = desk.time.beat(now)
+    heard = desk.inbox.heard_until(now)
+    last = desk.time.beat(heard)
     if last is None:
         return
-    account_keys.put_off(desk.keys, now - last, now)
-    _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
-    facts = {"last": last, "now": now, "back": last > now}
+    account_keys.put_off(desk.keys, heard - last, now)
+    _LOG.warning("outage, or the clock was set", seconds=int((heard - last).total_seconds()))
+    facts = {"last": last, "now": heard, "back": last > heard, "mailbox": bool(desk.config.mailbox)}
     tell_operator(desk, CLOCK_STEPPED, now, Phrase("[pbem] The server's clock stepped"), facts)
 
 

@@ -22,7 +22,7 @@ from pbem.mailbox.maildir import put
 from pbem.server.fetching import Fetcher, Keeping, envelope
 from pbem.store.database import Database
 from pbem.store.errors import FullError
-from pbem.store.inbox import Inbox
+from pbem.store.inbox import Inbox, Look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,6 +75,20 @@ def test_letters_are_fetched_answered_and_moved(tmp_path: Path) -> None:
     assert {(sender, recipient) for sender, recipient, _ in house.post.sent} == {
         ("pbem@play.example", "anna@example.org")
     }, "the account alone may send: no return path of each letter's own"
+
+
+def test_the_last_answer_of_the_mailbox_is_noted(tmp_path: Path) -> None:
+    """Nobody misses a later deadline: a letter may lie there."""
+    ever = datetime(2999, 1, 1, tzinfo=UTC)
+
+    async def scene(house: House) -> None:
+        inbox, began = house.daemon._inbox, house.daemon.now()
+        await house.until(lambda: inbox.oldest_unhandled() is not None)
+        assert inbox.oldest_unhandled() == inbox.heard_until(ever)
+        assert began - timedelta(minutes=1) < inbox.heard_until(ever) < ever
+
+    with serving(Account()) as port:
+        run(with_mailbox(tmp_path, port), scene)
 
 
 def test_what_lay_there_before_the_first_start_is_left_alone(
@@ -274,7 +288,10 @@ def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypat
         async def mark(given: str | None) -> str | None:
             return given
 
-        fetcher = Fetcher(box, Keeping(keep, mark, lambda: datetime.now(UTC)), 60.0)
+        async def look(_: Look) -> None:
+            raise AssertionError
+
+        fetcher = Fetcher(box, Keeping(keep, mark, look, lambda: datetime.now(UTC)), 60.0)
         work = asyncio.create_task(fetcher.work())
         await asyncio.sleep(0.1)
         fetcher.stop()
