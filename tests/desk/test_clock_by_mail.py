@@ -487,6 +487,7 @@ class TestOutages:
         before = len(bob.letters)
         unheard(referee, 20 * DAY)
         assert "missed" not in types(referee)
+        assert len(bob.letters) == before, "reminders wait, too"
         look(referee, read=False)
         referee.turn((bob, ""))
         assert "missed" not in types(referee)
@@ -496,6 +497,18 @@ class TestOutages:
         assert OVER not in [what for _, what in since(bob, before)]
         assert "including the 10 days left in your bank" in body(bob.find("turn 1"))
         proved(referee, bob)
+
+    def test_nothing_grows_old_while_the_mailbox_does_not_answer(self, referee: Referee) -> None:
+        """Nor when the clock is set ahead between two of its answers."""
+        begun(referee)
+        with_mailbox(referee)
+        before = referee.inbox.count()
+        unheard(referee, 10 * DAY)
+        referee.now += 1000 * DAY
+        referee.work()
+        look(referee)
+        referee.work()
+        assert referee.inbox.count() == before
 
     @pytest.mark.parametrize("writes", [False, True])
     def test_nobody_misses_a_deadline_before_the_mailbox_was_read_to_its_end(
@@ -516,8 +529,8 @@ class TestOutages:
         assert "missed" not in types(referee)
         if writes:
             referee.turn((bob, ""))
-        look(referee)
         referee.now += timedelta(minutes=1)
+        look(referee)
         referee.work()
         assert ("missed" in types(referee)) is not writes
         assert "moved" not in types(referee)
