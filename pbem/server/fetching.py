@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FIRST_RETRY, LONGEST_RETRY = 1.0, 300.0  # seconds until a mailbox that could not be used is tried again
 DENIED_RETRY = 60.0  # providers lock an account out whose password was wrong too often
 WITHHELD = 300.0  # seconds until a letter is asked for again that the provider did not give
-NOTED = 30.0  # seconds until a look is noted again
+NOTED = 30.0  # seconds until an answer of the mailbox is noted again
 KEPT = 3600.0  # seconds until a letter that was kept is moved again, if it is still there
 REST = 0.2  # seconds after a look that found nothing: a provider may say at any moment that something came
 GOODBYE = 5.0  # seconds that the mailbox gets when the daemon stops
@@ -99,8 +99,8 @@ class Fetcher:
     def __post_init__(self) -> None:
         self._passed_over: dict[Handle, float] = {}
         """Letters that are not asked for, and until when."""
-        self._noted = -NOTED
-        """When a whole look was noted last."""
+        self._noted = {False: -NOTED, True: -NOTED}
+        """When an answer of the mailbox was noted last, and when a whole look."""
         self._stopped = threading.Event()
         self._loop = asyncio.get_running_loop()
         self._fetching: asyncio.Future[None] | None = None
@@ -155,8 +155,7 @@ class Fetcher:
         came, moves = False, True
         try:
             for found in self.mailbox.letters(self._passed_over.__contains__):
-                if not came:
-                    self._note(began, read=False)
+                self._note(Look(self.keeping.now()))
                 came = True
                 self.points("letter fetched")
                 if not self._kept(found.raw):
@@ -171,19 +170,21 @@ class Fetcher:
         except Withheld as error:
             log.warning("letters not fetched", trouble=str(error), again=WITHHELD)
             self._passed_over |= dict.fromkeys(error.handles, time.monotonic() + WITHHELD)
-        self._note(began, read=True)
+        self._note(Look(self.keeping.now(), began))
         return came
 
-    def _note(self, began: datetime, *, read: bool) -> None:
+    def _note(self, look: Look) -> None:
         """Note that the mailbox answered, as a mailbox that does not is an outage of the server."""
-        if time.monotonic() - self._noted < NOTED:
+        now = time.monotonic()
+        whole = look.read is not None
+        if now - self._noted[whole] < NOTED:
             return
         try:
-            self._in_loop(self.keeping.look, Look(began, read))
+            self._in_loop(self.keeping.look, look)
         except Exception as error:
             log.error("look not noted", trouble=type(error).__name__)
         else:
-            self._noted = time.monotonic() if read else self._noted
+            self._noted |= {False: now, whole: now}
 
     def _moved(self, handle: Handle) -> bool:
         """Move a letter that was kept; if that fails, it stays, and keeps back no other."""

@@ -133,10 +133,10 @@ class Envelope(msgspec.Struct, frozen=True):
 
 
 class Look(NamedTuple):
-    """A look into the mailbox, which answered: when it began, and whether no letter from before is left there."""
+    """When the mailbox answered, and, if it was read to its end, since when letters may lie there."""
 
-    began: datetime
-    read: bool
+    answered: datetime
+    read: datetime | None = None
 
 
 class InboxRow(msgspec.Struct, frozen=True):
@@ -380,8 +380,9 @@ class Inbox(SealedRows):
     def note_look(self, look: Look) -> None:
         """Note that the mailbox answered."""
         with self._database.transaction():
-            for what in ("answered", "read")[: 1 + look.read]:
-                self._database.set_meta(f"look {what} {self._account}", to_db(look.began))
+            for what, time in look._asdict().items():
+                if time is not None:
+                    self._database.set_meta(f"look {what} {self._account}", to_db(time))
 
     def _looked(self, what: str) -> datetime | None:
         if not self._account:

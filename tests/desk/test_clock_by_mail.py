@@ -423,7 +423,7 @@ def with_mailbox(referee: Referee) -> None:
 
 def look(referee: Referee, *, read: bool = True) -> None:
     """The mailbox answers."""
-    referee.desk.inbox.note_look(Look(referee.now, read))
+    referee.desk.inbox.note_look(Look(referee.now, referee.now if read else None))
 
 
 def unheard(referee: Referee, time: timedelta) -> None:
