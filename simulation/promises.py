@@ -87,8 +87,8 @@ def one_effect(seen: Seen) -> Iterator[str]:
     """Promise 1: a letter that was stored has one effect, and one answer.
 
     While the DNS denies the key of its provider, a letter without one of its own gets the answer for strangers, which
-    does not name it. Somebody who is no player yet gets a few answers a day: letters of days, which come together from
-    a mailbox that was out of reach, may be more.
+    does not name it. Somebody who is no player yet gets a few answers a day: letters of days, which come together
+    from a mailbox that was out of reach, may be more.
     """
     answers: defaultdict[str, set[bytes]] = defaultdict(set)
     for raw in {raw for _, raw in seen.taken}:

@@ -17,7 +17,7 @@ from machines.lives import Server
 
 from pbem.config.mail import MailboxConfig
 from pbem.failpoints import FETCHING
-from pbem.mailbox import LeftAlone, none_skipped
+from pbem.mailbox import FetchedLetter, Handle, LeftAlone, none_skipped
 from pbem.mailbox.maildir import put
 from pbem.server.fetching import Fetcher, Keeping, envelope
 from pbem.store.database import Database
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.config.server import Config
-    from pbem.mailbox import FetchedLetter, Handle
 
 LETTER = (
     b"Return-Path: <anna@example.org>\r\nDelivered-To: pbem+m1.tok%d@play.example\r\n"
@@ -276,6 +275,53 @@ class Talkative:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+class Full(Talkative):
+    """A mailbox with letters that take it an hour each to give."""
+
+    def __init__(self, fetched: list[datetime]) -> None:
+        self.fetched = fetched
+
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[FetchedLetter]:
+        del skips
+        for number in range(3 if len(self.fetched) == 1 else 0):
+            self.fetched.append(self.fetched[-1] + timedelta(hours=1))
+            yield FetchedLetter(b"", Handle("INBOX", str(number)))
+
+    def done(self, handle: Handle) -> None:
+        """Moved."""
+
+
+def test_a_look_that_takes_long_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each letter is an answer; but only at the end is it known that no older one waits there."""
+    monkeypatch.setattr("pbem.server.fetching.NOTED", 0.0)
+    monkeypatch.setattr("pbem.server.fetching.REST", 600.0)
+    times, noted = [datetime(2026, 3, 2, tzinfo=UTC)], list[Look]()
+
+    async def scene() -> None:
+        async def keep(_: bytes) -> None:
+            """It is on disk."""
+
+        async def mark(given: str | None) -> str | None:
+            return given
+
+        whole = asyncio.Event()
+
+        async def look(found: Look) -> None:
+            noted.append(found)
+            if found.read:
+                whole.set()
+
+        fetcher = Fetcher(Full(times), Keeping(keep, mark, look, lambda: times[-1]), 60.0)
+        work = asyncio.create_task(fetcher.work())
+        await whole.wait()
+        fetcher.stop()
+        await work
+
+    asyncio.run(scene())
+    first, *hours = times
+    assert noted == [*(Look(time) for time in hours), Look(times[-1], first)]
 
 
 def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
