@@ -17,19 +17,18 @@ from machines.lives import Server
 
 from pbem.config.mail import MailboxConfig
 from pbem.failpoints import FETCHING
-from pbem.mailbox import LeftAlone, none_skipped
+from pbem.mailbox import FetchedLetter, Handle, LeftAlone, none_skipped
 from pbem.mailbox.maildir import put
 from pbem.server.fetching import Fetcher, Keeping, envelope
 from pbem.store.database import Database
 from pbem.store.errors import FullError
-from pbem.store.inbox import Inbox
+from pbem.store.inbox import Inbox, Look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pbem.config.server import Config
-    from pbem.mailbox import FetchedLetter, Handle
 
 LETTER = (
     b"Return-Path: <anna@example.org>\r\nDelivered-To: pbem+m1.tok%d@play.example\r\n"
@@ -75,6 +74,21 @@ def test_letters_are_fetched_answered_and_moved(tmp_path: Path) -> None:
     assert {(sender, recipient) for sender, recipient, _ in house.post.sent} == {
         ("pbem@play.example", "anna@example.org")
     }, "the account alone may send: no return path of each letter's own"
+
+
+def test_the_last_answer_of_the_mailbox_is_noted(tmp_path: Path) -> None:
+    """Nobody misses a later deadline: a letter may lie there."""
+    ever = datetime(2999, 1, 1, tzinfo=UTC)
+
+    async def scene(house: House) -> None:
+        inbox, began = house.daemon._inbox, house.daemon.now()
+        await house.until(lambda: inbox.oldest_unhandled() is not None)
+        read = inbox.oldest_unhandled()
+        assert read is not None
+        assert began - timedelta(minutes=1) < read <= inbox.heard_until(ever) < ever
+
+    with serving(Account()) as port:
+        run(with_mailbox(tmp_path, port), scene)
 
 
 def test_what_lay_there_before_the_first_start_is_left_alone(
@@ -263,6 +277,53 @@ class Talkative:
         """Nothing is open."""
 
 
+class Full(Talkative):
+    """A mailbox with letters that take it an hour each to give."""
+
+    def __init__(self, fetched: list[datetime]) -> None:
+        self.fetched = fetched
+
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[FetchedLetter]:
+        del skips
+        for number in range(3 if len(self.fetched) == 1 else 0):
+            self.fetched.append(self.fetched[-1] + timedelta(hours=1))
+            yield FetchedLetter(b"", Handle("INBOX", str(number)))
+
+    def done(self, handle: Handle) -> None:
+        """Moved."""
+
+
+def test_a_look_that_takes_long_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each letter is an answer; but only at the end is it known that no older one waits there."""
+    monkeypatch.setattr("pbem.server.fetching.NOTED", 0.0)
+    monkeypatch.setattr("pbem.server.fetching.REST", 600.0)
+    times, noted = [datetime(2026, 3, 2, tzinfo=UTC)], list[Look]()
+
+    async def scene() -> None:
+        async def keep(_: bytes) -> None:
+            """It is on disk."""
+
+        async def mark(given: str | None) -> str | None:
+            return given
+
+        whole = asyncio.Event()
+
+        async def look(found: Look) -> None:
+            noted.append(found)
+            if found.read:
+                whole.set()
+
+        fetcher = Fetcher(Full(times), Keeping(keep, mark, look, lambda: times[-1]), 60.0)
+        work = asyncio.create_task(fetcher.work())
+        await whole.wait()
+        fetcher.stop()
+        await work
+
+    asyncio.run(scene())
+    first, *hours = times
+    assert noted == [*(Look(time) for time in hours), Look(times[-1], first)]
+
+
 def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pbem.server.fetching.REST", 600.0)
     box = Talkative()
@@ -274,7 +335,10 @@ def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypat
         async def mark(given: str | None) -> str | None:
             return given
 
-        fetcher = Fetcher(box, Keeping(keep, mark, lambda: datetime.now(UTC)), 60.0)
+        async def look(_: Look) -> None:
+            raise AssertionError
+
+        fetcher = Fetcher(box, Keeping(keep, mark, look, lambda: datetime.now(UTC)), 60.0)
         work = asyncio.create_task(fetcher.work())
         await asyncio.sleep(0.1)
         fetcher.stop()
