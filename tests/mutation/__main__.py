@@ -64,6 +64,16 @@ ROOMS = {
     "store": ("tests/store", "tests/desk", "tests/cases", _WEEKS),
     "player": ("tests/player", "tests/dialogs", _WEEKS),
     "smtp": ("tests/smtp", "tests/cases", "tests/dialogs", "tests/test_stranger_attacks.py", _WEEKS),
+    "mailbox": ("tests/mailbox", "tests/server/test_fetching.py", _WEEKS),
+    "tlog": ("tests/tlog", "tests/cli", "tests/desk"),
+    "tournament": ("tests/tournament", "tests/desk"),
+    "letters": ("tests/letters", "tests/desk"),
+    "boards": ("tests/letters", "tests/pages", "tests/desk"),
+    "pages": ("tests/pages", "tests/cli", "tests/desk"),
+    "config": ("tests/test_config.py", "tests/smtp", "tests/server", "tests/cli"),
+    "testing": ("tests/games/test_kit.py", "tests/games/test_conformance.py", "tests/games/test_examples.py"),
+    "server": ("tests/server", "tests/cli"),
+    "cli": ("tests/cli",),
 }
 """The rooms, and the tests that come through each; those that start processes of ours are left out as they do."""
 OPTIONS = ("-s", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:xdist")
