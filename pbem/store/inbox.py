@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from pbem.store.database import from_db, to_db
+from pbem.store.outages import Outages
 from pbem.store.rows import SealedRows
 from pbem.store.vault import Sealed
 
@@ -374,8 +375,12 @@ class Inbox(SealedRows):
         return min(filter(None, moments), default=None)
 
     def heard_until(self, now: datetime) -> datetime:
-        """The last moment at which letters could come to us: the present, or when the mailbox last gave an answer."""
-        return min(now, self._looked("answered") or now)
+        """The last moment at which letters could come to us: the present, or when the mailbox last gave an answer.
+
+        Never before the last heartbeat: the answer may be from before letters came by another way for months.
+        """
+        answered = self._looked("answered") or now
+        return min(now, max(answered, Outages(self._database).heartbeat() or answered))
 
     def note_look(self, look: Look) -> None:
         """Note that the mailbox answered."""
