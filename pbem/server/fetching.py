@@ -15,6 +15,7 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -31,7 +32,6 @@ from pbem.store.inbox import Envelope, Look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from datetime import datetime
 
     from pbem.config.server import Config
     from pbem.mailbox import Handle, Mailbox
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FIRST_RETRY, LONGEST_RETRY = 1.0, 300.0  # seconds until a mailbox that could not be used is tried again
 DENIED_RETRY = 60.0  # providers lock an account out whose password was wrong too often
 WITHHELD = 300.0  # seconds until a letter is asked for again that the provider did not give
-NOTED = 30.0  # seconds until an answer of the mailbox is noted again
+NOTED = timedelta(seconds=30)  # until an answer of the mailbox is noted again
 KEPT = 3600.0  # seconds until a letter that was kept is moved again, if it is still there
 REST = 0.2  # seconds after a look that found nothing: a provider may say at any moment that something came
 GOODBYE = 5.0  # seconds that the mailbox gets when the daemon stops
@@ -99,7 +99,7 @@ class Fetcher:
     def __post_init__(self) -> None:
         self._passed_over: dict[Handle, float] = {}
         """Letters that are not asked for, and until when."""
-        self._noted = {False: -NOTED, True: -NOTED}
+        self._noted = dict[bool, datetime]()
         """When an answer of the mailbox was noted last, and when a whole look."""
         self._stopped = threading.Event()
         self._loop = asyncio.get_running_loop()
@@ -174,10 +174,12 @@ class Fetcher:
         return came
 
     def _note(self, look: Look) -> None:
-        """Note that the mailbox answered, as a mailbox that does not is an outage of the server."""
-        now = time.monotonic()
-        whole = look.read is not None
-        if now - self._noted[whole] < NOTED:
+        """Note that the mailbox answered, as a mailbox that does not is an outage of the server.
+
+        At once if the clock was set, or the machine slept: the desk must know before it reads what came then.
+        """
+        now, whole = look.answered, look.read is not None
+        if timedelta() <= now - self._noted.get(whole, now - NOTED) < NOTED:
             return
         try:
             self._in_loop(self.keeping.look, look)

@@ -294,14 +294,16 @@ class Full(Talkative):
 
 
 def test_a_look_that_takes_long_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each letter is an answer; but only at the end is it known that no older one waits there."""
-    monkeypatch.setattr("pbem.server.fetching.NOTED", 0.0)
+    """Each letter is an answer, also when the machine slept before it; the desk knows that before it reads the letter.
+
+    But only at the end is it known that no older one waits there.
+    """
     monkeypatch.setattr("pbem.server.fetching.REST", 600.0)
-    times, noted = [datetime(2026, 3, 2, tzinfo=UTC)], list[Look]()
+    times, noted = [datetime(2026, 3, 2, tzinfo=UTC)], list[Look | str]()
 
     async def scene() -> None:
         async def keep(_: bytes) -> None:
-            """It is on disk."""
+            noted.append("kept")
 
         async def mark(given: str | None) -> str | None:
             return given
@@ -321,7 +323,7 @@ def test_a_look_that_takes_long_is_no_outage(monkeypatch: pytest.MonkeyPatch) ->
 
     asyncio.run(scene())
     first, *hours = times
-    assert noted == [*(Look(time) for time in hours), Look(times[-1], first)]
+    assert noted == [*(step for time in hours for step in (Look(time), "kept")), Look(times[-1], first)]
 
 
 def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
