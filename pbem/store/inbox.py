@@ -371,7 +371,7 @@ class Inbox(SealedRows):
             "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased') AND NOT EXISTS"
             " (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL AND counts = 0)"
         )
-        moments = self._database.moment(query), self._looked("read")
+        moments = self._database.moment(query), self.mailbox_read()
         return min(filter(None, moments), default=None)
 
     def heard_until(self, now: datetime) -> datetime:
@@ -381,6 +381,10 @@ class Inbox(SealedRows):
         """
         answered = self._looked("answered") or now
         return min(now, max(answered, Outages(self._database).heartbeat() or answered))
+
+    def mailbox_read(self) -> datetime | None:
+        """The moment from before which no letter lies in the mailbox; None if it was never read to its end."""
+        return self._looked("read")
 
     def note_look(self, look: Look) -> None:
         """Note that the mailbox answered."""

@@ -20,8 +20,9 @@ from pbem.config.mail import MailboxConfig
 from pbem.failpoints import FETCHING
 from pbem.mailbox import FetchedLetter, Handle, LeftAlone, Withheld, none_skipped
 from pbem.mailbox.maildir import put
+from pbem.server.examination import mailbox
 from pbem.server.fetching import Fetcher, Keeping, envelope
-from pbem.store.database import Database
+from pbem.store.database import Database, to_db
 from pbem.store.errors import FullError
 from pbem.store.inbox import Inbox, Look
 
@@ -78,7 +79,7 @@ def test_letters_are_fetched_answered_and_moved(tmp_path: Path) -> None:
 
 
 def test_the_last_answer_of_the_mailbox_is_noted(tmp_path: Path) -> None:
-    """Nobody misses a later deadline: a letter may lie there."""
+    """Nobody misses a later deadline: a letter may lie there. After an hour, the doctor says so."""
     ever = datetime(2999, 1, 1, tzinfo=UTC)
 
     async def scene(house: House) -> None:
@@ -87,6 +88,9 @@ def test_the_last_answer_of_the_mailbox_is_noted(tmp_path: Path) -> None:
         read = inbox.oldest_unhandled()
         assert read is not None
         assert began - timedelta(minutes=1) < read <= inbox.heard_until(ever) < ever
+        minutes = (timedelta(minutes=59), timedelta(minutes=61))
+        found = [one.found for time in minutes for one in mailbox(inbox, house.daemon.config, read + time)]
+        assert [text[:42] for text in found] == [f"not read to its end since {to_db(read)[:16]}"]
 
     with serving(Account()) as port:
         run(with_mailbox(tmp_path, port), scene)
