@@ -19,6 +19,7 @@ from judges.golden import reads_like
 from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
+from pbem.config.values import Duration
 from pbem.match.changed import replace
 from pbem.store.inbox import Look
 
@@ -489,6 +490,8 @@ class TestOutages:
         unheard(referee, 20 * DAY)
         assert "missed" not in types(referee)
         assert len(bob.letters) == before, "reminders wait, too"
+        following = referee.running.tick(referee.now)
+        assert following is None or following > referee.now, "the desk rests"
         look(referee, read=False)
         referee.turn((bob, ""))
         assert "missed" not in types(referee)
@@ -502,9 +505,11 @@ class TestOutages:
     def test_nothing_grows_old_while_the_mailbox_does_not_answer(self, referee: Referee) -> None:
         """Nor when the clock is set ahead between two of its answers."""
         begun(referee)
+        limits = replace(referee.config.limits, letters_kept=Duration(days=1))
+        referee.config = replace(referee.config, limits=limits)
         with_mailbox(referee)
         before = referee.inbox.count()
-        unheard(referee, 10 * DAY)
+        unheard(referee, 3 * DAY)
         referee.now += 1000 * DAY
         referee.work()
         look(referee)
