@@ -557,6 +557,21 @@ class TestOutages:
         with referee.database.transaction():
             assert not referee.desk.time.outages(datetime.min.replace(tzinfo=UTC))
 
+    def test_one_that_begins_when_a_clock_is_set_right(self, referee: Referee) -> None:
+        """The last answer of the mailbox is a year ahead then."""
+        ann, bob = begun(referee, "miss: forfeit")
+        referee.turn((ann, "Rv1"))
+        with_mailbox(referee)
+        referee.now += 365 * DAY
+        look(referee)
+        referee.work()
+        referee.now -= 365 * DAY
+        referee.work()
+        unheard(referee, 20 * DAY)
+        look(referee, read=False)
+        referee.turn((bob, ""))
+        assert "missed" not in types(referee)
+
     def test_an_answer_noted_late_by_another_server_sets_no_clock_back(self, referee: Referee) -> None:
         """Two servers share a store, and one of them stood still between the answer and the note."""
         begun(referee)
