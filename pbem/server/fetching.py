@@ -15,6 +15,7 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -31,7 +32,6 @@ from pbem.store.inbox import Envelope, Look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from datetime import datetime
 
     from pbem.config.server import Config
     from pbem.mailbox import Handle, Mailbox
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 FIRST_RETRY, LONGEST_RETRY = 1.0, 300.0  # seconds until a mailbox that could not be used is tried again
 DENIED_RETRY = 60.0  # providers lock an account out whose password was wrong too often
 WITHHELD = 300.0  # seconds until a letter is asked for again that the provider did not give
-NOTED = 30.0  # seconds until an answer of the mailbox is noted again
+HELD = 24 * 3600.0  # seconds for which deadlines wait for such a letter: a provider may never give it
+NOTED = timedelta(seconds=30)  # until an answer of the mailbox is noted again
 KEPT = 3600.0  # seconds until a letter that was kept is moved again, if it is still there
 REST = 0.2  # seconds after a look that found nothing: a provider may say at any moment that something came
 GOODBYE = 5.0  # seconds that the mailbox gets when the daemon stops
@@ -99,7 +100,9 @@ class Fetcher:
     def __post_init__(self) -> None:
         self._passed_over: dict[Handle, float] = {}
         """Letters that are not asked for, and until when."""
-        self._noted = {False: -NOTED, True: -NOTED}
+        self._withheld: dict[Handle, float] = {}
+        """Letters that the mailbox does not give, and since when."""
+        self._noted = dict[bool, datetime]()
         """When an answer of the mailbox was noted last, and when a whole look."""
         self._stopped = threading.Event()
         self._loop = asyncio.get_running_loop()
@@ -157,6 +160,7 @@ class Fetcher:
             for found in self.mailbox.letters(self._passed_over.__contains__):
                 self._note(Look(self.keeping.now()))
                 came = True
+                self._withheld.pop(found.handle, None)
                 self.points("letter fetched")
                 if not self._kept(found.raw):
                     raise MailboxUnreachable("a letter could not be kept")
@@ -170,14 +174,20 @@ class Fetcher:
         except Withheld as error:
             log.warning("letters not fetched", trouble=str(error), again=WITHHELD)
             self._passed_over |= dict.fromkeys(error.handles, time.monotonic() + WITHHELD)
-        self._note(Look(self.keeping.now(), began))
+            self._withheld = dict.fromkeys(error.handles, time.monotonic()) | self._withheld
+        # Letters that were neither passed over nor withheld again are gone.
+        self._withheld = {handle: since for handle, since in self._withheld.items() if handle in self._passed_over}
+        waits = any(since + HELD > time.monotonic() for since in self._withheld.values())
+        self._note(Look(self.keeping.now(), None if waits else began))
         return came
 
     def _note(self, look: Look) -> None:
-        """Note that the mailbox answered, as a mailbox that does not is an outage of the server."""
-        now = time.monotonic()
-        whole = look.read is not None
-        if now - self._noted[whole] < NOTED:
+        """Note that the mailbox answered, as a mailbox that does not is an outage of the server.
+
+        At once if the clock was set, or the machine slept: the desk must know before it reads what came then.
+        """
+        now, whole = look.answered, look.read is not None
+        if timedelta() <= now - self._noted.get(whole, now - NOTED) < NOTED:
             return
         try:
             self._in_loop(self.keeping.look, look)

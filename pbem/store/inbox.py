@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from pbem.store.database import from_db, to_db
+from pbem.store.outages import Outages
 from pbem.store.rows import SealedRows
 from pbem.store.vault import Sealed
 
@@ -370,12 +371,20 @@ class Inbox(SealedRows):
             "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased') AND NOT EXISTS"
             " (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL AND counts = 0)"
         )
-        moments = self._database.moment(query), self._looked("read")
+        moments = self._database.moment(query), self.mailbox_read()
         return min(filter(None, moments), default=None)
 
     def heard_until(self, now: datetime) -> datetime:
-        """The last moment at which letters could come to us: the present, or when the mailbox last gave an answer."""
-        return min(now, self._looked("answered") or now)
+        """The last moment at which letters could come to us: the present, or when the mailbox last gave an answer.
+
+        Never before the last heartbeat: the answer may be from before letters came by another way for months.
+        """
+        answered = self._looked("answered") or now
+        return min(now, max(answered, Outages(self._database).heartbeat() or answered))
+
+    def mailbox_read(self) -> datetime | None:
+        """The moment from before which no letter lies in the mailbox; None if it was never read to its end."""
+        return self._looked("read")
 
     def note_look(self, look: Look) -> None:
         """Note that the mailbox answered."""

@@ -19,6 +19,7 @@ from judges.golden import reads_like
 from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
+from pbem.config.values import Duration
 from pbem.match.changed import replace
 from pbem.store.inbox import Look
 
@@ -413,11 +414,12 @@ class TestBanksAndWeekends:
         assert deadline(bob.find("turn 1")) == datetime(2026, 3, 9, 18, tzinfo=UTC)
 
 
-def with_mailbox(referee: Referee) -> None:
-    """The server has its letters from a mailbox, which it has just read."""
+def with_mailbox(referee: Referee, *, looked: bool = True) -> None:
+    """The server has its letters from a mailbox, which it has just read, or is about to."""
     referee.config = replace(referee.config, mailbox=MailboxConfig(maildir="/var/mail/games"))
     referee.open_desk()
-    look(referee)
+    if looked:
+        look(referee)
     referee.work()
 
 
@@ -488,6 +490,8 @@ class TestOutages:
         unheard(referee, 20 * DAY)
         assert "missed" not in types(referee)
         assert len(bob.letters) == before, "reminders wait, too"
+        following = referee.running.tick(referee.now)
+        assert following is None or following > referee.now, "the desk rests"
         look(referee, read=False)
         referee.turn((bob, ""))
         assert "missed" not in types(referee)
@@ -501,9 +505,11 @@ class TestOutages:
     def test_nothing_grows_old_while_the_mailbox_does_not_answer(self, referee: Referee) -> None:
         """Nor when the clock is set ahead between two of its answers."""
         begun(referee)
+        limits = replace(referee.config.limits, letters_kept=Duration(days=1))
+        referee.config = replace(referee.config, limits=limits)
         with_mailbox(referee)
         before = referee.inbox.count()
-        unheard(referee, 10 * DAY)
+        unheard(referee, 3 * DAY)
         referee.now += 1000 * DAY
         referee.work()
         look(referee)
@@ -534,6 +540,48 @@ class TestOutages:
         referee.work()
         assert ("missed" in types(referee)) is not writes
         assert "moved" not in types(referee)
+
+    def test_a_mailbox_that_was_set_aside_for_months_was_not_out_of_reach(self, referee: Referee) -> None:
+        """The server had its letters by SMTP meanwhile; and the clock was not set back either."""
+        _ann, bob = begun(referee)
+        by_smtp = referee.config
+        with_mailbox(referee)
+        referee.config = by_smtp
+        referee.open_desk()
+        referee.wait(100 * DAY)
+        with_mailbox(referee, looked=False)
+        referee.now += timedelta(minutes=1)
+        look(referee)
+        referee.turn((bob, ""))
+        assert "moved" not in types(referee)
+        with referee.database.transaction():
+            assert not referee.desk.time.outages(datetime.min.replace(tzinfo=UTC))
+
+    def test_one_that_begins_when_a_clock_is_set_right(self, referee: Referee) -> None:
+        """The last answer of the mailbox is a year ahead then."""
+        ann, bob = begun(referee, "miss: forfeit")
+        referee.turn((ann, "Rv1"))
+        with_mailbox(referee)
+        referee.now += 365 * DAY
+        look(referee)
+        referee.work()
+        referee.now -= 365 * DAY
+        referee.work()
+        unheard(referee, 20 * DAY)
+        look(referee, read=False)
+        referee.turn((bob, ""))
+        assert "missed" not in types(referee)
+
+    def test_an_answer_noted_late_by_another_server_sets_no_clock_back(self, referee: Referee) -> None:
+        """Two servers share a store, and one of them stood still between the answer and the note."""
+        begun(referee)
+        with_mailbox(referee)
+        late = Look(referee.now)
+        referee.now += timedelta(minutes=10)
+        look(referee)
+        referee.work()
+        referee.desk.inbox.note_look(late)
+        assert not referee.desk.time.is_beat_due(referee.desk.inbox.heard_until(referee.now))
 
     def test_a_restart_moves_nothing(self, referee: Referee) -> None:
         _ann, bob = begun(referee)

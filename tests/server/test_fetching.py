@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import socket
 import time
 from datetime import UTC, date, datetime, timedelta
@@ -17,10 +18,11 @@ from machines.lives import Server
 
 from pbem.config.mail import MailboxConfig
 from pbem.failpoints import FETCHING
-from pbem.mailbox import FetchedLetter, Handle, LeftAlone, none_skipped
+from pbem.mailbox import FetchedLetter, Handle, LeftAlone, Withheld, none_skipped
 from pbem.mailbox.maildir import put
+from pbem.server.examination import mailbox
 from pbem.server.fetching import Fetcher, Keeping, envelope
-from pbem.store.database import Database
+from pbem.store.database import Database, to_db
 from pbem.store.errors import FullError
 from pbem.store.inbox import Inbox, Look
 
@@ -77,7 +79,7 @@ def test_letters_are_fetched_answered_and_moved(tmp_path: Path) -> None:
 
 
 def test_the_last_answer_of_the_mailbox_is_noted(tmp_path: Path) -> None:
-    """Nobody misses a later deadline: a letter may lie there."""
+    """Nobody misses a later deadline: a letter may lie there. After an hour, the doctor says so."""
     ever = datetime(2999, 1, 1, tzinfo=UTC)
 
     async def scene(house: House) -> None:
@@ -86,6 +88,9 @@ def test_the_last_answer_of_the_mailbox_is_noted(tmp_path: Path) -> None:
         read = inbox.oldest_unhandled()
         assert read is not None
         assert began - timedelta(minutes=1) < read <= inbox.heard_until(ever) < ever
+        minutes = (timedelta(minutes=59), timedelta(minutes=61))
+        found = [one.found for time in minutes for one in mailbox(inbox, house.daemon.config, read + time)]
+        assert [text[:42] for text in found] == [f"not read to its end since {to_db(read)[:16]}"]
 
     with serving(Account()) as port:
         run(with_mailbox(tmp_path, port), scene)
@@ -293,15 +298,26 @@ class Full(Talkative):
         """Moved."""
 
 
-def test_a_look_that_takes_long_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each letter is an answer; but only at the end is it known that no older one waits there."""
-    monkeypatch.setattr("pbem.server.fetching.NOTED", 0.0)
-    monkeypatch.setattr("pbem.server.fetching.REST", 600.0)
-    times, noted = [datetime(2026, 3, 2, tzinfo=UTC)], list[Look]()
+class Stingy(Talkative):
+    """A mailbox that does not give a letter, which somebody deletes there when it was looked for often enough."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[FetchedLetter]:
+        self.looks += 1
+        if self.looks <= self.most and not skips(handle := Handle("INBOX", "1")):
+            raise Withheld([handle], "no")
+        return iter(())
+
+
+def noted_of(box: Talkative, now: Callable[[], datetime]) -> list[Look | str]:
+    """The steps of a fetcher until its first whole look."""
+    steps = list[Look | str]()
 
     async def scene() -> None:
         async def keep(_: bytes) -> None:
-            """It is on disk."""
+            steps.append("kept")
 
         async def mark(given: str | None) -> str | None:
             return given
@@ -309,19 +325,46 @@ def test_a_look_that_takes_long_is_no_outage(monkeypatch: pytest.MonkeyPatch) ->
         whole = asyncio.Event()
 
         async def look(found: Look) -> None:
-            noted.append(found)
+            if not whole.is_set():
+                steps.append(found)
             if found.read:
                 whole.set()
 
-        fetcher = Fetcher(Full(times), Keeping(keep, mark, look, lambda: times[-1]), 60.0)
+        fetcher = Fetcher(box, Keeping(keep, mark, look, now), 60.0)
         work = asyncio.create_task(fetcher.work())
-        await whole.wait()
+        async with asyncio.timeout(10):
+            await whole.wait()
         fetcher.stop()
         await work
 
     asyncio.run(scene())
+    return steps
+
+
+def test_a_look_that_takes_long_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each letter is an answer, also when the machine slept before it; the desk knows before it reads the letter.
+
+    But only at the end is it known that no older one waits there.
+    """
+    monkeypatch.setattr("pbem.server.fetching.REST", 600.0)
+    times = [datetime(2026, 3, 2, tzinfo=UTC)]
+    steps = noted_of(Full(times), lambda: times[-1])
     first, *hours = times
-    assert noted == [*(Look(time) for time in hours), Look(times[-1], first)]
+    assert steps == [*(step for time in hours for step in (Look(time), "kept")), Look(times[-1], first)]
+
+
+@pytest.mark.parametrize(("deleted", "held"), [(3, 3600.0), (9999, 0.1)])
+def test_deadlines_wait_for_a_letter_that_is_withheld(
+    monkeypatch: pytest.MonkeyPatch, deleted: int, held: float
+) -> None:
+    """As long as it is there, and not for ever; no time stands still meanwhile."""
+    monkeypatch.setattr("pbem.server.fetching.REST", 0.01)
+    monkeypatch.setattr("pbem.server.fetching.WITHHELD", 0.015)
+    monkeypatch.setattr("pbem.server.fetching.HELD", held)
+    box, times = Stingy(deleted), itertools.count()
+    steps = noted_of(box, lambda: datetime(2026, 3, 2, tzinfo=UTC) + next(times) * timedelta(minutes=1))
+    assert len(steps) > 3
+    assert all(isinstance(step, Look) and step.read is None for step in steps[:-1])
 
 
 def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
