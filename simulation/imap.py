@@ -25,7 +25,6 @@ from pbem.server import fetching
 from pbem.server.fetching import Fetcher
 from simulation.loop import Event
 from simulation.mailers import INTAKE, Moods, Smarthost
-from simulation.network import HERE
 from simulation.parts import Part, Spells
 from simulation.server import Killed
 
@@ -43,7 +42,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 HOUR = 3600.0
-PORT = 143
+HOST, PORT = "imap.example", 143
 DONE = "pbem/done"
 AWAY = 0.25
 """The longest time out of reach, as a share of the pace: what is fetched late counts as late."""
@@ -85,7 +84,7 @@ class Provider(Part):
 
     def configured(self, config: Config) -> Config:
         box = MailboxConfig(
-            imap="imap.example",
+            imap=HOST,
             port=PORT,
             tls="none",
             user="pbem",
@@ -161,7 +160,7 @@ class Provider(Part):
 
     def begin(self) -> None:
         self.enter()
-        self.world.network.listen(self._session, "imap.example", PORT).serving = True
+        self.world.network.listen(self._session, HOST, PORT).serving = True
         self._open()
         if self.random.random() < ANEW:
             self.world.loop.call_later(self.random.random() * self.world.week.days * 24 * HOUR, self._number_anew)
@@ -343,7 +342,7 @@ class Socket:
         self._waiting: greenlet | None = None
         if provider.mood == "away":
             raise ConnectionRefusedError(111, "refused")
-        self._stream = provider.world.network.join(self, PORT, (HERE, 1025), ours=True)
+        self._stream = provider.world.network.join(self, (HOST, PORT), ("client.example", 1025))
 
     # What a stream asks of its protocol.
 

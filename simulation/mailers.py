@@ -7,6 +7,7 @@ letter is accepted, accept it and deny it, and send an accepted letter once more
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
@@ -128,11 +129,15 @@ class Post:
             nonlocal tries
             tries += 1
             bringer = Bringer(self._loop, random, sender, recipient, raw, over, forgotten)
-            try:
-                self._network.join(bringer, INTAKE, (address, 40_000))
-            except ConnectionRefusedError:
-                bringer._timer.cancel()
-                over("")
+            hosts = self._network.hosts(INTAKE)
+            if len(hosts) > 1:
+                random.shuffle(hosts)  # as with MX records of one preference
+            for host in hosts:
+                with suppress(ConnectionRefusedError):
+                    self._network.join(bringer, (host, INTAKE), (address, 40_000))
+                    return
+            bringer._timer.cancel()
+            over("")
 
         def forgotten(reply: str) -> None:
             # What follows is another attempt, which may fail.

@@ -124,7 +124,7 @@ class Operator:
 
         self._world.note("the operator gives an instruction:", what, match)
         await self._beside(give)
-        if (look := self._world.loop.signals.get(signal.SIGCONT)) is not None:
+        if (look := self._world.loop.signals.get((self._world.machine.host, signal.SIGCONT))) is not None:
             look()
 
     async def _beside(self, what: Callable[[Process], T]) -> T:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import signal
 from contextlib import ExitStack
+from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from greenlet import getcurrent, greenlet
+from greenlet import getcurrent
 
 from pbem.config import mail
 from pbem.config.mail import ListenerConfig
@@ -27,9 +28,8 @@ from pbem.store.database import Database
 from pbem.store.inbox import ATTEMPTS
 from pbem.store.sqlite import Sqlite
 from simulation.disk import Disk, Faults
-from simulation.loop import Event
+from simulation.loop import PLACE, Event
 from simulation.mailers import INTAKE, SMARTHOST
-from simulation.network import HERE
 from simulation.players import SERVER
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 BETWEEN = {"letter leased", "letter read", "effects committed", "clock committed"}
 """Points at which a desk has no open transaction: others may run before it goes on."""
+
+HERE = "192.0.2.1"
+"""The address of the machine."""
 
 MAILBOX = f"pbem@{SERVER}"
 LONGEST_WAIT = 3000.0  # longest time in seconds until the server looks again, so that weeks are short
@@ -76,6 +79,7 @@ class Machine:
 
     def __init__(self, world: World) -> None:
         self.world = world
+        self.host = HERE
         self.loop = world.loop
         folder = world.folder / "server"
         folder.mkdir()
@@ -103,7 +107,7 @@ class Machine:
             operator=f"operator@{SERVER}",
             store=folder / "pbem.sqlite",
             keys=folder / "keys",
-            smtp=ListenerConfig(listen=Listen(HERE, INTAKE)),
+            smtp=ListenerConfig(listen=Listen(self.host, INTAKE)),
             smarthost=mail.SmarthostConfig(host="smarthost.example", port=SMARTHOST),
             identity=Identity("mx.play.example"),
             delivery=mail.Delivery(longest_retry=Duration(hours=1)),
@@ -137,7 +141,9 @@ class Machine:
             disk=self.disk.process(),
             longest_wait=LONGEST_WAIT,
         )
-        self._life = self.loop.create_task(daemon.run())
+        context = Context()
+        context.run(PLACE.set, self.host)
+        self._life = self.loop.create_task(daemon.run(), context=context)
         self._life.add_done_callback(self._ended)
 
     def _ended(self, life: asyncio.Task[None]) -> None:
@@ -236,7 +242,7 @@ class Machine:
             self.world.figures.power_cuts += 1
         else:
             self.world.figures.kills += 1
-        self.world.network.unplug()
+        self.world.network.unplug(self.host)
         if self._change is not None:
             self._change.cancel()
         self._change = self.world.begin(self._bury())
@@ -247,8 +253,8 @@ class Machine:
             part.die()
         for place in self._places:
             place.die()
-        self.loop.forget_calls()
-        while left := [task for task in self.loop.tasks if task not in self.world.own]:
+        self.loop.forget_calls(self.host)
+        while left := self.loop.tasks_at(self.host):
             for task in left:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
@@ -268,7 +274,7 @@ class Machine:
 
     def end(self, work: Callable[[], None] = lambda: None) -> None:
         """Let the operator stop it, do some work, and start it again."""
-        if self.runs and signal.SIGTERM in self.loop.signals:
+        if self.runs and (self.host, signal.SIGTERM) in self.loop.signals:
             self.world.note("the server is stopped")
             self.world.figures.stops += 1
             self._change = self.world.begin(self._begin_anew(work))
@@ -296,7 +302,7 @@ class Machine:
 
     async def _stopped(self) -> None:
         assert self._life is not None
-        self.loop.signals[signal.SIGTERM]()
+        self.loop.signals[self.host, signal.SIGTERM]()
         await self._life
         self._life = None
 
@@ -374,7 +380,7 @@ class Desk:
         self.ended: asyncio.Future[None] = self._loop.create_future()
         """Done when the daemon considers it over."""
         self._stack = ExitStack()
-        self._thread = greenlet(self._live, self._loop.main)
+        self._thread = self._loop.greenlet(self._live)
         self._process = machine.disk.process()
         supplies = replace(
             supplies,

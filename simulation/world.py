@@ -13,6 +13,7 @@ import hashlib
 import logging
 import re
 import sys
+from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from random import Random
@@ -192,7 +193,8 @@ class World:
         self.taken: list[Taken] = []
         self._overs: dict[str, float] = {}
         """When the first letter with the proof of a match was sent."""
-        self.own: set[asyncio.Task[Any]] = set()
+        self._context = copy_context()
+        """Where the world's own tasks run, on no machine, whoever starts them."""
         self.faults: list[str] = []
         """The faults of its own that the server logged."""
         draw = self.random("habits")
@@ -219,7 +221,8 @@ class World:
         self._smarthosts = 0
         self._under_way = 0
         """How many letters are on their way to a mailbox."""
-        self.network.listen(self._smarthost, "smarthost.example", SMARTHOST).serving = True
+        self._door = self.network.listen(self._smarthost, "smarthost.example", SMARTHOST)
+        self._door.serving = True
 
     def random(self, name: str) -> Random:
         return Random(f"{self.seed} {name}")
@@ -252,9 +255,7 @@ class World:
 
     def begin(self, what: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Start a task of the world's own, which survives the machine's deaths."""
-        task = self.loop.create_task(what)
-        self.own.add(task)
-        return task
+        return self.loop.create_task(what, context=self._context.copy())
 
     def hear(self, method: str, event: MutableMapping[str, Any]) -> None:
         """The server logged something."""
@@ -391,7 +392,7 @@ class World:
         self.set_by = timedelta()
         self.network.troubles = Troubles(0, 0, 0, 0)
         self.moods = Moods(0, 0, 0, 0)
-        self.network.door(SMARTHOST).serving = True
+        self._door.serving = True
         machine.down_until = 0
         for part in self.parts:
             part.finish()
@@ -552,9 +553,8 @@ class World:
 
         def begin() -> None:
             self.note("the smarthost is out of reach for", span(length))
-            door = self.network.door(SMARTHOST)
-            door.serving = False
-            self.loop.call_later(length, setattr, door, "serving", True)
+            self._door.serving = False
+            self.loop.call_later(length, setattr, self._door, "serving", True)
 
         return begin
 
