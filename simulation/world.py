@@ -16,6 +16,7 @@ import sys
 from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Self
 from unittest.mock import patch
@@ -26,11 +27,12 @@ from pbem.match.changed import replace
 from pbem.player import secret_vault
 from pbem.server.http_call import fetched
 from pbem.server.notifier import told
-from simulation.commits import Distant
+from pbem.store import own_keys
+from simulation.elsewhere import LEASE, SILENCE, Elsewhere, slowed
 from simulation.imap import Provider
 from simulation.keyless import KeylessPart
 from simulation.liars import Liar, Reader
-from simulation.loop import Loop
+from simulation.loop import PLACE, Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
 from simulation.network import Network, Troubles
 from simulation.notices import Topics
@@ -111,7 +113,7 @@ class Week:
     held: float = 0.03
     """How probable it is that a reader on the way drops or delays a player's letter."""
     distant: float = 0.3
-    """How probable it is that commits get no answer for some hours, as if the database were elsewhere."""
+    """How probable it is that two servers share a database elsewhere, which they do not always reach."""
     lies: int = 3
     """With how many changes a server tries to lie about each match afterwards."""
 
@@ -134,6 +136,7 @@ class Figures:
     moves: int = 0
     upgrades: int = 0
     distant: int = 0
+    naps: int = 0
     told: int = 0
     """Lies by mail."""
     lies: int = 0
@@ -216,13 +219,25 @@ class World:
         self.reader = Reader(self)
         self.stranger = Stranger(self)
         self.third = Third(self)
-        self.machine = Machine(self)
+        far = self.random("distant")
+        apart = far.random() < self.week.distant and not any(isinstance(part, Provider) for part in self.parts)
+        self.base = Elsewhere(self) if apart else None
+        """The database that two servers share."""
+        self.machines: list[Machine] = []
+        for _ in range(2 if apart else 1):
+            self.machines.append(Machine(self))
+        self.machine = self.machines[0]
+        self.figures.distant += apart
         self.operator = Operator(self)
         self._smarthosts = 0
         self._under_way = 0
         """How many letters are on their way to a mailbox."""
         self._door = self.network.listen(self._smarthost, "smarthost.example", SMARTHOST)
         self._door.serving = True
+
+    def later(self, seconds: float, what: Callable[..., object], *given: object) -> None:
+        """Do something of the world's own after this many seconds."""
+        self.loop.call_later(seconds, what, *given, context=self._context)
 
     def random(self, name: str) -> Random:
         return Random(f"{self.seed} {name}")
@@ -259,7 +274,8 @@ class World:
 
     def hear(self, method: str, event: MutableMapping[str, Any]) -> None:
         """The server logged something."""
-        if method in {"error", "exception", "critical"} and not self.machine.dead:
+        dead = any(machine.dead for machine in self.machines if machine.host == PLACE.get())
+        if method in {"error", "exception", "critical"} and not dead:
             words = {name: value for name, value in event.items() if name != "event"}
             error = words.pop("exc_info", None)
             if error is True:
@@ -352,12 +368,21 @@ class World:
         try:
             # A note to self is sealed under a key that takes a while to make; nothing here depends on that.
             rounds = patch.object(secret_vault, "_ROUNDS", 1)
-            with logs(self), rounds, patch("pbem.store.database.Sqlite", Distant):
+            with logs(self), rounds, self._apart():
                 self.loop.run_until_complete(self.begin(self._run()))
         finally:
             gc.enable()
         self.figures.seconds = self.loop.time()
         return self.figures
+
+    @contextlib.contextmanager
+    def _apart(self) -> Iterator[None]:
+        """Put the store elsewhere, if this week has two servers."""
+        if self.base is None:
+            yield
+            return
+        with slowed(), patch("pbem.store.database._connected", self.base.connected):
+            yield
 
     def __enter__(self) -> Self:
         return self
@@ -372,13 +397,17 @@ class World:
         self.undecided.close()
         for part in self.parts:
             part.close()
-        self.machine.leave()
+        for machine in self.machines:
+            machine.leave()
         self.loop.end()
-        self.machine.disk.close()
+        for machine in self.machines:
+            machine.disk.close()
 
     async def _run(self) -> None:
-        machine = self.machine
-        machine.start()
+        self.machine.start()
+        if self.base is not None:
+            self.begin(self.base.watch())
+            self.begin(self._follow(self.machines[1]))
         for part in self.parts:
             part.begin()
         accidents = self.begin(self._accidents())
@@ -388,17 +417,35 @@ class World:
         accidents.cancel()
         looks.cancel()
         self.hurried = True
-        machine.deaths, machine.disk.fails_after = 0, None
         self.set_by = timedelta()
         self.network.troubles = Troubles(0, 0, 0, 0)
         self.moods = Moods(0, 0, 0, 0)
         self._door.serving = True
-        machine.down_until = 0
+        if self.base is not None:
+            self.base.lossy = 0.0
+            self.base.away.clear()
+        for machine in self.machines:
+            machine.deaths, machine.disk.fails_after = 0, None
+            machine.down_until = 0
+            self.loop.wake(machine.host)
         for part in self.parts:
             part.finish()
         await self.operator.finish()
         await self._settle()
-        await machine.stop()
+        for machine in self.machines:
+            await machine.stop()
+
+    async def _follow(self, machine: Machine) -> None:
+        """Start the second server, with the keys of the first, once that has any."""
+        assert self.base is not None
+        while True:
+            await asyncio.sleep(60)
+            if self.machine.runs and self.base.path.exists():
+                with self.machine.store() as database:
+                    if own_keys.begun(database):
+                        break
+        machine.take_keys(self.machine)
+        machine.start()
 
     async def _act(self) -> None:
         """Programs look now and then whether something is due, also if no letter comes."""
@@ -444,7 +491,9 @@ class World:
     def _waits(self) -> bool:
         unread = self._under_way or any(player.unread for player in self.players.values())
         unread = unread or any(part.waits for part in self.parts)
-        return bool(unread or self.post.waiting or not self.machine.runs or self.machine.waits())
+        return bool(
+            unread or self.post.waiting or not all(machine.runs for machine in self.machines) or self.machine.waits()
+        )
 
     def _over(self) -> bool:
         standings = [one for player in self.players.values() for one in player.letters.matches.standings]
@@ -468,7 +517,7 @@ class World:
         week = self.week.days * DAY
         befall: list[tuple[float, Callable[[], Any]]] = []
         for _ in range(self.week.deaths // 2):
-            machine = self.machine
+            machine = self.machine if self.base is None else draw.choice(self.machines)
             kind = draw.choice(
                 (machine.kill, machine.cut_power, machine.cut_power_soon, machine.cut_power_soon, machine.end)
             )
@@ -482,9 +531,8 @@ class World:
                 befall.append((draw.random() * week * 0.7, self._silence(draw)))
             if draw.random() < 0.3:
                 befall.append((draw.random() * week * 0.7, self._full(draw)))
-        far = self.random("distant")
-        if far.random() < self.week.distant:
-            befall.append((far.random() * week * 0.8, self._far(far)))
+        if self.base is not None:
+            befall += self._far(self.base)
         befall += self.operator.plan()
         for time, what in sorted(befall, key=lambda one: one[0]):
             await asyncio.sleep(max(time - self.loop.time(), 0))
@@ -492,12 +540,16 @@ class World:
 
     def _outage(self, draw: Random) -> Callable[[], None]:
         length = draw.uniform(2 * 3600, 3 * DAY)
+        gone = (
+            self.machines if self.base is None else draw.choice((self.machines, self.machines[:1], self.machines[1:]))
+        )
 
         def begin() -> None:
             self.figures.outages += 1
-            self.note("the machine is down for", span(length))
-            self.machine.down_until = self.loop.time() + length
-            self.machine.kill()
+            for machine in gone:
+                self.note(machine.name, "is down for", span(length))
+                machine.down_until = self.loop.time() + length
+                machine.kill()
 
         return begin
 
@@ -534,18 +586,23 @@ class World:
 
         return begin
 
-    def _far(self, draw: Random) -> Callable[[], None]:
-        """Some commits get no answer for some hours."""
-        length, faults = draw.uniform(0.05, 0.3) * self.week.days * DAY, self.machine.disk.faults
-        chance = draw.choice((0.02, 0.1, 0.3))
+    def _far(self, base: Elsewhere) -> Iterator[tuple[float, Callable[[], Any]]]:
+        """Servers sleep, or do not reach the database that they share; some commits get no answer for some hours."""
+        draw, week = self.random("far"), self.week.days * DAY
+        for _ in range(draw.randint(1, 4)):
+            machine = draw.choice(self.machines)
+            seconds = draw.random() * draw.choice((SILENCE, 3 * LEASE, 0.2 * week))
+            what = draw.choice((machine.sleep, machine.be_cut_off))
+            yield draw.random() * week, partial(what, seconds)
+        if draw.random() < 0.5:
+            length, chance = draw.uniform(0.05, 0.3) * week, draw.choice((0.02, 0.1, 0.3))
 
-        def begin() -> None:
-            self.figures.distant += 1
-            self.note("some commits get no answer for", span(length))
-            faults.commit = chance
-            self.loop.call_later(length, setattr, faults, "commit", 0.0)
+            def begin() -> None:
+                self.note("some commits get no answer for", span(length))
+                base.lossy = chance
+                self.loop.call_later(length, setattr, base, "lossy", 0.0)
 
-        return begin
+            yield draw.random() * 0.8 * week, begin
 
     def _silence(self, draw: Random) -> Callable[[], None]:
         """The smarthost is unreachable."""
