@@ -174,12 +174,13 @@ class Machine:
         return Database(self.config.store if base is None else base.path, migrate=False)
 
     def waits(self) -> int:
-        """How many letters are not handled, or not sent."""
+        """How many letters are not handled, or not sent, and how many instructions wait."""
         with self.store() as database:
             return int(
                 database.scalar(
                     "SELECT (SELECT count(*) FROM inbox WHERE state IN ('waiting', 'leased'))"
                     " + (SELECT count(*) FROM outbox WHERE state IN ('waiting', 'leased'))"
+                    " + (SELECT count(*) FROM instructions WHERE state = 'waiting')"
                 )
             )
 
