@@ -74,6 +74,8 @@ class Elsewhere:
         """The machines that do not reach it."""
         self.decides: Session | None = None
         """The session that holds the lock of PostgreSQL's."""
+        self.decided = ""
+        """The machine whose session had the lock last."""
         self.sessions: list[Session] = []
         self.wrong: list[str] = []
         """What servers did, or left undone, that they must not."""
@@ -249,9 +251,12 @@ class Remote(Sqlite):
         self._reach()
         self._is_to_decide = True
         if not self.decides:
-            session = self._ask()
-            self.base.decides = self.base.decides or session
-            self.decides = self.base.decides is session
+            session, base = self._ask(), self.base
+            if base.decides is None:
+                base.decides = session
+                base.world.figures.takeovers += base.decided not in {"", self.host}
+                base.decided = self.host
+            self.decides = base.decides is session
         return self.decides
 
     def depose(self, alive: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ import shutil
 import signal
 from contextlib import ExitStack
 from contextvars import Context
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,7 @@ NAMES = "the server", "the second server"
 MAILBOX = f"pbem@{SERVER}"
 LONGEST_WAIT = 3000.0  # longest time in seconds until the server looks again, so that weeks are short
 REST = 600.0  # longest time in seconds until a dead machine restarts
+SKEW = 5.0  # most seconds by which the clocks of two machines differ
 STALLS = 0.002  # how probable it is, when others may run, that a desk hangs until the daemon ends it
 LEASED = {"letter leased": 0.02, "letter read": 0.02}
 """The same while it has leased a letter, which the next desk then takes."""
@@ -92,6 +94,8 @@ class Machine:
         folder.mkdir()
         self.disk = _Disk(folder, world.random(f"disk{another}"), self._died)
         self.octets = world.random(f"server{another}").randbytes
+        self._disturbed = -1.0
+        self._skew = timedelta(seconds=world.random(f"skew{another}").uniform(-SKEW, SKEW) if number else 0.0)
         self.down_until = 0.0
         self.deaths = world.week.deaths
         """How many deaths at points on the way are still to come."""
@@ -124,7 +128,7 @@ class Machine:
 
     def now(self) -> datetime:
         """The time of the machine's clock."""
-        return self.world.now() + self.world.set_by
+        return self.world.now() + self.world.set_by + self._skew
 
     # Its lives.
 
@@ -241,7 +245,21 @@ class Machine:
             self.world.figures.naps += 1
             self.world.note(self.name, "sleeps for", span(seconds))
             self.loop.sleep(self.host)
-            self.world.later(seconds, self.loop.wake, self.host)
+            self.world.later(seconds, self._wake)
+
+    def _wake(self) -> None:
+        self.disturb()
+        self.loop.wake(self.host)
+
+    def disturb(self) -> None:
+        """Note that it may not have done, or noted, all that it was to."""
+        self._disturbed = self.loop.time()
+
+    def is_undisturbed_since(self, time: float) -> bool:
+        """Whether it must have done, and noted, all that it was to since then."""
+        base = self.world.base
+        parted = base is not None and (base.lossy or self.host in base.away)
+        return self._disturbed < time and not parted and not self.loop.sleeps(self.host)
 
     def be_cut_off(self, seconds: float) -> None:
         """The database is out of reach for a while."""
@@ -252,7 +270,12 @@ class Machine:
         assert base is not None
         self.world.note(self.name, "does not reach the database for", span(seconds))
         base.cut_off(self.host)
-        self.world.later(seconds, base.away.discard, self.host)
+        self.world.later(seconds, self._reach_again)
+
+    def _reach_again(self) -> None:
+        assert self.world.base is not None
+        self.disturb()
+        self.world.base.away.discard(self.host)
 
     def die(self, *, power: bool) -> None:
         """From now on nothing that runs there has an effect; it restarts after a while."""
@@ -271,7 +294,7 @@ class Machine:
 
     def _died(self, power: bool) -> None:
         self.dead = True
-        self.loop.wake(self.host)
+        self._wake()
         if self.world.base is not None:
             self.world.base.lose(self.host, power=power)
         self.world.note(*(("the power fails of", self.name) if power else (self.name, "is killed")))

@@ -137,6 +137,8 @@ class Figures:
     upgrades: int = 0
     distant: int = 0
     naps: int = 0
+    takeovers: int = 0
+    """How often another server decided than before."""
     told: int = 0
     """Lies by mail."""
     lies: int = 0
@@ -194,6 +196,10 @@ class World:
         self.proved: dict[tuple[str, bytes], Proved] = {}
         """What was found in the bundles that verify, by match and bundle."""
         self.taken: list[Taken] = []
+        self._known: dict[tuple[str, bytes], tuple[str, float]] = {}
+        """The letters of which a machine must know that the smarthost took them: which machine, and since when."""
+        self.twice: list[str] = []
+        """The letters that were sent once more, though their first sending was in no doubt."""
         self._overs: dict[str, float] = {}
         """When the first letter with the proof of a match was sent."""
         self._context = copy_context()
@@ -323,11 +329,26 @@ class World:
 
     def _smarthost(self) -> Smarthost:
         self._smarthosts += 1
-        return Smarthost(self.loop, self.random(f"smarthost {self._smarthosts}"), self.moods, self._take)
+        return Smarthost(self.loop, self.random(f"smarthost {self._smarthosts}"), self.moods, self._take, self._sure)
+
+    def _sure(self, host: str, recipient: str, raw: bytes, is_sure: bool) -> None:
+        """A machine knows that its letter was accepted, or may not have heard it after all."""
+        if is_sure:
+            self._known[recipient, raw] = host, self.loop.time()
+        else:
+            self._known.pop((recipient, raw), None)
+
+    def _note_twice(self, recipient: str, raw: bytes) -> None:
+        """A letter is sent again: only whoever was disturbed before noting the first time may do that."""
+        host, since = self._known.pop((recipient, raw), ("", 0.0))
+        undisturbed = any(one.host == host and one.is_undisturbed_since(since) for one in self.machines)
+        if undisturbed and not (self.figures.full or self.figures.restores):
+            self.twice.append(f"sent twice, and the first time in no doubt: a letter to {recipient}: {self.now()}")
 
     def _take(self, recipient: str, raw: bytes) -> None:
         self.note(f"the server's letter to {recipient} has left:", raw=raw)
         self.figures.letters_out += 1
+        self._note_twice(recipient, raw)
         number = len(self.taken)
         self.taken.append(Taken(recipient, raw, self.loop.time()))
         for match in OVER.findall(raw):
@@ -600,7 +621,12 @@ class World:
             def begin() -> None:
                 self.note("some commits get no answer for", span(length))
                 base.lossy = chance
-                self.loop.call_later(length, setattr, base, "lossy", 0.0)
+                self.loop.call_later(length, end)
+
+            def end() -> None:
+                base.lossy = 0.0
+                for machine in self.machines:
+                    machine.disturb()
 
             yield draw.random() * 0.8 * week, begin
 
