@@ -41,6 +41,7 @@ import libcst
 import pytest
 from libcst.matchers import Call, Name, findall
 from libcst.metadata import MetadataWrapper, PositionProvider
+from mutation.rooms import ROOMS
 from mutmut.mutation.file_mutation import create_mutations, deep_replace
 
 import simulation.runs
@@ -52,20 +53,6 @@ if TYPE_CHECKING:
     from mutmut.mutation.file_mutation import Mutation
 
 ROOT = Path(__file__).parents[2]
-_MATCHES = ("tests/games", "tests/match", "tests/proof", "tests/letters", "tests/desk", "tests/cli")
-_WEEKS = "simulation/test_weeks.py"
-ROOMS = {
-    "games": _MATCHES,
-    "match": _MATCHES,
-    "proof": _MATCHES,
-    "identity": ("tests/identity", "tests/desk"),
-    "mail": ("tests/mail", "tests/identity", "tests/proof/test_words.py", "tests/letters", "tests/desk"),
-    "desk": ("tests/desk", "tests/cases", "tests/tournament", _WEEKS),
-    "store": ("tests/store", "tests/desk", "tests/cases", _WEEKS),
-    "player": ("tests/player", "tests/dialogs", _WEEKS),
-    "smtp": ("tests/smtp", "tests/cases", "tests/dialogs", "tests/test_stranger_attacks.py", _WEEKS),
-}
-"""The rooms, and the tests that come through each; those that start processes of ours are left out as they do."""
 OPTIONS = ("-s", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:xdist")
 FOLDER = ROOT / ".mutation"
 PROGRAMS = {Path(sys.executable).name, "pbem"}
