@@ -44,6 +44,7 @@ def judged(raw: bytes, domain: Domain, record: str | None = "its own", at: datet
     records = {domain.where: domain.record if record == "its own" else record}
     found = vouch(read(raw), records, "", at).verdict
     assert is_whole(found.reason)
+    assert found.format == "dkim"
     return found
 
 
@@ -83,6 +84,7 @@ def test_a_letter_that_dkimpy_signed_counts() -> None:
     verdict = judged(domain.sign(LETTER, AT), domain)
     assert (verdict.kind, verdict.key) == ("valid", "dkim:s1._domainkey.mail.example")
     assert "mail.example" in verdict.reason
+    assert judged(LETTER, domain).kind == "none"
 
 
 def test_a_kept_record_verifies_years_later_and_is_judged_by_the_time_of_receipt() -> None:
