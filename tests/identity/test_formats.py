@@ -97,6 +97,20 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        "Content-Type: application/pkcs7-mime; smime-type=enveloped-data\n",
+        "Content-Type: application/x-pkcs7-mime; smime-type=enveloped-data\n",
+        "Content-Type: multipart/encrypted; boundary=x\n\n--x\nContent-Type: application/pgp-encrypted\n\n1\n--x--\n",
+    ],
+)
+def test_an_encrypted_letter_is_told_that_nobody_can_read_it(headers: str) -> None:
+    found = verdict(letter("", headers))
+    assert (found.kind, found.signed) == ("refused", b"")
+    assert "no key to read them" in found.reason
+
+
 def test_no_sample_is_left_out() -> None:
     folders = ("openpgp", "smime", "sshsig", "raw", "attach")
     found = {
@@ -176,8 +190,18 @@ def test_fingerprints_are_those_of_each_format() -> None:
     "name", ["pgp-anna.sec.asc", "sm-rsa.key", "ssh-ed25519", "raw-ed25519.key", "minisign.key", "signify.sec"]
 )
 def test_private_keys_are_never_taken(name: str) -> None:
-    with pytest.raises(BadKey):
-        parse_key((KEYS / name).read_bytes())
+    data = (KEYS / name).read_bytes()
+    texts = [data]
+    if name.endswith(".asc"):
+        armor = data.decode().partition("\n\n")[2].partition("\n=")[0]
+        texts.append(base64.b64decode(armor))
+    for text in texts:
+        with pytest.raises(BadKey) as refused:
+            parse_key(text)
+        assert "minisign" in name or "signify" in name or "private key" in refused.value.reason
+
+
+RSA_IN_BASE64 = (KEYS / "dkim-rsa.pub.b64").read_bytes().strip()
 
 
 @pytest.mark.parametrize(
@@ -189,6 +213,9 @@ def test_private_keys_are_never_taken(name: str) -> None:
         (b"\xff" * 40, "gpg --export"),
         (b"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----", "OpenPGP key"),
         (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", ".pem"),
+        (b"-----BEGIN CERTIFICATE-----\nA*\n-----END CERTIFICATE-----", ".pem"),
+        (b"RW" + b"A" * 54, "Ed25519"),
+        (b"-----BEGIN PUBLIC KEY-----\n%b\n-----END PUBLIC KEY-----" % RSA_IN_BASE64, "openssl genpkey"),
         (b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----", "openssl pkey"),
         (b"untrusted comment: minisign public key\nRWQ", "minisign.pub"),
     ],
