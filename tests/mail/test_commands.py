@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from judges.reasons import is_whole
 
-from pbem.mail.commands import COMMANDS, AnyCommand, CommandSpec, asked_by_subject, parse
+from pbem.mail.commands import COMMANDS, AnyCommand, CommandSpec, asked_by_nothing, asked_by_subject, parse
 from pbem.mail.commands.sections import written
 from pbem.requests import DEFAULT, Propose, Section, Sections
 
@@ -293,7 +293,14 @@ def test_armor_ends_the_reading() -> None:
 
 def test_missing_arguments_are_named() -> None:
     for text, word in [
-        ("substitute m17 carl", "m17"),
+        ("substitute m5 carl", "m5 carl for bob"),
+        ("substitute m5 carl for with", "m5 carl for bob"),
+        ("set notify mine", "topic"),
+        ("set notify", "topic"),
+        ("extend m17 soon", "how long"),
+        ("vacation 2026-12-20 until 2027-01-03", "vacation off"),
+        ("vacation 2026-12-20 to Monday", "vacation off"),
+        ("draw m17 perhaps", "offer, accept or decline"),
         ("enter t3 team with", "team"),
         ("rule t3 end", "annul"),
         ("orders m17\nGx3\nend", "turn"),
@@ -403,6 +410,12 @@ def test_reports() -> None:
 @pytest.mark.parametrize(
     ("text", "given"),
     [
+        ("help", {}),
+        ("help Orders.", {"topic": "orders"}),
+        ("help key add", {"topic": "key add"}),
+        ("help Key, Add.", {"topic": "key add"}),
+        ("help key\nadd", {"topic": "key"}),
+        ("help key games", {"topic": "key"}),
         ("status", {}),
         ("status M17.", {"match": "m17"}),
         ("status\nhelp orders", {}),
@@ -499,6 +512,14 @@ def test_stop() -> None:
     assert [command.name for command in reading.commands] == ["status"]
     assert (reading.ignored, reading.optout) == (["stop\nresign m17"], False)
     assert parse("\n STOP\nplease").optout
+    placed = parse("stop\nserver Play.example\nplayer Anna\nprev ab\n")
+    assert (placed.optout, placed.place) == (True, {"server": "play.example", "player": "anna"})
+    assert parse("status\nstop\nserver play.example\n").place == {}
+
+
+def test_a_letter_that_asks_for_nothing_is_answered_by_one_command() -> None:
+    asks = asked_by_nothing()
+    assert (COMMANDS[asks.name].by_nothing, asks.faults) == (True, ())
 
 
 def test_five_unknown_commands_end_the_reading() -> None:
