@@ -143,6 +143,7 @@ def test_samples_that_are_accepted(name: str, line_end: bytes) -> None:
 def test_samples_that_are_refused(name: str) -> None:
     found = verdict((SIGNED / f"{name}.eml").read_bytes())
     assert (found.kind, found.signed) == (REFUSED[name], b"")
+    assert found.format == name.partition("/")[0].replace("sshsig", "ssh")
 
 
 @pytest.mark.parametrize("name", ACCEPTED)

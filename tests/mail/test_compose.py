@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
@@ -169,6 +169,7 @@ def test_any_text_survives_in_seven_bits(text: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=())))
+@example("\udcff")
 def test_no_subject_breaks_out_of_its_header(subject: str) -> None:
     raw = compose(subject=subject + "\r\nBcc: x@evil.example\r\n\r\nbody")
     letter = parsed(raw)
@@ -193,6 +194,7 @@ def test_a_long_subject_is_folded(word: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=())))
+@example("\udcff")
 def test_no_file_name_breaks_out_of_its_header(name: str) -> None:
     raw = compose(attachments=[(name + "\r\nX-Evil: 1\r\n\r\n", "text/plain", b"x")])
     (part,) = parsed(raw).iter_attachments()
