@@ -44,6 +44,7 @@ DELIVERED = "Final-Recipient: rfc822; ann@mail.example\nAction: delivered\nStatu
         (dsn("", "4.0.0"), ("temporary", "4.0.0")),
         (dsn("", "2.0.0"), ("unclear", "2.0.0")),
         (dsn("", "x"), ("unclear", "")),
+        (dsn("failed", "").replace(b"Status: \r\n", b""), ("permanent", "")),
         (dsn("nonsense", "x"), ("unclear", "")),
         (dsn("failed", "5.1.1", before=DELIVERED), ("permanent", "5.1.1")),
     ],

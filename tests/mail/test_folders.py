@@ -32,6 +32,7 @@ def test_each_letter_of_a_folder_has_its_place(tmp_path: Path) -> None:
         "half/cur/1": ONE,
         "maildir/cur/1": ONE,
         "maildir/new/2": OTHER,
+        "maildir/new/long": b"x" * 2 * MOST,
         "maildir/tmp/3": OTHER,
         "maildir/.Archive/cur/4": ONE,
         "z.eml": b"x" * 2 * MOST,
@@ -45,6 +46,7 @@ def test_each_letter_of_a_folder_has_its_place(tmp_path: Path) -> None:
         ("maildir/.Archive/cur/4", ONE),
         ("maildir/cur/1", ONE),
         ("maildir/new/2", OTHER),
+        ("maildir/new/long", b"x" * (MOST + 1)),
         ("z.eml", b"x" * (MOST + 1)),
     ]
 
