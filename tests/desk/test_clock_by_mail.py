@@ -567,7 +567,7 @@ class TestOutages:
         referee.work()
         referee.now -= 365 * DAY
         referee.work()
-        unheard(referee, 20 * DAY)
+        unheard(referee, 11 * DAY)
         look(referee, read=False)
         referee.turn((bob, ""))
         assert "missed" not in types(referee)
