@@ -24,7 +24,6 @@ from pbem.server import fetching
 from pbem.server.fetching import Fetcher
 from simulation.loop import Event
 from simulation.mailers import INTAKE, Moods, Smarthost
-from simulation.network import HERE
 from simulation.parts import Part, Spells
 from simulation.server import Killed
 
@@ -42,7 +41,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 HOUR = 3600.0
-PORT = 143
+HOST, PORT = "imap.example", 143
 DONE = "pbem/done"
 AWAY = 36 * HOUR
 """The longest time out of reach: longer than the usual pace."""
@@ -83,7 +82,7 @@ class Provider(Part):
 
     def configured(self, config: Config) -> Config:
         box = MailboxConfig(
-            imap="imap.example",
+            imap=HOST,
             port=PORT,
             tls="none",
             user="pbem",
@@ -159,7 +158,7 @@ class Provider(Part):
 
     def begin(self) -> None:
         self.enter()
-        self.world.network.listen(self._session, "imap.example", PORT).serving = True
+        self.world.network.listen(self._session, HOST, PORT).serving = True
         self._open()
         if self.random.random() < ANEW:
             self.world.loop.call_later(self.random.random() * self.world.week.days * 24 * HOUR, self._number_anew)
@@ -341,7 +340,7 @@ class Socket:
         self._waiting: greenlet | None = None
         if provider.mood == "away":
             raise ConnectionRefusedError(111, "refused")
-        self._stream = provider.world.network.join(self, PORT, (HERE, 1025), ours=True)
+        self._stream = provider.world.network.join(self, (HOST, PORT), ("client.example", 1025))
 
     # What a stream asks of its protocol.
 

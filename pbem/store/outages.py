@@ -47,7 +47,7 @@ class Outages(Rows):
         whole days earlier.
         """
         for table, key, waits, by in (
-            ("outbox", ("id",), "state = 'waiting' AND", step),
+            ("outbox", ("id",), "state IN ('waiting', 'leased') AND", step),
             ("lookups", ("inbox", "name"), "settled IS NULL AND", step),
             ("witness_requests", ("witness",), "status IS NULL AND", step),
             ("notifications", ("player",), "", step),

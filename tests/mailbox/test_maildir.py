@@ -131,9 +131,12 @@ def test_what_is_no_password_is_said_without_showing_any(tmp_path: Path) -> None
     file = tmp_path / "password"
     file.write_text("open sesame", "utf-8")
     file.chmod(0o644)
+    (tmp_path / "latin").write_bytes("s\xe9same\n".encode("latin-1"))
+    (tmp_path / "latin").chmod(0o600)
     for named, command, why in (
         (str(file), "", "can be read by others: chmod 600"),
         (str(tmp_path / "nothing"), "", "No such file"),
+        (str(tmp_path / "latin"), "", "no password in its first line"),
         ("", "false", "ended with status 1"),
         ("", str(tmp_path / "no-such-command"), "FileNotFoundError"),  # in no PATH: not all of it may be open to us
         ("", "true", "no password in its first line"),
