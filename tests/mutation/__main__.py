@@ -41,6 +41,7 @@ import libcst
 import pytest
 from libcst.matchers import Call, Name, findall
 from libcst.metadata import MetadataWrapper, PositionProvider
+from mutation.rooms import ROOMS
 from mutmut.mutation.file_mutation import create_mutations, deep_replace
 
 import simulation.runs
@@ -52,30 +53,6 @@ if TYPE_CHECKING:
     from mutmut.mutation.file_mutation import Mutation
 
 ROOT = Path(__file__).parents[2]
-_MATCHES = ("tests/games", "tests/match", "tests/proof", "tests/letters", "tests/desk", "tests/cli")
-_WEEKS = "simulation/test_weeks.py"
-ROOMS = {
-    "games": _MATCHES,
-    "match": _MATCHES,
-    "proof": _MATCHES,
-    "identity": ("tests/identity", "tests/desk"),
-    "mail": ("tests/mail", "tests/identity", "tests/letters", "tests/desk"),
-    "desk": ("tests/desk", "tests/cases", "tests/tournament", _WEEKS),
-    "store": ("tests/store", "tests/desk", "tests/cases", _WEEKS),
-    "player": ("tests/player", "tests/dialogs", _WEEKS),
-    "smtp": ("tests/smtp", "tests/cases", "tests/dialogs", "tests/test_stranger_attacks.py", _WEEKS),
-    "mailbox": ("tests/mailbox", "tests/server/test_fetching.py", _WEEKS),
-    "tlog": ("tests/tlog", "tests/cli", "tests/desk"),
-    "tournament": ("tests/tournament", "tests/desk"),
-    "letters": ("tests/letters", "tests/desk"),
-    "boards": ("tests/letters", "tests/pages", "tests/desk"),
-    "pages": ("tests/pages", "tests/cli", "tests/desk"),
-    "config": ("tests/test_config.py", "tests/smtp", "tests/server", "tests/cli"),
-    "testing": ("tests/games/test_kit.py", "tests/games/test_conformance.py", "tests/games/test_examples.py"),
-    "server": ("tests/server", "tests/cli"),
-    "cli": ("tests/cli",),
-}
-"""The rooms, and the tests that come through each; those that start processes of ours are left out as they do."""
 OPTIONS = ("-s", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:xdist")
 FOLDER = ROOT / ".mutation"
 PROGRAMS = {Path(sys.executable).name, "pbem"}

@@ -8,8 +8,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from mutation.rooms import ROOMS
+
 ROOT = Path(__file__).parents[2]
-ROOMS = ("identity", "mail", "desk", "store", "player", "smtp", "proof", "match", "games")
 TEST = ".venv/bin/pytest -q -p no:cacheprovider"
 TIMED = ("tests/test_hostile.py", "tests/proof/test_bounds.py", "tests/cases/test_intake_cases.py")
 """Tests that judge seconds or memory: they are not fair beside others."""
@@ -44,8 +45,8 @@ def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
         *(
             Part(
                 f"mutants in {room}",
-                f'make mutation SAMPLE={int(200 * share)} SEED={seed} OF="--room {room}"',
-                8 + 25 * share,
+                f'make mutation SAMPLE={int(100 * share)} SEED={seed} OF="--room {room}"',
+                3 + 14 * share,
             )
             for room in ROOMS
         ),
