@@ -9,7 +9,7 @@ ROOMS = {
     "match": _MATCHES,
     "proof": _MATCHES,
     "identity": ("tests/identity", "tests/desk"),
-    "mail": ("tests/mail", "tests/identity", "tests/letters", "tests/desk"),
+    "mail": ("tests/mail", "tests/identity", "tests/proof/test_words.py", "tests/letters", "tests/desk"),
     "desk": ("tests/desk", "tests/cases", "tests/tournament", _WEEKS),
     "store": ("tests/store", "tests/desk", "tests/cases", _WEEKS),
     "player": ("tests/player", "tests/dialogs", _WEEKS),
