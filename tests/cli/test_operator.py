@@ -372,6 +372,20 @@ def test_the_doctor_finds_what_was_changed_by_hand(house: House) -> None:
     assert "FAULT  clock" in house.run("doctor", "--no-mail", status=1)
 
 
+def test_the_doctor_says_of_each_thing_how_it_stands(house: House) -> None:
+    text = house.run("doctor", "--no-mail", status=1)
+    for line in (
+        "ok     store      sound, and all seals open\n",
+        "ok     clock      2",
+        "FAULT  daemon     does not run\n",
+        "ok     inbox      0 waiting\n",
+        "FAULT  players    letters to bob do not arrive since 2026-03-01T12:00\n",
+    ):
+        assert f"\n{line}" in text
+    (house.folder / "keys" / "signing.key").write_text(bytes(32).hex() + "\n")
+    assert "\nFAULT  keys " in house.run("doctor", "--no-mail", status=1)
+
+
 def test_the_doctor_prints_the_keys_that_others_need(house: House) -> None:
     """That of the log, for witnesses; and that of the server as a witness, for those who believe it."""
     text = house.run("doctor", "--no-mail", status=1)
