@@ -152,7 +152,7 @@ OF_CHANCE: dict[str, tuple[str, str, *tuple[str, ...]]] = {
         *("RULES = ", "KEPT: dict[int, Any] = {}\nRULES = "),
     ),
     "a memory of other chances": (
-        *("chance", " gives another position or reports after a turn with another chance"),
+        *("chance", "turn 1 gives another position or reports after a turn with another chance"),
         *(DREW, f"COUNTED.append(1); {DREW}; card = (card + len(COUNTED)) % 52"),
         *("RULES = ", "COUNTED: list[int] = []\nRULES = "),
     ),
