@@ -29,9 +29,11 @@ from pbem.store.inbox import Inbox
 from pbem.store.notifications import Notifications
 from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
+from pbem.store.owners import _SENDINGS
 from pbem.store.retention import prune
 from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
+from simulation.elsewhere import Remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -228,6 +230,13 @@ def any_date_will_do(_world: World) -> Iterator[None]:
 
 
 @contextmanager
+def deaf_and_on_time(_world: World) -> Iterator[None]:
+    """The clock knows nothing of a mailbox that gives no answer."""
+    with patch.object(Inbox, "_looked", lambda *_: None):
+        yield
+
+
+@contextmanager
 def result_forgotten(world: World) -> Iterator[None]:
     """The result of a match is taken after its end is on disk: who dies in between never takes it."""
     over = Director.over
@@ -307,6 +316,41 @@ def commits_on_hearsay(_world: World) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def writes_on_when_deposed(_world: World) -> Iterator[None]:
+    """A connection that was lost is replaced, and decides on, though another server may decide by now."""
+    with patch.object(Remote, "_reach_to_write", Remote._reach):
+        yield
+
+
+@contextmanager
+def decides_by_what_it_remembers(_world: World) -> Iterator[None]:
+    """A server that decides again forgets nothing of what others changed meanwhile."""
+    with patch("pbem.desk.working.forget", lambda _: None):
+        yield
+
+
+@contextmanager
+def sendings_of_the_dead(_world: World) -> Iterator[None]:
+    """What a dead server was sending is given back to nobody."""
+    with patch("pbem.store.owners._SENDINGS", f"{_SENDINGS} AND FALSE"):
+        yield
+
+
+@contextmanager
+def sendings_of_the_living(_world: World) -> Iterator[None]:
+    """What a server is sending is given back as soon as another asks, though the first one lives."""
+    with patch("pbem.store.owners._SENDINGS", "UPDATE outbox SET state = 'waiting' WHERE state = 'leased'"):
+        yield
+
+
+@contextmanager
+def silent_for_ever(_world: World) -> Iterator[None]:
+    """A server that decides and falls silent keeps its lock, as long as its connections stand."""
+    with patch.object(Remote, "depose", lambda *_: None):
+        yield
+
+
 PLANTED: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -319,6 +363,7 @@ PLANTED: dict[str, Plant] = {
         setup_in_the_open,
         vouched_for_once,
         moved_before_it_is_kept,
+        deaf_and_on_time,
         result_forgotten,
         vacation_without_a_zone,
         told_without_a_code,
@@ -336,6 +381,11 @@ PLANTED: dict[str, Plant] = {
         letters_are_not_held_against_it,
         altered_letters_are_believed,
         commits_on_hearsay,
+        writes_on_when_deposed,
+        decides_by_what_it_remembers,
+        sendings_of_the_dead,
+        sendings_of_the_living,
+        silent_for_ever,
     )
 }
 """The plants by their names."""

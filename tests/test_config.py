@@ -97,6 +97,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         ('server = "a"\ndelimiter = "."', "delimiter"),
         ('server = "a"\naddress = "p-b@a"\ndelimiter = "-"', "stands in the address"),
         ('server = "a"\ndelimiter = ""', "letters are fetched from a [mailbox]"),
+        ('server = "a"\n[mailbox]\nmaildir = "/x"\npoll = "31m"', "at most half of clock.outage"),
         ('server = "a"\n[mailbox]\nimap = "i.example"', "needs password_file, password_command or token_command"),
         ('server = "a"\n[mailbox]\nimap = "i"\nmaildir = "m"\npassword_file = "p"', "give one of them"),
         (

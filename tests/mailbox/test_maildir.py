@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pbem.mailbox import MailboxUnreachable
+from pbem.mailbox import MailboxUnreachable, Withheld
 from pbem.mailbox.envelope import recipients, sender
 from pbem.mailbox.maildir import Maildir, put
 from pbem.mailbox.password import PasswordError, password, token
@@ -241,5 +241,6 @@ def test_a_file_that_cannot_be_read_keeps_back_no_other(tmp_path: Path, monkeypa
     monkeypatch.setattr(os, "open", refusing)
     found = Maildir(tmp_path, most=1000).letters()
     assert next(found).handle.name == "2"
-    with pytest.raises(MailboxUnreachable, match="1': Permission denied"):
+    with pytest.raises(Withheld, match="1': Permission denied") as withheld:
         next(found)
+    assert [handle.name for handle in withheld.value.handles] == ["1"], "all others were read: time does not stand"
