@@ -412,6 +412,8 @@ def test_nothing_is_made_where_there_is_no_store(tmp_path: Path) -> None:
     house = House(tmp_path)
     assert "there is no store" in house.run("status", status=1)
     assert not house.store.exists()
+    (tmp_path / "keys" / "store.key").unlink()
+    assert f"\nok     keys       {tmp_path}/keys/store.key will be made" in house.run("check-config", status=1)
 
 
 def test_check_config_names_all_faults_at_once(tmp_path: Path) -> None:
@@ -467,7 +469,8 @@ def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
     house = House(tmp_path)
     (tmp_path / "keys" / "store.key").chmod(0o644)
     house.config.write_text(
-        f'server = "{SERVER}"\nstore = "/proc/pbem/store"\n[smtp]\nlisten = ""\n'
+        f'server = "{SERVER}"\nstore = "/proc/pbem/store"\n'
+        '[smtp]\nlisten = ""\ncertificate = "missing.crt"\ncertificate_key = "missing.key"\n'
         '[lmtp]\nlisten = "unix:nowhere/lmtp"\n'
         '[smarthost]\nuser = "x"\npassword_file = "missing"\nhost = "no.such.host.invalid"\n'
         '[dkim]\nselector = "a"\nkey_file = "missing.pem"\n'
@@ -479,6 +482,9 @@ def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
         "missing: No such file",
         "no.such.host.invalid",
         "missing.pem",
+        "missing.crt cannot be read",
+        "missing.key cannot be read",
+        "FAULT  operator ",
     ):
         assert f"{words}" in text
     assert sentences.NOBODY_IS_TOLD in text
