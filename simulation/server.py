@@ -97,6 +97,8 @@ class Machine:
         self._disturbed = -1.0
         self._skew = timedelta(seconds=world.random(f"skew{another}").uniform(-SKEW, SKEW) if number else 0.0)
         self.down_until = 0.0
+        self.set_by = timedelta()
+        """How far its clock is wrong."""
         self.deaths = world.week.deaths
         """How many deaths at points on the way are still to come."""
         self.planned: list[str] = []
@@ -128,7 +130,7 @@ class Machine:
 
     def now(self) -> datetime:
         """The time of the machine's clock."""
-        return self.world.now() + self.world.set_by + self._skew
+        return self.world.now() + self.set_by + self._skew
 
     # Its lives.
 

@@ -187,8 +187,6 @@ class World:
         """The trace in words."""
         self.hurried = False
         """Whether the week is over, and the rest is being finished."""
-        self.set_by = timedelta()
-        """How far the server's clock is wrong."""
         self.answered: dict[tuple[bytes, str], date] = {}
         """Letters that were answered with 250, who sent them, and the day by the server's clock."""
         self.refused: dict[tuple[bytes, str], None] = {}
@@ -438,7 +436,6 @@ class World:
         accidents.cancel()
         looks.cancel()
         self.hurried = True
-        self.set_by = timedelta()
         self.network.troubles = Troubles(0, 0, 0, 0)
         self.moods = Moods(0, 0, 0, 0)
         self._door.serving = True
@@ -447,7 +444,7 @@ class World:
             self.base.away.clear()
         for machine in self.machines:
             machine.deaths, machine.disk.fails_after = 0, None
-            machine.down_until = 0
+            machine.down_until, machine.set_by = 0, timedelta()
             self.loop.wake(machine.host)
         for part in self.parts:
             part.finish()
@@ -581,16 +578,22 @@ class World:
             # Not for longer: by such a clock no signed letter is taken, as its date cannot be right.
             step, back = draw.choice((-1, 1)) * YEAR, draw.uniform(1800, 7200)
 
+        wrong = (
+            self.machines if self.base is None else draw.choice((self.machines, self.machines[:1], self.machines[1:]))
+        )
+
         def begin() -> None:
             self.figures.steps += 1
             self.note("the clock is set", "ahead" if step > timedelta() else "back", "by", span(step.total_seconds()))
-            self.set_by = step
+            for machine in wrong:
+                machine.set_by = step
             self.loop.call_later(back / 2, self.stranger.write)
             self.loop.call_later(back, end)
 
         def end() -> None:
             self.note("the clock is set right")
-            self.set_by = timedelta()
+            for machine in wrong:
+                machine.set_by = timedelta()
 
         return begin
 
