@@ -20,7 +20,6 @@ from pbem.config.values import Duration, Listen
 from pbem.mailbox import imap
 from pbem.mailbox.envelope import sender
 from pbem.match.changed import replace
-from pbem.match.terms import duration
 from pbem.server import fetching
 from pbem.server.fetching import Fetcher
 from simulation.loop import Event
@@ -44,8 +43,8 @@ R = TypeVar("R")
 HOUR = 3600.0
 HOST, PORT = "imap.example", 143
 DONE = "pbem/done"
-AWAY = 0.25
-"""The longest time out of reach, as a share of the pace: what is fetched late counts as late."""
+AWAY = 36 * HOUR
+"""The longest time out of reach: longer than the usual pace."""
 MX_MOODS = Moods(lies=0)
 """The provider denies no letter that it has: whoever writes only once would not know."""
 POLL = 900
@@ -68,8 +67,7 @@ class Provider(Part):
         self.validity = 1
         self._last = 0
         self._sessions = 0
-        away = AWAY * (duration(world.week.pace) or 0)
-        moods = [("well", 24 * HOUR), ("well", 24 * HOUR), ("away", away), ("moody", 12 * HOUR)]
+        moods = [("well", 24 * HOUR), ("well", 24 * HOUR), ("away", AWAY), ("moody", 12 * HOUR)]
         self._spells = Spells(world, self.random, moods, 12 * HOUR)
         self._life = 0
         """How often the machine died."""

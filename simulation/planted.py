@@ -230,6 +230,13 @@ def any_date_will_do(_world: World) -> Iterator[None]:
 
 
 @contextmanager
+def deaf_and_on_time(_world: World) -> Iterator[None]:
+    """The clock knows nothing of a mailbox that gives no answer."""
+    with patch.object(Inbox, "_looked", lambda *_: None):
+        yield
+
+
+@contextmanager
 def result_forgotten(world: World) -> Iterator[None]:
     """The result of a match is taken after its end is on disk: who dies in between never takes it."""
     over = Director.over
@@ -356,6 +363,7 @@ PLANTED: dict[str, Plant] = {
         setup_in_the_open,
         vouched_for_once,
         moved_before_it_is_kept,
+        deaf_and_on_time,
         result_forgotten,
         vacation_without_a_zone,
         told_without_a_code,

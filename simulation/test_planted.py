@@ -44,6 +44,7 @@ SHORT = {
     "vacation_without_a_zone": replace(BUSY, parts=("summer",), days=3.0, deaths=2, careless=0.0),
     "result_forgotten": replace(BUSY, parts=("tournament",), games=("spaceships", "shoot-em-up"), deaths=2),
     "moved_before_it_is_kept": replace(BUSY, parts=("mailbox",)),
+    "deaf_and_on_time": replace(BUSY, parts=("mailbox",), days=2.0, deaths=2, careless=0.0),
     "vouched_for_once": replace(BUSY, parts=("keyless",), days=1.0, deaths=2, careless=0.0),
     "miss_in_a_pause": replace(CALM, days=2.0, pauses=1.0),
     "restored_as_if_nothing_was": replace(CALM, restores=1.0),

@@ -48,10 +48,18 @@ _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
 def tick(desk: Desk, now: datetime) -> datetime | None:
-    """Do what is due: reminders, misses, settled turns, recovered keys, lost letters, housekeeping.
+    """Do what is due; returns when to be called again. While the server cannot hear, time stands still.
 
-    Returns when to be called again.
+    Otherwise a deadline would be missed, or a key recovered, while the letter that prevents it waits in the mailbox.
     """
+    heard = desk.inbox.heard_until(now)
+    following = _do_what_is_due(desk, heard)
+    waits = following is not None and heard < following <= now
+    return now + _UNHANDLED if waits else following
+
+
+def _do_what_is_due(desk: Desk, now: datetime) -> datetime | None:
+    """Reminders, misses, settled turns, recovered keys, lost letters, housekeeping; returns when the next is due."""
     if desk.outbox.failures():
         decide(desk, partial(bounces.tell_failures, desk, now))
     beat(desk, now)
@@ -84,7 +92,7 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
 
 
 def beat(desk: Desk, now: datetime) -> None:
-    """Record that the server is at work, once a minute."""
+    """Record that the server is at work and hears, once a minute."""
     if desk.time.is_beat_due(now):
         decide(desk, partial(_beat, desk, now))
 
@@ -170,7 +178,7 @@ def _beat(desk: Desk, now: datetime) -> None:
         return
     account_keys.put_off(desk.keys, now - last, now)
     _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
-    facts = {"last": last, "now": now, "back": last > now}
+    facts = {"last": last, "now": now, "back": last > now, "mailbox": bool(desk.config.mailbox)}
     tell_operator(desk, CLOCK_STEPPED, now, Phrase("[pbem] The server's clock stepped"), facts)
 
 
