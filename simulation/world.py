@@ -387,7 +387,7 @@ class World:
         try:
             # A note to self is sealed under a key that takes a while to make; nothing here depends on that.
             rounds = patch.object(secret_vault, "_ROUNDS", 1)
-            with logs(self), rounds, self._apart():
+            with logs(self), rounds, self.elsewhere():
                 self.loop.run_until_complete(self.begin(self._run()))
         finally:
             gc.enable()
@@ -395,7 +395,7 @@ class World:
         return self.figures
 
     @contextlib.contextmanager
-    def _apart(self) -> Iterator[None]:
+    def elsewhere(self) -> Iterator[None]:
         """Put the store elsewhere, if this week has two servers."""
         if self.base is None:
             yield
@@ -426,7 +426,7 @@ class World:
         self.machine.start()
         if self.base is not None:
             self.begin(self.base.watch())
-            self.begin(self._follow(self.machines[1]))
+            self.begin(self.follow(self.machines[1]))
         for part in self.parts:
             part.begin()
         accidents = self.begin(self._accidents())
@@ -453,7 +453,7 @@ class World:
         for machine in self.machines:
             await machine.stop()
 
-    async def _follow(self, machine: Machine) -> None:
+    async def follow(self, machine: Machine) -> None:
         """Start the second server, with the keys of the first, once that has any."""
         assert self.base is not None
         while True:
