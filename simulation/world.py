@@ -194,8 +194,8 @@ class World:
         self.proved: dict[tuple[str, bytes], Proved] = {}
         """What was found in the bundles that verify, by match and bundle."""
         self.taken: list[Taken] = []
-        self._known: dict[tuple[str, bytes], tuple[str, float]] = {}
-        """The letters of which a machine must know that the smarthost took them: which machine, and since when."""
+        self._known: dict[tuple[str, bytes], float] = {}
+        """The letters of which a server must know that the smarthost took them, and since when."""
         self.twice: list[str] = []
         """The letters that were sent once more, though their first sending was in no doubt."""
         self._overs: dict[str, float] = {}
@@ -329,18 +329,19 @@ class World:
         self._smarthosts += 1
         return Smarthost(self.loop, self.random(f"smarthost {self._smarthosts}"), self.moods, self._take, self._sure)
 
-    def _sure(self, host: str, recipient: str, raw: bytes, is_sure: bool) -> None:
-        """A machine knows that its letter was accepted, or may not have heard it after all."""
+    def _sure(self, recipient: str, raw: bytes, is_sure: bool) -> None:
+        """A server knows that its letter was accepted, or may not have heard it after all."""
         if is_sure:
-            self._known[recipient, raw] = host, self.loop.time()
+            self._known[recipient, raw] = self.loop.time()
         else:
             self._known.pop((recipient, raw), None)
 
     def _note_twice(self, recipient: str, raw: bytes) -> None:
-        """A letter is sent again: only whoever was disturbed before noting the first time may do that."""
-        host, since = self._known.pop((recipient, raw), ("", 0.0))
-        undisturbed = any(one.host == host and one.is_undisturbed_since(since) for one in self.machines)
-        if undisturbed and not (self.figures.full or self.figures.restores):
+        """A letter is sent again: none that is undisturbed does that, nor one that had it before it slept."""
+        since = self._known.pop((recipient, raw), None)
+        if since is None or self.figures.full or self.figures.restores:
+            return
+        if all(one.is_undisturbed_since(since - LEASE * (self.base is not None)) for one in self.machines):
             self.twice.append(f"sent twice, and the first time in no doubt: a letter to {recipient}: {self.now()}")
 
     def _take(self, recipient: str, raw: bytes) -> None:
