@@ -585,9 +585,11 @@ class World:
             # Not for longer: by such a clock no signed letter is taken, as its date cannot be right.
             step, back = draw.choice((-1, 1)) * YEAR, draw.uniform(1800, 7200)
 
-        wrong = (
-            self.machines if self.base is None else draw.choice((self.machines, self.machines[:1], self.machines[1:]))
-        )
+        wrong = self.machines
+        if (
+            self.base is not None and step < timedelta()
+        ):  # one alone that is ahead makes letters wait: see the documents
+            wrong = draw.choice((self.machines, self.machines[:1], self.machines[1:]))
 
         def begin() -> None:
             self.figures.steps += 1
