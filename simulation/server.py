@@ -59,6 +59,7 @@ SKEW = 5.0  # most seconds by which the clocks of two machines differ
 STALLS = 0.002  # how probable it is, when others may run, that a desk hangs until the daemon ends it
 LEASED = {"letter leased": 0.02, "letter read": 0.02}
 """The same while it has leased a letter, which the next desk then takes."""
+FROZEN = 0.3  # how probable it is that the database misses a machine that sleeps
 ASLEEP = 0.002  # how probable it is, at each point, that the machine of one of two servers falls asleep
 DEATHS = 400  # most points passed between two deaths
 OPERATIONS = 60  # most disk operations until the power fails in the middle of one
@@ -245,7 +246,7 @@ class Machine:
             what()
 
     def sleep(self, seconds: float) -> None:
-        """Nothing runs there for a while: a virtual machine is moved, or somebody stops all processes."""
+        """Nothing runs there for a while: it is frozen, or its processes are stopped while its system lives."""
         self._soon(partial(self.fall_asleep, seconds))
 
     def fall_asleep(self, seconds: float) -> None:
@@ -254,6 +255,8 @@ class Machine:
             self.world.figures.naps += 1
             self.world.note(self.name, "sleeps for", span(seconds))
             self.loop.sleep(self.host)
+            if self.world.base is not None and self.draw.random() < FROZEN:
+                self._cut_off(seconds)
             self.world.later(seconds, self._wake)
 
     def _wake(self) -> None:
