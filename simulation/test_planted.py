@@ -63,7 +63,7 @@ SHORT = {
     "decides_by_what_it_remembers": SHARED,
     "sendings_of_the_dead": SHARED,
     "sendings_of_the_living": SHARED,
-    "silent_for_ever": SHARED,
+    "silent_for_ever": replace(SHARED, days=1.0),
 }
 """Weeks in which little happens beside what each fault needs."""
 
