@@ -80,7 +80,7 @@ def _do_what_is_due(desk: Desk, now: datetime) -> datetime | None:
                 desk.archive.matches.look_at(number, to_db(now + _TRY_AGAIN))
     tournaments = _see_to_tournaments(desk, now)
     due = desk.archive.matches.next_due()
-    recovery = _when_due(desk, desk.changes.next_due, partial(account_keys.carry_out, desk.keys), now)
+    recovery = _see_to_recoveries(desk, now)
     digest = _when_due(desk, desk.held.next_due, desk.letters.send_digests, now)
     offers = _when_due(desk, desk.people.next_held_back, partial(unasked.send, desk.offers), now)
     kept = housekeeping.look(desk, now)
@@ -120,6 +120,16 @@ def _tell_tables(desk: Desk, month: str, now: datetime) -> None:
     if desk.database.meta("tables told") != month:
         desk.database.set_meta("tables told", month)
         desk.tournaments.tell_tables(now)
+
+
+def _see_to_recoveries(desk: Desk, now: datetime) -> datetime | None:
+    """Replace keys whose delay is over, unless a letter that came before may object; returns when to do so again."""
+    following = _when_due(desk, desk.changes.next_due, partial(_recover, desk), now)
+    return now + _UNHANDLED if following is not None and following <= now else following
+
+
+def _recover(desk: Desk, now: datetime) -> None:
+    account_keys.carry_out(desk.keys, min(now, desk.inbox.oldest_unhandled() or now), now)
 
 
 def _see_to_log(desk: Desk, now: datetime) -> datetime | None:

@@ -432,7 +432,7 @@ def unheard(referee: Referee, time: timedelta) -> None:
     """The mailbox answers nothing for a while, in which the server works on."""
     end = referee.now + time
     while referee.now < end:
-        referee.now = min(end, referee.now + timedelta(minutes=30))
+        referee.now = min(end, referee.now + timedelta(minutes=50))
         referee.work()
 
 
@@ -559,7 +559,7 @@ class TestOutages:
 
     def test_one_that_begins_when_a_clock_is_set_right(self, referee: Referee) -> None:
         """The last answer of the mailbox is a year ahead then."""
-        ann, bob = begun(referee, "miss: forfeit")
+        ann, bob = begun(referee, "pace: 1d\ngrace: 1h\nmiss: forfeit")
         referee.turn((ann, "Rv1"))
         with_mailbox(referee)
         referee.now += 365 * DAY
@@ -567,7 +567,7 @@ class TestOutages:
         referee.work()
         referee.now -= 365 * DAY
         referee.work()
-        unheard(referee, 20 * DAY)
+        unheard(referee, 2 * DAY)
         look(referee, read=False)
         referee.turn((bob, ""))
         assert "missed" not in types(referee)

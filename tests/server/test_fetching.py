@@ -311,13 +311,15 @@ class Stingy(Talkative):
         return iter(())
 
 
-def noted_of(box: Talkative, now: Callable[[], datetime]) -> list[Look | str]:
-    """The steps of a fetcher until its first whole look."""
+def noted_of(box: Talkative, now: Callable[[], datetime], most: int = 99) -> list[Look | str]:
+    """The steps of a fetcher until its first whole look, or until it is stopped as it keeps its last letter."""
     steps = list[Look | str]()
 
     async def scene() -> None:
         async def keep(_: bytes) -> None:
             steps.append("kept")
+            if steps.count("kept") == most:
+                fetcher.stop()
 
         async def mark(given: str | None) -> str | None:
             return given
@@ -333,7 +335,7 @@ def noted_of(box: Talkative, now: Callable[[], datetime]) -> list[Look | str]:
         fetcher = Fetcher(box, Keeping(keep, mark, look, now), 60.0)
         work = asyncio.create_task(fetcher.work())
         async with asyncio.timeout(10):
-            await whole.wait()
+            await asyncio.wait([work, asyncio.create_task(whole.wait())], return_when=asyncio.FIRST_COMPLETED)
         fetcher.stop()
         await work
 
@@ -351,6 +353,12 @@ def test_a_look_that_takes_long_is_no_outage(monkeypatch: pytest.MonkeyPatch) ->
     steps = noted_of(Full(times), lambda: times[-1])
     first, *hours = times
     assert steps == [*(step for time in hours for step in (Look(time), "kept")), Look(times[-1], first)]
+
+
+def test_a_look_that_is_broken_off_is_not_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.server.fetching.REST", 600.0)
+    times = [datetime(2026, 3, 2, tzinfo=UTC)]
+    assert noted_of(Full(times), lambda: times[-1], most=2)[2:] == [Look(times[2]), "kept"]
 
 
 @pytest.mark.parametrize(("deleted", "held"), [(3, 3600.0), (9999, 0.1)])
