@@ -60,9 +60,8 @@ SHORT = {
     "altered_letters_are_believed": FALSE,
     "commits_on_hearsay": replace(CALM, distant=1.0),
     "writes_on_when_deposed": SHARED,
-    "decides_by_what_it_remembers": SHARED,
     "sendings_of_the_dead": SHARED,
-    "sendings_of_the_living": SHARED,
+    "sendings_of_the_living": replace(SHARED, deaths=2),
     "silent_for_ever": replace(SHARED, days=1.0),
 }
 """Weeks in which little happens beside what each fault needs."""

@@ -93,7 +93,7 @@ class Week:
     """How probable it is that a player is careless."""
     forged: float = 0.03
     deaths: int = 12
-    """About how many deaths of the machine, of the server and of a desk happen."""
+    """About how many deaths of each machine, of its server and of its desk happen; so often it sleeps, or is cut off."""
     accidents: bool = True
     """Whether outages of days happen, and clocks are set."""
     steps: float = 0.3
@@ -247,7 +247,7 @@ class World:
         return Random(f"{self.seed} {name}")
 
     def _kind(self, week: Week) -> Week:
-        """The week with its further parts alone, or with an operator, liars and late commits alone."""
+        """The week with its further parts alone, or with an operator, liars and two servers alone."""
         if not week.parts:
             return week
         if len(week.parts) == 1 or self.random("kind").random() < 0.5:
