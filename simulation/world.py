@@ -93,7 +93,7 @@ class Week:
     """How probable it is that a player is careless."""
     forged: float = 0.03
     deaths: int = 12
-    """About how many deaths of each machine, of its server and of its desk happen; so often it sleeps, or is cut off."""
+    """About how many deaths of each machine, its server and its desk happen; two are lost half as often besides."""
     accidents: bool = True
     """Whether outages of days happen, and clocks are set."""
     steps: float = 0.3
