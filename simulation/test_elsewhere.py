@@ -94,6 +94,7 @@ def test_a_server_that_sleeps_is_deposed(tmp_path: Path) -> None:
         assert decides(world) is other(world, one)
 
 
+@pytest.mark.long
 def test_letters_are_answered_whoever_is_lost(tmp_path: Path) -> None:
     """Each server in turn: a letter comes in at either, and one answers it, once."""
     with both(tmp_path) as world:

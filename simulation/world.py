@@ -46,7 +46,7 @@ from simulation.tournament import Tournament
 from simulation.witnesses import Witnesses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, MutableMapping
+    from collections.abc import Callable, Coroutine, Iterator, MutableMapping, Sequence
     from pathlib import Path
 
     from pbem.proof.verification import Proved
@@ -307,7 +307,7 @@ class World:
         if given_up and reply.startswith("4") and (raw, sender) not in self.answered:
             self.refused[raw, sender] = None
         if reply.startswith("250") and (raw, sender) not in self.answered:
-            self.answered[raw, sender] = self.machine.now().date()
+            self.answered[raw, sender] = (self.machine if self.base is None else self.base).now().date()
             self.figures.letters_in += 1
             if sender in self.people:
                 self.third.hear(raw, sender)
@@ -441,7 +441,7 @@ class World:
         self.moods = Moods(0, 0, 0, 0)
         self._door.serving = True
         if self.base is not None:
-            self.base.lossy = 0.0
+            self.base.lossy, self.base.set_by = 0.0, timedelta()
             self.base.away.clear()
         for machine in self.machines:
             machine.deaths, machine.disk.fails_after = 0, None
@@ -585,24 +585,23 @@ class World:
             # Not for longer: by such a clock no signed letter is taken, as its date cannot be right.
             step, back = draw.choice((-1, 1)) * YEAR, draw.uniform(1800, 7200)
 
-        wrong = self.machines
-        if (
-            self.base is not None and step < timedelta()
-        ):  # one alone that is ahead makes letters wait: see the documents
-            wrong = draw.choice((self.machines, self.machines[:1], self.machines[1:]))
+        wrong: Sequence[Machine | Elsewhere] = self.machines
+        if self.base is not None:
+            either: list[Machine | Elsewhere] = [*self.machines, self.base, self.base]
+            wrong = [draw.choice(either)]
 
         def begin() -> None:
             self.figures.steps += 1
             self.note("the clock is set", "ahead" if step > timedelta() else "back", "by", span(step.total_seconds()))
-            for machine in wrong:
-                machine.set_by = step
+            for one in wrong:
+                one.set_by = step
             self.loop.call_later(back / 2, self.stranger.write)
             self.loop.call_later(back, end)
 
         def end() -> None:
             self.note("the clock is set right")
-            for machine in wrong:
-                machine.set_by = timedelta()
+            for one in wrong:
+                one.set_by = timedelta()
 
         return begin
 
