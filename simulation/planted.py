@@ -324,13 +324,6 @@ def writes_on_when_deposed(_world: World) -> Iterator[None]:
 
 
 @contextmanager
-def decides_by_what_it_remembers(_world: World) -> Iterator[None]:
-    """A server that decides again forgets nothing of what others changed meanwhile."""
-    with patch("pbem.desk.working.forget", lambda _: None):
-        yield
-
-
-@contextmanager
 def sendings_of_the_dead(_world: World) -> Iterator[None]:
     """What a dead server was sending is given back to nobody."""
     with patch("pbem.store.owners._SENDINGS", f"{_SENDINGS} AND FALSE"):
@@ -382,7 +375,6 @@ PLANTED: dict[str, Plant] = {
         altered_letters_are_believed,
         commits_on_hearsay,
         writes_on_when_deposed,
-        decides_by_what_it_remembers,
         sendings_of_the_dead,
         sendings_of_the_living,
         silent_for_ever,

@@ -28,6 +28,7 @@ CALM = replace(
 )
 LYING = replace(CALM, liars=1.0)
 FALSE = replace(CALM, lies=20)
+SHARED = replace(CALM, days=0.3, distant=1.0, deaths=20, troubles=True)
 SHORT = {
     "commit_without_sync": BUSY,
     "lease_of_the_dead": BUSY,
@@ -58,6 +59,10 @@ SHORT = {
     "letters_are_not_held_against_it": FALSE,
     "altered_letters_are_believed": FALSE,
     "commits_on_hearsay": replace(CALM, distant=1.0),
+    "writes_on_when_deposed": SHARED,
+    "sendings_of_the_dead": SHARED,
+    "sendings_of_the_living": replace(SHARED, deaths=2),
+    "silent_for_ever": replace(SHARED, days=1.0),
 }
 """Weeks in which little happens beside what each fault needs."""
 
