@@ -131,7 +131,9 @@ class Liar(Player):
     def _address(self, _sent: SentForm) -> Lie | None:
         """Words of the liar's to a reply address that is somebody else's."""
         keyless = self.world.undecided.address
-        shown = [REPLY.findall(taken.raw)[0] for taken in self.world.taken if taken.recipient == keyless]
+        shown = [
+            found for taken in self.world.taken if taken.recipient == keyless for found in REPLY.findall(taken.raw)
+        ]
         if not shown:
             return None
         words = f"set timezone {self.dice.choice(('Europe/Paris', 'Asia/Seoul'))}\n"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from pbem.config.server import Config
+    from pbem.store.database import Database
     from simulation.players import Habits, Player
     from simulation.world import World
 
@@ -47,6 +48,8 @@ class Part:
     """As the week names it."""
     often = 1.0
     """How probable it is that a week with other parts has it, too."""
+    since = 0
+    """The first version of the store that has what this part puts into it, and cannot do without."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -75,6 +78,14 @@ class Part:
 
     def take(self, recipient: str, raw: bytes) -> None:
         """The smarthost took a letter for somebody."""
+
+    def go_back(self, database: Database) -> None:
+        """The backup takes the place of this store."""
+
+    @property
+    def unfetched(self) -> set[bytes]:
+        """The letters that were answered with 250, and that the server does not have yet."""
+        return set()
 
     def finish(self) -> None:
         """The week is over: whatever is under way ends soon, and nothing new begins."""

@@ -180,7 +180,7 @@ class Correspondent:
         """Remember how the matches proposed here are played."""
         for standing in self.letters.matches.standings:
             for (game, other), seed in [*self._seeds.items()]:
-                if standing.rules == game and other in standing.players:
+                if standing.rules == game and other in standing.players and not standing.tournament:
                     self.memory.know(f"plan {standing.match}", f"1 {seed.hex()}")
                     del self._seeds[game, other]
 

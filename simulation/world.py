@@ -21,7 +21,6 @@ from unittest.mock import patch
 
 import structlog
 
-from pbem.match.changed import replace
 from pbem.player import secret_vault
 from pbem.server.http_call import fetched
 from pbem.server.notifier import told
@@ -71,8 +70,6 @@ PARTS: dict[str, type[Part]] = {
     part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics, Summer, Tournament, Provider)
 }
 """What a week may have beside open matches of players with keys."""
-APART = ("pauses", "restores", "moves", "upgrades", "liars", "held", "distant")
-"""What no week with such parts has: witnesses would convict a restored server, and rightly."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +166,7 @@ class World:
     def __init__(self, folder: Path, seed: str, week: Week | None = None) -> None:  # noqa: PLR0915 - a world is many things
         self.folder = folder
         self.seed = seed
-        self.week = self._kind(week or Week())
+        self.week = week or Week()
         self.figures = Figures()
         self.loop = Loop(self.random("loop"))
         troubles = Troubles() if self.week.troubles else Troubles(0, 0, 0, 0)
@@ -193,6 +190,8 @@ class World:
         self._overs: dict[str, float] = {}
         """When the first letter with the proof of a match was sent."""
         self.own: set[asyncio.Task[Any]] = set()
+        self.excused: set[str] = set()
+        """What the server may log as an error."""
         self.faults: list[str] = []
         """The faults of its own that the server logged."""
         draw = self.random("habits")
@@ -207,7 +206,8 @@ class World:
         """HTTP, as witnesses are asked by it."""
         self.author: Callable[[bytes, str], str] = lambda _, sender: sender
         """Who sent a letter, as the server can tell."""
-        self.parts = [PARTS[name](self) for name in self._parts()]
+        self.has = self._parts()
+        self.parts = [PARTS[name](self) for name in self.has]
         liar = self.random("liar")
         self._lying = liar.choice(self.names) if liar.random() < self.week.liars else ""
         self.players = {name: self._player(name, self._habits(draw)) for name in self.names}
@@ -223,14 +223,6 @@ class World:
 
     def random(self, name: str) -> Random:
         return Random(f"{self.seed} {name}")
-
-    def _kind(self, week: Week) -> Week:
-        """The week with its further parts alone, or with an operator, liars and late commits alone."""
-        if not week.parts:
-            return week
-        if len(week.parts) == 1 or self.random("kind").random() < 0.5:
-            return replace(week, lies=0, **dict.fromkeys(APART, 0.0))
-        return replace(week, parts=())
 
     def _parts(self) -> list[str]:
         """The parts that this week has, of those that it may have."""
@@ -258,7 +250,8 @@ class World:
 
     def hear(self, method: str, event: MutableMapping[str, Any]) -> None:
         """The server logged something."""
-        if method in {"error", "exception", "critical"} and not self.machine.dead:
+        is_error = method in {"error", "exception", "critical"} and event["event"] not in self.excused
+        if is_error and not self.machine.dead:
             words = {name: value for name, value in event.items() if name != "event"}
             error = words.pop("exc_info", None)
             if error is True:
@@ -436,7 +429,7 @@ class World:
             await asyncio.sleep(3600)
         while self._waits():
             assert self.loop.time() < give_up, f"something waits for ever: {self.state()}"
-            await asyncio.sleep(3600)
+            await asyncio.sleep(3500)  # a witness that refuses is asked each hour
             for player in self.players.values():
                 player.look()
 
