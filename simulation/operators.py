@@ -143,8 +143,9 @@ class Operator:
 
     async def _restore(self) -> None:
         world = self._world
-        if len(await self._ask("SELECT 'm' || match AS match FROM seats")) < 2 * len(world.week.games):
-            return  # before all matches are proposed, too little would be left
+        agreed = await self._ask("SELECT 'm' || number AS match FROM matches WHERE phase <> 'proposed'")
+        if len(agreed) < len(world.week.games):
+            return  # too little would be left, and nobody would be asked about what is only proposed
         backup = world.folder / f"backup-{len(self._acts)}"
         told: dict[str, int] = {}
 

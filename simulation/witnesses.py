@@ -216,7 +216,7 @@ class Witnesses(Part):
         if self._is_silent:
             yield "a witness knows what a restored server forgot, and the operator was told of no refusal"
         for one in self._both:
-            if not self._convicts(one, logs[-1]):
+            if not self._forgotten:
                 yield from (f"{one.verifier.name} was shown a log that {what}" for what in one.refused)
             for note in one.notes:
                 shown = Checkpoint.read(note.text)

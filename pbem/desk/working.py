@@ -39,7 +39,7 @@ class WorkingDesk:
             forget(desk)  # others decided meanwhile
             self._takes_over = True
         if self._takes_over:
-            # Raises on a full disk, and is asked again. Of another server that died meanwhile, no letter is blamed once.
+            # Raises on a full disk, and is asked again. Who has died meanwhile, too, blames no letter this once.
             _LOG.info("decides", letters=desk.inbox.release_all(blame=not desk.in_doubt))
             self._takes_over = False
         return True
