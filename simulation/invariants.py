@@ -19,6 +19,7 @@ from pbem.store.operator import Instructions
 from pbem.store.vault import Vault, load_key
 from simulation.liars import obeyed
 from simulation.promises import Seen, answered_by, broken, items_of, name_of
+from simulation.sealed import untrue
 from simulation.verdicts import judged
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def check(world: World) -> None:
             refused,
             operator.lost,
             operator.ended,
+            untrue(world),
         )
         found = [
             *_no_fault_of_ours(world),
@@ -139,7 +141,7 @@ def _nobody_was_late(world: World) -> Iterator[str]:
             if entry.type == "missed":
                 other = world.players[seats[str(entry.body["seat"])]["name"]]
                 hastened = world.figures.steps and other.away[0] < other.away[1]
-                if not other.habits.late and not hastened and (other.signs or not world.week.troubles):
+                if not other.may_be_late(match) and not hastened and (other.signs or not world.week.troubles):
                     yield f"{match}: {other.name} missed a deadline that was never near: {entry.body}"
 
 

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.player.correspondence.outgoing import composed
+from simulation.false_agents import FalseAgent
 from simulation.players import TO, Player
 from simulation.promises import items_of, name_of
 from simulation.story import span
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.player.memory import SentForm
+    from pbem.player.secret_vault import SecretVault
     from simulation.players import Habits
     from simulation.world import World
 
@@ -49,6 +51,18 @@ class Liar(Player):
         self._heard: list[bytes] = []
         """The letters of others that the liar got to see."""
 
+    def _agent(self, vault: SecretVault) -> FalseAgent:
+        self.agent = FalseAgent(self, vault)
+        return self.agent
+
+    def may_be_late(self, match: str) -> bool:
+        return super().may_be_late(match) or bool(self.letters.matches.standing(match).sealed)
+
+    def note_lie(self, kind: str, raw: bytes) -> None:
+        """A lie is told."""
+        self.world.note(f"{self.name} lies ({kind}):", raw=raw)
+        self.world.figures.told += 1
+
     def hear(self, raw: bytes) -> None:
         """Somebody else's letter is seen, on its way or in a bundle."""
         self._heard.append(raw)
@@ -61,8 +75,7 @@ class Liar(Player):
         lie = self.dice.choice(ways)(sent)
         if lie is not None:
             self.lies.append(lie)
-            self.world.note(f"{self.name} lies ({lie.kind}):", raw=lie.raw)
-            self.world.figures.told += 1
+            self.note_lie(lie.kind, lie.raw)
             delay = self.dice.choice((0.0, self.dice.random() * self.world.week.leisure))
             self.world.post.post(self.address, lie.to, lie.raw, delay)
 

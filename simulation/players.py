@@ -95,7 +95,7 @@ class Correspondent:
         account = Account(name, SERVER, TO, self.address, "", "", "")
         sign = self._sign if self.signs else None
         self.letters = Correspondence(account, self.memory, sign, self.random.randbytes)
-        agent = Agent(self.letters, SecretVault(folder / f"{name}.secrets"), self.random.randbytes)
+        agent = self._agent(SecretVault(folder / f"{name}.secrets"))
         # A program asks for octets when it makes a plan, and for nothing else.
         self._secret = Random(f"{seed} secret {name}")
         account = Account(name, SERVER, TO, self.address, "key", "maildir:/nowhere", "sendmail:")
@@ -107,6 +107,10 @@ class Correspondent:
         """The matches that were proposed here, by game and opponent."""
         self._proposal = "", ""
         """The words and the text of the proposal that was made."""
+
+    def _agent(self, vault: SecretVault) -> Agent:
+        """Who answers for this player in sealed matches."""
+        return Agent(self.letters, vault, self.random.randbytes)
 
     def _sign(self, text: bytes, namespace: str) -> str:
         return ssh.sign(self.key, text, namespace)
@@ -207,6 +211,10 @@ class Player(Correspondent):
         self._looks = False
         self.away = 0.0, 0.0
         """From when until when no mail is read and no program runs, in seconds of the loop."""
+
+    def may_be_late(self, match: str) -> bool:  # noqa: ARG002 - a liar's answers to that differ
+        """Whether this player may miss deadlines of a match."""
+        return self.habits.late > 0
 
     @property
     def is_away(self) -> bool:
