@@ -163,6 +163,6 @@ def _nobody_reads_along(world: World) -> Iterator[str]:
             other = world.people.get(taken.recipient)
             if other is not None and other is not player:
                 for match, secret in secrets:
-                    told = secret in taken.raw and (match, secret) not in found[other]
+                    told = secret in taken.raw and secret not in {own for _, own in found[other]}
                     if told and not any(world.is_over(one, taken.at) for one in matches[secret]):
                         yield f"{taken.recipient} read of {match} what is {player.name}'s"
