@@ -63,6 +63,18 @@ class Part:
         """Somebody of this name who plays, if that is this part's to say."""
         return None
 
+    def newcomers(self) -> Iterator[Player]:
+        """Further players, who are in none of the week's pairs."""
+        yield from ()
+
+    def has_left(self, player: str, match: str) -> bool:  # noqa: ARG002 - most parts have nobody who leaves
+        """Whether somebody else has a player's seat in a match now."""
+        return False
+
+    def may_read(self, player: str, match: str, at: float) -> bool:  # noqa: ARG002 - most parts change nothing
+        """Whether somebody may read from some time on what a player of a match knows."""
+        return False
+
     def terms(self, at: int) -> dict[str, str]:  # noqa: ARG002 - most parts have none
         """Further terms of a match, by its place among the week's games."""
         return {}

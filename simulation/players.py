@@ -193,6 +193,11 @@ class Correspondent:
             self._send(sent)
             self.letters.outbox.has_left(sent)
 
+    @property
+    def played(self) -> list[MatchStanding]:
+        """The matches in which this player has not left the seat to somebody else."""
+        return list(self.letters.matches.standings)
+
     def seeds(self, match: str) -> list[bytes]:
         """The plan by which this player plays a match."""
         plan = self.memory.fact(f"plan {match}")
@@ -211,6 +216,11 @@ class Player(Correspondent):
         self._looks = False
         self.away = 0.0, 0.0
         """From when until when no mail is read and no program runs, in seconds of the loop."""
+
+    @property
+    def played(self) -> list[MatchStanding]:
+        parts = self.world.parts
+        return [one for one in super().played if not any(part.has_left(self.name, one.match) for part in parts)]
 
     def may_be_late(self, match: str) -> bool:  # noqa: ARG002 - a liar's answers to that differ
         """Whether this player may miss deadlines of a match."""
@@ -253,7 +263,7 @@ class Player(Correspondent):
         self.read(unread)
 
     def _before_it_acts(self) -> None:
-        for standing in self.letters.matches.standings:
+        for standing in self.played:
             if standing.phase == "closed":
                 self.world.note_over(standing.match)
             elif standing.phase == "playing" and self.world.hurried:

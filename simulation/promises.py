@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from pbem.json_object import JsonObject
+    from pbem.match.transcript import Entry
     from pbem.store.database import Database
     from pbem.store.vault import Vault
     from simulation.players import Correspondent
@@ -158,7 +159,7 @@ def one_story(seen: Seen) -> Iterator[str]:
 def all_proved(seen: Seen) -> Iterator[str]:
     """Each match is over, verifies, and was played blind."""
     for player in seen.players:
-        for standing in player.letters.matches.standings:
+        for standing in player.played:
             match = standing.match
             content = player.memory.bundle(match)
             if match in seen.ended:
@@ -178,6 +179,18 @@ def all_proved(seen: Seen) -> Iterator[str]:
                     false = any(finding.what == f"seat {seat}" for at, seat in seen.untrue if at == match)
                     if finding.standing != "agrees" and not unknown and not false:
                         yield f"{match}: not played blind: {finding}"
+
+
+def misses(proved: Proved) -> Iterator[tuple[Entry, str]]:
+    """Each missed deadline of a match, and whose it was: a seat may have changed hands."""
+    assert proved.bundle is not None
+    entries = proved.bundle.entries
+    seats = {seat: player["name"] for seat, player in entries[0].body["players"].items()}
+    for entry in entries:
+        if entry.type == "substituted":
+            seats[str(entry.body["seat"])] = entry.body["player"]["name"]
+        if entry.type == "missed":
+            yield entry, seats[str(entry.body["seat"])]
 
 
 def _is_unplayed(proved: Proved) -> bool:

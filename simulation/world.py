@@ -37,6 +37,7 @@ from simulation.players import Habits, Keyless, Player, Stranger, Third, resolve
 from simulation.sealed import Sealed
 from simulation.server import Machine
 from simulation.story import Line, span
+from simulation.substitutes import Substitutes
 from simulation.summer import Summer
 from simulation.tournament import Tournament
 from simulation.witnesses import Witnesses
@@ -67,7 +68,7 @@ GAMES = {
     "shoot-em-up": "board: 7x7",
 }
 PARTS: dict[str, type[Part]] = {
-    part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics, Summer, Tournament, Provider)
+    part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics, Summer, Tournament, Provider, Substitutes)
 }
 """What a week may have beside open matches of players with keys."""
 
@@ -211,6 +212,7 @@ class World:
         liar = self.random("liar")
         self._lying = liar.choice(self.names) if liar.random() < self.week.liars else ""
         self.players = {name: self._player(name, self._habits(draw)) for name in self.names}
+        self.players |= {one.name: one for part in self.parts for one in part.newcomers()}
         self.reader = Reader(self)
         self.stranger = Stranger(self)
         self.third = Third(self)
@@ -290,7 +292,7 @@ class World:
     @property
     def pairs(self) -> list[tuple[Player, Player]]:
         """Who plays each of the week's games; the first one proposes it."""
-        found = [*self.players.values()]
+        found = [self.players[name] for name in self.names]
         return [(found[at % len(found)], found[(at + 1) % len(found)]) for at in range(len(self.week.games))]
 
     @property
@@ -439,9 +441,8 @@ class World:
         return bool(unread or self.post.waiting or not self.machine.runs or self.machine.waits())
 
     def _over(self) -> bool:
-        standings = [one for player in self.players.values() for one in player.letters.matches.standings]
-        ended = self.operator.ended
-        over = all(one.phase == "closed" or one.match in ended for one in standings)
+        standings = [one for player in self.players.values() for one in player.played]
+        over = all(one.phase == "closed" or one.match in self.operator.ended for one in standings)
         return len(standings) >= 2 * len(self.week.games) and over
 
     def state(self) -> str:
