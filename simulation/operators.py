@@ -164,7 +164,8 @@ class Operator:
             self.lost |= world.answered.keys() - answered
             self.forgotten |= {*range(taken, len(world.taken))}
             del self.given[given:]
-            with Database(self._store, migrate=False, disk=process) as database:
+            # A restore that broke off may have left a store with two names, which only another one opens.
+            with suppress(StoreError), Database(self._store, migrate=False, disk=process) as database:
                 self.ended |= {match for match, seq in _entries(database).items() if seq > told.get(match, 0)}
                 for part in world.parts:
                     part.go_back(database)
@@ -280,9 +281,11 @@ class Operator:
             if at_risk:
                 machine.disk.fails_after = None
 
+        machine.acts = True
         while not done:
             machine.end(work)
             await self._wait()
+        machine.acts = False
 
 
 def _entries(database: Database) -> dict[str, int]:

@@ -42,7 +42,8 @@ class Tournament(Part):
         """By address: the proof that came at the end."""
 
     def play(self) -> None:
-        self._members = [player for player in self.world.players.values() if player.signs]
+        players = self.world.players
+        self._members = [players[name] for name in self.world.names if players[name].signs]
         if len(self._members) > 1:
             self._announce(self._members[0])
             for player in self._members:
