@@ -186,21 +186,36 @@ def _next(form: str) -> str:
 
 
 class Reader:
-    """Somebody on the way of players' letters, who delays some and drops others: their players write again."""
+    """Somebody on the way of players' letters, who delays some, and takes others away for good.
+
+    The provider of their writer had accepted them. Their writers look for an answer, and write again.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._draw = world.random("reader")
 
-    def delay(self, player: Player, sent: SentForm) -> float:
-        """The seconds for which a letter is held back."""
-        world, delay = self._world, 0.0
-        if not world.hurried and self._draw.random() < world.week.held:
-            # By itself it makes nobody late: a player who gets no receipt writes again before it is too late.
-            delay = world.week.leisure * self._draw.random() / 2
-            kept = self._draw.choice(("dropped, and written again", "delayed"))
-            world.note(f"a letter of {player.name} is {kept} after {span(delay)}:", raw=sent.raw)
-        return delay
+    def bring(self, player: Player, sent: SentForm) -> None:
+        """Have a letter delivered, later, or never: by itself this makes nobody late."""
+        world = self._world
+        if world.hurried or self._draw.random() >= world.week.held:
+            player._hand_in(sent.to, sent.raw)
+            return
+        delay = world.week.leisure * self._draw.random() / 2
+        if self._draw.random() < 0.5:
+            world.note(f"a letter of {player.name} is delayed for {span(delay)}:", raw=sent.raw)
+            player._hand_in(sent.to, sent.raw, delay)
+        else:
+            world.note(f"a letter of {player.name} is lost:", raw=sent.raw)
+            world.loop.call_later(delay, self._look, player, sent)
+
+    def _look(self, player: Player, sent: SentForm) -> None:
+        """A player reads the mail, and writes again what got no answer."""
+        player.look()
+        known = player.memory.by_message_id(sent.message_id)
+        if known is not None and known.state == "sent":
+            self._world.note(f"{player.name} got no answer, and writes again:", raw=sent.raw)
+            self.bring(player, sent)
 
 
 def obeyed(world: World) -> Iterator[str]:

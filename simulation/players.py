@@ -278,7 +278,7 @@ class Player(Correspondent):
         self.program._waiting.discard(match)
 
     def _bring(self, sent: SentForm) -> None:
-        self._hand_in(sent.to, sent.raw, self.world.reader.delay(self, sent))
+        self.world.reader.bring(self, sent)
         if self.habits.careless and not self.world.hurried:
             self._be_careless(sent)
 

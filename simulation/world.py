@@ -106,7 +106,7 @@ class Week:
     liars: float = 0.3
     """How probable it is that one of the players lies."""
     held: float = 0.03
-    """How probable it is that a reader on the way drops or delays a player's letter."""
+    """How probable it is that a reader on the way takes a player's letter away, or delays it."""
     distant: float = 0.3
     """How probable it is that commits get no answer for some hours, as if the database were elsewhere."""
     lies: int = 3
@@ -177,6 +177,8 @@ class World:
         self.trace = hashlib.sha256()
         self.story: list[Line] = []
         """The trace in words."""
+        self.silenced = False
+        """Whether the smarthost was out of reach for hours."""
         self.hurried = False
         """Whether the week is over, and the rest is being finished."""
         self.set_by = timedelta()
@@ -545,6 +547,7 @@ class World:
         length = draw.uniform(3600, DAY)
 
         def begin() -> None:
+            self.silenced = True
             self.note("the smarthost is out of reach for", span(length))
             door = self.network.door(SMARTHOST)
             door.serving = False
