@@ -13,11 +13,13 @@ from unittest.mock import patch
 
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.tournament_director import Director
+from pbem.games import rules
 from pbem.identity.sender_auth import Voucher
 from pbem.mailbox import MailboxUnreachable
 from pbem.match.changed import replace
 from pbem.match.seat_clock import Clock, vacation_stop
 from pbem.match.state import PAUSE
+from pbem.player.correspondence.outgoing import FormOutbox
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import Secrets
 from pbem.proof.compare.against import Against
@@ -307,6 +309,47 @@ def commits_on_hearsay(_world: World) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def left_is_arrived(_world: World) -> Iterator[None]:
+    """A program takes a letter that its mail system accepted for one that arrived, and looks for no answer."""
+    has_left = FormOutbox.has_left
+
+    def trust(outbox: FormOutbox, sent: SentForm) -> None:
+        has_left(outbox, sent)
+        if sent.match:  # an account begins with an answer
+            outbox._memory.settle(sent.id, "done")
+
+    with patch.object(FormOutbox, "has_left", trust):
+        yield
+
+
+@contextmanager
+def condition_of_the_other(_world: World) -> Iterator[None]:
+    """A condition is judged for the other seat than the one that ordered: seats are counted from 0 somewhere."""
+    game = type(rules("spaceships"))
+    holds = game.holds  # type: ignore[attr-defined] # of the games whose orders may have conditions
+
+    def for_the_other(self: Any, state: Any, seat: int, *rest: Any) -> bool:
+        return bool(holds(self, state, 3 - seat, *rest))
+
+    with patch.object(game, "holds", for_the_other):
+        yield
+
+
+@contextmanager
+def opened_is_honest(_world: World) -> Iterator[None]:
+    """Whoever reveals what opens all commitments is honest: what was told meanwhile is not computed again."""
+    with patch("pbem.games.sealed.Answering.first_false", lambda *_: None):
+        yield
+
+
+@contextmanager
+def nobody_is_asked(_world: World) -> Iterator[None]:
+    """Whom one player names for a seat may take it: the others are told, and not asked."""
+    with patch("pbem.match.events.nominated._unwilling", lambda *_: []):
+        yield
+
+
 PLANTED: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
@@ -336,6 +379,10 @@ PLANTED: dict[str, Plant] = {
         letters_are_not_held_against_it,
         altered_letters_are_believed,
         commits_on_hearsay,
+        left_is_arrived,
+        condition_of_the_other,
+        opened_is_honest,
+        nobody_is_asked,
     )
 }
 """The plants by their names."""

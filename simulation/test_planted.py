@@ -59,6 +59,10 @@ SHORT = {
     "letters_are_not_held_against_it": FALSE,
     "altered_letters_are_believed": FALSE,
     "commits_on_hearsay": replace(CALM, distant=1.0),
+    "left_is_arrived": replace(CALM, held=0.3),
+    "condition_of_the_other": replace(CALM, parts=("keyless",), games=("spaceships",), days=1.0),
+    "opened_is_honest": replace(LYING, parts=("sealed",), games=("spaceships",), days=1.0),
+    "nobody_is_asked": replace(CALM, parts=("substitutes",), days=1.0),
 }
 """Weeks in which little happens beside what each fault needs."""
 
