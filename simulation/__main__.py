@@ -73,7 +73,8 @@ def _sum(figures: Figures, done: int, seconds: float) -> str:
         f"{done} seeds, {done / seconds * 60:.1f} a minute: {figures.seconds / 86_400 / 365.25:.1f} simulated years,"
         f" {figures.matches} matches, {figures.turns} turns; {figures.kills} kills, {figures.power_cuts} power cuts,"
         f" {figures.desk_deaths} deaths of a desk, {figures.stalls} desks that hung, {figures.stops} restarts,"
-        f" {figures.outages} outages, {figures.steps} clocks set; {figures.attempts} attempts to deliver a letter,"
+        f" {figures.outages} outages, {figures.naps} naps, {figures.takeovers} takeovers, {figures.steps} clocks set;"
+        f" {figures.attempts} attempts to deliver a letter,"
         f" {figures.letters_in} letters in, {figures.letters_out} out"
     )
 

@@ -101,8 +101,6 @@ class Faults:
     """A sync fails (EIO): the data may be lost for good, though it can still be read."""
     full: float = 0.0
     """A write finds no room; a part of it may be written."""
-    commit: float = 0.0
-    """A commit gets no answer, or a late one, as if the store were in a database elsewhere: `simulation.commits`."""
 
 
 class Disk:
@@ -116,8 +114,6 @@ class Disk:
         self.folder = folder.resolve()
         self.random = random
         self.faults = Faults()
-        self.pause: Callable[[float], None] = lambda _: None
-        """Lets time pass for whoever waits for an answer."""
         self.room = 1 << 40
         """The number of free octets that is reported."""
         self.fails_after: int | None = None

@@ -20,12 +20,10 @@ from pbem.config.values import Duration, Listen
 from pbem.mailbox import imap
 from pbem.mailbox.envelope import sender
 from pbem.match.changed import replace
-from pbem.match.terms import duration
 from pbem.server import fetching
 from pbem.server.fetching import Fetcher
 from simulation.loop import Event
 from simulation.mailers import INTAKE, Moods, Smarthost
-from simulation.network import HERE
 from simulation.parts import Part, Spells
 from simulation.server import Killed
 
@@ -43,10 +41,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 HOUR = 3600.0
-PORT = 143
+HOST, PORT = "imap.example", 143
 DONE = "pbem/done"
-AWAY = 0.25
-"""The longest time out of reach, as a share of the pace: what is fetched late counts as late."""
+AWAY = 36 * HOUR
+"""The longest time out of reach: longer than the usual pace."""
 MX_MOODS = Moods(lies=0)
 """The provider denies no letter that it has: whoever writes only once would not know."""
 POLL = 900
@@ -69,8 +67,7 @@ class Provider(Part):
         self.validity = 1
         self._last = 0
         self._sessions = 0
-        away = AWAY * (duration(world.week.pace) or 0)
-        moods = [("well", 24 * HOUR), ("well", 24 * HOUR), ("away", away), ("moody", 12 * HOUR)]
+        moods = [("well", 24 * HOUR), ("well", 24 * HOUR), ("away", AWAY), ("moody", 12 * HOUR)]
         self._spells = Spells(world, self.random, moods, 12 * HOUR)
         self._life = 0
         """How often the machine died."""
@@ -85,7 +82,7 @@ class Provider(Part):
 
     def configured(self, config: Config) -> Config:
         box = MailboxConfig(
-            imap="imap.example",
+            imap=HOST,
             port=PORT,
             tls="none",
             user="pbem",
@@ -161,7 +158,7 @@ class Provider(Part):
 
     def begin(self) -> None:
         self.enter()
-        self.world.network.listen(self._session, "imap.example", PORT).serving = True
+        self.world.network.listen(self._session, HOST, PORT).serving = True
         self._open()
         if self.random.random() < ANEW:
             self.world.loop.call_later(self.random.random() * self.world.week.days * 24 * HOUR, self._number_anew)
@@ -347,7 +344,7 @@ class Socket:
         self._waiting: greenlet | None = None
         if provider.mood == "away":
             raise ConnectionRefusedError(111, "refused")
-        self._stream = provider.world.network.join(self, PORT, (HERE, 1025), ours=True)
+        self._stream = provider.world.network.join(self, (HOST, PORT), ("client.example", 1025))
 
     # What a stream asks of its protocol.
 

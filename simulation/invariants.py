@@ -61,6 +61,8 @@ def check(world: World) -> None:
         )
         found = [
             *_no_fault_of_ours(world),
+            *(world.base.wrong if world.base is not None else ()),
+            *world.twice,
             *broken(seen),
             *_obeyed(world, database),
             *_one_use(world, seen.taken),

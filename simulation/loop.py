@@ -2,7 +2,8 @@
 
 Time stands still while anything is ready, and then jumps to what is due next. Calls that would go to threads are
 greenlets: they run in this thread, and while one waits, others go on. Task steps that are ready at the same time run
-in a seeded order; other callbacks keep the order that asyncio promises. Nothing here knows pbem.
+in a seeded order; other callbacks keep the order that asyncio promises. What runs on a machine knows its `PLACE`, and
+so does all that it starts: a machine may sleep, while others go on. Nothing here knows pbem.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import asyncio
 import threading
 from asyncio.base_events import BaseEventLoop
 from collections import deque
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +27,9 @@ T = TypeVar("T")
 
 ENDLESS = 200_000
 """This many rounds without any time passing are an endless loop."""
+
+PLACE: ContextVar[str] = ContextVar("place", default="")
+"""The machine on which something runs; "" for the world around all machines."""
 
 MOMENT = 1e-6
 """What is due within this many seconds is due at the same time."""
@@ -74,10 +78,14 @@ class Loop(BaseEventLoop):
         """A heap of what is due later; callbacks of the same time run in the order in which they were scheduled."""
         self._number = 0
         self.network: Any = None
-        self.signals: dict[int, Callable[[], object]] = {}
-        self._calls: dict[int, _Calls] = {}
-        """By executor: the calls handed to it."""
-        self._tasks: list[asyncio.Task[Any]] = []
+        self.signals: dict[tuple[str, int], Callable[[], object]] = {}
+        """By machine and number: what a signal calls."""
+        self._calls: dict[tuple[str, int], _Calls] = {}
+        """By machine and executor: the calls handed to it."""
+        self._tasks: list[tuple[str, asyncio.Task[Any]]] = []
+        """All tasks, each with its machine."""
+        self._asleep: dict[str, list[Handle]] = {}
+        """By machine: what it will do when it wakes."""
         self.set_task_factory(self._task)
 
     # What asyncio asks of a loop of its own.
@@ -117,6 +125,9 @@ class Loop(BaseEventLoop):
             handle = ready.popleft()
             if handle._cancelled:
                 continue
+            if self._asleep and (held := self._asleep.get(handle._context.get(PLACE, ""))) is not None:
+                held.append(handle)
+                continue
             try:
                 handle._context.run(handle._callback, *handle._args)
             except (SystemExit, KeyboardInterrupt):
@@ -147,10 +158,10 @@ class Loop(BaseEventLoop):
         pass
 
     def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: object) -> None:
-        self.signals[sig] = lambda: callback(*args)
+        self.signals[PLACE.get(), sig] = lambda: callback(*args)
 
     def remove_signal_handler(self, sig: int) -> bool:
-        return self.signals.pop(sig, None) is not None
+        return self.signals.pop((PLACE.get(), sig), None) is not None
 
     async def create_server(self, protocol_factory: Any, host: Any = None, port: Any = None, **given: Any) -> Any:
         return self.network.listen(protocol_factory, host, port, **given)
@@ -160,15 +171,14 @@ class Loop(BaseEventLoop):
 
     def _task(self, _loop: object, coro: Any, **given: Any) -> asyncio.Task[Any]:
         task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, **given)
-        self._tasks.append(task)
+        self._tasks.append((given["context"].get(PLACE, "") if "context" in given else PLACE.get(), task))
         if len(self._tasks) > TASKS:
-            self._tasks = self.tasks
+            self._tasks = [(place, task) for place, task in self._tasks if not task.done()]
         return task
 
-    @property
-    def tasks(self) -> list[asyncio.Task[Any]]:
-        """All tasks that are not done, the oldest first."""
-        return [task for task in self._tasks if not task.done()]
+    def tasks_at(self, place: str) -> list[asyncio.Task[Any]]:
+        """The tasks of a machine that are not done, the oldest first."""
+        return [task for where, task in self._tasks if where == place and not task.done()]
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Report an exception, unless it is of something that was killed."""
@@ -179,27 +189,40 @@ class Loop(BaseEventLoop):
         """End everything that is still under way."""
         self.set_exception_handler(lambda *_: None)
         self._idle = 0
-        while left := self.tasks:
+        while left := [task for _, task in self._tasks if not task.done()]:
             for task in left:
                 task.cancel()
             self.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         self.close()
         self._due.clear()
 
+    # Machines that sleep.
+
+    def sleep(self, place: str) -> None:
+        """Let nothing run on a machine until it wakes."""
+        self._asleep.setdefault(place, [])
+
+    def wake(self, place: str) -> None:
+        """Let a machine go on with all that became due meanwhile."""
+        self._ready.extend(self._asleep.pop(place, ()))
+
+    def sleeps(self, place: str) -> bool:
+        """Whether a machine is asleep."""
+        return place in self._asleep
+
     # Greenlets in place of threads.
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
         """Run a call soon, in a greenlet; calls to the same executor run one after the other."""
         done: asyncio.Future[T] = self.create_future()
-        calls = self._calls.setdefault(id(executor), _Calls(self, self._random))
+        calls = self._calls.setdefault((PLACE.get(), id(executor)), _Calls(self, self._random))
         calls.add(lambda: func(*args), done)
         return done
 
-    def forget_calls(self) -> None:
-        """Start no more of the calls handed to executors."""
-        for calls in self._calls.values():
-            calls.over = True
-        self._calls.clear()
+    def forget_calls(self, place: str) -> None:
+        """Start no more of the calls that a machine handed to executors."""
+        for key in [key for key in self._calls if key[0] == place]:
+            self._calls.pop(key).over = True
 
     def pause(self, seconds: float) -> None:
         """Let time pass for the caller, if it runs in a greenlet."""
@@ -215,8 +238,14 @@ class Loop(BaseEventLoop):
 
     def spawn(self, call: Callable[[], object]) -> greenlet:
         """Start a call soon, in a greenlet of its own."""
-        made = greenlet(call, self.main)
+        made = self.greenlet(call)
         self.call_later(self._random.random() * 1e-3, self.go_on, made)
+        return made
+
+    def greenlet(self, call: Callable[[], object]) -> greenlet:
+        """A greenlet on the machine of the caller, which has not begun."""
+        made = greenlet(call, self.main)
+        made.gr_context = copy_context()
         return made
 
 
@@ -302,7 +331,7 @@ class _Calls:
             finally:
                 self._next()
 
-        greenlet(run, self._loop.main).switch()
+        self._loop.greenlet(run).switch()
 
 
 def _of_task(handle: asyncio.Handle) -> bool:
@@ -310,4 +339,4 @@ def _of_task(handle: asyncio.Handle) -> bool:
     return isinstance(getattr(callback, "__self__", None), asyncio.Task)
 
 
-__all__ = ["Event", "Loop", "Stuck"]
+__all__ = ["PLACE", "Event", "Loop", "Stuck"]

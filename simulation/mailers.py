@@ -7,6 +7,7 @@ letter is accepted, accept it and deny it, and send an accepted letter once more
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
@@ -128,11 +129,15 @@ class Post:
             nonlocal tries
             tries += 1
             bringer = Bringer(self._loop, random, sender, recipient, raw, over, forgotten)
-            try:
-                self._network.join(bringer, INTAKE, (address, 40_000))
-            except ConnectionRefusedError:
-                bringer._timer.cancel()
-                over("")
+            hosts = self._network.hosts(INTAKE)
+            if len(hosts) > 1:
+                random.shuffle(hosts)  # as with MX records of one preference
+            for host in hosts:
+                with suppress(ConnectionRefusedError):
+                    self._network.join(bringer, (host, INTAKE), (address, 40_000))
+                    return
+            bringer._timer.cancel()
+            over("")
 
         def forgotten(reply: str) -> None:
             # What follows is another attempt, which may fail.
@@ -164,13 +169,26 @@ class Moods:
 
 
 class Smarthost(asyncio.Protocol):
-    """One session of the server that accepts our letters; `take` gets each letter."""
+    """One session of the server that accepts our letters; `take` gets each letter.
 
-    def __init__(self, loop: Loop, random: Random, moods: Moods, take: Callable[[str, bytes], None]) -> None:
+    `sure` is told whether a client, by its host, must know that its letter was accepted, and is told again if not.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        random: Random,
+        moods: Moods,
+        take: Callable[[str, bytes], None],
+        sure: Callable[[str, str, bytes, bool], None] = lambda *_: None,
+    ) -> None:
         self._loop = loop
         self._random = random
         self._moods = moods
         self._take = take
+        self._sure = sure
+        self._last: tuple[str, str, bytes] | None = None
+        """The last letter of which the client was told that it was accepted, if the client may not have heard it."""
         self._heard = b""
         self._mailing = False
         self._recipient = ""
@@ -219,6 +237,7 @@ class Smarthost(asyncio.Protocol):
             self._data = b""
             self._say("354 go on")
         elif verb == "QUIT":
+            self._last = None
             self._say("221 2.0.0 bye")
             self._transport.close()
         else:
@@ -238,7 +257,13 @@ class Smarthost(asyncio.Protocol):
         elif mood < moods.hangs_up + moods.lies + moods.silent:
             self._loop.call_later(3600, self._say, "250 2.0.0 taken at last")
         else:
+            self._last = (self._transport.get_extra_info("peername")[0], self._recipient, raw)
+            self._sure(*self._last, True)
             self._say("250 2.0.0 taken")
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
+        if self._last is not None:
+            self._sure(*self._last, False)
 
     def _say(self, reply: str) -> None:
         self._transport.write(f"{reply}\r\n".encode())

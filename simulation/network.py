@@ -7,17 +7,18 @@ is said over it: see `simulation.mailers`.
 from __future__ import annotations
 
 import asyncio
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from simulation.loop import PLACE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextvars import Context
 
     from simulation.loop import Loop
-
-HERE = "192.0.2.1"
-"""The address of the server's machine."""
 
 LONG = 20_000, 500
 """Within how many octets a connection that will be cut is cut: towards the listener, and back."""
@@ -34,10 +35,13 @@ class Troubles:
 
 
 class Stream(asyncio.Transport):
-    """One end of a connection."""
+    """One end of a connection; what arrives there is handled in its `context`, on its machine."""
 
-    def __init__(self, loop: Loop, random: Random, troubles: Troubles, names: tuple[Any, Any], left: float) -> None:
+    def __init__(
+        self, loop: Loop, random: Random, troubles: Troubles, names: tuple[Any, Any], left: float, context: Context
+    ) -> None:
         super().__init__({"peername": names[1], "sockname": names[0]})
+        self.context = context
         self._loop = loop
         self._random = random
         self._troubles = troubles
@@ -74,7 +78,7 @@ class Stream(asyncio.Transport):
         self._paused = False
         held, self._held = self._held, []
         for data in held:
-            self._loop.call_soon(self._arrive, data)
+            self._loop.call_soon(self._arrive, data, context=self.context)
 
     def get_write_buffer_size(self) -> int:
         return 0
@@ -97,12 +101,12 @@ class Stream(asyncio.Transport):
         if not self._closing:
             self._closing = True
             self._send(None)
-            self._loop.call_soon(self.lose, None)
+            self._loop.call_soon(self.lose, None, context=self.context)
 
     def abort(self) -> None:
         self._closing = True
         self.lose(None)
-        self._loop.call_later(self._delay(), self.other.lose, ConnectionResetError("cut"))
+        self._loop.call_later(self._delay(), self.other.lose, ConnectionResetError("cut"), context=self.other.context)
 
     # Delivery.
 
@@ -120,13 +124,13 @@ class Stream(asyncio.Transport):
     def _send(self, data: bytes | None) -> None:
         """Let data arrive after everything sent before; None is the end."""
         self._then = max(self._then, self._loop.time() + self._delay()) + 1e-6
-        self._loop.call_at(self._then, self.other.come, data)
+        self._loop.call_at(self._then, self.other.come, data, context=self.other.context)
 
     def _cut(self) -> None:
         self._closing = True
         error = ConnectionResetError("cut")
-        self._loop.call_later(self._delay(), self.lose, error)
-        self._loop.call_at(self._then + self._delay(), self.other.lose, error)
+        self._loop.call_later(self._delay(), self.lose, error, context=self.context)
+        self._loop.call_at(self._then + self._delay(), self.other.lose, error, context=self.other.context)
 
     def come(self, data: bytes | None) -> None:
         """Data from the other end arrives."""
@@ -180,6 +184,7 @@ class Door:
 
     factory: Callable[[], asyncio.BaseProtocol]
     place: tuple[str, int]
+    context: Context
     serving: bool = False
     sockets: Sequence[_Socket] = field(default_factory=list)
 
@@ -197,15 +202,14 @@ class Network:
         self._loop = loop
         self._seed = seed
         self.troubles = troubles
-        self._doors: dict[int, Door] = {}
+        self._doors: dict[tuple[str, int], Door] = {}
         self._number = 0
         self._streams: list[Stream] = []
-        """The machine's ends of all connections."""
+        """All ends of connections on machines."""
 
     def listen(self, factory: Any, host: str, port: int, **_: object) -> Door:
-        door = Door(factory, (host, port))
+        door = self._doors[host, port] = Door(factory, (host, port), copy_context())
         door.sockets = [_Socket(door.place)]
-        self._doors[port] = door
         return door
 
     async def connect(self, factory: Any, host: str, port: int, **_: object) -> tuple[Any, Any]:
@@ -215,43 +219,41 @@ class Network:
         if random.random() < self.troubles.refused:
             raise ConnectionRefusedError(111, "refused")
         protocol = factory()
-        return self.join(protocol, port, (host, 1025), random, ours=True), protocol
+        return self.join(protocol, (host, port), (PLACE.get(), 1025), random), protocol
 
-    def door(self, port: int) -> Door:
-        """The listener at a port."""
-        return self._doors[port]
+    def hosts(self, port: int) -> list[str]:
+        """The hosts of which each has, or had, a listener at a port."""
+        return [host for host, other in self._doors if other == port]
 
     def join(
-        self, protocol: Any, port: int, name: tuple[str, int], random: Random | None = None, *, ours: bool = False
+        self, protocol: Any, place: tuple[str, int], name: tuple[str, int], random: Random | None = None
     ) -> Stream:
-        """Connect a protocol to the listener at a port; raises ConnectionRefusedError.
-
-        One end belongs to the machine: the near one if `ours`.
-        """
-        door = self._doors.get(port)
-        if door is None or not door.serving:
+        """Connect a protocol to the listener at a place; raises ConnectionRefusedError."""
+        door = self._doors.get(place)
+        if door is None or not door.serving or self._loop.sleeps(door.context.get(PLACE, "")):
             raise ConnectionRefusedError(111, "nobody listens")
         random = random or self._own_random()
         cut = random.random() < self.troubles.cut
         forth, back = (random.randrange(most) if cut and random.random() < 0.7 else float("inf") for most in LONG)
-        near = Stream(self._loop, random, self.troubles, (name, door.place), forth)
-        far = Stream(self._loop, random, self.troubles, (door.place, name), back)
+        near = Stream(self._loop, random, self.troubles, (name, door.place), forth, copy_context())
+        far = Stream(self._loop, random, self.troubles, (door.place, name), back, door.context.copy())
         near.other, far.other = far, near
-        answering: Any = door.factory()
+        answering: Any = far.context.run(door.factory)
         near.set_protocol(protocol)
         far.set_protocol(answering)
-        self._streams = [*(stream for stream in self._streams if not stream.lost), near if ours else far]
-        answering.connection_made(far)
+        ours = [stream for stream in (near, far) if stream.context.get(PLACE, "")]
+        self._streams = [*(stream for stream in self._streams if not stream.lost), *ours]
+        far.context.run(answering.connection_made, far)
         protocol.connection_made(near)
         return near
 
-    def unplug(self) -> None:
-        """The machine is gone: its listeners are closed, and its connections end silently."""
+    def unplug(self, place: str) -> None:
+        """A machine is gone: its listeners are closed, and its connections end silently."""
         for door in self._doors.values():
-            if door.place[0] == HERE:
+            if door.context.get(PLACE, "") == place:
                 door.serving = False
-        streams, self._streams = self._streams, []
-        for stream in streams:
+        gone = [stream for stream in self._streams if stream.context.get(PLACE, "") == place]
+        for stream in gone:
             stream.abort()
 
     def _own_random(self) -> Random:

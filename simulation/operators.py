@@ -71,12 +71,8 @@ class Operator:
         """What the operator will do in the week, each at its time."""
         week, draw, length = self._world.week, self._draw, self._world.week.days * 24 * HOUR
         acts: list[tuple[float, Callable[[], object]]] = []
-        for chance, act in (
-            (week.pauses, self._pause),
-            (week.restores, self._restore),
-            (week.moves, self._move),
-            (week.upgrades, self._upgrade),
-        ):
+        of_a_file = (week.restores, self._restore), (week.moves, self._move), (week.upgrades, self._upgrade)
+        for chance, act in ((week.pauses, self._pause), *(() if self._world.base is not None else of_a_file)):
             if draw.random() < chance:
                 acts.append((length * draw.uniform(0.1, 0.8), partial(self._begin, act)))
         return acts
@@ -112,7 +108,7 @@ class Operator:
         """The matches that a query of the store finds."""
 
         def ask(process: Process) -> list[str]:
-            with Database(self._store, migrate=False, disk=process) as database:
+            with Database(self._world.machine.config.store, migrate=False, disk=process) as database:
                 return [row["match"] for row in database.rows(query)]
 
         return await self._beside(ask)
@@ -121,14 +117,14 @@ class Operator:
         """Give the desk an instruction, and wait until it is obeyed."""
 
         def give(process: Process) -> None:
-            with Database(self._store, migrate=False, disk=process) as database:
+            with Database(self._world.machine.config.store, migrate=False, disk=process) as database:
                 now = self._world.machine.now()
                 number = int(match.removeprefix("m"))
                 self.given.append(Instructions(database).give(what, number, f"to {what} it", "operator", now))
 
         self._world.note("the operator gives an instruction:", what, match)
         await self._beside(give)
-        if (look := self._world.loop.signals.get(signal.SIGCONT)) is not None:
+        if (look := self._world.loop.signals.get((self._world.machine.host, signal.SIGCONT))) is not None:
             look()
 
     async def _beside(self, what: Callable[[Process], T]) -> T:

@@ -31,9 +31,11 @@ from pbem.store.inbox import Inbox
 from pbem.store.notifications import Notifications
 from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
+from pbem.store.owners import _SENDINGS
 from pbem.store.retention import prune
 from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
+from simulation.elsewhere import Remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -230,6 +232,13 @@ def any_date_will_do(_world: World) -> Iterator[None]:
 
 
 @contextmanager
+def deaf_and_on_time(_world: World) -> Iterator[None]:
+    """The clock knows nothing of a mailbox that gives no answer."""
+    with patch.object(Inbox, "_looked", lambda *_: None):
+        yield
+
+
+@contextmanager
 def result_forgotten(world: World) -> Iterator[None]:
     """The result of a match is taken after its end is on disk: who dies in between never takes it."""
     over = Director.over
@@ -324,6 +333,13 @@ def left_is_arrived(_world: World) -> Iterator[None]:
 
 
 @contextmanager
+def writes_on_when_deposed(_world: World) -> Iterator[None]:
+    """A connection that was lost is replaced, and decides on, though another server may decide by now."""
+    with patch.object(Remote, "_reach_to_write", Remote._reach):
+        yield
+
+
+@contextmanager
 def condition_of_the_other(_world: World) -> Iterator[None]:
     """A condition is judged for the other seat than the one that ordered: seats are counted from 0 somewhere."""
     game = type(rules("spaceships"))
@@ -337,6 +353,13 @@ def condition_of_the_other(_world: World) -> Iterator[None]:
 
 
 @contextmanager
+def decides_by_what_it_remembers(_world: World) -> Iterator[None]:
+    """A server that decides again forgets nothing of what others changed meanwhile."""
+    with patch("pbem.desk.working.forget", lambda _: None):
+        yield
+
+
+@contextmanager
 def opened_is_honest(_world: World) -> Iterator[None]:
     """Whoever reveals what opens all commitments is honest: what was told meanwhile is not computed again."""
     with patch("pbem.games.sealed.Answering.first_false", lambda *_: None):
@@ -344,9 +367,30 @@ def opened_is_honest(_world: World) -> Iterator[None]:
 
 
 @contextmanager
+def sendings_of_the_dead(_world: World) -> Iterator[None]:
+    """What a dead server was sending is given back to nobody."""
+    with patch("pbem.store.owners._SENDINGS", f"{_SENDINGS} AND FALSE"):
+        yield
+
+
+@contextmanager
 def nobody_is_asked(_world: World) -> Iterator[None]:
     """Whom one player names for a seat may take it: the others are told, and not asked."""
     with patch("pbem.match.events.nominated._unwilling", lambda *_: []):
+        yield
+
+
+@contextmanager
+def sendings_of_the_living(_world: World) -> Iterator[None]:
+    """What a server is sending is given back as soon as another asks, though the first one lives."""
+    with patch("pbem.store.owners._SENDINGS", "UPDATE outbox SET state = 'waiting' WHERE state = 'leased'"):
+        yield
+
+
+@contextmanager
+def silent_for_ever(_world: World) -> Iterator[None]:
+    """A server that decides and falls silent keeps its lock, as long as its connections stand."""
+    with patch.object(Remote, "depose", lambda *_: None):
         yield
 
 
@@ -362,6 +406,7 @@ PLANTED: dict[str, Plant] = {
         setup_in_the_open,
         vouched_for_once,
         moved_before_it_is_kept,
+        deaf_and_on_time,
         result_forgotten,
         vacation_without_a_zone,
         told_without_a_code,
@@ -383,6 +428,11 @@ PLANTED: dict[str, Plant] = {
         condition_of_the_other,
         opened_is_honest,
         nobody_is_asked,
+        writes_on_when_deposed,
+        decides_by_what_it_remembers,
+        sendings_of_the_dead,
+        sendings_of_the_living,
+        silent_for_ever,
     )
 }
 """The plants by their names."""

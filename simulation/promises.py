@@ -90,7 +90,8 @@ def one_effect(seen: Seen) -> Iterator[str]:
     """Promise 1: a letter that was stored has one effect, and one answer.
 
     While the DNS denies the key of its provider, a letter without one of its own gets the answer for strangers, which
-    does not name it.
+    does not name it. Somebody who is no player yet gets a few answers a day: letters of days, which come together
+    from a mailbox that was out of reach, may be more.
     """
     answers: defaultdict[str, set[bytes]] = defaultdict(set)
     for raw in {raw for _, raw in seen.taken}:
@@ -106,7 +107,9 @@ def one_effect(seen: Seen) -> Iterator[str]:
         waits = [
             sent
             for sent in player.memory.in_state("ready", "sent")
-            if sent.message_id not in lost and sent.match not in seen.ended
+            if sent.message_id not in lost
+            and sent.match not in seen.ended
+            and (sent.command != "register" or player.memory.fact("account") is None)
         ]
         for sent in waits[0 if player.signs else len(doubted) :]:
             yield f"no answer to {sent.message_id} of {player.name}: {sent.command} {sent.match} {sent.place}"

@@ -8,12 +8,15 @@ that ran then has an effect any more, and it is unwound. A desk may die alone, o
 from __future__ import annotations
 
 import asyncio
+import shutil
 import signal
 from contextlib import ExitStack
+from contextvars import Context
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from greenlet import getcurrent, greenlet
+from greenlet import getcurrent
 
 from pbem.config import mail
 from pbem.config.mail import ListenerConfig
@@ -24,13 +27,15 @@ from pbem.match.changed import replace
 from pbem.server.daemon import Daemon, StartError
 from pbem.server.desk_opening import opened
 from pbem.store.database import Database
+from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS
 from pbem.store.sqlite import Sqlite
 from simulation.disk import Disk, Faults
-from simulation.loop import Event
+from simulation.elsewhere import ADDRESS, IDLE, Remote
+from simulation.loop import PLACE, Event
 from simulation.mailers import INTAKE, SMARTHOST
-from simulation.network import HERE
 from simulation.players import SERVER
+from simulation.story import span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,12 +50,16 @@ if TYPE_CHECKING:
 BETWEEN = {"letter leased", "letter read", "effects committed", "clock committed"}
 """Points at which a desk has no open transaction: others may run before it goes on."""
 
+NAMES = "the server", "the second server"
+
 MAILBOX = f"pbem@{SERVER}"
 LONGEST_WAIT = 3000.0  # longest time in seconds until the server looks again, so that weeks are short
 REST = 600.0  # longest time in seconds until a dead machine restarts
+SKEW = 5.0  # most seconds by which the clocks of two machines differ
 STALLS = 0.002  # how probable it is, when others may run, that a desk hangs until the daemon ends it
 LEASED = {"letter leased": 0.02, "letter read": 0.02}
 """The same while it has leased a letter, which the next desk then takes."""
+ASLEEP = 0.002  # the same that its machine falls asleep in the middle of a transaction, while others go on
 DEATHS = 400  # most points passed between two deaths
 OPERATIONS = 60  # most disk operations until the power fails in the middle of one
 
@@ -76,19 +85,24 @@ class Machine:
 
     def __init__(self, world: World) -> None:
         self.world = world
+        number = len(world.machines)
+        self.name = NAMES[number]
+        self.host = f"192.0.2.{1 + number}"
         self.loop = world.loop
-        folder = world.folder / "server"
+        another = f" {1 + number}" if number else ""
+        folder = world.folder / f"server{another}"
         folder.mkdir()
-        self.disk = _Disk(folder, world.random("disk"), self._died)
-        self.disk.pause = world.loop.pause
-        self.octets = world.random("server").randbytes
+        self.disk = _Disk(folder, world.random(f"disk{another}"), self._died)
+        self.octets = world.random(f"server{another}").randbytes
+        self._disturbed = -1.0
+        self._skew = timedelta(seconds=world.random(f"skew{another}").uniform(-SKEW, SKEW) if number else 0.0)
         self.down_until = 0.0
         self.deaths = world.week.deaths
         """How many deaths at points on the way are still to come."""
         self.planned: list[str] = []
         """Points at which there are deaths besides, each once."""
         self.dead = False
-        self.draw = world.random("machine")
+        self.draw = world.random(f"machine{another}")
         self.config = self._config()
         self._passings = self._next_death()
         self._life: asyncio.Task[None] | None = None
@@ -103,9 +117,9 @@ class Machine:
         config = Config(
             server=SERVER,
             operator=f"operator@{SERVER}",
-            store=folder / "pbem.sqlite",
+            store=ADDRESS if self.world.base else folder / "pbem.sqlite",
             keys=folder / "keys",
-            smtp=ListenerConfig(listen=Listen(HERE, INTAKE)),
+            smtp=ListenerConfig(listen=Listen(self.host, INTAKE)),
             smarthost=mail.SmarthostConfig(host="smarthost.example", port=SMARTHOST),
             identity=Identity("mx.play.example"),
             delivery=mail.Delivery(longest_retry=Duration(hours=1)),
@@ -116,7 +130,7 @@ class Machine:
 
     def now(self) -> datetime:
         """The time of the machine's clock."""
-        return self.world.now() + self.world.set_by
+        return self.world.now() + self.world.set_by + self._skew
 
     # Its lives.
 
@@ -124,7 +138,7 @@ class Machine:
         """Start the server."""
         self.dead = False
         self._places = []
-        self.world.note("the server starts")
+        self.world.note(self.name, "starts")
         daemon = Daemon(
             self.config,
             now=self.now,
@@ -139,7 +153,9 @@ class Machine:
             disk=self.disk.process(),
             longest_wait=LONGEST_WAIT,
         )
-        self._life = self.loop.create_task(daemon.run())
+        context = Context()
+        context.run(PLACE.set, self.host)
+        self._life = self.loop.create_task(daemon.run(), context=context)
         self._life.add_done_callback(self._ended)
 
     def _ended(self, life: asyncio.Task[None]) -> None:
@@ -147,14 +163,15 @@ class Machine:
         error = asyncio.CancelledError() if life.cancelled() else life.exception()
         if self.dead or error is None:
             return
-        if self.disk.faults != Faults() and isinstance(error, StartError):
+        out_of_reach = self.world.base is not None and isinstance(error.__cause__, BusyError)
+        if (self.disk.faults != Faults() or out_of_reach) and isinstance(error, StartError):
             self._life = None
             self._change = self.world.begin(self._begin_again())
         elif self.acts and isinstance(error, StartError):
             self.world.note("the server does not start:", error)
             self._life = None
         else:
-            self.world.faults.append(f"the server ended by itself: {life}")
+            self.world.faults.append(f"{self.name} ended by itself: {life}")
 
     def _place(self, supplies: Supplies, worked: Callable[[], None]) -> Place:
         self._places.append(Place(self, supplies, worked))
@@ -162,43 +179,47 @@ class Machine:
 
     def store(self) -> Database:
         """A connection to inspect the store; close it after use."""
-        return Database(self.config.store, migrate=False)
+        base = self.world.base
+        return Database(self.config.store if base is None else base.path, migrate=False)
 
     def waits(self) -> int:
-        """How many letters are not handled, or not sent."""
+        """How many letters are not handled, or not sent, and how many instructions wait."""
         with self.store() as database:
             return int(
                 database.scalar(
                     "SELECT (SELECT count(*) FROM inbox WHERE state IN ('waiting', 'leased'))"
                     " + (SELECT count(*) FROM outbox WHERE state IN ('waiting', 'leased'))"
+                    " + (SELECT count(*) FROM instructions WHERE state = 'waiting')"
                 )
             )
 
     @property
     def runs(self) -> bool:
-        return self._life is not None and not self.dead and self._change is None
+        ends = self.dead or self._change is not None or self.loop.sleeps(self.host)
+        return self._life is not None and not ends
 
     def passed(self, point: str) -> None:
         """The server passes a point on the way of a letter: it may be the last one."""
         if self.dead:
             raise Killed(point)
         if self._is_time(point):
-            self.world.note("the server comes to its end at:", point)
+            self.world.note(self.name, "comes to its end at:", point)
             self.die(power=self.draw.random() < 0.5)
             raise Killed(point)
 
     def _is_time(self, point: str) -> bool:
         self._passings -= 1
-        if point in self.planned and not self._would_be_blamed():
+        if point in self.planned and not self.would_be_blamed():
             self.planned.remove(point)
             return True
-        if self._passings > 0 or self.deaths <= 0 or self._would_be_blamed():
+        if self._passings > 0 or self.deaths <= 0 or self.would_be_blamed():
             return False
         self.deaths -= 1
         self._passings = self._next_death()
         return True
 
-    def _would_be_blamed(self) -> bool:
+    def would_be_blamed(self) -> bool:
+        """Whether a letter would be set aside for a death now."""
         return any(place.would_be_blamed() for place in self._places)
 
     def _next_death(self) -> int:
@@ -206,18 +227,60 @@ class Machine:
 
     def kill(self) -> None:
         """`kill -9`, from outside."""
-        self._die_soon(power=False)
+        self._soon(partial(self.die, power=False))
 
     def cut_power(self) -> None:
         """The power fails."""
-        self._die_soon(power=True)
+        self._soon(partial(self.die, power=True))
 
-    def _die_soon(self, *, power: bool) -> None:
-        """Die as soon as no letter would be blamed for that."""
-        if self._life is not None and not self.dead and self._would_be_blamed():
-            self.loop.call_later(1.0, partial(self._die_soon, power=power))
+    def _soon(self, what: Callable[[], None]) -> None:
+        """Do something as soon as no letter would be blamed for it."""
+        if self._life is not None and not self.dead and self.would_be_blamed():
+            self.loop.call_later(1.0, self._soon, what)
         else:
-            self.die(power=power)
+            what()
+
+    def sleep(self, seconds: float) -> None:
+        """Nothing runs there for a while: a virtual machine is moved, or somebody stops all processes."""
+        self._soon(partial(self.fall_asleep, seconds))
+
+    def fall_asleep(self, seconds: float) -> None:
+        """As `sleep`, at once."""
+        if self.runs:
+            self.world.figures.naps += 1
+            self.world.note(self.name, "sleeps for", span(seconds))
+            self.loop.sleep(self.host)
+            self.world.later(seconds, self._wake)
+
+    def _wake(self) -> None:
+        self.disturb()
+        self.loop.wake(self.host)
+
+    def disturb(self) -> None:
+        """Note that it may not have done, or noted, all that it was to."""
+        self._disturbed = self.loop.time()
+
+    def is_undisturbed_since(self, time: float) -> bool:
+        """Whether it must have done, and noted, all that it was to since then."""
+        base = self.world.base
+        parted = base is not None and (base.lossy or self.host in base.away)
+        return self._disturbed < time and not parted and not self.loop.sleeps(self.host)
+
+    def be_cut_off(self, seconds: float) -> None:
+        """The database is out of reach for a while."""
+        self._soon(partial(self._cut_off, seconds))
+
+    def _cut_off(self, seconds: float) -> None:
+        base = self.world.base
+        assert base is not None
+        self.world.note(self.name, "does not reach the database for", span(seconds))
+        base.cut_off(self.host)
+        self.world.later(seconds, self._reach_again)
+
+    def _reach_again(self) -> None:
+        assert self.world.base is not None
+        self.disturb()
+        self.world.base.away.discard(self.host)
 
     def die(self, *, power: bool) -> None:
         """From now on nothing that runs there has an effect; it restarts after a while."""
@@ -236,12 +299,15 @@ class Machine:
 
     def _died(self, power: bool) -> None:
         self.dead = True
-        self.world.note("the power fails" if power else "the server is killed")
+        self._wake()
+        if self.world.base is not None:
+            self.world.base.lose(self.host, power=power)
+        self.world.note(*(("the power fails of", self.name) if power else (self.name, "is killed")))
         if power:
             self.world.figures.power_cuts += 1
         else:
             self.world.figures.kills += 1
-        self.world.network.unplug()
+        self.world.network.unplug(self.host)
         if self._change is not None:
             self._change.cancel()
         self._change = self.world.begin(self._bury())
@@ -252,8 +318,8 @@ class Machine:
             part.die()
         for place in self._places:
             place.die()
-        self.loop.forget_calls()
-        while left := [task for task in self.loop.tasks if task not in self.world.own]:
+        self.loop.forget_calls(self.host)
+        while left := self.loop.tasks_at(self.host):
             for task in left:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
@@ -274,8 +340,8 @@ class Machine:
     def end(self, work: Callable[[], None] = lambda: None) -> None:
         """Let the operator stop it, do some work, and start it again."""
         refuses = self.acts and self._life is None and not self.dead and self._change is None
-        if refuses or (self.runs and signal.SIGTERM in self.loop.signals):
-            self.world.note("the server is stopped")
+        if refuses or (self.runs and (self.host, signal.SIGTERM) in self.loop.signals):
+            self.world.note(self.name, "is stopped")
             self.world.figures.stops += 1
             self._change = self.world.begin(self._begin_anew(work))
 
@@ -294,6 +360,12 @@ class Machine:
         self._change = None
         self.start()
 
+    def take_keys(self, other: Machine) -> None:
+        """Copy the keys of another machine to this one, which has not started yet."""
+        shutil.copytree(other.config.keys, self.config.keys)
+        for path in (*sorted(self.config.keys.iterdir()), self.config.keys, self.disk.folder):
+            self.disk.sync(path)
+
     async def stop(self) -> None:
         """Stop it for good, once nothing else happens to it."""
         while not self.runs:
@@ -303,7 +375,7 @@ class Machine:
 
     async def _stopped(self) -> None:
         assert self._life is not None
-        self.loop.signals[signal.SIGTERM]()
+        self.loop.signals[self.host, signal.SIGTERM]()
         await self._life
         self._life = None
 
@@ -381,7 +453,7 @@ class Desk:
         self.ended: asyncio.Future[None] = self._loop.create_future()
         """Done when the daemon considers it over."""
         self._stack = ExitStack()
-        self._thread = greenlet(self._live, self._loop.main)
+        self._thread = self._loop.greenlet(self._live)
         self._process = machine.disk.process()
         supplies = replace(
             supplies,
@@ -444,11 +516,13 @@ class Desk:
                 machine.world.figures.desk_deaths += 1
                 machine.world.note("a desk dies at:", point)
                 raise Killed(point)
-            machine.world.note("the server comes to its end at:", point)
+            machine.world.note(machine.name, "comes to its end at:", point)
             machine.die(power=draw.random() < 0.5)
             raise Killed(point)
         if point in BETWEEN:
             self._let_others(point)
+        if point == "transaction written":
+            self._perhaps_sleep()
 
     def _let_others(self, point: str) -> None:
         """Let others run before this desk goes on; perhaps for so long that the daemon ends it."""
@@ -458,6 +532,21 @@ class Desk:
             self._stall(point)
         elif chance < 0.2:
             self._loop.pause(draw.random() * (20 if chance < 0.03 else 0.2))
+            self._look()
+
+    def _perhaps_sleep(self) -> None:
+        """Fall asleep in the middle of a transaction, perhaps, with the whole machine: the database undoes it."""
+        machine, draw = self._machine, self._machine.draw
+        engine = None if self._database is None else self._database.engine
+        if (
+            isinstance(engine, Remote)
+            and machine.deaths > 0
+            and draw.random() < ASLEEP
+            and not self.would_be_blamed()
+        ):
+            engine.fall_asleep()
+            machine.fall_asleep(IDLE * (1 + draw.random()))
+            self._loop.pause(0)
             self._look()
 
     def would_be_blamed(self) -> bool:

@@ -47,6 +47,7 @@ SHORT = {
     "result_forgotten": replace(ONE, parts=("tournament",), games=("spaceships", "shoot-em-up")),
     "moved_before_it_is_kept": replace(ONE, parts=("mailbox",), deaths=30),
     "vouched_for_once": replace(ONE, parts=("keyless",), days=1.0, careless=0.0),
+    "deaf_and_on_time": replace(ONE, parts=("mailbox",), days=2.0, careless=0.0),
     "miss_in_a_pause": replace(CALM, days=2.0, pauses=1.0),
     "restored_as_if_nothing_was": replace(CALM, restores=1.0),
     "moved_without_its_outbox": replace(CALM, moves=1.0, troubles=True),

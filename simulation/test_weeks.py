@@ -142,7 +142,7 @@ def test_a_setup_like_the_example_is_no_secret(tmp_path: Path, fleet: str, *, te
 
 def test_a_server_with_nothing_to_do_sleeps(tmp_path: Path) -> None:
     """Nobody asks the store or anybody else each minute whether there is something to ask."""
-    with World(tmp_path, "idle", replace(short(1), deaths=0, accidents=False)) as world:
+    with World(tmp_path, "idle", replace(short(1), deaths=0, accidents=False, distant=0.0)) as world:
         with logs(world):
             world.machine.start()
             world.loop.run_until_complete(asyncio.sleep(3600))

@@ -13,8 +13,10 @@ import hashlib
 import logging
 import re
 import sys
+from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Self
 from unittest.mock import patch
@@ -24,11 +26,12 @@ import structlog
 from pbem.player import secret_vault
 from pbem.server.http_call import fetched
 from pbem.server.notifier import told
-from simulation.commits import Distant
+from pbem.store import own_keys
+from simulation.elsewhere import LEASE, SILENCE, Elsewhere, slowed
 from simulation.imap import Provider
 from simulation.keyless import KeylessPart
 from simulation.liars import Liar, Reader
-from simulation.loop import Loop
+from simulation.loop import PLACE, Loop
 from simulation.mailers import SMARTHOST, Moods, Post, Smarthost
 from simulation.network import Network, Troubles
 from simulation.notices import Topics
@@ -108,7 +111,7 @@ class Week:
     held: float = 0.03
     """How probable it is that a reader on the way takes a player's letter away, or delays it."""
     distant: float = 0.3
-    """How probable it is that commits get no answer for some hours, as if the database were elsewhere."""
+    """How probable it is that two servers share a database elsewhere, which they do not always reach."""
     lies: int = 3
     """With how many changes a server tries to lie about each match afterwards."""
 
@@ -131,6 +134,9 @@ class Figures:
     moves: int = 0
     upgrades: int = 0
     distant: int = 0
+    naps: int = 0
+    takeovers: int = 0
+    """How often another server decided than before."""
     told: int = 0
     """Lies by mail."""
     lies: int = 0
@@ -190,11 +196,16 @@ class World:
         self.proved: dict[tuple[str, bytes], Proved] = {}
         """What was found in the bundles that verify, by match and bundle."""
         self.taken: list[Taken] = []
+        self._known: dict[tuple[str, bytes], tuple[str, float]] = {}
+        """The letters of which a machine must know that the smarthost took them: which machine, and since when."""
+        self.twice: list[str] = []
+        """The letters that were sent once more, though their first sending was in no doubt."""
         self._overs: dict[str, float] = {}
         """When the first letter with the proof of a match was sent."""
-        self.own: set[asyncio.Task[Any]] = set()
         self.excused: set[str] = set()
         """What the server may log as an error."""
+        self._context = copy_context()
+        """Where the world's own tasks run, on no machine, whoever starts them."""
         self.faults: list[str] = []
         """The faults of its own that the server logged."""
         draw = self.random("habits")
@@ -218,12 +229,25 @@ class World:
         self.reader = Reader(self)
         self.stranger = Stranger(self)
         self.third = Third(self)
-        self.machine = Machine(self)
+        far = self.random("distant")
+        apart = far.random() < self.week.distant and not any(isinstance(part, Provider) for part in self.parts)
+        self.base = Elsewhere(self) if apart else None
+        """The database that two servers share."""
+        self.machines: list[Machine] = []
+        for _ in range(2 if apart else 1):
+            self.machines.append(Machine(self))
+        self.machine = self.machines[0]
+        self.figures.distant += apart
         self.operator = Operator(self)
         self._smarthosts = 0
         self._under_way = 0
         """How many letters are on their way to a mailbox."""
-        self.network.listen(self._smarthost, "smarthost.example", SMARTHOST).serving = True
+        self._door = self.network.listen(self._smarthost, "smarthost.example", SMARTHOST)
+        self._door.serving = True
+
+    def later(self, seconds: float, what: Callable[..., object], *given: object) -> None:
+        """Do something of the world's own after this many seconds."""
+        self.loop.call_later(seconds, what, *given, context=self._context)
 
     def random(self, name: str) -> Random:
         return Random(f"{self.seed} {name}")
@@ -248,14 +272,13 @@ class World:
 
     def begin(self, what: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Start a task of the world's own, which survives the machine's deaths."""
-        task = self.loop.create_task(what)
-        self.own.add(task)
-        return task
+        return self.loop.create_task(what, context=self._context.copy())
 
     def hear(self, method: str, event: MutableMapping[str, Any]) -> None:
         """The server logged something."""
+        dead = any(machine.dead for machine in self.machines if machine.host == PLACE.get())
         is_error = method in {"error", "exception", "critical"} and event["event"] not in self.excused
-        if is_error and not self.machine.dead:
+        if is_error and not dead:
             words = {name: value for name, value in event.items() if name != "event"}
             error = words.pop("exc_info", None)
             if error is True:
@@ -303,11 +326,26 @@ class World:
 
     def _smarthost(self) -> Smarthost:
         self._smarthosts += 1
-        return Smarthost(self.loop, self.random(f"smarthost {self._smarthosts}"), self.moods, self._take)
+        return Smarthost(self.loop, self.random(f"smarthost {self._smarthosts}"), self.moods, self._take, self._sure)
+
+    def _sure(self, host: str, recipient: str, raw: bytes, is_sure: bool) -> None:
+        """A machine knows that its letter was accepted, or may not have heard it after all."""
+        if is_sure:
+            self._known[recipient, raw] = host, self.loop.time()
+        else:
+            self._known.pop((recipient, raw), None)
+
+    def _note_twice(self, recipient: str, raw: bytes) -> None:
+        """A letter is sent again: only whoever was disturbed before noting the first time may do that."""
+        host, since = self._known.pop((recipient, raw), ("", 0.0))
+        undisturbed = any(one.host == host and one.is_undisturbed_since(since) for one in self.machines)
+        if undisturbed and not (self.figures.full or self.figures.restores):
+            self.twice.append(f"sent twice, and the first time in no doubt: a letter to {recipient}: {self.now()}")
 
     def _take(self, recipient: str, raw: bytes) -> None:
         self.note(f"the server's letter to {recipient} has left:", raw=raw)
         self.figures.letters_out += 1
+        self._note_twice(recipient, raw)
         number = len(self.taken)
         self.taken.append(Taken(recipient, raw, self.loop.time()))
         for match in OVER.findall(raw):
@@ -348,12 +386,21 @@ class World:
         try:
             # A note to self is sealed under a key that takes a while to make; nothing here depends on that.
             rounds = patch.object(secret_vault, "_ROUNDS", 1)
-            with logs(self), rounds, patch("pbem.store.database.Sqlite", Distant):
+            with logs(self), rounds, self._apart():
                 self.loop.run_until_complete(self.begin(self._run()))
         finally:
             gc.enable()
         self.figures.seconds = self.loop.time()
         return self.figures
+
+    @contextlib.contextmanager
+    def _apart(self) -> Iterator[None]:
+        """Put the store elsewhere, if this week has two servers."""
+        if self.base is None:
+            yield
+            return
+        with slowed(), patch("pbem.store.database._connected", self.base.connected):
+            yield
 
     def __enter__(self) -> Self:
         return self
@@ -368,13 +415,17 @@ class World:
         self.undecided.close()
         for part in self.parts:
             part.close()
-        self.machine.leave()
+        for machine in self.machines:
+            machine.leave()
         self.loop.end()
-        self.machine.disk.close()
+        for machine in self.machines:
+            machine.disk.close()
 
     async def _run(self) -> None:
-        machine = self.machine
-        machine.start()
+        self.machine.start()
+        if self.base is not None:
+            self.begin(self.base.watch())
+            self.begin(self._follow(self.machines[1]))
         for part in self.parts:
             part.begin()
         accidents = self.begin(self._accidents())
@@ -384,17 +435,35 @@ class World:
         accidents.cancel()
         looks.cancel()
         self.hurried = True
-        machine.deaths, machine.disk.fails_after = 0, None
         self.set_by = timedelta()
         self.network.troubles = Troubles(0, 0, 0, 0)
         self.moods = Moods(0, 0, 0, 0)
-        self.network.door(SMARTHOST).serving = True
-        machine.down_until = 0
+        self._door.serving = True
+        if self.base is not None:
+            self.base.lossy = 0.0
+            self.base.away.clear()
+        for machine in self.machines:
+            machine.deaths, machine.disk.fails_after = 0, None
+            machine.down_until = 0
+            self.loop.wake(machine.host)
         for part in self.parts:
             part.finish()
         await self.operator.finish()
         await self._settle()
-        await machine.stop()
+        for machine in self.machines:
+            await machine.stop()
+
+    async def _follow(self, machine: Machine) -> None:
+        """Start the second server, with the keys of the first, once that has any."""
+        assert self.base is not None
+        while True:
+            await asyncio.sleep(60)
+            if self.machine.runs and self.base.path.exists():
+                with self.machine.store() as database:
+                    if own_keys.begun(database):
+                        break
+        machine.take_keys(self.machine)
+        machine.start()
 
     async def _act(self) -> None:
         """Programs look now and then whether something is due, also if no letter comes."""
@@ -440,7 +509,9 @@ class World:
     def _waits(self) -> bool:
         unread = self._under_way or any(player.unread for player in self.players.values())
         unread = unread or any(part.waits for part in self.parts)
-        return bool(unread or self.post.waiting or not self.machine.runs or self.machine.waits())
+        return bool(
+            unread or self.post.waiting or not all(machine.runs for machine in self.machines) or self.machine.waits()
+        )
 
     def _over(self) -> bool:
         standings = [one for player in self.players.values() for one in player.played]
@@ -463,7 +534,7 @@ class World:
         week = self.week.days * DAY
         befall: list[tuple[float, Callable[[], Any]]] = []
         for _ in range(self.week.deaths // 2):
-            machine = self.machine
+            machine = self.machine if self.base is None else draw.choice(self.machines)
             kind = draw.choice(
                 (machine.kill, machine.cut_power, machine.cut_power_soon, machine.cut_power_soon, machine.end)
             )
@@ -477,9 +548,8 @@ class World:
                 befall.append((draw.random() * week * 0.7, self._silence(draw)))
             if draw.random() < 0.3:
                 befall.append((draw.random() * week * 0.7, self._full(draw)))
-        far = self.random("distant")
-        if far.random() < self.week.distant:
-            befall.append((far.random() * week * 0.8, self._far(far)))
+        if self.base is not None:
+            befall += self._far(self.base)
         befall += self.operator.plan()
         for time, what in sorted(befall, key=lambda one: one[0]):
             await asyncio.sleep(max(time - self.loop.time(), 0))
@@ -487,12 +557,16 @@ class World:
 
     def _outage(self, draw: Random) -> Callable[[], None]:
         length = draw.uniform(2 * 3600, 3 * DAY)
+        gone = (
+            self.machines if self.base is None else draw.choice((self.machines, self.machines[:1], self.machines[1:]))
+        )
 
         def begin() -> None:
             self.figures.outages += 1
-            self.note("the machine is down for", span(length))
-            self.machine.down_until = self.loop.time() + length
-            self.machine.kill()
+            for machine in gone:
+                self.note(machine.name, "is down for", span(length))
+                machine.down_until = self.loop.time() + length
+                machine.kill()
 
         return begin
 
@@ -529,18 +603,28 @@ class World:
 
         return begin
 
-    def _far(self, draw: Random) -> Callable[[], None]:
-        """Some commits get no answer for some hours."""
-        length, faults = draw.uniform(0.05, 0.3) * self.week.days * DAY, self.machine.disk.faults
-        chance = draw.choice((0.02, 0.1, 0.3))
+    def _far(self, base: Elsewhere) -> Iterator[tuple[float, Callable[[], Any]]]:
+        """Servers sleep, or do not reach the database that they share; some commits get no answer for some hours."""
+        draw, week = self.random("far"), self.week.days * DAY
+        for _ in range(draw.randint(1, 4)):
+            machine = draw.choice(self.machines)
+            seconds = draw.random() * draw.choice((SILENCE, 3 * LEASE, 0.2 * week))
+            what = draw.choice((machine.sleep, machine.be_cut_off))
+            yield draw.random() * week, partial(what, seconds)
+        if draw.random() < 0.5:
+            length, chance = draw.uniform(0.05, 0.3) * week, draw.choice((0.02, 0.1, 0.3))
 
-        def begin() -> None:
-            self.figures.distant += 1
-            self.note("some commits get no answer for", span(length))
-            faults.commit = chance
-            self.loop.call_later(length, setattr, faults, "commit", 0.0)
+            def begin() -> None:
+                self.note("some commits get no answer for", span(length))
+                base.lossy = chance
+                self.loop.call_later(length, end)
 
-        return begin
+            def end() -> None:
+                base.lossy = 0.0
+                for machine in self.machines:
+                    machine.disturb()
+
+            yield draw.random() * 0.8 * week, begin
 
     def _silence(self, draw: Random) -> Callable[[], None]:
         """The smarthost is unreachable."""
@@ -549,9 +633,8 @@ class World:
         def begin() -> None:
             self.silenced = True
             self.note("the smarthost is out of reach for", span(length))
-            door = self.network.door(SMARTHOST)
-            door.serving = False
-            self.loop.call_later(length, setattr, door, "serving", True)
+            self._door.serving = False
+            self.loop.call_later(length, setattr, self._door, "serving", True)
 
         return begin
 

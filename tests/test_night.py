@@ -64,6 +64,9 @@ def test_what_does_not_pass_is_on_the_page(tmp_path: Path, monkeypatch: pytest.M
     assert "| missing | not run: nothing is here |" in page
     assert "| long | not run |" in page, "it does not fit"
     assert page.startswith("# A night\n\n3 of 5 parts were run; 2 did not pass.")
+    again = ran(tmp_path, [Part("fails", "exit 0", 1), Part("hangs", "echo quicker", 1)])
+    assert "| fails | FAILED, status 3 |" in again
+    assert "| hangs | passed | 0.0 | quicker |" in again, "what was too slow is tried again"
 
 
 def test_each_part_has_its_place() -> None:

@@ -15,6 +15,7 @@ from pbem.mail.dkim_signing import BadDkimKey
 from pbem.server import examination
 from pbem.server.composer import open_composer
 from pbem.store import own_keys
+from pbem.store.inbox import Inbox
 from pbem.store.operator import generation
 from pbem.store.owners import at_work
 
@@ -54,6 +55,8 @@ def _findings(store: Opened, deadline: float) -> Iterator[Diagnosis]:
     yield from examination.examined("matches", examination.transcripts(database, vault, config, keys.public))
     yield from examination.examined("clock", examination.clock(database, now))
     yield from examination.examined("room", examination.growth(database, config, now))
+    inbox = Inbox(database, vault, config.mailbox_account)
+    yield from examination.examined("mailbox", examination.mailbox(inbox, config, now))
     yield from examination.examined("queues", examination.queues(database, vault, now))
     if deadline and at_work(database, now):
         try:

@@ -172,6 +172,8 @@ class Config(ConfigTable, frozen=True):
     def _contradictory(self) -> Iterator[str]:
         """Values that contradict each other."""
         yield from account_faults(self.mailbox, self.smarthost)
+        if self.mailbox and 2 * self.mailbox.poll > self.clock.outage:
+            yield f'mailbox: poll = "{self.mailbox.poll}": at most half of clock.outage, as no answer is an outage'
         if not self.delimiter and not self.mailbox:
             yield 'delimiter = "": without sub-addresses, letters are fetched from a [mailbox]'
         yield from self.limits.faults()
@@ -205,6 +207,11 @@ class Config(ConfigTable, frozen=True):
     def mail_address(self) -> str:
         """The one address that everything is sent to and from."""
         return self.address or f"pbem@{self.server}"
+
+    @property
+    def mailbox_account(self) -> str:
+        """The name of the mailbox from which letters are fetched; empty if there is none."""
+        return self.mailbox.account(self.mail_address) if self.mailbox else ""
 
     @property
     def pages_host(self) -> str:

@@ -165,9 +165,9 @@ def stop(keys: Keyring, caller: Caller) -> bool:
     return True
 
 
-def carry_out(keys: Keyring, now: datetime) -> None:
-    """Replace old keys with new ones whose delay is over, within the caller's transaction."""
-    for waiting in keys.changes.due(to_db(now)):
+def carry_out(keys: Keyring, until: datetime, now: datetime) -> None:
+    """Replace old keys with new ones whose delay was over by then, within the caller's transaction."""
+    for waiting in keys.changes.due(to_db(until)):
         player = keys.players.by_name(waiting.player)
         assert player is not None
         if keys.players.owner(waiting.key.fingerprint):

@@ -48,10 +48,18 @@ _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
 def tick(desk: Desk, now: datetime) -> datetime | None:
-    """Do what is due: reminders, misses, settled turns, recovered keys, lost letters, housekeeping.
+    """Do what is due; returns when to be called again. While the server cannot hear, time stands still.
 
-    Returns when to be called again.
+    Otherwise a deadline would be missed, or a key recovered, while the letter that prevents it waits in the mailbox.
     """
+    heard = desk.inbox.heard_until(now)
+    following = _do_what_is_due(desk, heard)
+    waits = following is not None and heard < following <= now
+    return now + _UNHANDLED if waits else following
+
+
+def _do_what_is_due(desk: Desk, now: datetime) -> datetime | None:
+    """Reminders, misses, settled turns, recovered keys, lost letters, housekeeping; returns when the next is due."""
     if desk.outbox.failures():
         decide(desk, partial(bounces.tell_failures, desk, now))
     beat(desk, now)
@@ -72,7 +80,7 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
                 desk.archive.matches.look_at(number, to_db(now + _TRY_AGAIN))
     tournaments = _see_to_tournaments(desk, now)
     due = desk.archive.matches.next_due()
-    recovery = _when_due(desk, desk.changes.next_due, partial(account_keys.carry_out, desk.keys), now)
+    recovery = _see_to_recoveries(desk, now)
     digest = _when_due(desk, desk.held.next_due, desk.letters.send_digests, now)
     offers = _when_due(desk, desk.people.next_held_back, partial(unasked.send, desk.offers), now)
     kept = housekeeping.look(desk, now)
@@ -84,7 +92,7 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
 
 
 def beat(desk: Desk, now: datetime) -> None:
-    """Record that the server is at work, once a minute."""
+    """Record that the server is at work and hears, once a minute."""
     if desk.time.is_beat_due(now):
         decide(desk, partial(_beat, desk, now))
 
@@ -112,6 +120,16 @@ def _tell_tables(desk: Desk, month: str, now: datetime) -> None:
     if desk.database.meta("tables told") != month:
         desk.database.set_meta("tables told", month)
         desk.tournaments.tell_tables(now)
+
+
+def _see_to_recoveries(desk: Desk, now: datetime) -> datetime | None:
+    """Replace keys whose delay is over, unless a letter that came before may object; returns when to do so again."""
+    following = _when_due(desk, desk.changes.next_due, partial(_recover, desk), now)
+    return now + _UNHANDLED if following is not None and following <= now else following
+
+
+def _recover(desk: Desk, now: datetime) -> None:
+    account_keys.carry_out(desk.keys, min(now, desk.inbox.oldest_unhandled() or now), now)
 
 
 def _see_to_log(desk: Desk, now: datetime) -> datetime | None:
@@ -170,7 +188,7 @@ def _beat(desk: Desk, now: datetime) -> None:
         return
     account_keys.put_off(desk.keys, now - last, now)
     _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
-    facts = {"last": last, "now": now, "back": last > now}
+    facts = {"last": last, "now": now, "back": last > now, "mailbox": bool(desk.config.mailbox)}
     tell_operator(desk, CLOCK_STEPPED, now, Phrase("[pbem] The server's clock stepped"), facts)
 
 

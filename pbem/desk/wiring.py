@@ -98,7 +98,7 @@ class Desk:
         """The server's public key, in hexadecimal digits."""
 
         # Rows of the store.
-        self.inbox = Inbox(database, vault)
+        self.inbox = Inbox(database, vault, config.mailbox_account)
         self.outbox = Outbox(database, vault)
         self.held = DigestQueue(database, vault)
         """The letters that wait for a digest."""

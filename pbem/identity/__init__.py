@@ -14,6 +14,7 @@ the same words from the signed bytes. Implements protocol.md, "Identity".
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from functools import cache, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
@@ -123,6 +124,7 @@ def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
     Its state is as of the time `at`; without a time, expiry is not checked.
     """
     if isinstance(data, bytes):
+        data = data.removeprefix(BOM_UTF8)  # Windows begins texts so
         # The first octet of a binary OpenPGP packet has its high bit set (RFC 9580 4.2).
         if data[:1] >= b"\x80":
             return openpgp.parse(data, at)
@@ -351,11 +353,7 @@ def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
     if kind in _OPAQUE_TYPES or name.endswith(".p7m"):
         yield _Block("smime", part.content, way="opaque")
     elif _DETACHED_TYPES.get(kind) == "smime" or name.endswith(".p7s"):
-        taken = Phrase(
-            "The signed part of this S/MIME letter was taken apart on its way. {advice}",
-            advice=_ATTACH.given(suffix="sig"),
-        )
-        yield _Block("smime", fault=taken)
+        yield _Block("smime", fault=_taken_apart("smime"))
     elif name.endswith(_SUFFIXES) or kind == "application/pgp-signature":
         # The file's name and armor decide, not its type: mutt calls every .sig file application/pgp-signature.
         yield from _signature_file(part, parts)
@@ -364,6 +362,13 @@ def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
         # Some programs name even the body: a signature in letter.text must not count twice.
         if text.split() != body.split():
             yield from _inline(text, ())
+
+
+def _taken_apart(kind: Format) -> Phrase:
+    return Phrase(
+        "The signed part of this letter was taken apart on its way. {advice}",
+        advice=_ATTACH.given(suffix=_SUFFIX[kind]),
+    )
 
 
 def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
@@ -398,7 +403,9 @@ def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
 
 def _detached(part: Part, parts: Sequence[Part], kind: Format, armor: str | bytes) -> _Block:
     """Pair an attachment NAME.sig with its NAME."""
-    signature = part.filename or ""
+    signature = part.filename
+    if not signature:
+        return _Block(kind, fault=_taken_apart(kind))
     name = signature.rpartition(".")[0]
     named = [other for other in parts if name and other.filename == name]
     if len(named) != 1:
@@ -458,17 +465,15 @@ def _inline_minisign(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
         if at < behind:
             continue  # within the signature just yielded
         match = minisign.beneath(text, at)
-        behind = match.end() if match else text.find("\n", at)
         if match is not None:
+            behind = match.end()
             before = text[:at]
             embedded = not before.strip() and match["whole"] is None
             # `signify -e` puts the signed text below its signature.
-            covered = text[match.end() + 1 :] if embedded else before
-            yield _Block("minisign", text[at : match.end()], covered, marks=marks)
+            covered = text[behind + 1 :] if embedded else before
+            yield _Block("minisign", text[at:behind], covered, marks=marks)
         elif text.startswith(f"{minisign.COMMENT} signature", at):
             yield _Block("minisign", text[at:], text[:at], marks=marks)
-        if behind < 0:
-            return
 
 
 def _until(text: str, at: int, mark: str) -> str:
@@ -479,9 +484,8 @@ def _until(text: str, at: int, mark: str) -> str:
 def _places(text: str, mark: str) -> Iterator[int]:
     """The places of a mark outside quotes."""
     at = text.find(mark)
-    line = 0
     while at >= 0:
-        line = max(line, text.rfind("\n", line, at) + 1)
+        line = text.rfind("\n", 0, at) + 1
         if not text[line : min(at, line + 80)].lstrip().startswith(">"):
             yield at
         at = text.find(mark, at + len(mark))

@@ -62,6 +62,6 @@ def _head(data: bytes, at: int) -> tuple[int, int | None, int]:
     if first < 0x80:
         return tag, first, at
     octets = first & 0x7F
-    if octets > 4 or at + octets > len(data):
+    if octets > 4:
         raise ValueError("too long a length")
     return tag, int.from_bytes(data[at : at + octets], "big"), at + octets

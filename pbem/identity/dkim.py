@@ -140,7 +140,7 @@ def _message(letter: Letter, most: int | None = None) -> dkim.DKIM:
     if is_repeated(letter.root.headers):  # the lowest is signed, and the topmost read (RFC 6376 8.15)
         raise refused
     raw = letter.raw
-    if letter.root.body and not raw.endswith(b"\n"):  # dkimpy adds it after it looked for blanks at line ends
+    if letter.root.body:  # dkimpy adds a missing line end after it looked for blanks there, and takes all others away
         raw += b"\r\n"
     try:
         message = dkim.DKIM(raw[:most])

@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pbem.mailbox import DONE, FetchedLetter, Handle, LeftAlone, MailboxUnreachable, none_skipped
+from pbem.mailbox import DONE, FetchedLetter, Handle, LeftAlone, MailboxUnreachable, Withheld, none_skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,9 +48,9 @@ class Maildir:
     def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[FetchedLetter]:
         """The letters there, spam last; raises `MailboxUnreachable` if the folder is not a Maildir.
 
-        A file that cannot be read does not block the others: `MailboxUnreachable` reports it at the end.
+        Files that cannot be read do not block the others: `Withheld` names them at the end.
         """
-        trouble: MailboxUnreachable | None = None
+        withheld, trouble = list[Handle](), ""
         for folder in ("", *SPAM):
             for path in self._files(self._path / folder):
                 handle = Handle(str(path.parent), path.name)
@@ -62,11 +62,12 @@ class Maildir:
                 except FileNotFoundError:
                     continue  # a mail program renamed it: it comes at the next look
                 except OSError as error:
-                    trouble = trouble or MailboxUnreachable(f"{str(path)!a}: {error.strerror}")
+                    withheld.append(handle)
+                    trouble = f"{str(path)!a}: {error.strerror}"
                     continue
                 yield FetchedLetter(_with_crlf(raw), handle)
-        if trouble:  # said when all others were given
-            raise trouble
+        if withheld:
+            raise Withheld(withheld, trouble)
 
     def done(self, handle: Handle) -> None:
         """Rename a letter into the folder of read letters."""

@@ -207,16 +207,33 @@ def _bound(place: PaperPlace) -> bytes:
 class SecretVault:
     """The secrets of an account: a file for each game, in a folder that nobody else may read."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, account: str = "") -> None:
         self._folder = folder
+        self._account = account
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Let no other program change anything here meanwhile: two programs would commit to two things."""
+        """Let no other program change anything here meanwhile: two programs would commit to two things.
+
+        Raises `BadSecrets` if the folder is that of another account, whose matches may have the same names.
+        """
         make_folder(self._folder)
         with os.fdopen(os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600), "w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
+            self._claim()
             yield
+
+    def _claim(self) -> None:
+        if not self._account:
+            return
+        path = self._folder / "account"
+        try:
+            owner = path.read_text("utf-8").strip()
+        except FileNotFoundError:
+            replace(path, f"{self._account}\n".encode())
+            return
+        if owner != self._account:
+            raise BadSecrets(f"{self._folder}: here are the secrets of {owner}; each account needs its own folder")
 
     def secrets(self, match: str, game: int) -> Secrets | None:
         """The secrets of a game; None if there are none. Raises `BadSecrets`."""

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from pbem.smtp.dns import Resolve
     from pbem.smtp.rounds import Asking
     from pbem.store.disk import Disk
-    from pbem.store.inbox import Envelope
+    from pbem.store.inbox import Envelope, Look
     from pbem.store.own_keys import OwnKeys
     from pbem.store.vault import Vault
 
@@ -308,7 +308,7 @@ class Daemon:
         # A connection for the intake: it may commit on the event loop while delivery works in its thread.
         doorstep = stack.enter_context(Database(config.store, points=self.points, disk=disk))
         doorstep.engine.leave_log()  # an SMTP client waits for this connection
-        self._inbox = Inbox(doorstep, keys.vault)
+        self._inbox = Inbox(doorstep, keys.vault, config.mailbox_account)
         self._door_base = stack.enter_context(Database(config.store, points=self.points, disk=disk))
         return keys
 
@@ -489,9 +489,12 @@ class Daemon:
             await self._keep([(envelope(raw, intake.recipients.knows, config.mail_address), raw)])
 
         async def mark(given: str | None) -> str | None:
-            return await self._post(self._mark, f"mailbox {config.mailbox.account(config.mail_address)}", given)
+            return await self._post(self._mark, f"mailbox {config.mailbox_account}", given)
 
-        keeping = Keeping(keep, mark, self.now)
+        async def look(made: Look) -> None:
+            await self._post(self._inbox.note_look, made)
+
+        keeping = Keeping(keep, mark, look, self.now)
         return Fetcher(open_mailbox(config), keeping, config.mailbox.poll.total_seconds(), points=self.points)
 
     def _mark(self, name: str, given: str | None) -> str | None:

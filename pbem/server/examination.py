@@ -322,6 +322,15 @@ def growth(database: Database, config: Config, now: datetime) -> Iterator[Diagno
     )
 
 
+def mailbox(inbox: Inbox, config: Config, now: datetime) -> Iterator[Diagnosis]:
+    """Check that the mailbox, if there is one, is read to its end: games may stand until it is."""
+    read = inbox.mailbox_read()
+    if config.mailbox and (read is None or now - read > config.clock.outage):
+        since = f"since {to_db(read)[:16]}" if read else "yet"
+        found = f"not read to its end {since}: see the log. Until it is, nobody misses a deadline"
+        yield Diagnosis(False, "mailbox", found)
+
+
 def queues(database: Database, vault: Vault, now: datetime) -> Iterator[Diagnosis]:
     """Check that letters are processed, as far as the store shows."""
     found = survey(database)

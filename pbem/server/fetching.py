@@ -15,6 +15,7 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,11 +28,10 @@ from pbem.mailbox.envelope import recipients, sender
 from pbem.mailbox.maildir import Maildir
 from pbem.mailbox.password import password, token
 from pbem.server.own_thread import begun
-from pbem.store.inbox import Envelope
+from pbem.store.inbox import Envelope, Look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from datetime import datetime
 
     from pbem.config.server import Config
     from pbem.mailbox import Handle, Mailbox
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 FIRST_RETRY, LONGEST_RETRY = 1.0, 300.0  # seconds until a mailbox that could not be used is tried again
 DENIED_RETRY = 60.0  # providers lock an account out whose password was wrong too often
 WITHHELD = 300.0  # seconds until a letter is asked for again that the provider did not give
+HELD = 24 * 3600.0  # seconds for which deadlines wait for such a letter: a provider may never give it
+NOTED = timedelta(seconds=30)  # until an answer of the mailbox is noted again
 KEPT = 3600.0  # seconds until a letter that was kept is moved again, if it is still there
 REST = 0.2  # seconds after a look that found nothing: a provider may say at any moment that something came
 GOODBYE = 5.0  # seconds that the mailbox gets when the daemon stops
@@ -81,6 +83,8 @@ class Keeping(msgspec.Struct, frozen=True):
     letter: Callable[[bytes], Coroutine[None, None, None]]
     mark: Callable[[str | None], Coroutine[None, None, str | None]]
     """Keep the mark of what is left alone, if one is given; the one that is kept, None before the first look."""
+    look: Callable[[Look], Coroutine[None, None, None]]
+    """Note a look, without which the matches' clocks stand."""
     now: Callable[[], datetime]
 
 
@@ -96,6 +100,10 @@ class Fetcher:
     def __post_init__(self) -> None:
         self._passed_over: dict[Handle, float] = {}
         """Letters that are not asked for, and until when."""
+        self._withheld: dict[Handle, float] = {}
+        """Letters that the mailbox does not give, and since when."""
+        self._noted = dict[bool, datetime]()
+        """When an answer of the mailbox was noted last, and when a whole look."""
         self._stopped = threading.Event()
         self._loop = asyncio.get_running_loop()
         self._fetching: asyncio.Future[None] | None = None
@@ -145,12 +153,14 @@ class Fetcher:
 
         Each move that fails costs a connection: after the first, the others of this look stay where they are.
         """
-        now = time.monotonic()
+        began, now = self.keeping.now(), time.monotonic()
         self._passed_over = {handle: until for handle, until in self._passed_over.items() if until > now}
         came, moves = False, True
         try:
             for found in self.mailbox.letters(self._passed_over.__contains__):
+                self._note(Look(self.keeping.now()))
                 came = True
+                self._withheld.pop(found.handle, None)
                 self.points("letter fetched")
                 if not self._kept(found.raw):
                     raise MailboxUnreachable("a letter could not be kept")
@@ -160,11 +170,31 @@ class Fetcher:
                 moves = moves and self._moved(found.handle)
                 self.points("letter moved")
                 if self._stopped.is_set():
-                    break
+                    return came
         except Withheld as error:
             log.warning("letters not fetched", trouble=str(error), again=WITHHELD)
             self._passed_over |= dict.fromkeys(error.handles, time.monotonic() + WITHHELD)
+            self._withheld = dict.fromkeys(error.handles, time.monotonic()) | self._withheld
+        # Letters that were neither passed over nor withheld again are gone.
+        self._withheld = {handle: since for handle, since in self._withheld.items() if handle in self._passed_over}
+        waits = any(since + HELD > time.monotonic() for since in self._withheld.values())
+        self._note(Look(self.keeping.now(), None if waits else began))
         return came
+
+    def _note(self, look: Look) -> None:
+        """Note that the mailbox answered, as a mailbox that does not is an outage of the server.
+
+        At once if the clock was set, or the machine slept: the desk must know before it reads what came then.
+        """
+        now, whole = look.answered, look.read is not None
+        if timedelta() <= now - self._noted.get(whole, now - NOTED) < NOTED:
+            return
+        try:
+            self._in_loop(self.keeping.look, look)
+        except Exception as error:
+            log.error("look not noted", trouble=type(error).__name__)
+        else:
+            self._noted |= {False: now, whole: now}
 
     def _moved(self, handle: Handle) -> bool:
         """Move a letter that was kept; if that fails, it stays, and keeps back no other."""

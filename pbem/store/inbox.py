@@ -22,11 +22,12 @@ import json
 from datetime import timedelta
 from itertools import accumulate, groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from pbem.store.database import from_db, to_db
+from pbem.store.outages import Outages
 from pbem.store.rows import SealedRows
 from pbem.store.vault import Sealed
 
@@ -132,6 +133,13 @@ class Envelope(msgspec.Struct, frozen=True):
         return {to.partition("@")[0].lower() for to in self.recipients} <= ROLES and bool(self.recipients)
 
 
+class Look(NamedTuple):
+    """When the mailbox answered, and, if it was read to its end, since when letters may lie there."""
+
+    answered: datetime
+    read: datetime | None = None
+
+
 class InboxRow(msgspec.Struct, frozen=True):
     """A leased letter."""
 
@@ -162,8 +170,10 @@ class Stranded(msgspec.Struct, frozen=True):
 class Inbox(SealedRows):
     """The table of received letters on one connection; only the server that decides leases any."""
 
-    def __init__(self, database: Database, vault: Vault) -> None:
+    def __init__(self, database: Database, vault: Vault, account: str = "") -> None:
         super().__init__(database, vault)
+        self._account = account
+        """The mailbox at a provider from which letters come, if there is one: letters lie there that are not here."""
         self._leases = 0
         """The number of leases that were not `fresh`: one in `ALONE` of them begins with a failed letter."""
 
@@ -357,14 +367,40 @@ class Inbox(SealedRows):
     def oldest_unhandled(self) -> datetime | None:
         """The arrival of the oldest unhandled letter that may have an effect in a match; None if all are handled.
 
-        Until this transaction ends, no other connection can store a letter.
+        Letters may also lie in the mailbox, from the moment on at which it was last read to its end. Until this
+        transaction ends, no other connection can store a letter.
         """
         self._database.engine.lock("inbox")
         query = (
             "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased') AND NOT EXISTS"
             " (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL AND counts = 0)"
         )
-        return self._database.moment(query)
+        moments = self._database.moment(query), self.mailbox_read()
+        return min(filter(None, moments), default=None)
+
+    def heard_until(self, now: datetime) -> datetime:
+        """The last moment at which letters could come to us: the present, or when the mailbox last gave an answer.
+
+        Never before the last heartbeat: the answer may be from before letters came by another way for months.
+        """
+        answered = self._looked("answered") or now
+        return min(now, max(answered, Outages(self._database).heartbeat() or answered))
+
+    def mailbox_read(self) -> datetime | None:
+        """The moment from before which no letter lies in the mailbox; None if it was never read to its end."""
+        return self._looked("read")
+
+    def note_look(self, look: Look) -> None:
+        """Note that the mailbox answered."""
+        with self._database.transaction():
+            for what, time in look._asdict().items():
+                if time is not None:
+                    self._database.set_meta(f"look {what} {self._account}", to_db(time))
+
+    def _looked(self, what: str) -> datetime | None:
+        if not self._account:
+            return None
+        return self._database.moment("SELECT value FROM meta WHERE name = ?", (f"look {what} {self._account}",))
 
     def _fingerprint(self, envelope: Envelope, raw: bytes) -> str:
         # A retry may name its recipients in another order; JSON keeps the parts from running into each other.

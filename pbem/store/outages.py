@@ -47,7 +47,7 @@ class Outages(Rows):
         whole days earlier.
         """
         for table, key, waits, by in (
-            ("outbox", ("id",), "state = 'waiting' AND", step),
+            ("outbox", ("id",), "state IN ('waiting', 'leased') AND", step),
             ("lookups", ("inbox", "name"), "settled IS NULL AND", step),
             ("witness_requests", ("witness",), "status IS NULL AND", step),
             ("notifications", ("player",), "", step),
@@ -59,6 +59,8 @@ class Outages(Rows):
             for due, *row in self._database.execute(query, (to_db(now),)).fetchall():
                 self._database.write(sql, (to_db(max(now, from_db(due) - by)), *row))
         self._database.write("UPDATE inbox SET tried = NULL WHERE tried > ?", (to_db(now),))
+        sql = "UPDATE meta SET value = ? WHERE name LIKE 'look %' AND value > ?"  # a mailbox, see `Inbox.note_look`
+        self._database.write(sql, (to_db(now), to_db(now)))
 
     def since(self, time: datetime) -> list[tuple[datetime, datetime]]:
         """The outages that ended after a moment, oldest first."""

@@ -19,6 +19,7 @@ from pbem.verifier_key import COSIGNATURE, LOG, MOST_SIGNATURES, VerifierKey
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _LINE = re.compile(r"— ([^\s+\x7f]{1,253}) ([A-Za-z0-9+/]{8,6800}={0,2})")
 _OCTETS = {LOG: 64, COSIGNATURE: 72}
 _TIMES = 1 << 63
@@ -67,7 +68,7 @@ class Note(msgspec.Struct, frozen=True):
     def read(cls, content: str) -> Note:
         """The note in this text; raises `NotANote`. Signatures are not verified here."""
         text, blank, lines = content.rpartition("\n\n")
-        if not blank or not lines.endswith("\n") or any(ord(char) < 32 and char != "\n" for char in content):
+        if not blank or not lines.endswith("\n") or _CONTROL.search(content):
             raise NotANote("a note is a text, an empty line, and lines of signatures")
         signatures = tuple(map(NoteSignature.read, lines.removesuffix("\n").split("\n")))
         if len(signatures) > MOST_SIGNATURES:

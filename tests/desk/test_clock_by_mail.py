@@ -18,6 +18,11 @@ from judges import sentences
 from judges.golden import reads_like
 from signing.domains import Domain, rsa_key
 
+from pbem.config.mail import MailboxConfig
+from pbem.config.values import Duration
+from pbem.match.changed import replace
+from pbem.store.inbox import Look
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from email.message import EmailMessage
@@ -409,6 +414,28 @@ class TestBanksAndWeekends:
         assert deadline(bob.find("turn 1")) == datetime(2026, 3, 9, 18, tzinfo=UTC)
 
 
+def with_mailbox(referee: Referee, *, looked: bool = True) -> None:
+    """The server has its letters from a mailbox, which it has just read, or is about to."""
+    referee.config = replace(referee.config, mailbox=MailboxConfig(maildir="/var/mail/games"))
+    referee.open_desk()
+    if looked:
+        look(referee)
+    referee.work()
+
+
+def look(referee: Referee, *, read: bool = True) -> None:
+    """The mailbox answers."""
+    referee.desk.inbox.note_look(Look(referee.now, referee.now if read else None))
+
+
+def unheard(referee: Referee, time: timedelta) -> None:
+    """The mailbox answers nothing for a while, in which the server works on."""
+    end = referee.now + time
+    while referee.now < end:
+        referee.now = min(end, referee.now + timedelta(minutes=50))
+        referee.work()
+
+
 class TestOutages:
     def test_of_three_days_moves_the_deadline_and_says_so(self, referee: Referee) -> None:
         ann, bob = begun(referee)
@@ -453,6 +480,108 @@ class TestOutages:
         referee.open_desk()
         referee.turn((bob, ""))
         assert "missed" not in types(referee)
+
+    def test_a_mailbox_that_is_out_of_reach_for_days_is_one(self, referee: Referee) -> None:
+        """The letters that lie there came in time; the first of them meets the deadline that has moved."""
+        ann, bob = begun(referee, "miss: forfeit\nbank: 10d")
+        referee.turn((ann, "Rv1"))
+        with_mailbox(referee)
+        before = len(bob.letters)
+        unheard(referee, 20 * DAY)
+        assert "missed" not in types(referee)
+        assert len(bob.letters) == before, "reminders wait, too"
+        following = referee.running.tick(referee.now)
+        assert following is None or following > referee.now, "the desk rests"
+        look(referee, read=False)
+        referee.turn((bob, ""))
+        assert "missed" not in types(referee)
+        assert types(referee)[-2:] == ["moved", "turn"]
+        look(referee)
+        referee.work()
+        assert OVER not in [what for _, what in since(bob, before)]
+        assert "including the 10 days left in your bank" in body(bob.find("turn 1"))
+        proved(referee, bob)
+
+    def test_nothing_grows_old_while_the_mailbox_does_not_answer(self, referee: Referee) -> None:
+        """Nor when the clock is set ahead between two of its answers."""
+        begun(referee)
+        limits = replace(referee.config.limits, letters_kept=Duration(days=1))
+        referee.config = replace(referee.config, limits=limits)
+        with_mailbox(referee)
+        before = referee.inbox.count()
+        unheard(referee, 3 * DAY)
+        referee.now += 1000 * DAY
+        referee.work()
+        look(referee)
+        referee.work()
+        assert referee.inbox.count() == before
+
+    @pytest.mark.parametrize("writes", [False, True])
+    def test_nobody_misses_a_deadline_before_the_mailbox_was_read_to_its_end(
+        self, referee: Referee, *, writes: bool
+    ) -> None:
+        """An outage too short to move a deadline: the letter that lay in the mailbox is read first."""
+        ann, bob = begun(referee, "miss: forfeit")
+        referee.turn((ann, "Rv1"))
+        with_mailbox(referee)
+        while "missed" not in types(referee) and referee.now < datetime(2026, 3, 11, 11, 45, tzinfo=UTC):
+            look(referee)
+            referee.work()
+            referee.now += timedelta(minutes=30)
+        unheard(referee, timedelta(minutes=20))
+        assert referee.now > datetime(2026, 3, 11, 12, 1, tzinfo=UTC)
+        look(referee, read=False)
+        referee.work()
+        assert "missed" not in types(referee)
+        if writes:
+            referee.turn((bob, ""))
+        referee.now += timedelta(minutes=1)
+        look(referee)
+        referee.work()
+        assert ("missed" in types(referee)) is not writes
+        assert "moved" not in types(referee)
+
+    def test_a_mailbox_that_was_set_aside_for_months_was_not_out_of_reach(self, referee: Referee) -> None:
+        """The server had its letters by SMTP meanwhile; and the clock was not set back either."""
+        _ann, bob = begun(referee)
+        by_smtp = referee.config
+        with_mailbox(referee)
+        referee.config = by_smtp
+        referee.open_desk()
+        referee.wait(100 * DAY)
+        with_mailbox(referee, looked=False)
+        referee.now += timedelta(minutes=1)
+        look(referee)
+        referee.turn((bob, ""))
+        assert "moved" not in types(referee)
+        with referee.database.transaction():
+            assert not referee.desk.time.outages(datetime.min.replace(tzinfo=UTC))
+
+    def test_one_that_begins_when_a_clock_is_set_right(self, referee: Referee) -> None:
+        """The last answer of the mailbox is a year ahead then."""
+        ann, bob = begun(referee, "pace: 1d\ngrace: 1h\nmiss: forfeit")
+        referee.turn((ann, "Rv1"))
+        with_mailbox(referee)
+        referee.now += 365 * DAY
+        look(referee)
+        referee.work()
+        referee.now -= 365 * DAY
+        referee.work()
+        unheard(referee, 2 * DAY)
+        look(referee, read=False)
+        referee.turn((bob, ""))
+        assert "missed" not in types(referee)
+
+    def test_an_answer_noted_late_by_another_server_sets_no_clock_back(self, referee: Referee) -> None:
+        """Two servers share a store, and one of them stood still between the answer and the note."""
+        begun(referee)
+        with_mailbox(referee)
+        late = Look(referee.now)
+        referee.now += timedelta(minutes=10)
+        look(referee)
+        referee.work()
+        referee.desk.inbox.note_look(late)
+        assert not referee.desk.time.is_beat_due(referee.desk.inbox.heard_until(referee.now))
 
     def test_a_restart_moves_nothing(self, referee: Referee) -> None:
         _ann, bob = begun(referee)

@@ -90,6 +90,17 @@ def test_what_is_kept_stays_and_goes_in_its_time(referee: Referee, by: timedelta
     assert referee.inbox.count() == (by > timedelta())  # what came at a time that is still to come stays
 
 
+def test_a_letter_that_was_under_way_is_sent_again_by_the_right_clock(referee: Referee) -> None:
+    """Its server was killed before it knew what had come of it."""
+    with wrong(referee, YEAR):
+        ask(referee, referee.person("eve"))
+        referee.database.execute("UPDATE outbox SET state = 'leased', settled = NULL WHERE recipient LIKE 'eve@%'")
+    referee.outbox.release_all()
+    due = referee.outbox.next_due()
+    assert due is not None
+    assert due <= referee.now
+
+
 def test_who_was_asked_by_a_clock_that_was_ahead_is_asked_again(referee: Referee) -> None:
     eve = referee.registered("eve")
     referee.wait(DAY)

@@ -438,6 +438,25 @@ class TestMailboxAlone:
         send(referee, ann, "clear m1\n", new)
         assert sentences.NOTHING_WAS_DONE_WITH_IT in said(ann)
 
+    def test_so_it_does_in_a_letter_that_came_in_time_and_is_read_late(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, FLEETS)
+        self.lost(referee, ann, another("ann"))
+        due = referee.desk.changes.next_due()
+        assert due is not None
+        referee.now = due - timedelta(minutes=1)
+        referee.alive()
+        raw = referee.raw(ann, referee.signed(ann, "key keep\nserver play.example\nplayer ann\n"))
+        referee.inbox.put(Envelope(ann.address, (f"pbem@{SERVER}",)), raw, referee.now)
+        for _ in range(3):
+            referee.now += timedelta(minutes=1)
+            following = referee.running.tick(referee.now)
+            assert following is not None
+            assert following > referee.now
+        referee.work()
+        assert sentences.NO_OTHER_REPLACES_THEM in body(bob.find("still has a key"))
+        referee.wait(timedelta(days=30))
+        assert not changes(proof(referee, bob))
+
     def test_so_it_does_where_a_copy_was_refused_first(self, referee: Referee) -> None:
         """By somebody who reads the mail of this address, and wants the account: by a date above the copy."""
         ann, bob = referee.begun(SMALL, FLEETS)

@@ -55,6 +55,10 @@ def as_subkey(n: int, e: int) -> str:
     return ANN.certificate(ANN.subkey(rsa_body(n, e)))
 
 
+USES = (
+    *("digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement"),
+    *("key_cert_sign", "crl_sign", "encipher_only", "decipher_only"),
+)
 FORMATS = {"ssh": as_ssh, "smime": certificate, "openpgp": as_subkey}
 
 
@@ -138,9 +142,20 @@ class TestOpenPGP:
 class TestCertificates:
     def test_octets(self) -> None:
         names = x509.SubjectAlternativeName([x509.DNSName(f"{at}.mail.example") for at in range(1000)])
-        with pytest.raises(BadKey, match="too long"):
+        with pytest.raises(BadKey, match="too long: 16384 octets"):
             registered(certificate(0, 0, (names, False)))
         assert parse_key(certificate(0, 0, (names, False))).format == "smime"
+
+    @pytest.mark.parametrize("use", ["digital_signature", "content_commitment", "key_encipherment"])
+    def test_a_certificate_that_is_not_for_signatures(self, use: str) -> None:
+        """RFC 8551 4.4.2: for them it has one of two uses, or says nothing of its use."""
+        none = dict.fromkeys(USES, False)
+        told = certificate(0, 0, (x509.KeyUsage(**none | {use: True}), True))
+        if use != "key_encipherment":
+            assert registered(told).format == "smime"
+            return
+        with pytest.raises(BadKey, match="not meant for signatures"):
+            registered(told)
 
     def test_conditions_that_nobody_knows(self) -> None:
         unknown = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4"), b"\x05\x00")

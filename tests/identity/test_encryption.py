@@ -70,10 +70,21 @@ def test_a_key_of_which_all_subkeys_for_encryption_expired_cannot_decrypt() -> N
     assert [one.tag for one in PacketPile.from_bytes(armor)].count(Tag.PKESK) == 1
 
 
+def test_an_undated_word_about_a_subkey_is_none() -> None:
+    """Anybody can write one into a key; the library leaves it in its place."""
+    signer = Signer()
+    key = parse_key(signer.certificate(signer.subkey(x25519_body(b"\x09" + bytes(31)), valid_days=30, undated=True)))
+    assert encryption.fault(key, BORN + timedelta(days=29)) is None
+    expired = encryption.fault(key, BORN + timedelta(days=31))
+    assert expired == sentences.IT_HAS_NO_SUBKEY_THAT_CAN_DECRYPT
+
+
 def test_a_certificate_that_says_nothing_of_its_use_will_do() -> None:
     reader = by_smime(usage=None)
     assert encryption.usable([reader.key], NOW) == [reader.key]
-    assert encryption.usable([reader.key], BORN + timedelta(days=36500)) == []
+    late = BORN + timedelta(days=36500)
+    assert encryption.usable([reader.key], late) == []
+    assert encryption.fault(reader.key, late) == sentences.IT_EXPIRED_ON.format(late.date())
 
 
 @pytest.mark.parametrize("profile", [pysequoia.Profile.RFC4880, pysequoia.Profile.RFC9580], ids=["4880", "9580"])

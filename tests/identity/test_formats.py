@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 
 import pysequoia
 import pytest
+from asn1crypto import cms
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
 from data.material import IN_FORCE, KEYS, SIGNED
+from judges import sentences
+from judges.reasons import is_whole
+from signing.decryptors import by_smime
 from signing.signers import private_key
 
 from pbem import identity
-from pbem.identity import BadKey, Key, Verdict, parse_key
+from pbem.identity import BadKey, Key, Verdict, encryption, parse_key
 from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY, said
 from verifier.entries import UNREADABLE
@@ -54,7 +58,9 @@ def plain(text: str) -> str:
 
 
 def verdict(raw: bytes, keys: list[Key] | None = None, at: datetime = RECEIVED) -> Verdict:
-    return judge(read(raw), ALL if keys is None else keys, SERVER, namespace=SAMPLES, at=at)
+    found = judge(read(raw), ALL if keys is None else keys, SERVER, namespace=SAMPLES, at=at)
+    assert is_whole(found.reason)
+    return found
 
 
 ACCEPTED = {
@@ -172,21 +178,39 @@ def test_private_keys_are_never_taken(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "data",
+    ("data", "prints"),
     [
-        b"",
-        b"\x99\x01",
-        b"\x30\x82",
-        b"\xff" * 40,
-        b"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----",
-        b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----",
-        b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----",
-        b"untrusted comment: minisign public key\nRWQ",
+        (b"", "one line"),
+        (b"\x99\x01", "gpg --export"),
+        (b"\x30\x82", ".pem"),
+        (b"\xff" * 40, "gpg --export"),
+        (b"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----", "OpenPGP key"),
+        (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", ".pem"),
+        (b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----", "openssl pkey"),
+        (b"untrusted comment: minisign public key\nRWQ", "minisign.pub"),
     ],
 )
-def test_what_is_no_key(data: bytes) -> None:
-    with pytest.raises(BadKey):
+def test_what_is_no_key_is_told_apart_by_what_prints_it(data: bytes, prints: str) -> None:
+    with pytest.raises(BadKey) as refused:
         parse_key(data)
+    assert is_whole(refused.value.reason)
+    assert prints in refused.value.reason
+
+
+@pytest.mark.parametrize(
+    "name", ["pgp-anna.pub.asc", "sm-rsa.crt", "ssh-ed25519.pub", "minisign.pub", "raw-ed25519.pub"]
+)
+def test_a_key_may_come_in_a_file_of_windows(name: str) -> None:
+    """With a byte order mark, and other line ends."""
+    text = (KEYS / name).read_text()
+    dressed = "\ufeff" + text.replace("\n", "\r\n")
+    for data in (dressed, dressed.encode()):
+        assert parse_key(data).fingerprint == parse_key(text).fingerprint
+
+
+def test_a_minisign_key_may_be_broken_anew() -> None:
+    comment, public = (KEYS / "minisign.pub").read_text().split("\n")[:2]
+    assert parse_key(f"{comment}\n{public[:30]}\n {public[30:]}\n") == parse_key(f"{comment}\n{public}\n")
 
 
 @pytest.mark.parametrize(
@@ -309,14 +333,41 @@ def test_typographic_quotes_are_undone() -> None:
     assert (found.kind, plain(said(found))) == ("valid", form)
 
 
-def test_flowed_is_named() -> None:
-    text = head(clear(FORM.replace("8c1f" * 16, "8c1f")), "Ox4", "Ox5")
-    assert "format=flowed" in verdict(letter(text, "Content-Type: text/plain; format=flowed\n"), at=IN_FORCE).reason
+@pytest.mark.parametrize(
+    ("headers", "beside", "named"),
+    [
+        ("Content-Type: text/plain; format=flowed\n", "", "format=flowed"),
+        ("Content-Type: multipart/alternative; boundary=x\n", "Content-Type: text/html\n\nx", "as HTML too"),
+        ("Content-Type: multipart/mixed; boundary=x\n", "Content-Type: image/png\n\nx", "changed after signing"),
+    ],
+)
+@pytest.mark.parametrize("signed", ["clear", "bare"])
+def test_what_a_program_does_to_a_text_is_named(headers: str, beside: str, named: str, signed: str) -> None:
+    form = FORM.replace("8c1f" * 16, "8c1f")
+    text = head(clear(form) if signed == "clear" else form + detached(form.encode()).decode(), "Ox4", "Ox5")
+    if beside:
+        text = f"--x\n\n{text}\n--x\n{beside}\n--x--\n"
+    assert named in verdict(letter(text, headers), at=IN_FORCE).reason
+
+
+@pytest.mark.parametrize("above", ["\n", "\n\n", "Hash: of what?\n", "\nHash: of what?\n"])
+def test_a_clear_signed_text_may_begin_as_its_armor_does(above: str) -> None:
+    found = verdict(letter(clear(above + FORM)), at=IN_FORCE)
+    assert (found.kind, plain(said(found))) == ("valid", above + FORM)
+
+
+def test_armor_that_lost_its_last_line_is_damaged() -> None:
+    for text in (clear(FORM), FORM + detached(FORM.encode()).decode().replace("\r", "")):
+        cut = text.replace("-----END PGP SIGNATURE-----", "")
+        assert cut != text
+        assert verdict(letter(cut), at=IN_FORCE).kind == "bad"
 
 
 def test_a_text_that_lost_its_signature_is_named() -> None:
     text = clear(FORM).partition("-----BEGIN PGP SIGNATURE-----")[0]
-    assert "ends without its signature" in plain(verdict(letter(text), at=IN_FORCE).reason)
+    found = verdict(letter(text), at=IN_FORCE)
+    assert (found.kind, found.format) == ("refused", "openpgp")
+    assert "ends without its signature" in found.reason
 
 
 @pytest.mark.parametrize("name", ["mime-anna", "mime-rolf"])
@@ -325,8 +376,31 @@ def test_a_broken_container_is_explained(name: str) -> None:
     found = verdict(raw.replace(b"end\r\n\r\n-", b"end\r\n_____\r\nlist footer\r\n\r\n-"))
     assert found.kind == "bad"
     assert "mailing list" in found.reason
-    apart = verdict(raw.replace(b"multipart/signed", b"multipart/mixed"))
-    assert apart.kind == "refused"
+    assert verdict(raw.replace(b"multipart/signed", b"multipart/mixed")).kind == "refused"
+
+
+@pytest.mark.parametrize(("kind", "name"), [("openpgp", "mime-anna"), ("smime", "smime-detached-rsa")])
+def test_a_container_that_was_taken_apart_is_explained(kind: str, name: str) -> None:
+    raw = (SIGNED / f"{kind}/{name}.eml").read_bytes().replace(b"multipart/signed", b"multipart/mixed")
+    found = verdict(re.sub(rb"; *(?:\r\n *)?(?:file)?name=.*", b"", raw))
+    assert (found.kind, found.format) == ("refused", kind)
+    assert sentences.THE_SIGNED_PART_WAS_TAKEN_APART in found.reason
+    assert "orders.txt.asc" in found.reason
+
+
+def test_blanks_that_a_container_got_at_its_line_ends_are_none() -> None:
+    raw = (SIGNED / "openpgp/mime-anna.eml").read_bytes()
+    found = verdict(raw.replace(b"fire C7", b"fire C7 \t").replace(b"fire D7", b"fire D7 "))
+    assert (found.kind, plain(said(found))) == ("valid", order("anna"))
+
+
+@pytest.mark.parametrize("name", ["anna.asc", "anna.sig"])
+@pytest.mark.parametrize("kind", ["application/pgp-keys", "application/octet-stream"])
+def test_a_key_beside_a_signed_text_is_no_signature(name: str, kind: str) -> None:
+    public = (KEYS / "pgp-anna.pub.asc").read_text()
+    parts = f'--x\n\n{clear(FORM)}\n--x\nContent-Type: {kind}; name="{name}"\n\n{public}\n--x--\n'
+    found = verdict(letter(parts, "Content-Type: multipart/mixed; boundary=x\n"), at=IN_FORCE)
+    assert (found.kind, plain(said(found))) == ("valid", FORM)
 
 
 @pytest.mark.parametrize(
@@ -371,6 +445,20 @@ def test_two_signatures_of_other_formats_are_refused() -> None:
     assert verdict(mime.replace(b"pbem-order: 1", clear(FORM).replace("\n", "\r\n").encode())).kind == "refused"
     one = detached(FORM.encode(), armor=False)
     assert verdict(pair(FORM.encode(), "orders.txt.sig", one + one)).kind == "refused"
+
+
+def test_smime_that_is_no_signature_is_named() -> None:
+    """Whatever its header says, or does not say."""
+    _, encrypted = encryption.encrypt([by_smime().key], FORM.encode())
+    packed = cms.ContentInfo({"content_type": "data", "content": FORM.encode()}).dump()
+    headers = "Content-Type: application/pkcs7-mime\nContent-Transfer-Encoding: base64\n"
+    for der, reason in (
+        (encrypted, "no key to read them"),
+        (packed, "must be signed but not encrypted; this is 'data'"),
+    ):
+        found = verdict(letter(base64.encodebytes(der).decode(), headers))
+        assert (found.kind, found.format) == ("refused", "smime")
+        assert reason in found.reason
 
 
 def test_a_digest_that_is_not_allowed_in_smime() -> None:

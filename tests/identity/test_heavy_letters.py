@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from attackers.hostile_letters import HEAD, ORDERS, ORDINARY, SIGNER, WORDS, full, keys, letters, plain
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from judges.reasons import is_whole
 from signing.domains import Domain, rsa_key
 from signing.openpgp_maker import BINDING, BORN, Signer, armored, packet, sub
 
@@ -30,6 +31,7 @@ def understood(raw: bytes, offered: tuple[Key, ...] = ()) -> tuple[str, list[str
     found = find(Question(raw, RECEIVED, "play.example", [*(offered or keys())]), Limits()).understood
     if found is None:
         return "unreadable", []
+    assert is_whole(found.heard.verdict.reason)
     return found.heard.verdict.kind, [command.name for command in found.reading.commands]
 
 
@@ -72,10 +74,13 @@ def test_der_is_measured_before_it_is_taken_apart() -> None:
     """What honest programs make is walked through; what is long where nothing is, in many pieces, or deep, is not."""
     der.walk(b"\x30\x80\x02\x01\x01\x24\x80\x04\x01x\0\0\0\0")
     der.walk(b"\x30\x84\0\0\0\x05\x04\x03abc and what is behind")
+    der.walk(b"\x30\x80" + b"\x05\0" * (der.PIECES - 2) + b"\0\0")
+    der.walk(b"\x30\x80" * der.DEPTH + b"\0\0" * der.DEPTH)
     for damaged in (
         b"", b"\x30", b"\x30\x05\x04\x01x", b"\x30\x80\x04\x01x", b"\x04\x80x\0\0", b"\x30\x03\x04\x05x",
-        b"\x3f\x81\x01\x00", b"\x30\x85\0\0\0\0\x01x", b"\x06\x81\x80" + bytes(128), b"\x30\x02\x30\x01",
-        b"\x30\x80" * 100 + b"\0\0" * 100, b"\x30\x84\0\x01\0\0" + b"\x05\0" * 0x8000,
+        b"\x3f\x81\x01\x00", b"\x30\x85\0\0\0\0\x02\x05\0", b"\x06\x81\x80" + bytes(128), b"\x30\x02\x30\x01",
+        b"\x30\x80" * (der.DEPTH + 1) + b"\0\0" * (der.DEPTH + 1),
+        b"\x30\x80" + b"\x05\0" * (der.PIECES - 1) + b"\0\0",
         b"\x02\x82\x30\0" + bytes(0x3000),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"."):
@@ -119,7 +124,10 @@ def test_dkim_of_many_signatures_over_many_headers() -> None:
 
     def vouched(raw: bytes) -> str:
         found = find(Question(raw[:262_144], RECEIVED, keys=[], records=records), Limits()).understood
-        return found.voucher.verdict.kind if found is not None else "unreadable"
+        if found is None:
+            return "unreadable"
+        assert is_whole(found.voucher.verdict.reason)
+        return found.voucher.verdict.kind
 
     once = domain.craft(letter)
     assert vouched(once) == "valid"

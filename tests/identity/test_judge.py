@@ -10,6 +10,7 @@ import pytest
 from data.material import SIGNED
 from hypothesis import given
 from hypothesis import strategies as st
+from judges.reasons import is_whole
 
 from pbem import identity
 from pbem.identity import Key, Verdict, readings, ssh
@@ -62,14 +63,21 @@ def signature(text: str | bytes, namespace: str = f"pbem@{SERVER}") -> str:
 
 
 def verdict(text: str | None = None, *parts: Part, keys: tuple[Key, ...] = (ED25519,)) -> Verdict:
-    return judge(mail(text, parts), keys, SERVER)
+    found = judge(mail(text, parts), keys, SERVER)
+    assert is_whole(found.reason)
+    return found
 
 
 def test_the_namespace_is_the_servers() -> None:
-    assert verdict(FORM + signature(FORM)).kind == "valid"
+    found = verdict(FORM + signature(FORM))
+    assert (found.kind, found.key) == ("valid", ED25519.fingerprint)
+    assert ED25519.fingerprint in found.reason
     assert judge(opened(SIGNED / "sshsig/ed25519.eml"), [ED25519], SERVER).kind == "refused"
     assert verdict(FORM + signature(FORM, "pbem@other.example")).kind == "refused"
-    assert verdict(FORM + signature(FORM, "file")).kind == "refused"
+    found = verdict(FORM + signature(FORM, "file"))
+    assert (found.kind, found.signed) == ("refused", b"")
+    assert "'file'" in found.reason
+    assert f"pbem@{SERVER}" in found.reason
 
 
 def test_no_signature() -> None:
@@ -82,12 +90,15 @@ def test_a_key_that_is_not_offered() -> None:
     assert verdict(FORM + signature(FORM), keys=()).kind == "unknown key"
     found = verdict(FORM + signature(FORM), keys=(ECDSA, EVIL))
     assert (found.kind, found.key) == ("unknown key", None)
+    assert ED25519.fingerprint in found.reason
 
 
 def test_revoked_and_expired_keys() -> None:
     for state in ("revoked", "expired"):
         found = verdict(FORM + signature(FORM), keys=(replace(ED25519, state=state),))
         assert (found.kind, found.key, found.signed) == (state, ED25519.fingerprint, b"")
+        assert ED25519.fingerprint in found.reason
+        assert state in found.reason
         assert verdict("x" + FORM + signature(FORM), keys=(replace(ED25519, state=state),)).kind == "bad"
 
 
@@ -122,15 +133,33 @@ def test_a_body_with_a_name_is_one_signature() -> None:
     assert verdict(one, leaf("orders.txt", one.replace("\n", "\r\n").encode(), "text/plain")).signed == FORM.encode()
 
 
+def test_a_part_without_a_name_brings_no_signature() -> None:
+    """HTML beside the text repeats the text's."""
+    one = FORM + signature(FORM)
+    assert verdict(one, leaf(None, f"<pre>{one}</pre>".encode(), "text/html")).signed == FORM.encode()
+
+
 def test_a_pair_needs_its_partner() -> None:
     sig = leaf("orders.txt.sig", signature(FORM).encode())
     text = leaf("orders.txt", FORM.encode())
     assert verdict(FORM, text, sig).signed == FORM.encode()
-    assert verdict(FORM, sig).kind == "refused"
+    alone = verdict(FORM, sig)
+    assert alone.kind == "refused"
+    assert "'orders.txt.sig'" in alone.reason
+    assert "'orders.txt'" in alone.reason
     assert verdict(FORM, text, text, sig).kind == "refused"
     assert verdict(FORM, text, replace(sig, body=b"untrusted")).kind == "refused"
     assert verdict(FORM, leaf("other.txt", FORM.encode()), sig).kind == "refused"
-    assert verdict(FORM, replace(text, body=b"orders m17"), sig).kind == "bad"
+    other = verdict(FORM, replace(text, body=b"orders m17"), sig)
+    assert other.kind == "bad"
+    assert "attached text" in other.reason
+
+
+@pytest.mark.parametrize("name", ["notes.asc", "notes.sig"])
+def test_a_file_that_is_called_like_a_signature(name: str) -> None:
+    """An .asc may be any text; what is called .sig was meant as a signature."""
+    found = verdict(FORM + signature(FORM), leaf(name, b"hello"))
+    assert found.kind == ("valid" if name.endswith(".asc") else "refused")
 
 
 def test_attachments_may_hold_any_bytes() -> None:
@@ -158,6 +187,7 @@ MANGLED: dict[str, Callable[[str], str]] = {
     ),
     "one line": lambda form: " ".join(form.split()) + "\n",
     "all re-wrapped": lambda form: textwrap.fill(form, 72) + "\n",
+    "flowed": lambda form: form.replace(" turn", " \nturn").replace("Gx1Gx3 m2", "Gx1Gx3 \nm2"),
 }
 
 
@@ -185,6 +215,15 @@ def test_a_long_line_that_was_wrapped() -> None:
     assert verdict(wrapped + signature(form)).signed == form.encode()
 
 
+def test_a_line_that_would_have_fitted_was_not_wrapped() -> None:
+    """Programs wrap at 72 characters: a line with room for the next word was ended by its writer."""
+    line = "Gx3 " * 16 + "Gx3"
+    assert len(f"{line} bGx1") == 72
+    form = FORM.replace("Gx3 bGx1Gx3 m2 Ox4 sYw3", f"{line}\nbGx1 Gx3 {line}")
+    wrapped = "".join(textwrap.fill(line, 72, break_long_words=False) + "\n" for line in form.splitlines())
+    assert verdict(wrapped + signature(form)).signed == form.encode()
+
+
 def test_the_hash_in_a_form_is_no_sign_that_its_lines_were_wrapped() -> None:
     changed = verdict(FORM.replace("Gx3", "Gx4") + signature(FORM))
     assert changed.kind == "bad"
@@ -201,6 +240,7 @@ def test_a_challenge_on_one_line() -> None:
 def test_damaged_armor() -> None:
     armor = signature(FORM)
     assert verdict(FORM + armor.replace(ssh.END, "")).kind == "bad"
+    assert verdict(FORM + armor.replace(ssh.END, "?" * len(ssh.END))).kind == "bad"
     assert verdict(FORM + armor[:80] + armor[81:]).kind in {"bad", "refused"}
     assert verdict(FORM + f"{ssh.BEGIN}\n{ssh.END}\n").kind == "bad"
 

@@ -17,10 +17,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from data.material import KEYS, SIGNED
+from judges.reasons import is_whole
 from signing import passkeys
 from signing.passkeys import Wish
 
-from pbem.identity import ssh
+from pbem.identity import security_keys, ssh
 from pbem.identity.ssh_wire import string, take
 from pbem.identity.verdict import BadKey, BadSignature
 from verifier import signature as second
@@ -137,6 +138,29 @@ def test_a_signature_is_of_one_application() -> None:
 def test_applications_that_no_key_has(application: str) -> None:
     with pytest.raises(BadKey, match="no passkey"):
         ssh.parse(passkeys.public(KEY, application))
+
+
+@pytest.mark.parametrize(
+    ("application", "host", "taken"),
+    [
+        ("play.example", "play.example", True),
+        ("play.example", "other.example", False),
+        ("play.example", "", False),
+        ("localhost", "play.example", True),
+        ("localhost", "", True),
+        ("ssh:", "play.example", True),
+        ("ssh:play.example", "", True),
+    ],
+)
+def test_a_passkey_is_of_the_servers_pages_or_of_a_page_at_home(application: str, host: str, *, taken: bool) -> None:
+    key = ssh.parse(passkeys.public(KEY, application))
+    if taken:
+        security_keys.check_host(key, host)
+        return
+    with pytest.raises(BadKey) as refused:
+        security_keys.check_host(key, host)
+    assert is_whole(refused.value.reason)
+    assert application in refused.value.reason
 
 
 def test_no_browser_signs_with_ed25519() -> None:

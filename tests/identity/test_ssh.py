@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 from data.material import SIGNED
 from hypothesis import given
 from hypothesis import strategies as st
+from judges.reasons import is_whole
 
 from pbem.identity import ssh
 from pbem.identity.verdict import BadKey, BadSignature
@@ -190,6 +191,7 @@ def test_strict_reading(armor: str, kind: str) -> None:
     with pytest.raises(BadSignature) as caught:
         ssh.read(armor)
     assert caught.value.kind == kind
+    assert is_whole(caught.value.reason)
 
 
 def test_a_signature_by_sha1_is_refused_for_rsa() -> None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from random import Random
 from typing import Any
 
 import pytest
+from judges.golden import FOLDER
 from letters.test_html import SEATS, WIDEST
-from PIL import Image
+from PIL import Image, ImageChops
 from playing.random_players import play, sensible_orders
 
 from pbem.boards import TINTS
-from pbem.boards.picture import GAP, LARGEST, TITLE, draw
+from pbem.boards.picture import GAP, LARGEST, TITLE, card, draw
+from pbem.boards.sheet import sheet
 from pbem.games import GAMES, part_of, rules
-from pbem.games.squares import Board, Panel, Square
+from pbem.games.squares import PLAIN, Board, Panel, Square
 
 NAMES = {1: "ann", 2: "bob", 3: "cem", 4: "dee"}
 
@@ -71,3 +74,48 @@ def test_another_square_is_another_picture() -> None:
         [Board(1, [Panel(c, "12345", "vwxyz", [[Square(s, "own")] * 5] * 5) for c in "ROYGB"])] for s in "KD"
     )
     assert draw(one, NAMES) != draw(other, NAMES)
+
+
+def grid(name: str, columns: str, *rows: str) -> Panel:
+    """Squares of many kinds: a letter is one of a tint, a digit one of more characters, which just changed."""
+    tints = [tint for tint in TINTS if tint]
+    kinds = {".": PLAIN, "e": Square("e", "empty"), "n": Square("n")}
+    kinds |= {str(at): Square(symbol, tints[at], fresh=True) for at, symbol in enumerate(("-", "K", "K2", "K23"))}
+    kinds |= {letter: Square(letter, tint) for letter, tint in zip("ABCDEFGHIJKL", tints, strict=False)}
+    return Panel(name, columns, [str(at) for at in range(len(rows))], [[kinds[one] for one in row] for row in rows])
+
+
+SPACE = [grid("R", "xyz", "A.2", ".1."), grid("O", "xyz", "eB.", "..3"), grid("Y", "xyz", "...", "Cn0")]
+FLAT = grid("", "abcd", "A2..", ".BnD", "E3.e")
+NARROW = grid("Q", "abcdefghijklmnopqrstuvwxyzabcdef", "1" + "A2." * 10 + "3", "." * 32)
+
+
+@pytest.mark.parametrize("name", ["space", "flat", "narrow", "card", "card-flat", "sheet"])
+def test_a_picture_is_as_somebody_looked_at_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GOLDEN=write draws them anew, for somebody who looks at them: after a change, or with another Pillow."""
+    pages: list[Image.Image] = []
+    if name == "sheet":
+        monkeypatch.setattr(Image.Image, "save", lambda page, *_, **__: pages.append(page))
+        sheet("Sheet", [Board(1, SPACE), Board(2, [FLAT])], "One\nTwo\na\tb\n\nlast line\n")
+        monkeypatch.undo()
+    else:
+        pages.append(Image.open(io.BytesIO(drawn_as(name))))
+    path = FOLDER / "pictures" / f"{name}.png"
+    if os.environ.get("GOLDEN") == "write":
+        path.parent.mkdir(exist_ok=True)
+        pages[0].save(path)
+    with Image.open(path) as seen:
+        assert (seen.mode, seen.size) == (pages[0].mode, pages[0].size)
+        assert ImageChops.difference(seen.convert("RGB"), pages[0].convert("RGB")).getbbox() is None
+
+
+def drawn_as(name: str) -> bytes:
+    if name == "space":
+        return draw([Board(1, SPACE), Board(2, SPACE[:1])], NAMES)
+    if name == "flat":
+        return draw([Board(1, [FLAT]), Board(5, [FLAT])], NAMES)
+    if name == "narrow":
+        return draw([Board(0, [NARROW])], NAMES)
+    if name == "card":
+        return card("ann won", "The decisive turn", [Board(1, SPACE), Board(2, SPACE)], NAMES)
+    return card("A title that is as long as the card, or longer: " * 2, "line", [Board(0, [FLAT])], {})

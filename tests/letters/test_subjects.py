@@ -58,6 +58,9 @@ def test_the_title_is_there_where_there_is_room() -> None:
     assert fitting(about("m17", "Dueling Masters of Space-Time", missed), say) == (
         "[pbem m17] game 1, turn 2: a deadline was missed"
     )
+    full = about("m17", "Spaceships", "x" * 46)
+    assert fitting(full, say) == "[pbem m17] Spaceships, " + "x" * 46
+    assert len(fitting(full, say)) == LONGEST
 
 
 def test_what_letters_have_in_common_is_said_once() -> None:

@@ -66,6 +66,8 @@ class _Session(socketserver.StreamRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.server.sessions.add(self)
+        if self.server.implicit:
+            self._secure()
 
     def handle(self) -> None:
         with contextlib.suppress(Broken, OSError):
@@ -171,12 +173,16 @@ class _Session(socketserver.StreamRequestHandler):
         return None
 
     def do_status(self, rest: str) -> None:
-        name = rest.partition(" (")[0].strip('"')
+        quoted, _, asked = rest.removesuffix(")").partition(" (")
         account = self.server.account
-        self._say(
-            f'* STATUS "{name}" (MESSAGES {len(account.folders[name])} UIDNEXT {account.last + 1}'
-            f" UIDVALIDITY {account.validity})".encode()
-        )
+        # RFC 9051 6.3.11 has no RECENT, which others would be asked for.
+        known = {
+            "MESSAGES": len(account.folders[quoted.strip('"')]),
+            "UIDNEXT": account.last + 1,
+            "UIDVALIDITY": account.validity,
+        }
+        told = " ".join(f"{item} {known[item]}" for item in asked.split())
+        self._say(f"* STATUS {quoted} ({told})".encode())
 
     def do_uid_search(self, rest: str) -> None:
         asked = re.fullmatch(r"UNDELETED(?: UID (\d+):\*| \(SINCE (\d+-\w{3}-\d{4})\))?", rest)
@@ -246,6 +252,7 @@ class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = False
     account: Account
     tls: ssl.SSLContext | None = None
+    implicit = False
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -256,10 +263,12 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 @contextlib.contextmanager
-def serving(account: Account, tls: ssl.SSLContext | None = None, *, port: int = 0) -> Iterator[int]:
-    """The port at which an account is served meanwhile; `tls` is for STARTTLS."""
+def serving(
+    account: Account, tls: ssl.SSLContext | None = None, *, port: int = 0, implicit: bool = False
+) -> Iterator[int]:
+    """The port at which an account is served meanwhile; `tls` is for STARTTLS, or for all (`implicit`)."""
     with _Server(("127.0.0.1", port), _Session) as server:
-        server.account, server.tls = account, tls
+        server.account, server.tls, server.implicit = account, tls, implicit
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         try:

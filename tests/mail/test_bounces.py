@@ -41,6 +41,8 @@ DELIVERED = "Final-Recipient: rfc822; ann@mail.example\nAction: delivered\nStatu
         (dsn("relayed", "2.0.0"), ("unclear", "2.0.0")),
         (dsn("", "5.0.0"), ("permanent", "5.0.0")),
         (dsn("", "4.0.0"), ("temporary", "4.0.0")),
+        (dsn("", "2.0.0"), ("unclear", "2.0.0")),
+        (dsn("", "x"), ("unclear", "")),
         (dsn("nonsense", "x"), ("unclear", "")),
         (dsn("failed", "5.1.1", before=DELIVERED), ("permanent", "5.1.1")),
     ],

@@ -319,7 +319,7 @@ def test_header_fields() -> None:
     assert only("orders m17 turn 5 rev 0 end").faults[0].token == "0"
     assert only("orders m17 turn 5 rev 0 end").form.rev is None
     assert "twice" in only("orders m17 turn 5 rev 1 rev 2 end").faults[0].message
-    assert "no value" in only("orders m17 turn 5 prev rev 2 end").faults[0].message
+    assert "`prev` has no value" in only("orders m17 turn 5 prev rev 2 end").faults[0].message
     assert only("orders m17 turn 5 Gx3 rev 2 end").block == "Gx3 rev 2"
     resign = only("resign m17\nserver play.example\nplayer anna\nprev ab\nrev 1\nend\n")
     assert (resign.fields["prev"], resign.faults) == ("ab", ())
@@ -390,6 +390,23 @@ def test_reports() -> None:
     assert asked(only("report m17 turn 3")) == {"match": "m17", "turn": 3}
     assert asked(only("report m17 all")) == {"match": "m17", "all": True}
     assert asked(only("report M17, game 2, turn all.")) == {"match": "m17", "game": 2, "all": True}
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("status", {}),
+        ("status M17.", {"match": "m17"}),
+        ("status\nhelp orders", {}),
+        ("status of it all?", {}),
+        ("vacation off", {"off": True}),
+        ("vacation Off.", {"off": True}),
+        ("vacation 2026-12-20 To 2027-01-03", {"first": "2026-12-20", "last": "2027-01-03"}),
+    ],
+)
+def test_what_may_be_left_out_or_said_in_another_way(text: str, given: dict[str, object]) -> None:
+    first = parse(text).commands[0]
+    assert (asked(first), first.faults) == (given, ())
 
 
 def test_clear_and_resign_may_name_what_they_mean() -> None:
@@ -533,7 +550,10 @@ def test_keys(text: str, given: dict[str, str]) -> None:
     assert asked(only(text)) == given
 
 
-@pytest.mark.parametrize("missing", ["key revoke", "key revoke end", "address add", "address add nobody"])
+@pytest.mark.parametrize(
+    "missing",
+    ["key revoke", "key revoke end", "key revoke server play.example", "address add", "address add nobody"],
+)
 def test_what_is_missing_is_said(missing: str) -> None:
     assert only(missing).faults
 

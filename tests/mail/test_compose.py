@@ -103,11 +103,16 @@ def test_attachments_and_html_arrive_exactly() -> None:
     content = bytes(range(256)) * 10
     raw = compose(
         html="<b>Gruß</b>",
-        attachments=[("karte.png", "image/png", content), ("größe.json", "application/json", b"{}")],
+        attachments=[
+            ("karte.png", "image/png", content),
+            ("größe.json", "application/json", b"{}"),
+            ("gruß.txt", "text/plain", "Gruß".encode()),
+        ],
     )
     letter = parsed(raw)
     files = {part.get_filename(): part.get_payload(decode=True) for part in letter.iter_attachments()}
-    assert files == {"karte.png": content, "größe.json": b"{}"}
+    assert files == {"karte.png": content, "größe.json": b"{}", "gruß.txt": "Gruß".encode()}
+    assert [part.get_param("charset") for part in letter.iter_attachments()] == [None, None, "utf-8"]
     html = letter.get_body(("html",))
     assert html is not None
     assert html.get_content() == "<b>Gruß</b>\r\n"
@@ -162,6 +167,15 @@ def test_no_subject_breaks_out_of_its_header(subject: str) -> None:
 @given(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=300))
 def test_subjects_arrive_as_written(subject: str) -> None:
     assert parsed(compose(subject=subject))["Subject"] == subject
+
+
+@pytest.mark.parametrize("word", ["turn ", "gr\u00f6\u00dfe "])
+def test_a_long_subject_is_folded(word: str) -> None:
+    """RFC 2047 2: no line of encoded words is longer than 76."""
+    raw = compose(subject=word * 60)
+    head, _, _ = raw.partition(b"\r\n\r\n")
+    assert max(map(len, head.split(b"\r\n"))) <= 76
+    assert parsed(raw)["Subject"] == (word * 60).strip()
 
 
 @given(st.text())

@@ -316,7 +316,8 @@ def test_vacation_answers_are_known_by_their_subjects(subject: str) -> None:
 
 def test_more_signs_of_machines() -> None:
     assert reasons(sender="") == ("null sender",)
-    assert reasons(base=b"From: MAILER-DAEMON@example.org\r\n") == ("daemon",)
+    for daemon in (b"MAILER-DAEMON", b"Postmaster"):
+        assert reasons(base=b"From: " + daemon + b"@example.org\r\n") == ("daemon",)
     assert reasons(base=b"From: a@b.c\r\nMessage-ID: <x@play.example>\r\n") == ("own Message-ID",)
     for own in (b"pbem", b"PBEM", b"pbem+m1.x", b"pbem-m1"):
         assert reasons(base=b"From: " + own + b"@play.example\r\n") == ("own address",)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from pbem.mailbox.imap import Tls
+
 LETTER = b"From: a@b.example\r\nSubject: x\r\n\r\nbare \n and \xff and\r\n.\r\n"
 
 
@@ -278,7 +280,7 @@ def test_who_waits_can_be_interrupted(capabilities: tuple[str, ...]) -> None:
 
 
 def test_a_wrong_password_is_said_and_not_shown() -> None:
-    with opened(Account(), lambda: "sesame") as box, pytest.raises(Denied) as denied:
+    with opened(Account(), lambda: "sesame") as box, pytest.raises(Denied, match="this user and password") as denied:
         list(box.letters())
     assert "sesame" not in str(denied.value)
 
@@ -290,7 +292,8 @@ def test_nobody_there() -> None:
         list(Imap("127.0.0.1", port, "none", USER, lambda: PASSWORD, most=10).letters())
 
 
-def test_starttls_with_a_certificate_that_is_known_and_with_one_that_is_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["starttls", "implicit"])
+def test_tls_with_a_certificate_that_is_known_and_with_one_that_is_not(tmp_path: Path, kind: Tls) -> None:
     cert, key = certificate.make(tmp_path)
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(cert, key)
@@ -298,14 +301,12 @@ def test_starttls_with_a_certificate_that_is_known_and_with_one_that_is_not(tmp_
     account.put(LETTER)
     known = ssl.create_default_context(cafile=cert)
     known.check_hostname = False  # it is served at an address
-    with serving(account, tls) as port:
-        with closing(
-            Imap("127.0.0.1", port, "starttls", USER, lambda: PASSWORD, most=1000, tls_context=known)
-        ) as box:
+    with serving(account, tls, implicit=kind == "implicit") as port:
+        with closing(Imap("127.0.0.1", port, kind, USER, lambda: PASSWORD, most=1000, tls_context=known)) as box:
             assert [one.raw for one in box.letters()] == [LETTER]
         account.seen.clear()
         with pytest.raises(MailboxUnreachable, match=r"certificate|SSL"):
-            list(Imap("127.0.0.1", port, "starttls", USER, lambda: PASSWORD, most=1000).letters())
+            list(Imap("127.0.0.1", port, kind, USER, lambda: PASSWORD, most=1000).letters())
         assert "LOGIN" not in account.seen
 
 

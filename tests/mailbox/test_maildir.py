@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pbem.mailbox import MailboxUnreachable
+from pbem.mailbox import MailboxUnreachable, Withheld
 from pbem.mailbox.envelope import recipients, sender
 from pbem.mailbox.maildir import Maildir, put
 from pbem.mailbox.password import PasswordError, password, token
@@ -131,9 +131,12 @@ def test_what_is_no_password_is_said_without_showing_any(tmp_path: Path) -> None
     file = tmp_path / "password"
     file.write_text("open sesame", "utf-8")
     file.chmod(0o644)
+    (tmp_path / "latin").write_bytes("s\xe9same\n".encode("latin-1"))
+    (tmp_path / "latin").chmod(0o600)
     for named, command, why in (
         (str(file), "", "can be read by others: chmod 600"),
         (str(tmp_path / "nothing"), "", "No such file"),
+        (str(tmp_path / "latin"), "", "no password in its first line"),
         ("", "false", "ended with status 1"),
         ("", str(tmp_path / "no-such-command"), "FileNotFoundError"),  # in no PATH: not all of it may be open to us
         ("", "true", "no password in its first line"),
@@ -238,5 +241,6 @@ def test_a_file_that_cannot_be_read_keeps_back_no_other(tmp_path: Path, monkeypa
     monkeypatch.setattr(os, "open", refusing)
     found = Maildir(tmp_path, most=1000).letters()
     assert next(found).handle.name == "2"
-    with pytest.raises(MailboxUnreachable, match="1': Permission denied"):
+    with pytest.raises(Withheld, match="1': Permission denied") as withheld:
         next(found)
+    assert [handle.name for handle in withheld.value.handles] == ["1"], "all others were read: time does not stand"

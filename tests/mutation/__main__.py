@@ -41,6 +41,7 @@ import libcst
 import pytest
 from libcst.matchers import Call, Name, findall
 from libcst.metadata import MetadataWrapper, PositionProvider
+from mutation.rooms import ROOMS
 from mutmut.mutation.file_mutation import create_mutations, deep_replace
 
 import simulation.runs
@@ -52,20 +53,6 @@ if TYPE_CHECKING:
     from mutmut.mutation.file_mutation import Mutation
 
 ROOT = Path(__file__).parents[2]
-_MATCHES = ("tests/games", "tests/match", "tests/proof", "tests/letters", "tests/desk", "tests/cli")
-_WEEKS = "simulation/test_weeks.py"
-ROOMS = {
-    "games": _MATCHES,
-    "match": _MATCHES,
-    "proof": _MATCHES,
-    "identity": ("tests/identity", "tests/desk"),
-    "mail": ("tests/mail", "tests/identity", "tests/letters", "tests/desk"),
-    "desk": ("tests/desk", "tests/cases", "tests/tournament", _WEEKS),
-    "store": ("tests/store", "tests/desk", "tests/cases", _WEEKS),
-    "player": ("tests/player", "tests/dialogs", _WEEKS),
-    "smtp": ("tests/smtp", "tests/cases", "tests/dialogs", "tests/test_stranger_attacks.py", _WEEKS),
-}
-"""The rooms, and the tests that come through each; those that start processes of ours are left out as they do."""
 OPTIONS = ("-s", "-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:xdist")
 FOLDER = ROOT / ".mutation"
 PROGRAMS = {Path(sys.executable).name, "pbem"}
@@ -160,33 +147,47 @@ class Mutant:
 
 
 class Reach:
-    """Which tests reach which lines, and how long each takes: measured once, kept in a file.
+    """Which tests reach which lines, and how long each takes: measured once for all rooms, kept in a file.
 
-    A fixture that several tests share is made in the first of them alone; so it has a context of its own, and all
-    tests that use it reach what it reaches.
+    Measured again are tests whose file has changed, and those that reached a module that has changed, as soon as they
+    are collected for a room. A fixture that several tests share is made in the first of them alone; so it has a
+    context of its own, and all tests that use it reach what it reaches.
     """
 
     def __init__(self, items: Sequence[pytest.Item], sources: Sequence[Path]) -> None:
         self._kept, self._database = FOLDER / "reach.json", FOLDER / "coverage"
-        state = {str(path.relative_to(ROOT)): _hash(path.read_bytes()) for path in sources}
-        kept = json.loads(self._kept.read_text("utf-8")) if self._kept.exists() else {}
-        if kept.get("sources") != state:
-            kept = {"sources": state, "seconds": {}, "shared": {}, "failed": [], "starts": []}
+        files = {item.path for item in items}
+        now = {str(path.relative_to(ROOT)): _hash(path.read_bytes()) for path in (*sources, *files)}
+        kept = json.loads(self._kept.read_text("utf-8")) if self._kept.exists() else {"files": {}}
+        before: dict[str, str] = kept["files"]
+        if not {str(path.relative_to(ROOT)) for path in sources} <= before.keys():
+            kept = {"seconds": {}, "shared": {}, "failed": [], "starts": [], "stale": []}
             self._database.unlink(missing_ok=True)
+        changed = {ROOT / name for name in now if before.get(name) != now[name]}
+        stale = {*kept["stale"], *self._who_reached(changed.intersection(sources))}
+        missing = [
+            item
+            for item in items
+            if item.nodeid not in kept["seconds"]
+            or item.path in changed
+            or not stale.isdisjoint({item.nodeid, *_shared_fixtures(item)})
+        ]
+        again = {item.nodeid for item in missing}
         self.seconds: dict[str, float] = kept["seconds"]
         self.shared: dict[str, float] = kept["shared"]
-        self.failed: list[str] = kept["failed"]
-        self.starts: list[str] = kept["starts"]
-        missing = [item for item in items if item.nodeid not in self.seconds]
+        self.failed: list[str] = [test for test in kept["failed"] if test not in again]
+        self.starts: list[str] = [test for test in kept["starts"] if test not in again]
         if missing:
             _say(f"measuring what {len(missing)} of {len(items)} tests reach")
-            _in_a_child(lambda: self._measure(missing, sources))
+            _in_a_child(lambda: self._measure(missing, sources, changed))
             measured = json.loads((FOLDER / "measured.json").read_text("utf-8"))
             self.seconds |= measured["seconds"]
             self.shared |= measured["shared"]
             self.failed += measured["failed"]
             self.starts += measured["starts"]
+            stale -= measured["seconds"].keys() | measured["shared"].keys()
             kept |= {"seconds": self.seconds, "shared": self.shared, "failed": self.failed, "starts": self.starts}
+            kept |= {"files": before | now, "stale": sorted(stale)}
             self._kept.write_text(json.dumps(kept), "utf-8")
         if self.failed:
             _say(f"left out, as they fail without any mutant: {' '.join(self.failed)}")
@@ -201,7 +202,16 @@ class Reach:
                 self._users[context].append(item)
         self._lines: dict[str, dict[int, list[str]]] = {}
 
-    def _measure(self, items: Sequence[pytest.Item], sources: Sequence[Path]) -> None:
+    def _who_reached(self, modules: set[Path]) -> set[str]:
+        """The tests and shared fixtures that reached any of the modules."""
+        if not self._database.exists():
+            return set()
+        data = coverage.CoverageData(str(self._database))
+        data.read()
+        lines = [line for path in modules for line in data.contexts_by_lineno(str(path)).values()]
+        return {context for contexts in lines for context in contexts}
+
+    def _measure(self, items: Sequence[pytest.Item], sources: Sequence[Path], changed: set[Path]) -> None:
         seconds: dict[str, float] = {}
         failed: list[str] = []
         measured = coverage.Coverage(
@@ -228,6 +238,7 @@ class Reach:
         total = coverage.CoverageData(str(self._database))
         if self._database.exists():
             total.read()
+            total.purge_files([str(path) for path in changed])
         total.update(measured.get_data())
         total.write()
         (FOLDER / "measured.json").write_text(
@@ -240,7 +251,8 @@ class Reach:
     def tests(self, path: Path, from_: int, to: int) -> list[pytest.Item]:
         """The tests that reach any of the lines, in the order in which they are worth a try.
 
-        First those of the module itself; then the quickest of each file, those of the room first; then the others.
+        First those of the module itself, or of its package; then the quickest of each file, those of the room first;
+        then the others.
         """
         contexts = self.contexts(path, from_, to)
         found = {item.nodeid: item for context in contexts for item in self._users.get(context, ())}
@@ -248,9 +260,11 @@ class Reach:
         for item in sorted(found.values(), key=lambda item: (self.seconds[item.nodeid], item.nodeid)):
             by_file[item.nodeid.partition("::")[0]].append(item)
         inner = path.relative_to(ROOT / "pbem")
-        own, room = str("tests" / inner.with_name(f"test_{path.name}")), f"tests/{inner.parts[0]}/"
-        first = [item for item in by_file.get(own, ()) if self.seconds[item.nodeid] < QUICK]
-        by_file[own] = [item for item in by_file.get(own, ()) if self.seconds[item.nodeid] >= QUICK]
+        of_package = inner.parent.with_name(f"test_{inner.parent.name}.py")
+        own = [f"tests/{file}" for file in (inner.with_name(f"test_{path.name}"), of_package)]
+        room = f"tests/{inner.parts[0]}/"
+        first = [item for file in own for item in by_file.get(file, ()) if self.seconds[item.nodeid] < QUICK]
+        by_file |= {file: [item for item in by_file.get(file, ()) if item not in first] for file in own}
         others = [tests for tests in by_file.values() if tests]
         others.sort(key=lambda tests: (not tests[0].nodeid.startswith(room), self._price(tests)))
         return [
@@ -381,8 +395,15 @@ class Trial:
             return verdict(THE_SAME)
         if _content(old) == _content(new):
             return verdict(THE_SAME)
-        functions = live.get((str(source.path), old.co_name, old.co_firstlineno), [])
-        tests = reach.tests(source.path, first, last) if functions else []
+        # Closures that were made before live on with their own code.
+        exchanged = [
+            (function, changed)
+            for code, changed in zip(_with_inner(old), _with_inner(new), strict=False)
+            if (code.co_name, code.co_freevars) == (changed.co_name, changed.co_freevars)
+            for function in live.get((str(source.path), code.co_name, code.co_firstlineno), ())
+        ]
+        kept = [(function, function.__code__) for function, _ in exchanged]
+        tests = reach.tests(source.path, first, last) if exchanged else []
         if not tests:
             at_import = AT_IMPORT in reach.contexts(source.path, first, last)
             return verdict(AT_IMPORT if at_import else NOT_REACHED)
@@ -394,10 +415,10 @@ class Trial:
         started = time.monotonic()
         while True:
             few = self._few([item for item in tests if item.nodeid not in self._distrusted], reach)
-            by = self._fork(functions, new, few, reach)
+            by = self._fork(exchanged, few, reach)
             if by in self._trusted.union({"", "at once"}):
                 break
-            blind = bool(self._fork(functions, old, [item for item in few if item.nodeid == by], reach))
+            blind = bool(self._fork(kept, [item for item in few if item.nodeid == by], reach))
             (self._distrusted if blind else self._trusted).add(by)
             if not blind:
                 break
@@ -415,7 +436,7 @@ class Trial:
         return tests[:enough]
 
     def _fork(
-        self, functions: Sequence[FunctionType], code: CodeType, tests: Sequence[pytest.Item], reach: Reach
+        self, exchanged: Sequence[tuple[FunctionType, CodeType]], tests: Sequence[pytest.Item], reach: Reach
     ) -> str:
         """The test that noticed, or nothing."""
         running = FOLDER / f"running-{os.getpid()}"
@@ -427,7 +448,7 @@ class Trial:
                 os.setsid()
                 _silence()
                 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-                for function in functions:
+                for function, code in exchanged:
                     function.__code__ = code
                 for at, item in enumerate(tests):
                     running.write_text(item.nodeid, "utf-8")
@@ -507,6 +528,14 @@ def _codes(code: CodeType, name: str, first: int, last: int) -> Iterator[CodeTyp
             if constant.co_name == name and first <= constant.co_firstlineno <= last:
                 yield constant
             yield from _codes(constant, name, first, last)
+
+
+def _with_inner(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function and of all named functions within it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and not constant.co_name.startswith("<"):
+            yield from _with_inner(constant)
 
 
 def _content(code: CodeType) -> tuple[object, ...]:

@@ -1,8 +1,8 @@
 """`make night`: what fits one night on two cores, and one page of what it showed.
 
 Two parts run at once, and those that measure time alone, at the end. A result is written when its part ends, so that
-a night that was interrupted goes on with what is not done, on the same tree. What does not fit is not run, and is not
-called passed.
+a night that was interrupted goes on with what is not done, on the same tree; what was too slow is tried again then.
+What does not fit is not run, and is not called passed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from night.parts import Part
 
-PATIENCE, MOMENT = 3.0, 10.0
+PATIENCE, MOMENT = 4.0, 10.0
 """A part is too slow when it takes so many times what it should, and so many minutes: perhaps it hangs."""
 LAST_WORDS = 10.0  # seconds in which a part that is ended may clean up
 TAIL = 40  # lines of output on the page
@@ -49,7 +49,12 @@ class Night:
 
     def left(self) -> bool:
         """Whether there is something to do."""
-        return any(self.result(part) is None and not part.missing for part in self.parts)
+        return any(map(self._is_due, self.parts))
+
+    def _is_due(self, part: Part) -> bool:
+        """Whether it can be run, and neither passed nor failed yet."""
+        result = self.result(part)
+        return not part.missing and (result is None or result["status"] is None)
 
     def _place(self, part: Part, kind: str) -> Path:
         return self.folder / f"{part.name.replace(' ', '-').replace(',', '')}.{kind}"
@@ -65,7 +70,7 @@ class Night:
     async def _lane(self, lane: Sequence[Part]) -> None:
         for part in lane:
             left = (self._until - time.monotonic()) / 60
-            if not part.missing and self.result(part) is None and part.minutes <= left:
+            if self._is_due(part) and part.minutes <= left:
                 await self._part(part, left)
 
     async def _part(self, part: Part, left: float) -> None:

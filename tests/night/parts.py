@@ -8,8 +8,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from mutation.rooms import ROOMS
+
 ROOT = Path(__file__).parents[2]
-ROOMS = ("identity", "mail", "desk", "store", "player", "smtp", "proof", "match", "games")
 TEST = ".venv/bin/pytest -q -p no:cacheprovider"
 TIMED = ("tests/test_hostile.py", "tests/proof/test_bounds.py", "tests/cases/test_intake_cases.py")
 """Tests that judge seconds or memory: they are not fair beside others."""
@@ -26,7 +27,7 @@ class Part:
 
 
 def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
-    """Two lists that run beside each other, and those that run alone: first what grows with the hours."""
+    """Two lists that run beside each other, and those that run alone: last what grows with the hours."""
     share = hours / 8
     weeks = int(500 * share)
     rest = " ".join(f"--ignore={path}" for path in ("tests/games", *TIMED))
@@ -34,20 +35,20 @@ def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
         sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/**/test_*.py") if _is_fuzzed(path))
     )
     one = [
-        *(
-            Part(
-                f"mutants in {room}",
-                f'make mutation SAMPLE={int(200 * share)} SEED={seed} OF="--room {room}"',
-                8 + 25 * share,
-            )
-            for room in ROOMS
-        ),
         Part("PostgreSQL", "make test-postgresql", 10),
         Part("browser", "make test-browser", 12, _missing("chromium")),
         Part("PostgreSQL, long", "make test-postgresql MARKS=long", 25),
         *(
             Part(f"clone, {name}", f"PYTHON={name} .ci/clone", 10, _missing(name))
             for name in ("python3.11", "python3.12", "python3.13", "python3.14")
+        ),
+        *(
+            Part(
+                f"mutants in {room}",
+                f'make mutation SAMPLE={int(100 * share)} SEED={seed} OF="--room {room}"',
+                3 + 14 * share,
+            )
+            for room in ROOMS
         ),
     ]
     other = [
@@ -57,6 +58,10 @@ def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
             f" --hypothesis-seed={seed} {fuzzed}",
             60 * share,
         ),
+        Part("odd mail and fuzzers", f"PBEM_SEED={seed} {TEST} -m odd tests", 20),
+        Part("planted faults", f"{TEST} -m long simulation/test_planted.py", 20),
+        Part("long tests of games", f"{TEST} -m 'long and not browser' tests/games", 30),
+        Part("long tests of the rest", f"{TEST} -m 'long and not browser and not odd' tests {rest}", 60),
         *(
             Part(
                 f"weeks {at + 1} of 8",
@@ -65,10 +70,6 @@ def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
             )
             for at in range(8)
         ),
-        Part("odd mail and fuzzers", f"PBEM_SEED={seed} {TEST} -m odd tests", 20),
-        Part("planted faults", f"{TEST} -m long simulation/test_planted.py", 20),
-        Part("long tests of games", f"{TEST} -m 'long and not browser' tests/games", 30),
-        Part("long tests of the rest", f"{TEST} -m 'long and not browser and not odd' tests {rest}", 60),
     ]
     alone = [Part("seconds and memory", f"{TEST} -m 'long and not odd' {' '.join(TIMED)}", 10)]
     return one, other, alone

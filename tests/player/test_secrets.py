@@ -103,6 +103,18 @@ def test_a_later_edition_is_left_alone(tmp_path: Path) -> None:
         SecretVault(tmp_path).secrets("m17", 2)
 
 
+def test_a_folder_is_that_of_one_account(tmp_path: Path) -> None:
+    """On two servers there is a match m17: one would have its secrets in the place of the other's."""
+    for account in ("ann@play.example", "ann@play.example", ""):
+        with SecretVault(tmp_path, account).alone():
+            pass
+    with (
+        pytest.raises(BadSecrets, match=r"the secrets of ann@play\.example; each account needs its own folder"),
+        SecretVault(tmp_path, "ann@other.example").alone(),
+    ):
+        pytest.fail("the secrets of another account can be changed")
+
+
 def test_nobody_else_changes_secrets_meanwhile(tmp_path: Path) -> None:
     entered = threading.Event()
     done: list[str] = []

@@ -18,6 +18,7 @@ from data.material import IN_FORCE, KEYS
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from in_a_box.referee import Mailbox
+from judges.reasons import is_whole
 from signing.openpgp_maker import TEXT, Signer
 from signing.signers import WAYS, by_openpgp_mime, by_smime, head
 
@@ -42,7 +43,9 @@ FORM = "orders m17 turn 5\nserver play.example\nplayer ann\nrev 1\n# gr\u00fc\u0
 def taken(raw: bytes) -> Heard:
     """A letter at receipt."""
     letter = read(raw)
-    return heard(letter, judge(letter, PINNED, "play.example", at=IN_FORCE))
+    found = heard(letter, judge(letter, PINNED, "play.example", at=IN_FORCE))
+    assert is_whole(found.verdict.reason)
+    return found
 
 
 def asked(text: str) -> list[Any]:
@@ -304,7 +307,7 @@ DOUBTFUL = {
     "two of Content-Type": f"{PLAIN}{PAGE}\nhelp\n",
     "two of Content-Transfer-Encoding": f"{IN_BASE64}Content-Transfer-Encoding: 7bit\n\n{CODE}",
     "two of Content-Type in a part": several("mixed", f"{PLAIN}{PAGE}\nhelp\n"),
-    "two of Content-Disposition": several("mixed", f"{PLAIN}Content-Disposition: inline\n" * 2 + "\nhelp\n"),
+    "two of Content-Disposition": several("mixed", PLAIN + "Content-Disposition: inline\n" * 2 + "\nhelp\n"),
     "blanks before a colon": f"{PLAIN}Content-Transfer-Encoding : base64\n\nhelp\n",
     "a line that is no header": f"{PLAIN}x\n\nhelp\n",
     "a blank line that folds": f"{PLAIN} \n{IN_BASE64}\n{CODE}",
@@ -358,6 +361,22 @@ def test_an_entity_that_programs_read_in_different_ways_is_refused(entity: str) 
         assert (found.verdict.kind, found.words) == ("refused", "")
         assert "different ways" in found.verdict.reason
         assert judge(read(raw), PINNED, "play.example").kind == "valid"
+
+
+def test_each_way_of_reading_differently_is_named() -> None:
+    unlike = (
+        "two of Content-Type",
+        "blanks before a colon",
+        "two charsets",
+        "an encoding with more behind it",
+        "an unknown charset",
+        "an unknown encoding",
+        "lines that some join",
+        "parts without an end",
+        "HTML that asks for nothing",
+    )
+    reasons = {str(taken(by_openpgp_mime(ANN, DOUBTFUL[one], content_type="")).verdict.reason) for one in unlike}
+    assert len(reasons) == len(unlike)
 
 
 CERTAIN = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import socket
 import time
 from datetime import UTC, date, datetime, timedelta
@@ -17,19 +18,19 @@ from machines.lives import Server
 
 from pbem.config.mail import MailboxConfig
 from pbem.failpoints import FETCHING
-from pbem.mailbox import LeftAlone, none_skipped
+from pbem.mailbox import FetchedLetter, Handle, LeftAlone, Withheld, none_skipped
 from pbem.mailbox.maildir import put
+from pbem.server.examination import mailbox
 from pbem.server.fetching import Fetcher, Keeping, envelope
-from pbem.store.database import Database
+from pbem.store.database import Database, to_db
 from pbem.store.errors import FullError
-from pbem.store.inbox import Inbox
+from pbem.store.inbox import Inbox, Look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pbem.config.server import Config
-    from pbem.mailbox import FetchedLetter, Handle
 
 LETTER = (
     b"Return-Path: <anna@example.org>\r\nDelivered-To: pbem+m1.tok%d@play.example\r\n"
@@ -75,6 +76,24 @@ def test_letters_are_fetched_answered_and_moved(tmp_path: Path) -> None:
     assert {(sender, recipient) for sender, recipient, _ in house.post.sent} == {
         ("pbem@play.example", "anna@example.org")
     }, "the account alone may send: no return path of each letter's own"
+
+
+def test_the_last_answer_of_the_mailbox_is_noted(tmp_path: Path) -> None:
+    """Nobody misses a later deadline: a letter may lie there. After an hour, the doctor says so."""
+    ever = datetime(2999, 1, 1, tzinfo=UTC)
+
+    async def scene(house: House) -> None:
+        inbox, began = house.daemon._inbox, house.daemon.now()
+        await house.until(lambda: inbox.oldest_unhandled() is not None)
+        read = inbox.oldest_unhandled()
+        assert read is not None
+        assert began - timedelta(minutes=1) < read <= inbox.heard_until(ever) < ever
+        minutes = (timedelta(minutes=59), timedelta(minutes=61))
+        found = [one.found for time in minutes for one in mailbox(inbox, house.daemon.config, read + time)]
+        assert [text[:42] for text in found] == [f"not read to its end since {to_db(read)[:16]}"]
+
+    with serving(Account()) as port:
+        run(with_mailbox(tmp_path, port), scene)
 
 
 def test_what_lay_there_before_the_first_start_is_left_alone(
@@ -263,6 +282,99 @@ class Talkative:
         """Nothing is open."""
 
 
+class Full(Talkative):
+    """A mailbox with letters that take it an hour each to give."""
+
+    def __init__(self, fetched: list[datetime]) -> None:
+        self.fetched = fetched
+
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[FetchedLetter]:
+        del skips
+        for number in range(3 if len(self.fetched) == 1 else 0):
+            self.fetched.append(self.fetched[-1] + timedelta(hours=1))
+            yield FetchedLetter(b"", Handle("INBOX", str(number)))
+
+    def done(self, handle: Handle) -> None:
+        """Moved."""
+
+
+class Stingy(Talkative):
+    """A mailbox that does not give a letter, which somebody deletes there when it was looked for often enough."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[FetchedLetter]:
+        self.looks += 1
+        if self.looks <= self.most and not skips(handle := Handle("INBOX", "1")):
+            raise Withheld([handle], "no")
+        return iter(())
+
+
+def noted_of(box: Talkative, now: Callable[[], datetime], most: int = 99) -> list[Look | str]:
+    """The steps of a fetcher until its first whole look, or until it is stopped as it keeps its last letter."""
+    steps = list[Look | str]()
+
+    async def scene() -> None:
+        async def keep(_: bytes) -> None:
+            steps.append("kept")
+            if steps.count("kept") == most:
+                fetcher.stop()
+
+        async def mark(given: str | None) -> str | None:
+            return given
+
+        whole = asyncio.Event()
+
+        async def look(found: Look) -> None:
+            if not whole.is_set():
+                steps.append(found)
+            if found.read:
+                whole.set()
+
+        fetcher = Fetcher(box, Keeping(keep, mark, look, now), 60.0)
+        work = asyncio.create_task(fetcher.work())
+        async with asyncio.timeout(10):
+            await asyncio.wait([work, asyncio.create_task(whole.wait())], return_when=asyncio.FIRST_COMPLETED)
+        fetcher.stop()
+        await work
+
+    asyncio.run(scene())
+    return steps
+
+
+def test_a_look_that_takes_long_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each letter is an answer, also when the machine slept before it; the desk knows before it reads the letter.
+
+    But only at the end is it known that no older one waits there.
+    """
+    monkeypatch.setattr("pbem.server.fetching.REST", 600.0)
+    times = [datetime(2026, 3, 2, tzinfo=UTC)]
+    steps = noted_of(Full(times), lambda: times[-1])
+    first, *hours = times
+    assert steps == [*(step for time in hours for step in (Look(time), "kept")), Look(times[-1], first)]
+
+
+def test_a_look_that_is_broken_off_is_not_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.server.fetching.REST", 600.0)
+    times = [datetime(2026, 3, 2, tzinfo=UTC)]
+    assert noted_of(Full(times), lambda: times[-1], most=2)[2:] == [Look(times[2]), "kept"]
+
+
+@pytest.mark.parametrize(("deleted", "held"), [(3, 3600.0), (9999, 0.1)])
+def test_deadlines_wait_for_a_letter_that_is_withheld(
+    monkeypatch: pytest.MonkeyPatch, deleted: int, held: float
+) -> None:
+    """As long as it is there, and not for ever; no time stands still meanwhile."""
+    monkeypatch.setattr("pbem.server.fetching.REST", 0.01)
+    monkeypatch.setattr("pbem.server.fetching.WITHHELD", 0.015)
+    monkeypatch.setattr("pbem.server.fetching.HELD", held)
+    box, times = Stingy(deleted), itertools.count()
+    steps = noted_of(box, lambda: datetime(2026, 3, 2, tzinfo=UTC) + next(times) * timedelta(minutes=1))
+    assert len(steps) > 3
+    assert all(isinstance(step, Look) and step.read is None for step in steps[:-1])
+
+
 def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pbem.server.fetching.REST", 600.0)
     box = Talkative()
@@ -274,7 +386,10 @@ def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypat
         async def mark(given: str | None) -> str | None:
             return given
 
-        fetcher = Fetcher(box, Keeping(keep, mark, lambda: datetime.now(UTC)), 60.0)
+        async def look(_: Look) -> None:
+            raise AssertionError
+
+        fetcher = Fetcher(box, Keeping(keep, mark, look, lambda: datetime.now(UTC)), 60.0)
         work = asyncio.create_task(fetcher.work())
         await asyncio.sleep(0.1)
         fetcher.stop()

@@ -68,9 +68,10 @@ class Signer:
         """A key as it is signed (RFC 9580 5.2.4)."""
         return b"\x99" + struct.pack(">H", len(body)) + body
 
-    def signature(self, kind: int, data: bytes, at: datetime = BORN, *said: bytes, made: bytes = b"") -> bytes:
-        """A packet; `made` takes the place of R and S."""
-        area = sub(2, seconds(at), critical=True) + sub(33, b"\x04" + self.fingerprint) + b"".join(said)
+    def signature(self, kind: int, data: bytes, at: datetime | None = BORN, *said: bytes, made: bytes = b"") -> bytes:
+        """A packet, undated if it was made at no time; `made` takes the place of R and S."""
+        dated = sub(2, seconds(at), critical=True) if at else b""
+        area = dated + sub(33, b"\x04" + self.fingerprint) + b"".join(said)
         signed = bytes([4, kind, 22, 8]) + struct.pack(">H", len(area)) + area
         digest = hashlib.sha256(data + signed + b"\x04\xff" + struct.pack(">I", len(signed))).digest()
         made = made or self.key.sign(digest)
@@ -91,11 +92,12 @@ class Signer:
             packets += [packet(13, user), self.signature(CERTIFICATION, data, self.born, flags)]
         return armored("PUBLIC KEY BLOCK", b"".join([*packets, *more]))
 
-    def subkey(self, body: bytes, *, valid_days: int = 0) -> bytes:
-        """A subkey that the primary key binds."""
+    def subkey(self, body: bytes, *, valid_days: int = 0, undated: bool = False) -> bytes:
+        """A subkey that the primary key binds; by a second signature that is `undated`, too."""
         data = self.hashed(self.body) + self.hashed(body)
         said = sub(27, b"\x04") + (sub(9, struct.pack(">I", valid_days * 86400)) if valid_days else b"")
-        return packet(14, body) + self.signature(BINDING, data, self.born, said)
+        more = self.signature(BINDING, data, None, said) if undated else b""
+        return packet(14, body) + self.signature(BINDING, data, self.born, said) + more
 
 
 def x25519_body(point: bytes) -> bytes:

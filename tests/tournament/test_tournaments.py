@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -16,9 +16,11 @@ import pytest
 from in_a_box.club import CLOSES, LOST, SECRET, WON, Club, names, player, refolded
 
 from pbem.games import Refused
+from pbem.match.changed import replace
 from pbem.match.transcript import TranscriptError, sha256_hex, written
 from pbem.tournament import lot
 from pbem.tournament.crosstable import table
+from pbem.tournament.fold import begun
 from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:
@@ -102,6 +104,8 @@ class TestEntering:
         after = club.state.entrants["p01"]
         assert (after.ordinal, after.team) == (before.ordinal, before.team)
         assert after.mail != before.mail
+        with pytest.raises(Refused, match="does not change"):
+            club.enter("p01", team="reds")
         for pairing in club.awaited:
             club.over(pairing.match, 0)
         later = next_of(club, "p01")
@@ -144,6 +148,12 @@ class TestTheLot:
             f"`{seed}`, the order {', '.join(lot.order(seed, words))}."
             in (Path(__file__).parents[2] / "docs" / "bundle.md").read_text()
         )
+
+    def test_a_beacon_is_the_first_an_hour_after_entries_close(self) -> None:
+        assert lot.out_at({"round": 1}) == datetime(2023, 8, 23, 15, 9, 27, tzinfo=UTC)
+        for closes in (f"{CLOSES}T12:00:0{second}Z" for second in range(3)):
+            waits = lot.out_at(lot.beacon_of(closes)) - datetime.fromisoformat(closes)
+            assert timedelta(hours=1) <= waits < timedelta(hours=1, seconds=3)
 
     def test_another_secret_or_another_order_is_refused(self) -> None:
         club = Club(names=names(4))
@@ -591,6 +601,12 @@ class TestTerms:
         assert terms.match["options"] == {"fleet": "cost:3"}
         with pytest.raises(ValueError, match="field"):
             TournamentTerms.read({**terms.document(), "more": 1})
+        assert Club("format: swiss\nround: none").state.terms.round == 0
+
+    def test_without_a_secret_only_a_ladder_begins(self) -> None:
+        entry = Club().entries[0]
+        with pytest.raises(ValueError, match="not the terms"):
+            begun(replace(entry, body={**entry.body, "secret": None}))
 
     def test_the_terms_of_a_match_are_the_template_in_its_place(self) -> None:
         club = Club(names=names(3))

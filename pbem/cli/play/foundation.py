@@ -103,7 +103,7 @@ class PlayTable:
         """The agent that plays sealed matches."""
         from pbem.player.sealed_agent import Agent  # few commands play sealed matches
 
-        vault = SecretVault(self.secrets or self.folders.secrets(self.account.id))
+        vault = SecretVault(self.secrets or self.folders.secrets(self.account.id), self.account.id)
         return Agent(self.letters, vault, os.urandom)
 
     @cached_property

@@ -164,7 +164,7 @@ def parse(text: str) -> Reading:
         optout = _single_word(first) == "unsubscribe"
         commands = asked_by_subject(first)
         skipped = [(line, run) for line, run in skipped if not commands or run != first]
-    skipped.sort(key=lambda run: run[0])
+    skipped.sort()
     ignored = [masked(run) for run in (*(run for _, run in skipped), *signature)]
     short = "" if optout or any(command.match or not command.faults for command in commands) else first
     return Reading(commands, ignored, optout, _place_of_stop(words) if optout else {}, short)
@@ -215,8 +215,8 @@ def _place_of_stop(words: Words) -> dict[str, str]:
 
 def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]], list[str]]:
     """Separate the numbered lines to be read from the quotes, and from what follows `-- ` or a signature."""
-    text, armor, after = text.partition(ARMOR)
-    after = after.partition(_ARMOR_END)[2].strip() if armor else ""
+    text, _, after = text.partition(ARMOR)
+    after = after.partition(_ARMOR_END)[2].strip()
     kept: list[tuple[int, str]] = []
     quotes: list[tuple[int, list[str]]] = []
     tail = [after] if after else []
