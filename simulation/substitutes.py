@@ -152,9 +152,12 @@ class Substitutes(Part):
 
     def _agree(self, form: str) -> None:
         before = self._fay.memory.prepared("substitute", self._match)
-        if self.world.hurried or any(sent.state != "refused" for sent in before):
+        said = any(sent.form == form or sent.state != "refused" for sent in before)
+        if self.world.hurried or said:
             return
         if self._took is None:
             self._took = self.world.loop.time()
-        self._fay.letters.outbox.prepare("substitute", self._match, form, len(before) + 1, form, self.world.now())
+        self._fay.letters.outbox.prepare(
+            "substitute", self._match, self._words, len(before) + 1, form, self.world.now()
+        )
         self._fay._post()
