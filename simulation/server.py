@@ -112,6 +112,8 @@ class Machine:
         self._change: asyncio.Task[None] | None = None
         """The task that ends a life and starts the next."""
         self._places: list[Place] = []
+        self.acts = False
+        """Whether an operator's act is begun, and must be done again before the server starts."""
 
     def _config(self) -> Config:
         folder = self.disk.folder
@@ -168,6 +170,9 @@ class Machine:
         if (self.disk.faults != Faults() or out_of_reach) and isinstance(error, StartError):
             self._life = None
             self._change = self.world.begin(self._begin_again())
+        elif self.acts and isinstance(error, StartError):
+            self.world.note("the server does not start:", error)
+            self._life = None
         else:
             self.world.faults.append(f"{self.name} ended by itself: {life}")
 
@@ -346,13 +351,15 @@ class Machine:
 
     def end(self, work: Callable[[], None] = lambda: None) -> None:
         """Let the operator stop it, do some work, and start it again."""
-        if self.runs and (self.host, signal.SIGTERM) in self.loop.signals:
+        refuses = self.acts and self._life is None and not self.dead and self._change is None
+        if refuses or (self.runs and (self.host, signal.SIGTERM) in self.loop.signals):
             self.world.note(self.name, "is stopped")
             self.world.figures.stops += 1
             self._change = self.world.begin(self._begin_anew(work))
 
     async def _begin_anew(self, work: Callable[[], None]) -> None:
-        await self._stopped()
+        if self._life is not None:
+            await self._stopped()
         work()
         if self.dead:  # the power failed in the middle
             return

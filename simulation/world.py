@@ -23,7 +23,6 @@ from unittest.mock import patch
 
 import structlog
 
-from pbem.match.changed import replace
 from pbem.player import secret_vault
 from pbem.server.http_call import fetched
 from pbem.server.notifier import told
@@ -41,6 +40,7 @@ from simulation.players import Habits, Keyless, Player, Stranger, Third, resolve
 from simulation.sealed import Sealed
 from simulation.server import Machine
 from simulation.story import Line, span
+from simulation.substitutes import Substitutes
 from simulation.summer import Summer
 from simulation.tournament import Tournament
 from simulation.witnesses import Witnesses
@@ -71,11 +71,9 @@ GAMES = {
     "shoot-em-up": "board: 7x7",
 }
 PARTS: dict[str, type[Part]] = {
-    part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics, Summer, Tournament, Provider)
+    part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics, Summer, Tournament, Provider, Substitutes)
 }
 """What a week may have beside open matches of players with keys."""
-APART = ("pauses", "restores", "moves", "upgrades", "liars", "held", "distant")
-"""What no week with such parts has: witnesses would convict a restored server, and rightly."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ class Week:
     liars: float = 0.3
     """How probable it is that one of the players lies."""
     held: float = 0.03
-    """How probable it is that a reader on the way drops or delays a player's letter."""
+    """How probable it is that a reader on the way takes a player's letter away, or delays it."""
     distant: float = 0.3
     """How probable it is that two servers share a database elsewhere, which they do not always reach."""
     lies: int = 3
@@ -175,7 +173,7 @@ class World:
     def __init__(self, folder: Path, seed: str, week: Week | None = None) -> None:  # noqa: PLR0915 - a world is many things
         self.folder = folder
         self.seed = seed
-        self.week = self._kind(week or Week())
+        self.week = week or Week()
         self.figures = Figures()
         self.loop = Loop(self.random("loop"))
         troubles = Troubles() if self.week.troubles else Troubles(0, 0, 0, 0)
@@ -185,6 +183,8 @@ class World:
         self.trace = hashlib.sha256()
         self.story: list[Line] = []
         """The trace in words."""
+        self.silenced = False
+        """Whether the smarthost was out of reach for hours."""
         self.hurried = False
         """Whether the week is over, and the rest is being finished."""
         self.answered: dict[tuple[bytes, str], date] = {}
@@ -200,6 +200,8 @@ class World:
         """The letters that were sent once more, though their first sending was in no doubt."""
         self._overs: dict[str, float] = {}
         """When the first letter with the proof of a match was sent."""
+        self.excused: set[str] = set()
+        """What the server may log as an error."""
         self._context = copy_context()
         """Where the world's own tasks run, on no machine, whoever starts them."""
         self.faults: list[str] = []
@@ -216,10 +218,12 @@ class World:
         """HTTP, as witnesses are asked by it."""
         self.author: Callable[[bytes, str], str] = lambda _, sender: sender
         """Who sent a letter, as the server can tell."""
-        self.parts = [PARTS[name](self) for name in self._parts()]
+        self.has = self._parts()
+        self.parts = [PARTS[name](self) for name in self.has]
         liar = self.random("liar")
         self._lying = liar.choice(self.names) if liar.random() < self.week.liars else ""
         self.players = {name: self._player(name, self._habits(draw)) for name in self.names}
+        self.players |= {one.name: one for part in self.parts for one in part.newcomers()}
         self.reader = Reader(self)
         self.stranger = Stranger(self)
         self.third = Third(self)
@@ -246,14 +250,6 @@ class World:
     def random(self, name: str) -> Random:
         return Random(f"{self.seed} {name}")
 
-    def _kind(self, week: Week) -> Week:
-        """The week with its further parts alone, or with an operator, liars and two servers alone."""
-        if not week.parts:
-            return week
-        if len(week.parts) == 1 or self.random("kind").random() < 0.5:
-            return replace(week, lies=0, **dict.fromkeys(APART, 0.0))
-        return replace(week, parts=())
-
     def _parts(self) -> list[str]:
         """The parts that this week has, of those that it may have."""
         names = self.week.parts
@@ -279,7 +275,8 @@ class World:
     def hear(self, method: str, event: MutableMapping[str, Any]) -> None:
         """The server logged something."""
         dead = any(machine.dead for machine in self.machines if machine.host == PLACE.get())
-        if method in {"error", "exception", "critical"} and not dead:
+        is_error = method in {"error", "exception", "critical"} and event["event"] not in self.excused
+        if is_error and not dead:
             words = {name: value for name, value in event.items() if name != "event"}
             error = words.pop("exc_info", None)
             if error is True:
@@ -318,7 +315,7 @@ class World:
     @property
     def pairs(self) -> list[tuple[Player, Player]]:
         """Who plays each of the week's games; the first one proposes it."""
-        found = [*self.players.values()]
+        found = [self.players[name] for name in self.names]
         return [(found[at % len(found)], found[(at + 1) % len(found)]) for at in range(len(self.week.games))]
 
     @property
@@ -505,7 +502,7 @@ class World:
         while self._waits():
             self._look_at_servers()
             assert self.loop.time() < give_up, f"something waits for ever: {self.state()}"
-            await asyncio.sleep(3600)
+            await asyncio.sleep(3500)  # a witness that refuses is asked each hour
             for player in self.players.values():
                 player.look()
 
@@ -521,9 +518,8 @@ class World:
         )
 
     def _over(self) -> bool:
-        standings = [one for player in self.players.values() for one in player.letters.matches.standings]
-        ended = self.operator.ended
-        over = all(one.phase == "closed" or one.match in ended for one in standings)
+        standings = [one for player in self.players.values() for one in player.played]
+        over = all(one.phase == "closed" or one.match in self.operator.ended for one in standings)
         return len(standings) >= 2 * len(self.week.games) and over
 
     def state(self) -> str:
@@ -646,6 +642,7 @@ class World:
         length = draw.uniform(3600, DAY)
 
         def begin() -> None:
+            self.silenced = True
             self.note("the smarthost is out of reach for", span(length))
             self._door.serving = False
             self.loop.call_later(length, setattr, self._door, "serving", True)
