@@ -39,6 +39,7 @@ OTHERS: tuple[Any, ...] = (
     {"1": 1},
     "2026-03-01T12:00:00Z",
 )
+STEP_WORDS = {b"miss": b"hit", b"hit": b"miss", b"none": b"ship", b"ship": b"none"}
 
 
 def mutated(found: Bundle, dice: Dice, key: Ed25519PrivateKey) -> bytes:
@@ -46,7 +47,7 @@ def mutated(found: Bundle, dice: Dice, key: Ed25519PrivateKey) -> bytes:
     ways: tuple[Callable[[Bundle, Dice], Bundle], ...] = (
         *(body_changed, body_changed, body_changed, paper_changed, paper_rewritten, paper_rewritten, line_rewritten),
         *(paper_dropped, papers_swapped, letter_exchanged, letter_exchanged, entry_dropped, entry_again),
-        *(entries_swapped, cut, time_changed, hash_exchanged),
+        *(entries_swapped, cut, time_changed, hash_exchanged, step_rewritten, commitment_exchanged),
     )
     way = dice.choice((*ways, None))
     if way is None:
@@ -150,6 +151,32 @@ def line_rewritten(found: Bundle, dice: Dice) -> Bundle:
     other = re.sub(rb"[0-9]+", lambda one: str(int(one[0]) + 1).encode() if len(one[0]) < 9 else one[0], lines[at])
     lines[at : at + 1] = dice.choice(([], [lines[at], lines[at]], [other]))
     return rewritten(found, path, b"\n".join(lines))
+
+
+def step_rewritten(found: Bundle, dice: Dice) -> Bundle:
+    """Another word in a step of a sealed game, such as a hit in place of a miss, and all hashes that follow."""
+    steps = [path for path in sorted(found.papers) if path.startswith("steps/")]
+    if not steps:
+        return line_rewritten(found, dice)
+    path = dice.choice(steps)
+    words = re.split(rb"(\s)", found.papers[path])
+    at = dice.choice([at for at, word in enumerate(words) if word.strip()])
+    words[at] = STEP_WORDS.get(words[at]) or dice.choice([word for word in words if word.strip()])
+    return rewritten(found, path, b"".join(words))
+
+
+def commitment_exchanged(found: Bundle, dice: Dice) -> Bundle:
+    """Another hash that a seat of a sealed game committed to, of its setup or of a step."""
+    hashes = [
+        named
+        for entry in found.entries
+        if entry.type in {"sealed", "step"}
+        for named in re.findall(r"[0-9a-f]{64}", json.dumps(entry.body))
+    ]
+    if not hashes:
+        return hash_exchanged(found, dice)
+    old, new = dice.choice(hashes), dice.choice((dice.choice(hashes), dice.randbytes(32).hex()))
+    return replace(found, entries=tuple(renamed(entry, old, new) for entry in found.entries))
 
 
 def paper_dropped(found: Bundle, dice: Dice) -> Bundle:

@@ -191,6 +191,10 @@ class Provider(Part):
         if troubles and self.random.random() < TWICE:
             self.world.loop.call_later(self.random.random() * 6 * HOUR, self.put, raw, "INBOX")
 
+    @property
+    def unfetched(self) -> set[bytes]:
+        return {raw for name in ("INBOX", "Spam") for raw in self.folders[name].values()}
+
     def put(self, raw: bytes, folder: str) -> None:
         """Put a letter into a folder."""
         self._last += 1

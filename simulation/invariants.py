@@ -18,7 +18,8 @@ from pbem.desk.strangers import EACH
 from pbem.store.operator import Instructions
 from pbem.store.vault import Vault, load_key
 from simulation.liars import obeyed
-from simulation.promises import Seen, answered_by, broken, items_of, name_of
+from simulation.promises import Seen, answered_by, broken, items_of, misses, name_of
+from simulation.sealed import untrue
 from simulation.verdicts import judged
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def check(world: World) -> None:
             refused,
             operator.lost,
             operator.ended,
+            untrue(world),
         )
         found = [
             *_no_fault_of_ours(world),
@@ -133,15 +135,23 @@ def _answered_as_before(world: World) -> Iterator[str]:
 
 
 def _nobody_was_late(world: World) -> Iterator[str]:
-    """Nobody lost time because of the server or the post."""
+    """Nobody lost time because of the server or the post.
+
+    But a clock that is ahead ends days off too soon, and a letter that says that a match goes on stops no clock while
+    it cannot be sent.
+    """
     for (match, _), proved in world.proved.items():
-        assert proved.bundle is not None
-        seats = proved.bundle.entries[0].body["players"]
-        for entry in proved.bundle.entries:
-            if entry.type == "missed":
-                other = world.players[seats[str(entry.body["seat"])]["name"]]
-                if not other.habits.late and (other.signs or not world.week.troubles):
-                    yield f"{match}: {other.name} missed a deadline that was never near: {entry.body}"
+        for entry, name in misses(proved):
+            other = world.players[name]
+            hastened = world.figures.steps and other.away[0] < other.away[1]
+            unheard = world.silenced and bool(world.operator.given)
+            if (
+                not other.may_be_late(match)
+                and not hastened
+                and not unheard
+                and (other.signs or not world.week.troubles)
+            ):
+                yield f"{match}: {other.name} missed a deadline that was never near: {entry.body}"
 
 
 def _nobody_reads_along(world: World) -> Iterator[str]:
@@ -162,6 +172,7 @@ def _nobody_reads_along(world: World) -> Iterator[str]:
             other = world.people.get(taken.recipient)
             if other is not None and other is not player:
                 for match, secret in secrets:
-                    told = secret in taken.raw and (match, secret) not in found[other]
+                    told = secret in taken.raw and secret not in {own for _, own in found[other]}
+                    told = told and not any(part.may_read(other.name, match, taken.at) for part in world.parts)
                     if told and not any(world.is_over(one, taken.at) for one in matches[secret]):
                         yield f"{taken.recipient} read of {match} what is {player.name}'s"

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.games import Refused
+from pbem.games.spaceships.space import CELLS
 from pbem.player.blind import Plan
 from pbem.player.correspondence.outgoing import composed
 from pbem.player.correspondence.standings import Impossible
@@ -136,7 +137,9 @@ class KeylessPlayer(Player):
             self._order(standing, one, now)
             if standing.rules in CONDITIONAL and self.random.random() < AHEAD:
                 with suppress(Impossible, Refused):
-                    text = f"if lost any then {one} else {other}"
+                    struck = [cell for cell in one.split() if cell in CELLS]
+                    condition = self.random.choice(("lost any", *(f"{cell} miss" for cell in struck[:1])))
+                    text = f"if {condition} then {one} else {other}"
                     letters.order(match, text, now, turn=standing.turn + 1)
 
     def _order(self, standing: MatchStanding, text: str, now: datetime) -> None:

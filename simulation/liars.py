@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.player.correspondence.outgoing import composed
+from simulation.false_agents import FalseAgent
 from simulation.players import TO, Player
 from simulation.promises import items_of, name_of
 from simulation.story import span
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.player.memory import SentForm
+    from pbem.player.secret_vault import SecretVault
     from simulation.players import Habits
     from simulation.world import World
 
@@ -49,6 +51,18 @@ class Liar(Player):
         self._heard: list[bytes] = []
         """The letters of others that the liar got to see."""
 
+    def _agent(self, vault: SecretVault) -> FalseAgent:
+        self.agent = FalseAgent(self, vault)
+        return self.agent
+
+    def may_be_late(self, match: str) -> bool:
+        return super().may_be_late(match) or bool(self.letters.matches.standing(match).sealed)
+
+    def note_lie(self, kind: str, raw: bytes) -> None:
+        """A lie is told."""
+        self.world.note(f"{self.name} lies ({kind}):", raw=raw)
+        self.world.figures.told += 1
+
     def hear(self, raw: bytes) -> None:
         """Somebody else's letter is seen, on its way or in a bundle."""
         self._heard.append(raw)
@@ -61,8 +75,7 @@ class Liar(Player):
         lie = self.dice.choice(ways)(sent)
         if lie is not None:
             self.lies.append(lie)
-            self.world.note(f"{self.name} lies ({lie.kind}):", raw=lie.raw)
-            self.world.figures.told += 1
+            self.note_lie(lie.kind, lie.raw)
             delay = self.dice.choice((0.0, self.dice.random() * self.world.week.leisure))
             self.world.post.post(self.address, lie.to, lie.raw, delay)
 
@@ -131,7 +144,9 @@ class Liar(Player):
     def _address(self, _sent: SentForm) -> Lie | None:
         """Words of the liar's to a reply address that is somebody else's."""
         keyless = self.world.undecided.address
-        shown = [REPLY.findall(taken.raw)[0] for taken in self.world.taken if taken.recipient == keyless]
+        shown = [
+            found for taken in self.world.taken if taken.recipient == keyless for found in REPLY.findall(taken.raw)
+        ]
         if not shown:
             return None
         words = f"set timezone {self.dice.choice(('Europe/Paris', 'Asia/Seoul'))}\n"
@@ -171,21 +186,36 @@ def _next(form: str) -> str:
 
 
 class Reader:
-    """Somebody on the way of players' letters, who delays some and drops others: their players write again."""
+    """Somebody on the way of players' letters, who delays some, and takes others away for good.
+
+    The provider of their writer had accepted them. Their writers look for an answer, and write again.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._draw = world.random("reader")
 
-    def delay(self, player: Player, sent: SentForm) -> float:
-        """The seconds for which a letter is held back."""
-        world, delay = self._world, 0.0
-        if not world.hurried and self._draw.random() < world.week.held:
-            # By itself it makes nobody late: a player who gets no receipt writes again before it is too late.
-            delay = world.week.leisure * self._draw.random() / 2
-            kept = self._draw.choice(("dropped, and written again", "delayed"))
-            world.note(f"a letter of {player.name} is {kept} after {span(delay)}:", raw=sent.raw)
-        return delay
+    def bring(self, player: Player, sent: SentForm) -> None:
+        """Have a letter delivered, later, or never: by itself this makes nobody late."""
+        world = self._world
+        if world.hurried or self._draw.random() >= world.week.held:
+            player._hand_in(sent.to, sent.raw)
+            return
+        delay = world.week.leisure * self._draw.random() / 2
+        if self._draw.random() < 0.5:
+            world.note(f"a letter of {player.name} is delayed for {span(delay)}:", raw=sent.raw)
+            player._hand_in(sent.to, sent.raw, delay)
+        else:
+            world.note(f"a letter of {player.name} is lost:", raw=sent.raw)
+            world.loop.call_later(delay, self._look, player, sent)
+
+    def _look(self, player: Player, sent: SentForm) -> None:
+        """A player reads the mail, and writes again what got no answer."""
+        player.look()
+        known = player.memory.by_message_id(sent.message_id)
+        if known is not None and known.state == "sent":
+            self._world.note(f"{player.name} got no answer, and writes again:", raw=sent.raw)
+            self.bring(player, sent)
 
 
 def obeyed(world: World) -> Iterator[str]:

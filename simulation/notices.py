@@ -71,8 +71,11 @@ class Topics(Part):
             self.world.loop.call_later(OFTEN, self._ask, player, url)
 
     def _end(self, player: Player) -> None:
-        """Have no more of them."""
-        if not self.world.hurried:
+        """Have no more of them, once nothing is under way that would have them again."""
+        pending = [sent for sent in player.memory.in_state("ready", "sent") if sent.command == "set"]
+        if pending:
+            self.world.loop.call_later(HOUR, self._end, player)
+        elif not self.world.hurried:
             self._off[player.say("set notify off")] = _url(player)
 
     async def tell(self, url: str, _title: str, text: str) -> int:
@@ -111,7 +114,11 @@ class Topics(Part):
     def broken(self) -> Iterator[str]:
         """Nothing but a code comes before that is brought back, never a word of a match, nothing after the end."""
         figures, games = self.world.figures, len(self.world.week.games)
-        most = 2 * games * (1 + len(RETRIES)) + figures.kills + figures.power_cuts
+        # Whatever is due on days off is due at their end, and what is late in one match is told with all others: then
+        # many letters say the same time.
+        many = figures.vacations or games > 1 or "tournament" in self.world.has
+        letters = len(self.world.taken) if many else 2 * games * (1 + figures.restores)
+        most = letters * (1 + len(RETRIES)) + figures.kills + figures.power_cuts
         for (url, text), number in Counter((url, text) for _, url, text in self._posts).items():
             if number > most:
                 yield f"{url} was told {number} times, and {most} are possible: {text!r}"
@@ -121,7 +128,8 @@ class Topics(Part):
             if CODE.search(text) is None and DUE.fullmatch(text) is None:
                 yield f"{url} was told more than that something is due: {text!r}"
             for name, ended in self._ended.items():
-                if self._off[name] == url and at > ended + PATIENCE:
+                lost = self.world.operator.has_lost(name)
+                if self._off[name] == url and at > ended + PATIENCE and not lost:
                     yield f"{url} was told after its end: {text!r}"
 
 

@@ -23,6 +23,8 @@ from pbem.store.move import FIRST, move
 from pbem.store.operator import PAUSED, Instructions
 from pbem.store.restore import restore
 from pbem.store.sqlite import Lock
+from simulation.disk import Faults
+from simulation.promises import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -41,6 +43,8 @@ _TROUBLES = StoreError, OSError, sqlite3.Error
 
 OLDEST = 38
 """The first version of the store whose rows can be had back from today's: nothing was taken away since but caches."""
+RESTORED = "from a backup"
+"""What `pbem verify --against` says where a restore may be the reason."""
 STEPS = 300
 """Most operations of the disk until the power fails in an act; an act takes a few hundred."""
 
@@ -135,8 +139,9 @@ class Operator:
 
     async def _restore(self) -> None:
         world = self._world
-        if len(await self._ask("SELECT 'm' || match AS match FROM seats")) < 2 * len(world.week.games):
-            return  # before all matches are proposed, too little would be left
+        agreed = await self._ask("SELECT 'm' || number AS match FROM matches WHERE phase <> 'proposed'")
+        if len(agreed) < len(world.week.games):
+            return  # too little would be left, and nobody would be asked about what is only proposed
         backup = world.folder / f"backup-{len(self._acts)}"
         told: dict[str, int] = {}
 
@@ -146,15 +151,20 @@ class Operator:
                 told.update(_entries(database))
 
         await self._beside(copy)
-        answered, taken, given = set(world.answered), len(world.taken), len(self.given)
+        unfetched = {raw for part in world.parts for raw in part.unfetched}
+        answered = {one for one in world.answered if one[0] not in unfetched}
+        taken, given = len(world.taken), len(self.given)
         await asyncio.sleep(HOUR)
 
         def put_back(process: Process) -> None:
             self.lost |= world.answered.keys() - answered
             self.forgotten |= {*range(taken, len(world.taken))}
             del self.given[given:]
-            with Database(self._store, migrate=False, disk=process) as database:
+            # A restore that broke off may have left a store with two names, which only another one opens.
+            with suppress(StoreError), Database(self._store, migrate=False, disk=process) as database:
                 self.ended |= {match for match, seq in _entries(database).items() if seq > told.get(match, 0)}
+                for part in world.parts:
+                    part.go_back(database)
             with Lock(self._store, process):
                 restore(backup, self._store, self._keys(), "operator", world.machine.now(), process)
 
@@ -162,6 +172,14 @@ class Operator:
         await self._stopped("restore of an hour-old backup", put_back)
         await asyncio.sleep(self._draw.uniform(0.5, 6) * HOUR)  # the players are asked
         await self._decide()
+
+    def has_lost(self, message_id: str) -> bool:
+        """Whether the letter of this Message-ID is one that a restored server forgot."""
+        return any(name_of(raw) == message_id.encode() for raw, _ in self.lost)
+
+    def explains(self, said: str) -> bool:
+        """Whether what letters say against the server is said to come from a restore, and there was one."""
+        return bool(self._world.figures.restores) and RESTORED in said
 
     # `pbem move-store`.
 
@@ -191,16 +209,18 @@ class Operator:
 
     async def _upgrade(self) -> None:
         scripts = schema.migrations()
-        version = self._draw.randrange(OLDEST, len(scripts))
+        oldest = max([OLDEST, *(part.since for part in self._world.parts)])
+        version = self._draw.randrange(oldest, len(scripts))
 
         def downgrade(process: Process) -> None:
-            draft = self._world.folder / "older.sqlite"
+            disk, store, draft = self._world.machine.disk, self._store, self._world.folder / "older.sqlite"
+            if disk.faults != Faults():
+                raise StoreError("this is no act of anybody's: nothing may go wrong in it")
             draft.unlink(missing_ok=True)
             with Database(self._store, disk=process) as now, Database(draft, scripts[:version]) as older:
                 _copy(now, older)
                 older.execute("PRAGMA journal_mode = DELETE")
-            disk, store = self._world.machine.disk, self._store
-            disk.fails_after = None  # this is no act of anybody's
+            disk.fails_after = None
             store.unlink()
             shutil.copyfile(draft, store)
             store.chmod(0o600)
@@ -257,9 +277,11 @@ class Operator:
             if at_risk:
                 machine.disk.fails_after = None
 
+        machine.acts = True
         while not done:
             machine.end(work)
             await self._wait()
+        machine.acts = False
 
 
 def _entries(database: Database) -> dict[str, int]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from pbem.config.server import Config
+    from pbem.store.database import Database
     from simulation.players import Habits, Player
     from simulation.world import World
 
@@ -47,6 +48,8 @@ class Part:
     """As the week names it."""
     often = 1.0
     """How probable it is that a week with other parts has it, too."""
+    since = 0
+    """The first version of the store that has what this part puts into it, and cannot do without."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -59,6 +62,18 @@ class Part:
     def player(self, name: str, habits: Habits) -> Player | None:  # noqa: ARG002 - most parts have none
         """Somebody of this name who plays, if that is this part's to say."""
         return None
+
+    def newcomers(self) -> Iterator[Player]:
+        """Further players, who are in none of the week's pairs."""
+        yield from ()
+
+    def has_left(self, player: str, match: str) -> bool:  # noqa: ARG002 - most parts have nobody who leaves
+        """Whether somebody else has a player's seat in a match now."""
+        return False
+
+    def may_read(self, player: str, match: str, at: float) -> bool:  # noqa: ARG002 - most parts change nothing
+        """Whether somebody may read from some time on what a player of a match knows."""
+        return False
 
     def terms(self, at: int) -> dict[str, str]:  # noqa: ARG002 - most parts have none
         """Further terms of a match, by its place among the week's games."""
@@ -75,6 +90,14 @@ class Part:
 
     def take(self, recipient: str, raw: bytes) -> None:
         """The smarthost took a letter for somebody."""
+
+    def go_back(self, database: Database) -> None:
+        """The backup takes the place of this store."""
+
+    @property
+    def unfetched(self) -> set[bytes]:
+        """The letters that were answered with 250, and that the server does not have yet."""
+        return set()
 
     def finish(self) -> None:
         """The week is over: whatever is under way ends soon, and nothing new begins."""

@@ -13,11 +13,13 @@ from unittest.mock import patch
 
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.tournament_director import Director
+from pbem.games import rules
 from pbem.identity.sender_auth import Voucher
 from pbem.mailbox import MailboxUnreachable
 from pbem.match.changed import replace
 from pbem.match.seat_clock import Clock, vacation_stop
 from pbem.match.state import PAUSE
+from pbem.player.correspondence.outgoing import FormOutbox
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import Secrets
 from pbem.proof.compare.against import Against
@@ -68,7 +70,7 @@ def commit_without_sync(_world: World) -> Iterator[None]:
 @contextmanager
 def lease_of_the_dead(_world: World) -> Iterator[None]:
     """What a desk had leased when it died is not given to the next one."""
-    with patch.object(Inbox, "release_all", lambda _: 0):
+    with patch.object(Inbox, "release_all", lambda _, **__: 0):
         yield
 
 
@@ -317,6 +319,20 @@ def commits_on_hearsay(_world: World) -> Iterator[None]:
 
 
 @contextmanager
+def left_is_arrived(_world: World) -> Iterator[None]:
+    """A program takes a letter that its mail system accepted for one that arrived, and looks for no answer."""
+    has_left = FormOutbox.has_left
+
+    def trust(outbox: FormOutbox, sent: SentForm) -> None:
+        has_left(outbox, sent)
+        if sent.match:  # an account begins with an answer
+            outbox._memory.settle(sent.id, "done")
+
+    with patch.object(FormOutbox, "has_left", trust):
+        yield
+
+
+@contextmanager
 def writes_on_when_deposed(_world: World) -> Iterator[None]:
     """A connection that was lost is replaced, and decides on, though another server may decide by now."""
     with patch.object(Remote, "_reach_to_write", Remote._reach):
@@ -324,9 +340,22 @@ def writes_on_when_deposed(_world: World) -> Iterator[None]:
 
 
 @contextmanager
-def decides_by_what_it_remembers(_world: World) -> Iterator[None]:
-    """A server that decides again forgets nothing of what others changed meanwhile."""
-    with patch("pbem.desk.working.forget", lambda _: None):
+def condition_of_the_other(_world: World) -> Iterator[None]:
+    """A condition is judged for the other seat than the one that ordered: seats are counted from 0 somewhere."""
+    game = type(rules("spaceships"))
+    holds = game.holds  # type: ignore[attr-defined] # of the games whose orders may have conditions
+
+    def for_the_other(self: Any, state: Any, seat: int, *rest: Any) -> bool:
+        return bool(holds(self, state, 3 - seat, *rest))
+
+    with patch.object(game, "holds", for_the_other):
+        yield
+
+
+@contextmanager
+def opened_is_honest(_world: World) -> Iterator[None]:
+    """Whoever reveals what opens all commitments is honest: what was told meanwhile is not computed again."""
+    with patch("pbem.games.sealed.Answering.first_false", lambda *_: None):
         yield
 
 
@@ -334,6 +363,13 @@ def decides_by_what_it_remembers(_world: World) -> Iterator[None]:
 def sendings_of_the_dead(_world: World) -> Iterator[None]:
     """What a dead server was sending is given back to nobody."""
     with patch("pbem.store.owners._SENDINGS", f"{_SENDINGS} AND FALSE"):
+        yield
+
+
+@contextmanager
+def nobody_is_asked(_world: World) -> Iterator[None]:
+    """Whom one player names for a seat may take it: the others are told, and not asked."""
+    with patch("pbem.match.events.nominated._unwilling", lambda *_: []):
         yield
 
 
@@ -381,8 +417,11 @@ PLANTED: dict[str, Plant] = {
         letters_are_not_held_against_it,
         altered_letters_are_believed,
         commits_on_hearsay,
+        left_is_arrived,
+        condition_of_the_other,
+        opened_is_honest,
+        nobody_is_asked,
         writes_on_when_deposed,
-        decides_by_what_it_remembers,
         sendings_of_the_dead,
         sendings_of_the_living,
         silent_for_ever,

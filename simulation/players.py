@@ -95,7 +95,7 @@ class Correspondent:
         account = Account(name, SERVER, TO, self.address, "", "", "")
         sign = self._sign if self.signs else None
         self.letters = Correspondence(account, self.memory, sign, self.random.randbytes)
-        agent = Agent(self.letters, SecretVault(folder / f"{name}.secrets"), self.random.randbytes)
+        agent = self._agent(SecretVault(folder / f"{name}.secrets"))
         # A program asks for octets when it makes a plan, and for nothing else.
         self._secret = Random(f"{seed} secret {name}")
         account = Account(name, SERVER, TO, self.address, "key", "maildir:/nowhere", "sendmail:")
@@ -107,6 +107,10 @@ class Correspondent:
         """The matches that were proposed here, by game and opponent."""
         self._proposal = "", ""
         """The words and the text of the proposal that was made."""
+
+    def _agent(self, vault: SecretVault) -> Agent:
+        """Who answers for this player in sealed matches."""
+        return Agent(self.letters, vault, self.random.randbytes)
 
     def _sign(self, text: bytes, namespace: str) -> str:
         return ssh.sign(self.key, text, namespace)
@@ -180,7 +184,7 @@ class Correspondent:
         """Remember how the matches proposed here are played."""
         for standing in self.letters.matches.standings:
             for (game, other), seed in [*self._seeds.items()]:
-                if standing.rules == game and other in standing.players:
+                if standing.rules == game and other in standing.players and not standing.tournament:
                     self.memory.know(f"plan {standing.match}", f"1 {seed.hex()}")
                     del self._seeds[game, other]
 
@@ -188,6 +192,11 @@ class Correspondent:
         for sent in self.letters.outbox.unsent():
             self._send(sent)
             self.letters.outbox.has_left(sent)
+
+    @property
+    def played(self) -> list[MatchStanding]:
+        """The matches in which this player has not left the seat to somebody else."""
+        return list(self.letters.matches.standings)
 
     def seeds(self, match: str) -> list[bytes]:
         """The plan by which this player plays a match."""
@@ -207,6 +216,15 @@ class Player(Correspondent):
         self._looks = False
         self.away = 0.0, 0.0
         """From when until when no mail is read and no program runs, in seconds of the loop."""
+
+    @property
+    def played(self) -> list[MatchStanding]:
+        parts = self.world.parts
+        return [one for one in super().played if not any(part.has_left(self.name, one.match) for part in parts)]
+
+    def may_be_late(self, match: str) -> bool:  # noqa: ARG002 - a liar's answers to that differ
+        """Whether this player may miss deadlines of a match."""
+        return self.habits.late > 0
 
     @property
     def is_away(self) -> bool:
@@ -245,7 +263,7 @@ class Player(Correspondent):
         self.read(unread)
 
     def _before_it_acts(self) -> None:
-        for standing in self.letters.matches.standings:
+        for standing in self.played:
             if standing.phase == "closed":
                 self.world.note_over(standing.match)
             elif standing.phase == "playing" and self.world.hurried:
@@ -260,7 +278,7 @@ class Player(Correspondent):
         self.program._waiting.discard(match)
 
     def _bring(self, sent: SentForm) -> None:
-        self._hand_in(sent.to, sent.raw, self.world.reader.delay(self, sent))
+        self.world.reader.bring(self, sent)
         if self.habits.careless and not self.world.hurried:
             self._be_careless(sent)
 

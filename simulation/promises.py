@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from pbem.json_object import JsonObject
+    from pbem.match.transcript import Entry
     from pbem.store.database import Database
     from pbem.store.vault import Vault
     from simulation.players import Correspondent
@@ -55,6 +56,8 @@ class Seen:
     """The letters that a server forgot, which were answered with 250 after the backup that was restored."""
     ended: Collection[str] = ()
     """The matches that the operator ended because players had been told what the server then forgot."""
+    untrue: Collection[tuple[str, int]] = ()
+    """The seats, by match, that told something false in a sealed match: they were not played as their seeds say."""
 
 
 def broken(seen: Seen) -> Iterator[str]:
@@ -159,7 +162,7 @@ def one_story(seen: Seen) -> Iterator[str]:
 def all_proved(seen: Seen) -> Iterator[str]:
     """Each match is over, verifies, and was played blind."""
     for player in seen.players:
-        for standing in player.letters.matches.standings:
+        for standing in player.played:
             match = standing.match
             content = player.memory.bundle(match)
             if match in seen.ended:
@@ -176,8 +179,21 @@ def all_proved(seen: Seen) -> Iterator[str]:
                 seeds = [seed for other in seen.players for seed in other.seeds(match)]
                 for finding in replayed(proved, seeds):
                     unknown = finding.standing == "open" and _is_unplayed(proved)
-                    if finding.standing != "agrees" and not unknown:
+                    false = any(finding.what == f"seat {seat}" for at, seat in seen.untrue if at == match)
+                    if finding.standing != "agrees" and not unknown and not false:
                         yield f"{match}: not played blind: {finding}"
+
+
+def misses(proved: Proved) -> Iterator[tuple[Entry, str]]:
+    """Each missed deadline of a match, and whose it was: a seat may have changed hands."""
+    assert proved.bundle is not None
+    entries = proved.bundle.entries
+    seats = {seat: player["name"] for seat, player in entries[0].body["players"].items()}
+    for entry in entries:
+        if entry.type == "substituted":
+            seats[str(entry.body["seat"])] = entry.body["player"]["name"]
+        if entry.type == "missed":
+            yield entry, seats[str(entry.body["seat"])]
 
 
 def _is_unplayed(proved: Proved) -> bool:

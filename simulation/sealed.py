@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pbem.match.sealed_game import HONEST, SILENT
+from simulation.false_agents import FalseAgent
 from simulation.parts import Part
 from simulation.promises import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from simulation.world import World
 
 
 REVEALS = {"shoot-em-up": ("reveal", "step")}
@@ -32,7 +36,7 @@ class Sealed(Part):
         return self.random.choice(places) if places else None
 
     def broken(self) -> Iterator[str]:
-        """The letters of a player show no setup and no salt until they reveal it; nobody is taken for a liar.
+        """The letters of a player show no setup and no salt until they reveal it; only liars are convicted.
 
         Setups are lines of their own there: that a ship was destroyed is said in a longer one.
         """
@@ -46,10 +50,27 @@ class Sealed(Part):
                     if about in raw and not revealed and any(b"\n%b\r\n" % one in raw for one in hidden):
                         name = name_of(raw).decode()
                         yield f"{player.name} showed the server what is sealed in {standing.match}: {name}"
+        false = untrue(self.world)
         for (match, _), proved in self.world.proved.items():
             assert proved.bundle is not None
-            for entry in proved.bundle.entries:
-                said = entry.body["verdicts"].values() if entry.type == "verdict" else ()
-                yield from (
-                    f"{match}: an honest program is told: {one}" for one in said if one not in {HONEST, SILENT}
-                )
+            entries = proved.bundle.entries
+            verdicts = [entry.body["verdicts"].items() for entry in entries if entry.type == "verdict"]
+            for seat, said in chain.from_iterable(verdicts):
+                if said not in (HONEST, SILENT) and (match, int(seat)) not in false:
+                    yield f"{match}: an honest program is told: {said}"
+                if said == HONEST and (match, int(seat)) in false:
+                    yield f"{match}: what seat {seat} told falsely was not found"
+                if said != HONEST and entries[-1].body["winner"] == int(seat):
+                    yield f"{match}: seat {seat} won, and is told: {said}"
+
+
+def untrue(world: World) -> set[tuple[str, int]]:
+    """The seats, by match, that told something false in a sealed match which the server took."""
+    found = set()
+    for player in world.players.values():
+        if isinstance(agent := player.program.agent, FalseAgent):
+            for match, name in agent.told:
+                sent = player.memory.by_message_id(name)
+                if sent is not None and sent.state == "done":
+                    found.add((match, player.letters.matches.standing(match).seat))
+    return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from simulation.parts import Part
+from simulation.promises import misses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,14 +90,11 @@ class Summer(Part):
 
     def broken(self) -> Iterator[str]:
         """Nobody misses a deadline on a day off."""
+        forgotten = {name for name, sent in self._letters.items() if self.world.operator.has_lost(sent)}
         for (match, _), proved in self.world.proved.items():
-            assert proved.bundle is not None
-            seats = proved.bundle.entries[0].body["players"]
-            for entry in proved.bundle.entries:
-                player = (
-                    self.world.players[seats[str(entry.body["seat"])]["name"]] if entry.type == "missed" else None
-                )
-                if player is not None and player.away[0] < player.away[1]:
+            for entry, name in misses(proved):
+                player = self.world.players[name]
+                if name not in forgotten and player.away[0] < player.away[1]:
                     at = (datetime.fromisoformat(entry.body["deadline"]) - self.world.began).total_seconds()
                     if player.away[0] < at < player.away[1]:
                         yield f"{match}: {player.name} missed a deadline on a day off: {entry.body}"

@@ -11,6 +11,8 @@ from simulation.world import Week
 
 FEW, MANY = 100, 1000
 BUSY = Week(days=0.5, games=("spaceships",), parts=(), leisure=1800.0, pace="4h", deaths=30)
+ONE = replace(BUSY, deaths=2, lies=0, **dict.fromkeys(set(CHANCES) - {"careless", "forged"}, 0.0))
+"""For one further part."""
 QUIET = Week(games=("spaceships",), parts=(), deaths=2, careless=0.0, troubles=False)
 CALM = replace(
     Week(
@@ -28,6 +30,7 @@ CALM = replace(
 )
 LYING = replace(CALM, liars=1.0)
 FALSE = replace(CALM, lies=20)
+SHARED = replace(CALM, days=0.3, distant=1.0, deaths=20, troubles=True)
 SHORT = {
     "commit_without_sync": BUSY,
     "lease_of_the_dead": BUSY,
@@ -37,15 +40,15 @@ SHORT = {
     "miss_in_an_outage": QUIET,
     "day_that_never_goes_back": replace(QUIET, steps=1.0),
     "sent_before_its_commit": BUSY,
-    "setup_in_the_open": replace(BUSY, parts=("sealed",), deaths=2),
-    "deaf_to_witnesses": replace(BUSY, parts=("witnesses",), days=1.0, deaths=2),
-    "told_without_a_code": replace(BUSY, parts=("notices",), deaths=2),
-    "told_for_ever": replace(BUSY, parts=("notices",), days=0.25, deaths=2),
-    "vacation_without_a_zone": replace(BUSY, parts=("summer",), days=3.0, deaths=2, careless=0.0),
-    "result_forgotten": replace(BUSY, parts=("tournament",), games=("spaceships", "shoot-em-up"), deaths=2),
-    "moved_before_it_is_kept": replace(BUSY, parts=("mailbox",)),
-    "deaf_and_on_time": replace(BUSY, parts=("mailbox",), days=2.0, deaths=2, careless=0.0),
-    "vouched_for_once": replace(BUSY, parts=("keyless",), days=1.0, deaths=2, careless=0.0),
+    "setup_in_the_open": replace(ONE, parts=("sealed",)),
+    "deaf_to_witnesses": replace(ONE, parts=("witnesses",), days=1.0),
+    "told_without_a_code": replace(ONE, parts=("notices",)),
+    "told_for_ever": replace(ONE, parts=("notices",), days=0.25),
+    "vacation_without_a_zone": replace(ONE, parts=("summer",), days=3.0, careless=0.0),
+    "result_forgotten": replace(ONE, parts=("tournament",), games=("spaceships", "shoot-em-up")),
+    "moved_before_it_is_kept": replace(ONE, parts=("mailbox",), deaths=30),
+    "vouched_for_once": replace(ONE, parts=("keyless",), days=1.0, careless=0.0),
+    "deaf_and_on_time": replace(ONE, parts=("mailbox",), days=2.0, careless=0.0),
     "miss_in_a_pause": replace(CALM, days=2.0, pauses=1.0),
     "restored_as_if_nothing_was": replace(CALM, restores=1.0),
     "moved_without_its_outbox": replace(CALM, moves=1.0, troubles=True),
@@ -58,6 +61,14 @@ SHORT = {
     "letters_are_not_held_against_it": FALSE,
     "altered_letters_are_believed": FALSE,
     "commits_on_hearsay": replace(CALM, distant=1.0),
+    "writes_on_when_deposed": SHARED,
+    "sendings_of_the_dead": SHARED,
+    "sendings_of_the_living": replace(SHARED, deaths=2),
+    "silent_for_ever": replace(SHARED, days=1.0),
+    "left_is_arrived": replace(CALM, held=0.3),
+    "condition_of_the_other": replace(CALM, parts=("keyless",), games=("spaceships",), days=1.0),
+    "opened_is_honest": replace(LYING, parts=("sealed",), games=("spaceships",), days=1.0),
+    "nobody_is_asked": replace(CALM, parts=("substitutes",), days=1.0),
 }
 """Weeks in which little happens beside what each fault needs."""
 

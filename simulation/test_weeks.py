@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pbem.match.changed import replace
+from pbem.match.sealed_game import HONEST, SILENT
 from pbem.player.memory import SentForm
 from simulation.invariants import check
+from simulation.liars import Liar
 from simulation.runs import outcomes, run, said
+from simulation.sealed import untrue
 from simulation.server import LONGEST_WAIT, Desk
 from simulation.two_worlds import letters_of
 from simulation.world import GAMES, PARTS, Week, World, logs
@@ -79,6 +82,32 @@ def test_another_process_tells_it_as_well(*, whole: bool) -> None:
         env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)},
     )
     assert told.stdout.strip() == run(7, week).trace
+
+
+@pytest.mark.parametrize(
+    ("seed", "way", "told"),
+    [
+        (16, "board", True),
+        pytest.param(39, "reveal", False, marks=pytest.mark.long),
+        pytest.param(10, "silence", False, marks=pytest.mark.long),
+    ],
+)
+def test_a_lie_in_a_sealed_match_is_found(tmp_path: Path, seed: int, way: str, *, told: bool) -> None:
+    """False answers convict; who reveals something else, or nothing, has not revealed; neither has won."""
+    week = replace(short(1), games=(GAMES_IN_TURN[seed % 3],), parts=("sealed",), liars=1.0, lies=0, deaths=0)
+    calm = dict.fromkeys(("careless", "forged", "pauses", "restores", "moves", "upgrades", "held", "distant"), 0.0)
+    with World(tmp_path, f"{seed}", replace(week, days=1.0, accidents=False, troubles=False, **calm)) as world:
+        world.run()
+        check(world)
+        (liar,) = (one for one in world.players.values() if isinstance(one, Liar))
+        assert liar.agent.way("m1") == way
+        assert bool(untrue(world)) is told
+        ((_, proved),) = list(world.proved.items())[:1]
+        assert proved.bundle is not None
+        seat = str(liar.letters.matches.standing("m1").seat)
+        (said,) = (one.body["verdicts"] for one in proved.bundle.entries if one.type == "verdict")
+        assert (said[seat] == SILENT) is not told
+        assert said[seat] != HONEST
 
 
 @pytest.mark.parametrize("game", GAMES)

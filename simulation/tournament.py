@@ -31,6 +31,7 @@ class Tournament(Part):
 
     name = "tournament"
     often = 0.5
+    since = 43
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
@@ -41,7 +42,8 @@ class Tournament(Part):
         """By address: the proof that came at the end."""
 
     def play(self) -> None:
-        self._members = [player for player in self.world.players.values() if player.signs]
+        players = self.world.players
+        self._members = [players[name] for name in self.world.names if players[name].signs]
         if len(self._members) > 1:
             self._announce(self._members[0])
             for player in self._members:
@@ -55,6 +57,8 @@ class Tournament(Part):
 
     def _look(self, player: Player) -> None:
         """Enter it, once it is announced; say so again if that was refused."""
+        if self._is_forgotten:
+            return
         organiser = self._members[0]
         told = organiser.memory.tournament(NAME)
         if player is organiser and told is None and self._is_refused("") and not self.world.hurried:
@@ -70,8 +74,15 @@ class Tournament(Part):
         return sent is not None and sent.state == "refused"
 
     @property
+    def _is_forgotten(self) -> bool:
+        """Whether a restored server forgot the announcement, or who entered: nobody begins it anew."""
+        return any(self.world.operator.has_lost(sent) for sent in self._letters.values())
+
+    @property
     def _entered(self) -> list[Player]:
-        """Who knows of being in it."""
+        """Who knows of being in it, and is owed its proof."""
+        if self._is_forgotten:
+            return []
         told = [(player, player.memory.tournament(NAME)) for player in self._members]
         return [player for player, standing in told if standing is not None and standing.entered]
 
@@ -101,5 +112,6 @@ class Tournament(Part):
         bundles = [content for _, content in self.world.proved]
         for content in dict.fromkeys(self._files.values()):
             for check in verify_tournament(content, bundles):
-                if check.standing != "ok":
+                operator = self.world.operator  # the bundle of a match that was ended by it came to nobody
+                if check.standing != "ok" and not operator.ended and not operator.explains(check.found):
                     yield f"{NAME} does not verify: {check}"

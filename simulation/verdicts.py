@@ -60,7 +60,7 @@ def judged(world: World, database: Database, vault: Vault) -> Iterator[str]:
         if (wrong := _second(content)) is not None:
             yield f"the second verifier refuses an honest bundle: {match}: {wrong}"
         for read, finding in _findings(proved, letters):
-            if finding.standing in ACCUSES:
+            if finding.standing in ACCUSES and not world.operator.explains(finding.found):
                 yield f"the honest server is accused by a letter: of {read.reader}, {match}: {finding.found}"
         for _ in range(world.week.lies):
             yield from (f"{said}: {match}" for said in _of_server(world, content, draw, key, letters))

@@ -43,6 +43,7 @@ TIMES = {"well": 120.0, "away": 24 * HOUR, "slow": 6 * HOUR}
 """How long a letter to a witness waits at most, in seconds."""
 PATIENCE = 48 * HOUR
 """How long after the week a witness may not have cosigned everything."""
+REFUSES = b"Subject: [pbem] A witness refuses our log"
 STATUS = {"cosigned": 200, "behind": 409, "forked": 409, "unproved": 422, "refused": 403}
 
 
@@ -138,6 +139,10 @@ class Witnesses(Part):
         self._asked = ForgetfulWitness(world, folder, "http.witness.example", "https://witness.example/log")
         self._both = self._mailed, self._asked
         self._unread = 0
+        self._forgotten: list[dict[int, bytes]] = []
+        """The roots of logs that the server forgot, by their size."""
+        self._told = True
+        """Whether the operator was told since that a witness refuses the log, if one has to."""
         world.fetch = self._asked.post
 
     def configured(self, config: Config) -> Config:
@@ -145,6 +150,7 @@ class Witnesses(Part):
         return replace(config, witness=WitnessConfig(cosigners, every=Duration(minutes=30)))
 
     def take(self, recipient: str, raw: bytes) -> None:
+        self._told = self._told or REFUSES in raw
         if recipient != self._mailed.correspondent.address:
             return
         self._unread += 1
@@ -158,12 +164,18 @@ class Witnesses(Part):
         self._unread -= 1
         self._mailed.hear(raw)
 
+    def go_back(self, database: Database) -> None:
+        self._forgotten.append(_roots(database))
+        self._told = False
+        self.world.excused.add("witness refused")
+
     def finish(self) -> None:
         self._ends = self.world.loop.time() + PATIENCE
 
     @property
     def waits(self) -> bool:
-        return bool(self._unread) or (self._is_behind and self.world.loop.time() < self._ends)
+        due = self._is_behind or self._is_silent
+        return bool(self._unread) or (due and self.world.loop.time() < self._ends)
 
     @property
     def _is_behind(self) -> bool:
@@ -172,20 +184,43 @@ class Witnesses(Part):
             log = TransparencyLog(database)
             latest = log.latest()
             all_in = log.waits() is None and (latest is None or latest.size == log.size)
-            signed = latest is None or all(Note.read(latest.note).by(one.verifier) for one in self._both)
+            asked = [one.verifier for one in self._both if not self._convicts(one, _roots(database))]
+            signed = latest is None or all(Note.read(latest.note).by(key) for key in asked)
         return not all_in or not signed
 
-    def broken(self) -> Iterator[str]:
-        """What witnesses cosigned is in the one log, and the letters prove that to whoever has a bundle."""
+    def _convicts(self, witness: ForgetfulWitness, roots: dict[int, bytes]) -> bool:
+        """Whether a witness knows entries that the server forgot when it was restored, and so cosigns no others."""
+        if not self._forgotten or not witness.notes:
+            return False
+        known = Checkpoint.read(witness.known.text)
+        return roots.get(known.size) != known.root
+
+    @property
+    def _is_silent(self) -> bool:
+        """Whether a witness would convict the server, and its operator does not know."""
+        if self._told or not self._forgotten:
+            return False
         with self.world.machine.store() as database:
             roots = _roots(database)
+        return any(self._convicts(one, roots) for one in self._both)
+
+    def broken(self) -> Iterator[str]:
+        """What witnesses cosigned is in the one log, and the letters prove that to whoever has a bundle.
+
+        A restored server has another log than a witness saw of it: that one refuses it, and letters convict it.
+        """
+        with self.world.machine.store() as database:
+            logs = [*self._forgotten, _roots(database)]
         if self._is_behind:
             yield "a witness was not asked for all heads in two days"
+        if self._is_silent:
+            yield "a witness knows what a restored server forgot, and the operator was told of no refusal"
         for one in self._both:
-            yield from (f"{one.verifier.name} was shown a log that {what}" for what in one.refused)
+            if not self._forgotten:
+                yield from (f"{one.verifier.name} was shown a log that {what}" for what in one.refused)
             for note in one.notes:
                 shown = Checkpoint.read(note.text)
-                if roots.get(shown.size) != shown.root:
+                if shown.root not in {roots.get(shown.size) for roots in logs}:
                     yield f"{one.verifier.name} cosigned another log of {shown.size} heads"
         believed = [one.verifier for one in self._both]
         letters = [kept("a letter", taken.raw) for taken in self.world.taken if taken.recipient in self.world.people]
@@ -193,7 +228,8 @@ class Witnesses(Part):
             bench = against(proved, believed)
             for letter in letters:
                 for finding in bench.judge(letter).findings:
-                    if finding.standing not in {"agrees", "open", "later"}:
+                    explained = self.world.operator.explains(finding.found)
+                    if finding.standing not in {"agrees", "open", "later"} and not explained:
                         yield f"{match}: {letter.subject!r}: {finding}"
 
     def close(self) -> None:

@@ -320,11 +320,15 @@ class Inbox(SealedRows):
             (failed, row_id),
         )
 
-    def release_all(self) -> int:
-        """Give back the letters that a deciding server had leased when it died; returns their number."""
+    def release_all(self, *, blame: bool = True) -> int:
+        """Give back the letters that a deciding server had leased when it ended; returns their number.
+
+        If it died, a letter that was alone is to blame; not if it lives, and only its connection broke.
+        """
         return self._database.execute(
-            "UPDATE inbox SET state = 'waiting', attempts = attempts + alone, alone = 0, suspect = 1"
-            " WHERE state = 'leased'"
+            "UPDATE inbox SET state = 'waiting', attempts = attempts + alone * ?, alone = 0, suspect = 1"
+            " WHERE state = 'leased'",
+            (int(blame),),
         ).rowcount
 
     def done(self, row_id: int, outcome: str, *, proved: bool = False) -> None:

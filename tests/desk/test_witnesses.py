@@ -11,6 +11,7 @@ import shutil
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -33,6 +34,7 @@ from pbem.player.checkpoint_witness import Witness, WitnessSettings
 from pbem.proof.bundle import Bundle, read_tournament, write_tournament
 from pbem.proof.kept_letters import kept
 from pbem.proof.tournament_log import logged
+from pbem.store.errors import BusyError
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.cosigning import REPEATED, answer
 from pbem.tlog.note import Note, cosigned, signed
@@ -864,3 +866,18 @@ def test_a_tournament_of_two_stories_is_convicted_by_the_log(watching: Watching,
     checks = [check for check in logged(content, told, [watching.witness.verifier]) if check.what == "log"]
     assert {check.standing for check in checks} == {"FAIL"}
     assert "it has another entry 6 than the bundle" in checks[0].found
+
+
+def test_heads_are_stated_though_their_desk_died_before_it_made_the_checkpoint(watching: Watching) -> None:
+    """Otherwise the last entries of a match are in no checkpoint until another match has one (short week 64006)."""
+    referee = watching.referee
+    ann, bob = referee.begun()
+    watching.wait()
+    referee.turn((ann, ""), (bob, ""))
+    before = sizes(referee.requests)[-1][1]
+    broke = patch("pbem.desk.witnesses._state", side_effect=BusyError("the connection broke"))
+    with broke, pytest.raises(BusyError):
+        watching.wait()
+    assert referee.desk.log.waits() is None
+    watching.wait(2 * TEN)
+    assert sizes(referee.requests)[-1][1] == referee.desk.log.size > before

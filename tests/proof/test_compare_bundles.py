@@ -13,6 +13,7 @@ from pbem.match.transcript import Entry, statement
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.compare.bundles import beside
+from pbem.proof.compare.difference import differs
 from pbem.proof.compare.index import BundleIndex
 from pbem.proof.kept import Attached, Kept, SignedHead
 from pbem.proof.signed_letters import Letters
@@ -174,3 +175,6 @@ def test_a_restored_backup_is_named_beside_two_stories(proved: Proved) -> None:
     restored = replace(WHOLE, entries=(*WHOLE.entries[:3], told, *WHOLE.entries[4:]))
     (other,) = of_heads(against(proved, restored), (3, "1" * 64))
     assert other.found.endswith("the bundle says that the server was restored from a backup (entry 4)")
+    assert proved.match
+    paper = differs(BundleIndex(restored, proved.match), "receipt", "was dropped", 5, is_signed=True)
+    assert paper.found.endswith("the bundle says that the server was restored from a backup (entry 4)")

@@ -22,7 +22,8 @@ def differs(
     A letter that vouches only for other files (`is_signed` is False) was changed.
     """
     if is_signed:
-        return Finding("two stories", what, f"{reason}; {index.server} signed both, and told two stories", seq)
+        said = f"{reason}; {index.server} signed both, and told two stories{index.restored}"
+        return Finding("two stories", what, said, seq)
     if is_signed is False:
         return Finding("broken", what, f"{reason}; but it is not the file that the letter names, either", seq)
     unsigned = (
