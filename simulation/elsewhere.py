@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from unittest.mock import patch
 
 from pbem.server import daemon, desk_work
 from pbem.store import owners
+from pbem.store.database import to_db
 from pbem.store.disk import THIS_DISK
 from pbem.store.errors import BusyError
 from pbem.store.sqlite import Sqlite
@@ -43,7 +45,7 @@ IDLE = 10 * SLOWER
 """The longest time in seconds that a transaction may idle there."""
 LEASE = owners.LEASE.total_seconds() * SLOWER
 TAKEOVER = 15 * SLOWER
-"""Seconds within which a server that is well decides, if no other does that is."""
+"""Seconds within which a server that is well does what one that is not leaves undone."""
 READS = ("SELECT", "PRAGMA", "WITH")
 
 
@@ -68,6 +70,8 @@ class Elsewhere:
         folder = world.folder / "database"
         folder.mkdir()
         self.path = folder / "pbem.sqlite"
+        self.set_by = timedelta()
+        """How far its clock is wrong."""
         self.lossy = 0.0
         """How probable it is that a connection breaks at a commit, or that the answer is late."""
         self.away: set[str] = set()
@@ -79,6 +83,10 @@ class Elsewhere:
         self.sessions: list[Session] = []
         self.wrong: list[str] = []
         """What servers did, or left undone, that they must not."""
+
+    def now(self) -> datetime:
+        """The time of its clock."""
+        return self.world.now() + self.set_by
 
     def connected(self, place: Place, disk: Disk, *, make: bool, name: str = "") -> Sqlite:
         """A connection, for `pbem.store.database` to make in place of its own."""
@@ -114,17 +122,33 @@ class Elsewhere:
         self.world.loop.call_later(SILENCE * (0.5 + self.random.random() / 2), notice)
 
     async def watch(self) -> None:
-        """See that a server that is well decides."""
-        since: dict[str, float] = {}
-        while True:
+        """See that a server that is well decides, and that what a dead one was sending is sent."""
+        since: dict[tuple[str, str], float] = {}
+        while not self.wrong:
             await asyncio.sleep(SLOWER)
             now = self.world.loop.time()
-            well = {one.host for one in self.world.machines if one.runs and one.host not in self.away}
-            decides = self.decides is not None and self.decides.lives and self.decides.host in well
-            since = {} if decides or self.lossy else {host: since.get(host, now) for host in sorted(well)}
-            if since and now > min(since.values()) + TAKEOVER:
-                self.wrong.append(f"nobody decided for long: {self.world.now():%a %d %b %H:%M:%S}")
-                return
+            well = sorted(one.host for one in self.world.machines if one.runs and one.host not in self.away)
+            decides = self.decides is not None and self.decides.host in well
+            undone = [] if decides else ["nobody decided for long"]
+            if self._is_left():
+                undone.append("what a dead server was sending was left to it for long")
+            spells = [] if self.lossy else [(host, what) for host in well for what in undone]
+            since = {spell: since.get(spell, now) for spell in spells}
+            # Who had reported by a clock that was ahead counts as alive for two leases.
+            most = TAKEOVER + 2 * LEASE * (self.world.figures.steps > 0)
+            for what in sorted({what for (_, what), began in since.items() if now > began + most}):
+                self.wrong.append(f"{what}: {self.world.now():%a %d %b %H:%M:%S}")
+
+    def _is_left(self) -> bool:
+        """Whether a server that does not live has letters to send."""
+        if not self.path.exists():
+            return False
+        with closing(sqlite3.connect(self.path)) as connection:
+            alive = "SELECT 1 FROM owners WHERE name = owner AND until > ?"
+            left = f"SELECT 1 FROM outbox WHERE state = 'leased' AND NOT EXISTS ({alive}) LIMIT 1"
+            with suppress(sqlite3.OperationalError):  # the tables are not made yet
+                return connection.execute(left, (to_db(self.now()),)).fetchone() is not None
+        return False
 
 
 class Session:
@@ -335,7 +359,7 @@ class Remote(Sqlite):
         del here
         self._reach()
         self._ask()
-        return self.base.world.now()
+        return self.base.now()
 
     def room(self) -> None:  # type: ignore[override] # as for PostgreSQL
         """None: the disk is elsewhere."""

@@ -133,7 +133,8 @@ class Loop(BaseEventLoop):
             except (SystemExit, KeyboardInterrupt):
                 raise
             except BaseException as error:
-                self.call_exception_handler({"message": f"in {handle._callback}", "exception": error})
+                told = {"message": f"in {handle._callback}", "exception": error}
+                handle._context.run(self.call_exception_handler, told)
 
     def _leap(self) -> None:
         """Let time pass until something is due."""

@@ -171,7 +171,7 @@ class Moods:
 class Smarthost(asyncio.Protocol):
     """One session of the server that accepts our letters; `take` gets each letter.
 
-    `sure` is told whether a client, by its host, must know that its letter was accepted, and is told again if not.
+    `sure` is told that a client must know that its letter was accepted, or that it may not have heard so after all.
     """
 
     def __init__(
@@ -180,14 +180,14 @@ class Smarthost(asyncio.Protocol):
         random: Random,
         moods: Moods,
         take: Callable[[str, bytes], None],
-        sure: Callable[[str, str, bytes, bool], None] = lambda *_: None,
+        sure: Callable[[str, bytes, bool], None] = lambda *_: None,
     ) -> None:
         self._loop = loop
         self._random = random
         self._moods = moods
         self._take = take
         self._sure = sure
-        self._last: tuple[str, str, bytes] | None = None
+        self._last: tuple[str, bytes] | None = None
         """The last letter of which the client was told that it was accepted, if the client may not have heard it."""
         self._heard = b""
         self._mailing = False
@@ -257,7 +257,7 @@ class Smarthost(asyncio.Protocol):
         elif mood < moods.hangs_up + moods.lies + moods.silent:
             self._loop.call_later(3600, self._say, "250 2.0.0 taken at last")
         else:
-            self._last = (self._transport.get_extra_info("peername")[0], self._recipient, raw)
+            self._last = self._recipient, raw
             self._sure(*self._last, True)
             self._say("250 2.0.0 taken")
 

@@ -219,7 +219,7 @@ class Network:
         if random.random() < self.troubles.refused:
             raise ConnectionRefusedError(111, "refused")
         protocol = factory()
-        return self.join(protocol, (host, port), (PLACE.get(), 1025), random), protocol
+        return self.join(protocol, (host, port), (host, 1025), random), protocol
 
     def hosts(self, port: int) -> list[str]:
         """The hosts of which each has, or had, a listener at a port."""

@@ -353,13 +353,6 @@ def condition_of_the_other(_world: World) -> Iterator[None]:
 
 
 @contextmanager
-def decides_by_what_it_remembers(_world: World) -> Iterator[None]:
-    """A server that decides again forgets nothing of what others changed meanwhile."""
-    with patch("pbem.desk.working.forget", lambda _: None):
-        yield
-
-
-@contextmanager
 def opened_is_honest(_world: World) -> Iterator[None]:
     """Whoever reveals what opens all commitments is honest: what was told meanwhile is not computed again."""
     with patch("pbem.games.sealed.Answering.first_false", lambda *_: None):
@@ -429,7 +422,6 @@ PLANTED: dict[str, Plant] = {
         opened_is_honest,
         nobody_is_asked,
         writes_on_when_deposed,
-        decides_by_what_it_remembers,
         sendings_of_the_dead,
         sendings_of_the_living,
         silent_for_ever,

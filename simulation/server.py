@@ -31,7 +31,7 @@ from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS
 from pbem.store.sqlite import Sqlite
 from simulation.disk import Disk, Faults
-from simulation.elsewhere import ADDRESS, IDLE, Remote
+from simulation.elsewhere import ADDRESS, IDLE, LEASE, Remote
 from simulation.loop import PLACE, Event
 from simulation.mailers import INTAKE, SMARTHOST
 from simulation.players import SERVER
@@ -59,7 +59,8 @@ SKEW = 5.0  # most seconds by which the clocks of two machines differ
 STALLS = 0.002  # how probable it is, when others may run, that a desk hangs until the daemon ends it
 LEASED = {"letter leased": 0.02, "letter read": 0.02}
 """The same while it has leased a letter, which the next desk then takes."""
-ASLEEP = 0.002  # the same that its machine falls asleep in the middle of a transaction, while others go on
+FROZEN = 0.3  # how probable it is that the database misses a machine that sleeps
+ASLEEP = 0.002  # how probable it is, at each point, that the machine of one of two servers falls asleep
 DEATHS = 400  # most points passed between two deaths
 OPERATIONS = 60  # most disk operations until the power fails in the middle of one
 
@@ -97,6 +98,8 @@ class Machine:
         self._disturbed = -1.0
         self._skew = timedelta(seconds=world.random(f"skew{another}").uniform(-SKEW, SKEW) if number else 0.0)
         self.down_until = 0.0
+        self.set_by = timedelta()
+        """How far its clock is wrong."""
         self.deaths = world.week.deaths
         """How many deaths at points on the way are still to come."""
         self.planned: list[str] = []
@@ -130,7 +133,7 @@ class Machine:
 
     def now(self) -> datetime:
         """The time of the machine's clock."""
-        return self.world.now() + self.world.set_by + self._skew
+        return self.world.now() + self.set_by + self._skew
 
     # Its lives.
 
@@ -206,6 +209,13 @@ class Machine:
             self.world.note(self.name, "comes to its end at:", point)
             self.die(power=self.draw.random() < 0.5)
             raise Killed(point)
+        if self.is_sleepy():
+            self.fall_asleep(self.draw.random() * 2 * LEASE)
+
+    def is_sleepy(self) -> bool:
+        """Whether it falls asleep at the point that is passed; one alone with its store might as well hang."""
+        sleepy = self.world.base is not None and self.deaths > 0 and self.draw.random() < ASLEEP
+        return sleepy and not self.would_be_blamed()
 
     def _is_time(self, point: str) -> bool:
         self._passings -= 1
@@ -241,7 +251,7 @@ class Machine:
             what()
 
     def sleep(self, seconds: float) -> None:
-        """Nothing runs there for a while: a virtual machine is moved, or somebody stops all processes."""
+        """Nothing runs there for a while: it is frozen, or its processes are stopped while its system lives."""
         self._soon(partial(self.fall_asleep, seconds))
 
     def fall_asleep(self, seconds: float) -> None:
@@ -250,6 +260,8 @@ class Machine:
             self.world.figures.naps += 1
             self.world.note(self.name, "sleeps for", span(seconds))
             self.loop.sleep(self.host)
+            if self.world.base is not None and self.draw.random() < FROZEN:
+                self._cut_off(seconds)
             self.world.later(seconds, self._wake)
 
     def _wake(self) -> None:
@@ -521,8 +533,8 @@ class Desk:
             raise Killed(point)
         if point in BETWEEN:
             self._let_others(point)
-        if point == "transaction written":
-            self._perhaps_sleep()
+        if point in BETWEEN or point == "transaction written":
+            self._perhaps_sleep(point)
 
     def _let_others(self, point: str) -> None:
         """Let others run before this desk goes on; perhaps for so long that the daemon ends it."""
@@ -534,18 +546,16 @@ class Desk:
             self._loop.pause(draw.random() * (20 if chance < 0.03 else 0.2))
             self._look()
 
-    def _perhaps_sleep(self) -> None:
-        """Fall asleep in the middle of a transaction, perhaps, with the whole machine: the database undoes it."""
+    def _perhaps_sleep(self, point: str) -> None:
+        """Fall asleep with the machine, perhaps; in the middle of a transaction, until the database undoes it."""
         machine, draw = self._machine, self._machine.draw
         engine = None if self._database is None else self._database.engine
-        if (
-            isinstance(engine, Remote)
-            and machine.deaths > 0
-            and draw.random() < ASLEEP
-            and not self.would_be_blamed()
-        ):
-            engine.fall_asleep()
-            machine.fall_asleep(IDLE * (1 + draw.random()))
+        if isinstance(engine, Remote) and machine.is_sleepy():
+            seconds = draw.random() * 2 * LEASE
+            if point == "transaction written":
+                engine.fall_asleep()
+                seconds = IDLE * (1 + draw.random())
+            machine.fall_asleep(seconds)
             self._loop.pause(0)
             self._look()
 

@@ -30,6 +30,7 @@ CALM = replace(
 )
 LYING = replace(CALM, liars=1.0)
 FALSE = replace(CALM, lies=20)
+SHARED = replace(CALM, days=0.3, distant=1.0, deaths=20, troubles=True)
 SHORT = {
     "commit_without_sync": BUSY,
     "lease_of_the_dead": BUSY,
@@ -60,6 +61,10 @@ SHORT = {
     "letters_are_not_held_against_it": FALSE,
     "altered_letters_are_believed": FALSE,
     "commits_on_hearsay": replace(CALM, distant=1.0),
+    "writes_on_when_deposed": SHARED,
+    "sendings_of_the_dead": SHARED,
+    "sendings_of_the_living": replace(SHARED, deaths=2),
+    "silent_for_ever": replace(SHARED, days=1.0),
     "left_is_arrived": replace(CALM, held=0.3),
     "condition_of_the_other": replace(CALM, parts=("keyless",), games=("spaceships",), days=1.0),
     "opened_is_honest": replace(LYING, parts=("sealed",), games=("spaceships",), days=1.0),

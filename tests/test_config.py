@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from pbem.config import server
-from pbem.config.file import ConfigError, faults, load, parse
+from pbem.config.file import ConfigError, faults, home, load, parse
 from pbem.config.server import Config
 from pbem.config.values import Duration, Listen
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
@@ -173,6 +173,12 @@ def test_the_address_of_the_house_is_that_of_its_own_file_unless_another_is_give
     assert load(write(tmp_path, f'{text}address = "o@a.example"')).house.address == "o@a.example"
     (tmp_path / "opponent.toml").write_text("no table")
     assert load(write(tmp_path, text)).house.address == ""
+
+
+def test_the_default_place_is_in_the_users_data_folder() -> None:
+    assert home({"XDG_DATA_HOME": "/data", "HOME": "/home/ann"}) == Path("/data/pbem/pbem.toml")
+    assert home({"HOME": "/home/ann"}) == Path("/home/ann/.local/share/pbem/pbem.toml")
+    assert home({}) == Path("/.local/share/pbem/pbem.toml")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -9,8 +9,6 @@ from gettext import NullTranslations
 import pytest
 
 from pbem.i18n import catalogue, say, template_folder
-from pbem.mail.language import asked_for
-from pbem.mail.message import read
 from pbem.phrase import Moment, Phrase, Span, either
 
 SAID = {
@@ -86,22 +84,3 @@ def test_times_and_lengths_of_time_go_from_process_to_process() -> None:
         for again in (Phrase.read(whole.document), pickle.loads(pickle.dumps(whole))):
             assert again == whole
             assert say(again, german) == say(whole, german) != whole
-
-
-@pytest.mark.parametrize(
-    ("headers", "language"),
-    [
-        ("Accept-Language: de-CH, en;q=0.5", "de"),
-        ("Accept-Language: en;q=0.3, DE ; q=0.7", "de"),
-        ("Accept-Language: de;q=0, en", "en"),
-        ("Accept-Language: fr, tlh", None),
-        ("Accept-Language: *, fr\r\nContent-Language: de-AT", "de"),
-        ("Accept-Language: en\r\nContent-Language: de", "en"),
-        ("Content-Language: de, en", "de"),
-        ("Content-Language: deutsch", None),
-        ("Content-Language: =?utf-8?q?de?= ,;q=9,,q", None),
-        ("X-Other: de", None),
-    ],
-)
-def test_the_language_that_a_letter_asks_for(headers: str, language: str | None) -> None:
-    assert asked_for(read(f"From: anna@mail.example\r\n{headers}\r\n\r\nhelp\r\n".encode())) == language

@@ -317,18 +317,19 @@ def read(data: bytes | str) -> OpenpgpSignature:
         if tags and {*tags} == {Tag.SIGNATURE}:
             raise BadSignature(Phrase("A letter may bear one signature; this OpenPGP signature holds more."))
         raise _damaged()
+    body = found[0][1]
+    if body and body[0] not in _VERSIONS:
+        raise BadSignature(Phrase("This version of OpenPGP signatures is not accepted."))
     import pysequoia
 
     try:
         sig = _sequoia(lambda: pysequoia.Sig.from_bytes(raw))
-        return _checked(sig, SignatureBody.read(found[0][1]))
+        return _checked(sig, SignatureBody.read(body))
     except (_FailedError, IndexError, ValueError) as error:
         raise _damaged() from error
 
 
 def _checked(sig: Sig, body: SignatureBody) -> OpenpgpSignature:
-    if body.version not in _VERSIONS:
-        raise BadSignature(Phrase("This version of OpenPGP signatures is not accepted."))
     if body.digest not in _DIGESTS:
         raise BadSignature(
             Phrase(

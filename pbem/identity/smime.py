@@ -57,8 +57,6 @@ def parse(data: bytes | str, at: datetime | None = None) -> Key:
     except UnicodeDecodeError:
         octets = bytes(data)  # type: ignore[arg-type]
     else:
-        if "PRIVATE KEY-----" in text:
-            raise BadKey(Phrase("This contains a private key: keep it to yourself, and send only the certificate."))
         found = _CERTIFICATE.findall(text)
         if len(found) != 1:
             raise BadKey(Phrase("Send one certificate, your own, without those of its authorities."))

@@ -159,12 +159,7 @@ class _Kept(msgspec.Struct):
 
 def pack(out: OutgoingLetter) -> bytes:
     """A letter as it is kept until its digest goes: what is in it was made before."""
-    return msgspec.json.encode({name: getattr(out, name) for name in _Kept.__struct_fields__}, enc_hook=_plain)
-
-
-def _plain(phrase: object) -> str:
-    assert isinstance(phrase, Phrase)
-    return str(phrase)
+    return msgspec.json.encode({name: getattr(out, name) for name in _Kept.__struct_fields__})
 
 
 def unpack(content: bytes) -> OutgoingLetter:

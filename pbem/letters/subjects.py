@@ -32,8 +32,7 @@ def fitting(subject: str, say: Callable[[str], str]) -> str:
     """A subject; if it is too long, without the game's title, and then cut."""
     said = say(subject)
     if len(said) > LONGEST and isinstance(subject, Phrase) and subject.template == _ABOUT.template:
-        facts = {name: fact for name, fact in subject.facts.items() if name != "title"}
-        said = say(_BRIEF.given(**facts))
+        said = say(_BRIEF.given(**subject.facts))
     return said if len(said) <= LONGEST else said[: LONGEST - len(_MORE)].rstrip() + _MORE
 
 

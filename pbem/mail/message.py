@@ -254,10 +254,7 @@ def decoded(data: bytes, charset: str) -> str:
         except UnicodeDecodeError:
             return data.decode("utf-8" if name == "utf-8" else "cp1252", errors="replace")
     assert name is not None
-    try:
-        return data.decode(name, errors="replace")
-    except (UnicodeError, ValueError):
-        return data.decode("cp1252", errors="replace")
+    return data.decode(name, errors="replace")
 
 
 def mailboxes(value: str) -> list[str]:

@@ -41,6 +41,7 @@ from pbem.server.http_call import fetched
 from pbem.server.notifier import Notifier, told
 from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
+from pbem.server.shared_clock import SharedClock
 from pbem.server.shares import Crowded, Shares
 from pbem.server.witness_asker import WitnessAsker
 from pbem.smtp.delivery import LONGEST_WAIT, Deliverer, Means, Smarthost
@@ -153,6 +154,7 @@ class Daemon:
         """
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(Complaints(loop.time))
+        self._clock = SharedClock(self.now, loop.time)
         async with AsyncExitStack() as stack:
             try:
                 await self._serve(stack)
@@ -197,7 +199,7 @@ class Daemon:
         stack.callback(self._admission_thread.shutdown)
         if self._desk is not None:
             await self._desk.open(self._lock.files if self._lock else [])
-        means = Means(self.now, self._post, self.wake, self.longest_wait)
+        means = Means(self._time, self._post, self.wake, self.longest_wait)
         deliverer = self._deliverer(outbox, means, secret)
         # Letters and questions come in only once everything that they need is open.
         await intake.open()
@@ -417,7 +419,7 @@ class Daemon:
             return None
         from pbem.server.metrics import Metrics
 
-        metrics = Metrics(self._figures, self.now)
+        metrics = Metrics(self._figures, self._time)
         stack.callback(metrics.close)
         try:
             places.append(IntakePlace("metrics", host=place.host, port=await metrics.listen(place.host, place.port)))
@@ -446,10 +448,14 @@ class Daemon:
 
     def _renew(self) -> int:
         """Report that this server lives; returns the number of letters released from dead servers."""
-        now = self._life_base.engine.time(self.now())
+        now = self._clock.look(self._life_base.engine)
         with self._life_base.transaction():
             self._owners.renew(self._name, self.roles, now)
             return self._owners.release(now)
+
+    def _time(self) -> datetime:
+        """The time: this machine's, or that of the database that servers share."""
+        return self._clock() if self._name else self.now()
 
     def _leave(self) -> None:
         with contextlib.suppress(StoreError):
@@ -494,7 +500,7 @@ class Daemon:
         async def look(made: Look) -> None:
             await self._post(self._inbox.note_look, made)
 
-        keeping = Keeping(keep, mark, look, self.now)
+        keeping = Keeping(keep, mark, look, self._time)
         return Fetcher(open_mailbox(config), keeping, config.mailbox.poll.total_seconds(), points=self.points)
 
     def _mark(self, name: str, given: str | None) -> str | None:
@@ -542,9 +548,9 @@ class Daemon:
             # Switching to a thread and back costs more than a quick disk's fsync.
             if not self._quick:
                 raise BusyError
-            rows = self._inbox.put_all(letters, self.now, a_day, wait=False)
+            rows = self._inbox.put_all(letters, self._time, a_day, wait=False)
         except BusyError:
-            rows = await self._post(self._inbox.put_all, letters, self.now, a_day)
+            rows = await self._post(self._inbox.put_all, letters, self._time, a_day)
         # Never for a shared store, because a network may be slow at any moment.
         self._quick = not self._name and clock() - began < QUICK
         self._came(len(letters))
@@ -563,12 +569,12 @@ class Daemon:
         """
         try:
             async with self._in_doubt.of(envelope.network):
-                known = await self._at_door(self._admission.knows, envelope, raw, self.now())
+                known = await self._at_door(self._admission.knows, envelope, raw, self._time())
         except Crowded as error:
             raise Refusal(TOO_MANY_TODAY) from error
         if not known:
             raise Refusal(TOO_MANY_TODAY)
-        await self._post(self._inbox.put, envelope, raw, self.now())
+        await self._post(self._inbox.put, envelope, raw, self._time())
         self._came(1)
 
     async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:

@@ -48,8 +48,8 @@ class Flood:
 class Rest:
     """The rests of the desk; another thread may ease it."""
 
-    def __init__(self, supplies: Supplies) -> None:
-        self._now = supplies.now
+    def __init__(self, now: Callable[[], datetime], supplies: Supplies) -> None:
+        self._now = now
         self._clock = supplies.clock
         self._longest_wait = supplies.longest_wait
         self._eased = 0.0

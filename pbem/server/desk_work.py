@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 
 from pbem.server.desk_rest import Rest
+from pbem.server.shared_clock import SharedClock
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -47,11 +48,13 @@ class Work:
         self._desk = desk
         self._database = database
         self._supplies = supplies
+        self._shared = SharedClock(supplies.now, supplies.clock) if supplies.server else None
+        self._now = self._shared or supplies.now
         self._worked = worked
         self._reported = database.engine.changes
         self._woken = supplies.event()
         self._stopping = supplies.event()
-        self._rest = Rest(supplies)
+        self._rest = Rest(self._now, supplies)
 
     def wake(self) -> None:
         """Look at the inbox and the clock now."""
@@ -88,17 +91,19 @@ class Work:
         if not self._desk.may_decide():
             self._stopping.wait(STANDBY)
             return 0.0
+        if self._shared is not None:
+            self._shared.look(self._database.engine)
         since_tick = handled = 0
         while since_tick < LETTERS_PER_TICK:
             began = self._supplies.clock()
-            if not (handled := self._desk.handle_next(self._supplies.now())):
+            if not (handled := self._desk.handle_next(self._now())):
                 break
             self._report()
             since_tick += handled
             self._rest.after_work(self._supplies.clock() - began, self._stopping)
             if self._stopping.is_set():
                 return 0.0
-        following = self._desk.tick(self._supplies.now())
+        following = self._desk.tick(self._now())
         return 0.0 if handled else self._rest.until(following)
 
     def _report(self) -> None:

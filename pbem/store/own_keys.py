@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pbem.store.disk import THIS_DISK
 from pbem.store.errors import DamagedError, StoreError
-from pbem.store.vault import Sealed, Vault, load_key, load_or_create_key
+from pbem.store.vault import KeyFileError, Sealed, Vault, load_key, load_or_create_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,9 +50,12 @@ def load(store_key: Path, signing_key: Path, random: Callable[[int], bytes]) -> 
 
 
 def make(store_key: Path, signing_key: Path, random: Callable[[int], bytes], disk: Disk = THIS_DISK) -> OwnKeys:
-    """The keys of a new store, made where a first start that broke off has not made them yet."""
+    """The keys of a new store, made where a start that broke off has not made them yet; raises `KeyFileError`."""
     for path in (store_key, signing_key):
-        load_or_create_key(path, random, disk)
+        try:
+            load_or_create_key(path, random, disk)
+        except OSError as error:
+            raise KeyFileError(f"{path} cannot be written: {error.strerror}") from error
     return load(store_key, signing_key, random)
 
 

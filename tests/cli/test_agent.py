@@ -88,10 +88,12 @@ def test_a_sealed_match_at_the_terminal(referee: Referee, terminal: Terminal, bo
         if turn := re.search(r"^m1, turn (\d+): your orders\? pbem play m1 ORDERS$", shown, re.MULTILINE):
             assert "Your space" in shown
             asked += 1
+            assert asked > 1 or ": your move" in terminal()
             view = view_of(terminal)
             orders = random_players.sensible_orders(rnd, view)
             said = terminal("m1", *orders.split(), "--yes") if orders else terminal("m1", "--nothing", "--yes")
             assert f"m1, turn {turn[1]}: you order" in said
+            assert asked > 1 or ": your move" not in terminal()
     assert asked > 2
     assert "m1: verified" in shown
     assert not bob.accusations

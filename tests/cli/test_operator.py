@@ -372,6 +372,20 @@ def test_the_doctor_finds_what_was_changed_by_hand(house: House) -> None:
     assert "FAULT  clock" in house.run("doctor", "--no-mail", status=1)
 
 
+def test_the_doctor_says_of_each_thing_how_it_stands(house: House) -> None:
+    text = house.run("doctor", "--no-mail", status=1)
+    for line in (
+        "ok     store      sound, and all seals open\n",
+        "ok     clock      2",
+        "FAULT  daemon     does not run\n",
+        "ok     inbox      0 waiting\n",
+        "FAULT  players    letters to bob do not arrive since 2026-03-01T12:00\n",
+    ):
+        assert f"\n{line}" in text
+    (house.folder / "keys" / "signing.key").write_text(bytes(32).hex() + "\n")
+    assert "\nFAULT  keys " in house.run("doctor", "--no-mail", status=1)
+
+
 def test_the_doctor_prints_the_keys_that_others_need(house: House) -> None:
     """That of the log, for witnesses; and that of the server as a witness, for those who believe it."""
     text = house.run("doctor", "--no-mail", status=1)
@@ -398,6 +412,8 @@ def test_nothing_is_made_where_there_is_no_store(tmp_path: Path) -> None:
     house = House(tmp_path)
     assert "there is no store" in house.run("status", status=1)
     assert not house.store.exists()
+    (tmp_path / "keys" / "store.key").unlink()
+    assert f"\nok     keys       {tmp_path}/keys/store.key will be made" in house.run("check-config", status=1)
 
 
 def test_check_config_names_all_faults_at_once(tmp_path: Path) -> None:
@@ -453,7 +469,8 @@ def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
     house = House(tmp_path)
     (tmp_path / "keys" / "store.key").chmod(0o644)
     house.config.write_text(
-        f'server = "{SERVER}"\nstore = "/proc/pbem/store"\n[smtp]\nlisten = ""\n'
+        f'server = "{SERVER}"\nstore = "/proc/pbem/store"\n'
+        '[smtp]\nlisten = ""\ncertificate = "missing.crt"\ncertificate_key = "missing.key"\n'
         '[lmtp]\nlisten = "unix:nowhere/lmtp"\n'
         '[smarthost]\nuser = "x"\npassword_file = "missing"\nhost = "no.such.host.invalid"\n'
         '[dkim]\nselector = "a"\nkey_file = "missing.pem"\n'
@@ -465,6 +482,9 @@ def test_check_config_looks_at_what_the_file_speaks_of(tmp_path: Path) -> None:
         "missing: No such file",
         "no.such.host.invalid",
         "missing.pem",
+        "missing.crt cannot be read",
+        "missing.key cannot be read",
+        "FAULT  operator ",
     ):
         assert f"{words}" in text
     assert sentences.NOBODY_IS_TOLD in text

@@ -51,6 +51,7 @@ def agreed(terminal: Terminal) -> Mailbox:
     assert "proposed: pbem play accept m1" in terminal()
     shown = terminal("accept", "m1", typed="y\n")
     assert "  pace      7 days for each turn and setup\n" in shown
+    assert "  settling  none\n" in shown
     assert "Sign and send? [Y/n]" in shown
     return bob
 

@@ -12,8 +12,11 @@ from click.testing import CliRunner, Result
 from in_a_box import witnessed
 from in_a_box.referee import Referee, attachment
 from judges import sentences
+from vectors.make import VECTORS
 
 from pbem.cli.group import group
+from pbem.match.changed import replace
+from pbem.pages.match_page import revealed
 from pbem.proof import bundle
 from pbem.verifier_key import COSIGNATURE, VerifierKey
 
@@ -63,6 +66,15 @@ def test_a_match_becomes_a_page(tmp_path: Path) -> None:
     path.write_bytes(attachment(ann.find(", the end"), ".zip"))
     assert bundle.write(published(path)[1]) == path.read_bytes()
     referee.close()
+
+
+def test_letters_of_a_running_game_are_not_shown_but_those_that_all_got_at_once() -> None:
+    """A draw that was offered in it, say: entries 3 and 4 are of the game before, which began with entry 2."""
+    found = bundle.read((VECTORS / "good" / "running.pbem.zip").read_bytes())
+    more = {"letters/draw-8-seat-1.eml": b"", "letters/keys-9-seat-1.eml": b""}
+    shown = revealed(replace(found, papers={**found.papers, **more})).papers.keys()
+    assert {"letters/draw-3-seat-1.eml", "letters/draw-4-seat-2.eml", "letters/keys-9-seat-1.eml"} <= shown
+    assert "letters/draw-8-seat-1.eml" not in shown
 
 
 def test_notes_in_a_copy_of_a_record_are_comments_on_the_page(tmp_path: Path) -> None:

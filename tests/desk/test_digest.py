@@ -52,6 +52,7 @@ def test_what_can_wait_comes_in_the_morning(referee: Referee) -> None:
     html = bob.last.get_body(("html",))
     assert html is not None
     assert "Well played!" in html.get_content()
+    assert sentences.SINCE_YOUR_LAST_DIGEST in html.get_content()
     referee.send(bob, bob.filled("orders", "final"))
     assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(2) in bob.text
     referee.wait(3 * DAY)

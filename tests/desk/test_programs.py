@@ -124,6 +124,8 @@ class TestRatings:
         assert sentences.MATCHES_WITH_PROGRAMS_HAVE_TABLES_OF in second
         robo_sees = people.standing("spaceships", "ann")
         assert (robo_sees.played, robo_sees.pool) == (1, "people")
+        ann_sees = people.standing("spaceships", "robo")
+        assert (ann_sees.played, ann_sees.pool) == (1, "programs")
 
     def test_without_programs_there_is_one_table(self, referee: Referee) -> None:
         ann, bob = referee.registered("ann"), referee.registered("bob")

@@ -80,6 +80,7 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
         'found = (Fault("1", None, Phrase("late")),) * (state.turn > 2)',
     ),
     "an option that nobody knows": ("options", "an unknown option is not refused", 'set(raw) - {"most"} or', ""),
+    "any number of seats": ("options", " seats are not refused", "if seats != 2 or set(raw)", "if set(raw)"),
     "options that are written otherwise": (
         *("options", "gives other options"),
         *('else {"most": self.most}', 'else {"most": self.most + 1}'),
@@ -96,6 +97,7 @@ FAULTS: dict[str, tuple[str, str, *tuple[str, ...]]] = {
     ),
     "a correction of what is right": ("notation", "is, corrected, ", "return text.lower()", "return text.upper()"),
     "a fraction": ("plain", "is not JSON: ", GUESS, GUESS.replace("hidden}", "hidden / 2}")),
+    "a large number": ("plain", "has a number beyond 2^53", GUESS, GUESS.replace("hidden}", "hidden + 2**53}")),
     "a tuple": ("plain", "changes on its way through JSON", GUESS, GUESS.replace("hidden}", "(hidden,)}")),
     "a game without an end": ("ends", "is not over after ", 'if answer == "right" else None', "if False else None"),
     "scores that are not the result's": (
@@ -148,6 +150,11 @@ OF_CHANCE: dict[str, tuple[str, str, *tuple[str, ...]]] = {
         *("turns", "gives another position or reports when played again"),
         *(DREW, f"chance = KEPT.setdefault(0, chance); {DREW}"),
         *("RULES = ", "KEPT: dict[int, Any] = {}\nRULES = "),
+    ),
+    "a memory of other chances": (
+        *("chance", "turn 1 gives another position or reports after a turn with another chance"),
+        *(DREW, f"COUNTED.append(1); {DREW}; card = (card + len(COUNTED)) % 52"),
+        *("RULES = ", "COUNTED: list[int] = []\nRULES = "),
     ),
     "a position that keeps the chance": (
         *("chance", "the position keeps the chance of a turn: state.cards.0"),

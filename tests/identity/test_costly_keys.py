@@ -9,10 +9,11 @@ from datetime import timedelta
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 from data.material import KEYS
+from judges.reasons import is_whole
 from signing.openpgp_maker import BORN, Signer, armored, packet, rsa_body, seconds, x25519_body
 
 from pbem.identity import BadKey, Key, parse_key
@@ -156,6 +157,17 @@ class TestCertificates:
             return
         with pytest.raises(BadKey, match="not meant for signatures"):
             registered(told)
+
+    @pytest.mark.parametrize("key", [ec.generate_private_key(ec.SECP256K1()), ed448.Ed448PrivateKey.generate()])
+    def test_keys_of_other_kinds(self, key: ec.EllipticCurvePrivateKey | ed448.Ed448PrivateKey) -> None:
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ann")])
+        builder = x509.CertificateBuilder(name, name, key.public_key(), 1).not_valid_before(BORN)
+        made = builder.not_valid_after(BORN + timedelta(days=99)).sign(
+            ec.generate_private_key(ec.SECP256R1()), hashes.SHA256()
+        )
+        with pytest.raises(BadKey, match="accepted") as refused:
+            parse_key(made.public_bytes(Encoding.PEM))
+        assert is_whole(refused.value.reason)
 
     def test_conditions_that_nobody_knows(self) -> None:
         unknown = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4"), b"\x05\x00")

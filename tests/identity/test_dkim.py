@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from data.material import KEYS, SIGNED
 from judges import sentences
 from judges.reasons import is_whole
@@ -44,6 +46,7 @@ def judged(raw: bytes, domain: Domain, record: str | None = "its own", at: datet
     records = {domain.where: domain.record if record == "its own" else record}
     found = vouch(read(raw), records, "", at).verdict
     assert is_whole(found.reason)
+    assert found.format == "dkim"
     return found
 
 
@@ -83,6 +86,7 @@ def test_a_letter_that_dkimpy_signed_counts() -> None:
     verdict = judged(domain.sign(LETTER, AT), domain)
     assert (verdict.kind, verdict.key) == ("valid", "dkim:s1._domainkey.mail.example")
     assert "mail.example" in verdict.reason
+    assert judged(LETTER, domain).kind == "none"
 
 
 def test_a_kept_record_verifies_years_later_and_is_judged_by_the_time_of_receipt() -> None:
@@ -151,6 +155,8 @@ def test_a_foreign_signature_beside_it_does_no_harm() -> None:
     raw = other.craft(own.craft(LETTER))
     assert judged(raw, own).kind == "valid"
     assert [signature.domain for signature in dkim.signatures(read(raw))[0]] == ["mail.example"]
+    assert vouch(read(raw), {}, "", AT).wanted == (own.where,)
+    assert vouch(read(raw), {own.where: ""}, "", AT).wanted == (), "it was asked for"
 
 
 @pytest.mark.parametrize(
@@ -204,6 +210,11 @@ def test_rsa_keys_of_1024_bits_are_accepted() -> None:
     assert judged(domain.craft(LETTER), domain).kind == "valid"
 
 
+def public_der(key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey) -> str:
+    """As a record holds it."""
+    return base64.b64encode(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).decode()
+
+
 @pytest.mark.parametrize(
     ("record", "kind"),
     [
@@ -218,6 +229,8 @@ def test_rsa_keys_of_1024_bits_are_accepted() -> None:
         ("v=DKIM1; k=dsa; {}", "refused"),
         ("v=DKIM1; p=AAAA", "refused"),
         ("v=DKIM1; p=!", "refused"),
+        ("v=DKIM1; p=" + public_der(ec.generate_private_key(ec.SECP256R1()).public_key()), "refused"),
+        ("v=DKIM1; p=" + public_der(rsa.RSAPublicNumbers(2**65 + 1, 2**2047 + 5).public_key()), "refused"),
         ("no record at all", "refused"),
         ("v=DKIM1; {}; n=\u00e9", "refused"),
         ("v=DKIM1; {}; n=" + "x" * 5000, "refused"),
@@ -543,6 +556,26 @@ def test_headers_that_were_added_above(headers: tuple[str, ...], more: bytes) ->
         added = more.partition(b":")[0].decode().lower()
         assert found.verdict.kind == "valid"
         assert (added in found.addressed) == ("to" not in headers and added in {"to", "cc"})
+
+
+def test_our_servers_word_for_a_signature_whose_key_we_do_not_find() -> None:
+    """It is taken about a signature that would count, unless we found that bad; on arrival, only in a strict form."""
+    domain = Domain("mail.example")
+    raw, head = domain.craft(LETTER), f"{result('dkim=pass header.d=mail.example')}\r\n".encode()
+    other = Domain("mail.example", key=rsa_key(2048, 1))
+    for records, strictly, above, told_so in (
+        ({domain.where: None}, True, head, True),
+        ({domain.where: ""}, True, head, True),
+        ({domain.where: other.record}, True, head, False),
+        ({domain.where: None}, True, head.replace(b": ", b" : ", 1), False),
+        ({domain.where: None}, False, head.replace(OURS.encode(), b"(a) " + OURS.encode()), True),
+        ({domain.where: None}, True, head.replace(OURS.encode(), b"(a) " + OURS.encode()), False),
+        ({domain.where: None}, True, head.replace(b"mail.example", b"other.example"), False),
+    ):
+        found = vouch(read(above + raw), records, OURS, AT, strictly=strictly)
+        assert found.verdict.kind != "valid"
+        assert bool(found.told) == told_so
+        assert not found.told or "dkim=pass" in found.told
 
 
 def test_two_signatures_of_which_one_holds() -> None:

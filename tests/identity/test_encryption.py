@@ -63,8 +63,10 @@ def test_a_key_of_which_all_subkeys_for_encryption_expired_cannot_decrypt() -> N
     lasting = signer.subkey(x25519_body(b"\x10" + bytes(31)))
     assert encryption.fault(parse_key(signer.certificate(passing)), BORN + timedelta(days=29)) is None
     assert encryption.fault(parse_key(signer.certificate(passing)), at) == sentences.IT_HAS_NO_SUBKEY_THAT_CAN_DECRYPT
+    revoked = signer.subkey(x25519_body(b"\x12" + bytes(31)), revoked=True)
+    assert encryption.fault(parse_key(signer.certificate(revoked)), at) == sentences.IT_HAS_NO_SUBKEY_THAT_CAN_DECRYPT
     unbound = packet(14, x25519_body(b"\x11" + bytes(31)))
-    both = parse_key(signer.certificate(passing, lasting, unbound))
+    both = parse_key(signer.certificate(passing, revoked, lasting, unbound))
     assert encryption.fault(both, at) is None
     _, armor = encryption.encrypt([both], ENTITY)
     assert [one.tag for one in PacketPile.from_bytes(armor)].count(Tag.PKESK) == 1

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import pysequoia
 import pytest
-from asn1crypto import cms
+from asn1crypto import algos, cms
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
 from data.material import IN_FORCE, KEYS, SIGNED
 from judges import sentences
 from judges.reasons import is_whole
+from signing.cms_maker import ENTITY, attribute, signed_data, signer
 from signing.decryptors import by_smime
 from signing.signers import private_key
 
@@ -96,6 +97,20 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        "Content-Type: application/pkcs7-mime; smime-type=enveloped-data\n",
+        "Content-Type: application/x-pkcs7-mime; smime-type=enveloped-data\n",
+        "Content-Type: multipart/encrypted; boundary=x\n\n--x\nContent-Type: application/pgp-encrypted\n\n1\n--x--\n",
+    ],
+)
+def test_an_encrypted_letter_is_told_that_nobody_can_read_it(headers: str) -> None:
+    found = verdict(letter("", headers))
+    assert (found.kind, found.signed) == ("refused", b"")
+    assert "no key to read them" in found.reason
+
+
 def test_no_sample_is_left_out() -> None:
     folders = ("openpgp", "smime", "sshsig", "raw", "attach")
     found = {
@@ -128,6 +143,7 @@ def test_samples_that_are_accepted(name: str, line_end: bytes) -> None:
 def test_samples_that_are_refused(name: str) -> None:
     found = verdict((SIGNED / f"{name}.eml").read_bytes())
     assert (found.kind, found.signed) == (REFUSED[name], b"")
+    assert found.format == name.partition("/")[0].replace("sshsig", "ssh")
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
@@ -151,7 +167,9 @@ def test_expiry_is_judged_at_receipt_whatever_the_date_of_the_signature(name: st
 
 def test_a_certificate_expires() -> None:
     letter = read((SIGNED / "smime/cms-detached-self.eml").read_bytes())
-    assert judge(letter, ALL, SERVER, at=datetime(2029, 1, 1, tzinfo=UTC)).kind == "expired"
+    late = datetime(2029, 1, 1, tzinfo=UTC)
+    assert judge(letter, ALL, SERVER, at=late).kind == "expired"
+    assert parse_key((KEYS / "sm-self.crt").read_bytes(), late).state == "expired"
 
 
 def test_the_key_before_its_revocation_still_signs() -> None:
@@ -173,8 +191,18 @@ def test_fingerprints_are_those_of_each_format() -> None:
     "name", ["pgp-anna.sec.asc", "sm-rsa.key", "ssh-ed25519", "raw-ed25519.key", "minisign.key", "signify.sec"]
 )
 def test_private_keys_are_never_taken(name: str) -> None:
-    with pytest.raises(BadKey):
-        parse_key((KEYS / name).read_bytes())
+    data = (KEYS / name).read_bytes()
+    texts = [data]
+    if name.endswith(".asc"):
+        armor = data.decode().partition("\n\n")[2].partition("\n=")[0]
+        texts.append(base64.b64decode(armor))
+    for text in texts:
+        with pytest.raises(BadKey) as refused:
+            parse_key(text)
+        assert "minisign" in name or "signify" in name or "private key" in refused.value.reason
+
+
+RSA_IN_BASE64 = (KEYS / "dkim-rsa.pub.b64").read_bytes().strip()
 
 
 @pytest.mark.parametrize(
@@ -186,6 +214,9 @@ def test_private_keys_are_never_taken(name: str) -> None:
         (b"\xff" * 40, "gpg --export"),
         (b"-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----", "OpenPGP key"),
         (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", ".pem"),
+        (b"-----BEGIN CERTIFICATE-----\nA*\n-----END CERTIFICATE-----", ".pem"),
+        (b"RW" + b"A" * 54, "Ed25519"),
+        (b"-----BEGIN PUBLIC KEY-----\n%b\n-----END PUBLIC KEY-----" % RSA_IN_BASE64, "openssl genpkey"),
         (b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----", "openssl pkey"),
         (b"untrusted comment: minisign public key\nRWQ", "minisign.pub"),
     ],
@@ -452,13 +483,44 @@ def test_smime_that_is_no_signature_is_named() -> None:
     _, encrypted = encryption.encrypt([by_smime().key], FORM.encode())
     packed = cms.ContentInfo({"content_type": "data", "content": FORM.encode()}).dump()
     headers = "Content-Type: application/pkcs7-mime\nContent-Transfer-Encoding: base64\n"
+    sealed = signed_data(signer()).replace(
+        bytes.fromhex("2a864886f70d010701"), bytes.fromhex("2a864886f70d010703"), 1
+    )
     for der, reason in (
+        (sealed, "does not sign a letter"),
         (encrypted, "no key to read them"),
         (packed, "must be signed but not encrypted; this is 'data'"),
     ):
         found = verdict(letter(base64.encodebytes(der).decode(), headers))
         assert (found.kind, found.format) == ("refused", "smime")
         assert reason in found.reason
+
+
+def by_algorithm(name: str) -> cms.SignerInfo:
+    made = signer()
+    made["signature_algorithm"] = algos.SignedDigestAlgorithm({"algorithm": name})
+    return made
+
+
+SMIME_SIGNERS = {
+    "must have one signer; this has 2": (signer(), signer()),
+    "must have one signer; this has 0": (),
+    "not 'sha1'": (signer(digest="sha1"),),
+    "of the kind 'sha1_rsa' are not accepted": (by_algorithm("sha1_rsa"),),
+    "of the kind 'sha256_dsa' are not accepted": (by_algorithm("sha256_dsa"),),
+    "has no signed attributes": (signer(bare=True),),
+    "lacks its content type or message digest": (signer(without="message_digest"),),
+    "holds an attribute twice": (signer(ENTITY, attribute("content_type", cms.ContentType("data"))),),
+    "does not sign a letter": (signer(kind="signed_data"),),
+}
+
+
+@pytest.mark.parametrize("reason", SMIME_SIGNERS)
+def test_an_smime_signature_that_does_not_count_is_told_why(reason: str) -> None:
+    headers = "Content-Type: application/pkcs7-mime\nContent-Transfer-Encoding: base64\n"
+    found = verdict(letter(base64.encodebytes(signed_data(*SMIME_SIGNERS[reason])).decode(), headers))
+    assert (found.kind, found.format) == ("refused", "smime")
+    assert reason in found.reason
 
 
 def test_a_digest_that_is_not_allowed_in_smime() -> None:

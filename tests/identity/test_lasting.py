@@ -10,12 +10,15 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+import pysequoia
 import pytest
 from asn1crypto import cms, core
 from data.material import KEYS, SIGNED
 from judges import sentences
+from judges.reasons import is_whole
 from signing.cms_maker import ENTITY, FORM, attribute, signed_data, signer
-from signing.openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, expires, notation, sub
+from signing.decryptors import OpenpgpReader
+from signing.openpgp_maker import BINARY, BORN, REVOCATION, TEXT, Signer, armored, expires, notation, packet, sub
 
 from pbem import identity
 from pbem.identity import BadKey, Verdict, parse_key
@@ -66,6 +69,51 @@ class TestOpenPGP:
             found = verdict(said)
             assert found.kind == "refused"
             assert "conditions" in found.reason
+
+    def test_a_signature_that_names_its_key_by_a_short_number(self) -> None:
+        """As GnuPG did before 2.1."""
+        for issuer, kind in ((ANN.fingerprint[-8:], "valid"), (bytes(8), "unknown key")):
+            made = ANN.signature(BINARY, FORM.encode(), issuer=sub(16, issuer))
+            letter = read(pasted(FORM, armored("SIGNATURE", made)))
+            assert judge(letter, [parse_key(ANN.certificate())], SERVER, at=RECEIVED).kind == kind
+
+    @pytest.mark.parametrize(
+        ("place", "octet", "reason"),
+        [
+            (0, 3, "version"),
+            (0, 5, "version"),
+            (1, 0x10, "does not sign a document"),
+            (2, 17, "RSA, ECDSA and EdDSA"),
+            (3, 2, "weak digest"),
+            (3, 1, "weak digest"),
+        ],
+    )
+    def test_a_signature_of_another_kind(self, place: int, octet: int, reason: str) -> None:
+        made = bytearray(ANN.signature(BINARY, FORM.encode()))
+        made[6 + place] = octet
+        found = judge(read(pasted(FORM, armored("SIGNATURE", bytes(made)))), [parse_key(ANN.certificate())], SERVER)
+        assert (found.kind, is_whole(found.reason)) == ("refused", True)
+        assert reason in found.reason
+
+    def test_a_signature_of_nobody(self) -> None:
+        made = armored("SIGNATURE", ANN.signature(BINARY, FORM.encode(), issuer=b""))
+        found = judge(read(pasted(FORM, made)), [parse_key(ANN.certificate())], SERVER)
+        assert found.kind == "refused"
+        assert "does not say which key" in found.reason
+
+    def test_a_signature_that_ends_early(self) -> None:
+        body = ANN.signature(BINARY, FORM.encode())[6:]
+        for end in range(len(body)):
+            letter = read(pasted(FORM, armored("SIGNATURE", packet(2, body[:end]))))
+            found = judge(letter, [parse_key(ANN.certificate())], SERVER)
+            assert (found.kind, is_whole(found.reason)) == ("bad", True)
+
+    @pytest.mark.parametrize("profile", [pysequoia.Profile.RFC4880, pysequoia.Profile.RFC9580], ids=["4880", "9580"])
+    def test_a_key_of_each_edition_signs(self, profile: pysequoia.Profile) -> None:
+        person = OpenpgpReader(pysequoia.Tsk.generate("Ann", profile=profile))
+        made = pysequoia.sign(person.tsk.signer(), FORM.encode(), mode=pysequoia.SignatureMode.DETACHED).decode()
+        found = judge(read(pasted(FORM, made.replace("\r", ""))), [person.key], SERVER)
+        assert (found.kind, found.signed) == ("valid", FORM.encode())
 
     def test_a_key_that_has_expired_since(self) -> None:
         """For this key it is years later: at receipt nothing more counts, and what was taken up still verifies."""

@@ -49,6 +49,7 @@ HONEST = {
     "extensions": Wish(flags=0x81, extensions=b"\xa1\x63abc\x01"),
     "another port": Wish(origin="https://play.example:8443"),
     "localhost": Wish(origin="http://localhost:40321", host="localhost"),
+    "localhost, encrypted": Wish(origin="https://localhost:8443", host="localhost"),
 }
 FALSE = {
     "nobody there": (Wish(flags=0x1C), "touch"),
@@ -154,6 +155,7 @@ def test_applications_that_no_key_has(application: str) -> None:
 )
 def test_a_passkey_is_of_the_servers_pages_or_of_a_page_at_home(application: str, host: str, *, taken: bool) -> None:
     key = ssh.parse(passkeys.public(KEY, application))
+    assert security_keys.way("ssh", key.public) == ("ssh" if application.startswith("ssh:") else "passkey")
     if taken:
         security_keys.check_host(key, host)
         return

@@ -22,7 +22,9 @@ from hypothesis import strategies as st
 from judges.reasons import is_whole
 
 from pbem.identity import ssh
+from pbem.identity.ssh_wire import take
 from pbem.identity.verdict import BadKey, BadSignature
+from pbem.match.changed import replace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -192,6 +194,23 @@ def test_strict_reading(armor: str, kind: str) -> None:
         ssh.read(armor)
     assert caught.value.kind == kind
     assert is_whole(caught.value.reason)
+
+
+def test_an_ecdsa_signature_has_one_writing() -> None:
+    """Two numbers in their shortest form."""
+    text, armor = sample("ecdsa")
+    signature, key = ssh.read(armor), ssh.parse(key_line("ecdsa"))
+    r, rest = take(signature.signature)
+    s, _ = take(rest)
+    assert ssh.verify(signature, key, text)
+    for other in (
+        signature.signature + string(b"\1"),
+        string(b"\0" + r) + string(s),
+        string(r) + string(b"\0" + s),
+        string(r),
+        string(b"") + string(s),
+    ):
+        assert not ssh.verify(replace(signature, signature=other), key, text)
 
 
 def test_a_signature_by_sha1_is_refused_for_rsa() -> None:

@@ -117,5 +117,5 @@ def drawn_as(name: str) -> bytes:
     if name == "narrow":
         return draw([Board(0, [NARROW])], NAMES)
     if name == "card":
-        return card("ann won", "The decisive turn", [Board(1, SPACE), Board(2, SPACE)], NAMES)
+        return card("ann won", "The decisive turn", [Board(1, SPACE * 2), Board(2, SPACE)], NAMES)
     return card("A title that is as long as the card, or longer: " * 2, "line", [Board(0, [FLAT])], {})

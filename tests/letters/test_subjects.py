@@ -71,6 +71,8 @@ def test_what_letters_have_in_common_is_said_once() -> None:
     assert joined(end) == "[pbem m17] Spaceships, game 1, the end: you won; the match is closed"
     missed = "[pbem m17] Spaceships, game 1, turn 1: a deadline was missed"
     assert joined([missed, turns[0]]) == f"{missed}; turn 1"
+    untitled = "[pbem m17] game 1, turn 2: a draw?"
+    assert joined([turns[0], untitled]) == f"{turns[0]}; game 1, turn 2: a draw?"
     assert all(len(joined([one, *turns])) <= LONGEST for one in ("x" * length for length in range(1, 70)))
 
 

@@ -23,9 +23,9 @@ def test_nothing_is_hidden(text: str, seen: str) -> None:
 
 def test_what_looks_alike_can_be_told_apart_and_names_stay_as_they_are() -> None:
     says = Phrase(
-        "{who} and {other} of {number}", who="Zo\xeb\xd7", other=Phrase("{name}", name="\u0410nn"), number=3
+        "{who} and {other} of {number}", who="Zo\xeb\xd7\xb5", other=Phrase("{name}", name="\u0410nn"), number=3
     )
     fault = escaped(Fault("12", "R\u04431", says))
     assert (fault.rule, fault.token) == ("12", "R\\u04431")
-    assert fault.message == "Zo\xeb\\xd7 and \\u0410nn of 3"
+    assert fault.message == "Zo\xeb\\xd7\\xb5 and \\u0410nn of 3"
     assert escaped(Fault("12", None, says)).token is None

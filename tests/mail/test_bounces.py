@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pbem.config.limits import Limits
+from pbem.mail.delivery_status import SEARCHED, quoted_tokens, token
 from pbem.mail.delivery_status import read_report as judge
-from pbem.mail.delivery_status import token
 from pbem.mail.message import read
 
 TOKEN = "0123456789abcdef0123"
@@ -43,6 +44,7 @@ DELIVERED = "Final-Recipient: rfc822; ann@mail.example\nAction: delivered\nStatu
         (dsn("", "4.0.0"), ("temporary", "4.0.0")),
         (dsn("", "2.0.0"), ("unclear", "2.0.0")),
         (dsn("", "x"), ("unclear", "")),
+        (dsn("failed", "").replace(b"Status: \r\n", b""), ("permanent", "")),
         (dsn("nonsense", "x"), ("unclear", "")),
         (dsn("failed", "5.1.1", before=DELIVERED), ("permanent", "5.1.1")),
     ],
@@ -105,6 +107,35 @@ def test_no_bounce_raises(depth: int) -> None:
 def test_a_hostile_bounce_is_read_up_to_a_bound() -> None:
     flood = b"Subject: x\r\n\r\n" + b"<" * 60_000 + b"\r\nX-Failed-Recipients: bob@mail.example\r\n"
     assert judge(read(flood)).kind == "unclear"
+
+
+OTHER = "f" * 20
+BACK = f"From: x@mx.example\nSubject: no\nX-Pbem-Return: {OTHER}\n{{}}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "sender", "found"),
+    [
+        (f"> X-Pbem-Return: {TOKEN}\n", "", [TOKEN]),
+        (f" x-pbem-return:{TOKEN} \nX-Pbem-Return: {TOKEN}\n", "", [TOKEN]),
+        (f"X-Pbem-Return: {TOKEN}\nX-Pbem-Return: {TOKEN[::-1]}\n", "", [TOKEN, TOKEN[::-1]]),
+        ("".join(f"X-Pbem-Return: {at:020}\n" for at in range(20)), "", [f"{at:020}" for at in range(10)]),
+        (f"X-Pbem-Return: {TOKEN}\n", "bob@mail.example", []),
+        (f"X-Pbem-Return: {OTHER}\n", "", []),
+        (f"X-Pbem-Return: {TOKEN}0\n", "", []),
+        (f"my X-Pbem-Return: {TOKEN}\n", "", []),
+        ("x" * SEARCHED + f"\nX-Pbem-Return: {TOKEN}\n", "", []),
+    ],
+)
+def test_the_header_by_which_a_bounce_is_recognised(text: str, sender: str, found: list[str]) -> None:
+    """Only a machine's word: it has no sender, or is a report; and not its own header."""
+    limits = Limits(message_bytes=1 << 20, line_bytes=1 << 20)
+    assert quoted_tokens(read(letter(BACK.format("X: y") + text), limits), sender) == found
+    report = read(letter(BACK.format("Content-Type: multipart/report; boundary=b") + text), limits)
+    if sender:
+        assert quoted_tokens(report, sender) == [TOKEN]
+    else:
+        assert quoted_tokens(report, "") == found
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ import pytest
 from data.material import KEYS
 from hypothesis import given
 from hypothesis import strategies as st
+from judges.reasons import is_whole
 
-from pbem.mail.commands import COMMANDS, AnyCommand, CommandSpec, parse
+from pbem.mail.commands import COMMANDS, AnyCommand, CommandSpec, asked_by_nothing, asked_by_subject, parse
 from pbem.mail.commands.sections import written
-from pbem.requests import Propose, Section, Sections
+from pbem.requests import DEFAULT, Propose, Section, Sections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +51,7 @@ def options_of(command: AnyCommand) -> dict[str, str]:
 def only(text: str) -> AnyCommand:
     found = parse(text).commands
     assert len(found) == 1, found
+    assert all(is_whole(fault.message) for fault in found[0].faults)
     return found[0]
 
 
@@ -291,6 +293,16 @@ def test_armor_ends_the_reading() -> None:
 
 def test_missing_arguments_are_named() -> None:
     for text, word in [
+        ("substitute m5 carl", "m5 carl for bob"),
+        ("substitute m5 carl for with", "m5 carl for bob"),
+        ("set notify mine", "topic"),
+        ("set notify", "topic"),
+        ("extend m17 soon", "how long"),
+        ("vacation 2026-12-20 until 2027-01-03", "vacation off"),
+        ("vacation 2026-12-20 to Monday", "vacation off"),
+        ("draw m17 perhaps", "offer, accept or decline"),
+        ("enter t3 team with", "team"),
+        ("rule t3 end", "annul"),
         ("orders m17\nGx3\nend", "turn"),
         ("orders turn 5\nGx3\nend", "match"),
         ("orders m17 turn x\nGx3\nend", "turn"),
@@ -321,6 +333,9 @@ def test_header_fields() -> None:
     assert "twice" in only("orders m17 turn 5 rev 1 rev 2 end").faults[0].message
     assert "`prev` has no value" in only("orders m17 turn 5 prev rev 2 end").faults[0].message
     assert only("orders m17 turn 5 Gx3 rev 2 end").block == "Gx3 rev 2"
+    at_first = only("resign m17 server play.example player anna turn 0 prev ab rev 1 end")
+    assert (at_first.form.turn, at_first.faults) == (0, ())
+    assert only("clear m17 game 0 server play.example end").faults[0].token == "0"
     resign = only("resign m17\nserver play.example\nplayer anna\nprev ab\nrev 1\nend\n")
     assert (resign.fields["prev"], resign.faults) == ("ab", ())
 
@@ -395,10 +410,37 @@ def test_reports() -> None:
 @pytest.mark.parametrize(
     ("text", "given"),
     [
+        ("help", {}),
+        ("help Orders.", {"topic": "orders"}),
+        ("help key add", {"topic": "key add"}),
+        ("help Key, Add.", {"topic": "key add"}),
+        ("help key\nadd", {"topic": "key"}),
+        ("help key games", {"topic": "key"}),
         ("status", {}),
         ("status M17.", {"match": "m17"}),
         ("status\nhelp orders", {}),
         ("status of it all?", {}),
+        ("clear m17 default", {"match": "m17", "turn": DEFAULT}),
+        ("clear m17 Turn 5,", {"match": "m17", "turn": 5}),
+        ("set notify OFF", {"value": "off"}),
+        ("set notify ABCD2345.", {"value": "abcd2345"}),
+        ("set notify https://NTFY.example/Topic", {"value": "https://ntfy.example/Topic"}),
+        (
+            "new spaceships with <Rolf@mail.example>; Nora,carl end",
+            {"rules": "spaceships", "players": ("Rolf@mail.example", "nora", "carl")},
+        ),
+        ("press m17 Public\nhello\nend", {"match": "m17", "public": True}),
+        ("press m17\npublic hello\nend", {"match": "m17"}),
+        ("press m17 public opinion end", {"match": "m17"}),
+        ("orders m17 DEFAULT Gx3 end", {"match": "m17", "turn": DEFAULT}),
+        ("substitute m17 Carl for Rolf", {"match": "m17", "name": "carl", "leaver": "rolf"}),
+        ("rule t3 Annul m17 end", {"tournament": "t3", "what": "annul", "match": "m17"}),
+        (
+            "rule t3 substitute carl for rolf end",
+            {"tournament": "t3", "what": "substitute", "name": "carl", "leaver": "rolf"},
+        ),
+        ("rule t3 close end", {"tournament": "t3", "what": "close"}),
+        ("enter t3 team Red", {"tournament": "t3", "team": "red"}),
         ("vacation off", {"off": True}),
         ("vacation Off.", {"off": True}),
         ("vacation 2026-12-20 To 2027-01-03", {"first": "2026-12-20", "last": "2027-01-03"}),
@@ -453,11 +495,31 @@ def test_quotes_signatures_and_footers_are_ignored() -> None:
     assert quoted.block == "Gx3\nOx4"
 
 
+@pytest.mark.parametrize(
+    ("text", "asks"), [("Help!", True), (" help . ", True), ("whoami", False), ("resign", False), ("hello", False)]
+)
+def test_one_word_asks_as_a_subject_and_help_even_as_a_text(text: str, *, asks: bool) -> None:
+    wanted = ["help"] if asks else []
+    assert [command.name for command in asked_by_subject(text)] == wanted
+    reading = parse(f"\n{text}\n\nGreetings\n")
+    if asks:
+        assert [command.name for command in reading.commands] == wanted
+        assert reading.ignored == ["Greetings"]
+
+
 def test_stop() -> None:
     reading = parse("status m17\nstop\nresign m17\n")
     assert [command.name for command in reading.commands] == ["status"]
     assert (reading.ignored, reading.optout) == (["stop\nresign m17"], False)
     assert parse("\n STOP\nplease").optout
+    placed = parse("stop\nserver Play.example\nplayer Anna\nprev ab\n")
+    assert (placed.optout, placed.place) == (True, {"server": "play.example", "player": "anna"})
+    assert parse("status\nstop\nserver play.example\n").place == {}
+
+
+def test_a_letter_that_asks_for_nothing_is_answered_by_one_command() -> None:
+    asks = asked_by_nothing()
+    assert (COMMANDS[asks.name].by_nothing, asks.faults) == (True, ())
 
 
 def test_five_unknown_commands_end_the_reading() -> None:

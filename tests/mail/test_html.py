@@ -24,7 +24,18 @@ def test_the_words_of_the_writer_and_no_others(name: str) -> None:
     assert "resign" not in found
 
 
-@pytest.mark.parametrize(("page", "words"), [("", ""), ("Gx3\nGy3", "Gx3 Gy3"), ("<p>Gx3</p>" * 2, "Gx3\nGx3")])
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("", ""),
+        ("Gx3\nGy3", "Gx3 Gy3"),
+        ("<p>Gx3</p>" * 2, "Gx3\nGx3"),
+        ("<p>Gx3</p><hr><p>Gy3</p>", "Gx3\nGy3"),
+        ("<p tabindex=1>Gx3</p><p>Gy3</p>", "Gx3\nGy3"),
+        ("<p>Gx3</p><hr tabindex=-1><p>Gy3</p>", "Gx3\n>"),
+        ("<p>Gx3</p><hr id=zwchr><p>Gy3</p>", "Gx3\n>"),
+    ],
+)
 def test_little_is_words_too(page: str, words: str) -> None:
     assert own_words(page).strip("\n") == words
 

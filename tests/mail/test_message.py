@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
+from encodings.aliases import aliases
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.config.limits import Limits
-from pbem.mail.message import Letter, Unreadable, automatic, read
+from pbem.mail.language import asked_for
+from pbem.mail.message import Letter, Unreadable, automatic, mailboxes, read, received
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,6 +116,45 @@ def test_two_from_or_none_give_no_sender() -> None:
     assert read(b"From : anna@example.org\r\n\r\n").sender is None
 
 
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [(b"hello\n", "hello\n"), (b"\r\nhello", "hello"), (b"\n\nhello", "\nhello"), (b": x\n", ": x\n")],
+)
+def test_a_letter_may_have_no_headers(raw: bytes, text: str) -> None:
+    assert (read(raw).text, read(raw).root.headers) == (text, ())
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r", b"\x0b"])
+@pytest.mark.parametrize("more", [0, 1])
+def test_lines_that_an_encoding_hides_are_counted(line_end: bytes, more: int) -> None:
+    """Those of a new letter: what was accepted before is read as before."""
+    encoded = base64.b64encode(line_end * (10 + more))
+    raw = HEAD + b"Content-Transfer-Encoding: base64\r\n\r\n" + encoded
+    limits = Limits(message_lines=10)
+    assert read(raw, limits).text
+    if not more:
+        assert received(raw, limits).text
+        return
+    with pytest.raises(Unreadable, match="10 lines") as refused:
+        received(raw, limits)
+    assert refused.value.letter is not None
+    assert refused.value.letter.sender == "anna@example.org"
+
+
+def test_a_line_that_an_encoding_hides_is_measured() -> None:
+    limits = Limits(line_bytes=100)
+    for length, encoding in ((100, "base64"), (101, "base64"), (101, "quoted-printable")):
+        body = b"x\r" + b"=78" * 30 + b"=\r\n" + b"x" * (length - 30)
+        if encoding == "base64":
+            body = base64.encodebytes(b"x\r" + b"x" * length)
+        raw = HEAD + f"Content-Transfer-Encoding: {encoding}\r\n\r\n".encode() + body
+        if length == 100:
+            assert received(raw, limits).text
+            continue
+        with pytest.raises(Unreadable, match="a line of more than 100 octets"):
+            received(raw, limits)
+
+
 def test_what_follows_the_headers_is_no_header() -> None:
     found = read(b"Subject: x\r\nno header\r\nFrom: anna@example.org\r\n\r\n")
     assert found.from_defect == "no From"
@@ -137,6 +178,26 @@ def test_headers_are_unfolded_and_decoded() -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("anna@mail.example", ["anna@mail.example"]),
+        ("Anna <anna@mail.example>, bob@mail.example.", ["anna@mail.example", "bob@mail.example"]),
+        (
+            '"bob@mail.example" <anna@mail.example>;(carl@mail.example) dora@mail.example',
+            ["anna@mail.example", "dora@mail.example"],
+        ),
+        ("friends: <anna@mail.example>, bob@mail.example;", ["anna@mail.example", "bob@mail.example"]),
+        ("bob@mail.example <anna@mail.example>", ["anna@mail.example"]),
+        ("undisclosed-recipients:;", []),
+        ('anna@mail.example "', []),
+        ("", []),
+    ],
+)
+def test_a_header_of_recipients_sends_a_letter_to_its_addresses_alone(value: str, found: list[str]) -> None:
+    assert mailboxes(value) == found
+
+
+@pytest.mark.parametrize(
     ("charset", "data", "text"),
     [
         (b"utf-8", "é".encode(), "é"),
@@ -157,6 +218,20 @@ def test_headers_are_unfolded_and_decoded() -> None:
 def test_charsets_may_lie(charset: bytes, data: bytes, text: str) -> None:
     found = read(b"Content-Type: text/plain; charset=" + charset + b"\r\n\r\n" + data)
     assert found.text == text
+
+
+def in_charset(name: str, data: bytes) -> Letter:
+    return read(f"Content-Type: text/plain; charset={name}\r\n\r\n".encode() + data)
+
+
+KNOWN = sorted(name for name in {*aliases, *aliases.values()} if in_charset(name, b"").root.is_in_known_charset)
+
+
+@given(st.sampled_from(KNOWN), st.binary(max_size=30))
+def test_any_octets_in_a_known_charset_are_some_text(charset: str, data: bytes) -> None:
+    text = in_charset(charset, data).text
+    assert text is not None
+    assert text.encode().decode() == text
 
 
 @pytest.mark.parametrize(
@@ -334,3 +409,22 @@ def test_people_are_not_taken_for_machines(head: bytes) -> None:
 
 def test_an_answer_to_a_report_is_no_vacation_answer() -> None:
     assert reasons(base=b"From: anna@example.org\r\nSubject: Re: [pbem m17] Spaceships, turn 5\r\n") == ()
+
+
+@pytest.mark.parametrize(
+    ("headers", "language"),
+    [
+        ("Accept-Language: de-CH, en;q=0.5", "de"),
+        ("Accept-Language: en;q=0.3, DE ; q=0.7", "de"),
+        ("Accept-Language: de;q=0, en", "en"),
+        ("Accept-Language: fr, tlh", None),
+        ("Accept-Language: *, fr\r\nContent-Language: de-AT", "de"),
+        ("Accept-Language: en\r\nContent-Language: de", "en"),
+        ("Content-Language: de, en", "de"),
+        ("Content-Language: deutsch", None),
+        ("Content-Language: =?utf-8?q?de?= ,;q=9,,q", None),
+        ("X-Other: de", None),
+    ],
+)
+def test_the_language_that_a_letter_asks_for(headers: str, language: str | None) -> None:
+    assert asked_for(read(f"From: anna@mail.example\r\n{headers}\r\n\r\nhelp\r\n".encode())) == language

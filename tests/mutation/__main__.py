@@ -17,6 +17,7 @@ import argparse
 import difflib
 import gc
 import hashlib
+import importlib
 import io
 import json
 import math
@@ -364,6 +365,9 @@ class Trial:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         reach = Reach(session.items, [path for room in ROOMS for path in modules(room)])
+        for name in {mutant.source.name for mutant in self._chosen}:
+            # What is loaded only when it is needed, such as a command, has functions to be exchanged as well.
+            importlib.import_module(".".join(Path(name).with_suffix("").parts).removesuffix(".__init__"))
         live = _live_functions()
         _warm_up(reach.usable, reach)
         gc.freeze()

@@ -9,7 +9,7 @@ ROOMS = {
     "match": _MATCHES,
     "proof": _MATCHES,
     "identity": ("tests/identity", "tests/desk"),
-    "mail": ("tests/mail", "tests/identity", "tests/letters", "tests/desk"),
+    "mail": ("tests/mail", "tests/identity", "tests/proof/test_words.py", "tests/letters", "tests/desk"),
     "desk": ("tests/desk", "tests/cases", "tests/tournament", _WEEKS),
     "store": ("tests/store", "tests/desk", "tests/cases", _WEEKS),
     "player": ("tests/player", "tests/dialogs", _WEEKS),
@@ -20,9 +20,9 @@ ROOMS = {
     "letters": ("tests/letters", "tests/desk"),
     "boards": ("tests/letters", "tests/pages", "tests/desk"),
     "pages": ("tests/pages", "tests/cli", "tests/desk"),
-    "config": ("tests/test_config.py", "tests/smtp", "tests/server", "tests/cli"),
+    "config": ("tests/test_config.py", "tests/player/test_program.py", "tests/cli"),
     "testing": ("tests/games/test_kit.py", "tests/games/test_conformance.py", "tests/games/test_examples.py"),
-    "server": ("tests/server", "tests/cli"),
+    "server": ("tests/server", "tests/cli", "tests/cases"),
     "cli": ("tests/cli",),
 }
 """Tests that start processes of ours are left out as they do."""

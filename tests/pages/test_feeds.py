@@ -77,6 +77,8 @@ def test_a_match_from_its_invitation_to_its_end(referee: Referee) -> None:
     assert titles(over["feed.xml"]) == ["m1 is over: ann won", "m1: ann, bob begin Spaceships"]
     assert titles(over["m1.xml"])[:2] == ["m1 is over: ann won", "m1: turn 3 is over"]
     assert titles(over["feed.de.xml"])[0] == "m1 ist zu Ende: ann hat gewonnen"
+    named = {name: ElementTree.fromstring(over[f"{name}.xml"]).findtext(f"{ATOM}title") for name in ("feed", "m1")}
+    assert named == {"feed": SERVER, "m1": f"m1, {SERVER}"}
     entry = re.compile(rb"<id>.*</id>\n<title>m1: .*\n.*")
     before, after = (set(entry.findall(found["m1.xml"])) for found in (running, over))
     assert before < after, "ids and times stay"
@@ -139,6 +141,7 @@ def test_a_tournament(referee: Referee) -> None:
     assert titles(found["t1.xml"])[-3:] == ["t1: now played: m1, m2, m3", "t1 begins; players: 3", announced]
     assert {"t1 is over", "t1 begins; players: 3", announced} <= set(titles(found["feed.xml"]))
     assert 'type="application/atom+xml" href="t1.xml"' in found["t1.html"].decode()
+    assert 'href="index.de.html"' in found["t1.de.html"].decode()
     assert "secret" not in "".join(content.decode() for content in feeds(found).values())
 
 

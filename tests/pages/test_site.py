@@ -330,6 +330,7 @@ def test_a_server_is_told_of_in_german(referee: Referee) -> None:
     ):
         assert words in index
     assert '<a href="m1.de.html">m1</a>' in index
+    assert 'href="m2.de.html"' in index
     assert "<h2>Was geschah</h2>" in match
     for html in (match, pages["m1.html"]):  # sentences, one behind the other
         assert not re.search(r"[a-z][.][A-Z]", html[html.index('<p class="small">') : html.index("<noscript>")])

@@ -24,7 +24,6 @@ from playing.sealed_match import SealedMatch
 from pbem.cli.publish import publish
 from pbem.cli.verify import verify as verify_command
 from pbem.json_object import DEPTH, depth
-from pbem.mail.folders import letters
 from pbem.match.changed import replace
 from pbem.match.record import LONGEST, Illegal, NotARecord, read
 from pbem.match.record import replay as played
@@ -222,19 +221,6 @@ def test_keys_that_would_be_dear_to_use(match: Bundle) -> None:
         assert not found.holds, name
         assert found.path == "letters/agreed-seat-1.eml", name
         assert any(word in found.found for word in ("RSA key", "public key", "certificate")), found.found
-
-
-def test_what_is_no_letter_is_left_out_and_no_folder_is_walked_twice(tmp_path: Path) -> None:
-    """A pipe would be waited for without end, and two links to the folder they lie in are 2^40 ways to a letter."""
-    folder = tmp_path / "kept"
-    folder.mkdir()
-    (folder / "letter").write_bytes(b"Subject: x\n\nx\n")
-    (folder / "one").symlink_to(folder)
-    (folder / "two").symlink_to(folder)
-    (folder / "lost").symlink_to(folder / "nowhere")
-    (folder / "ring").symlink_to(folder / "ring")
-    os.mkfifo(folder / "pipe")
-    assert [raw for _, raw in letters(folder, 100)] == [b"Subject: x\n\nx\n"]
 
 
 def test_a_pipe_or_a_file_that_cannot_be_read_is_refused(

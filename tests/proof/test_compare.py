@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import email
 import email.policy
-import mailbox
 import quopri
 import re
 import textwrap
@@ -21,7 +20,6 @@ from in_a_box.referee import Referee, attachment, body
 
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
-from pbem.mail.folders import letters
 from pbem.match.transcript import statement
 from pbem.proof import bundle
 from pbem.proof.kept import SignedHead, SignedPaper
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from pbem.proof.compare.against import Against
     from pbem.proof.compare.finding import NamedLetter
 
-MOST = 1 << 20
 OPTIONS = "fleet: cost:3\nsettle: 0\nkind: continued\ngames: 2"
 ANN = "MD Rv1 Rv2 Rv3"
 ANN_2 = "MD1 Rv1 Rv2 Rv3\nMD2 Gv1 Gv2 Gv3"
@@ -280,24 +277,6 @@ class TestWhatMailboxesDoToLetters:
                 part.get_content().replace("\n", "\r\n").encode(), "text", "plain", filename="opening.txt"
             )
         assert [f.what for f in judged(whole, parsed.as_bytes())[0].findings] == ["opening of game 1, seat 1"]
-
-    def test_folders_of_every_kind(self, match: Played, tmp_path: Path) -> None:
-        raws = match.letters["ann"]
-        box, maildir = mailbox.mbox(tmp_path / "box"), mailbox.Maildir(tmp_path / "maildir")
-        (tmp_path / "files").mkdir()
-        for number, raw in enumerate(raws):
-            (tmp_path / "files" / f"{number:03}.eml").write_bytes(raw)
-            box.add(b"From the start\n\nFrom: x\n\nFrom here on\n" if number == 3 else raw)
-            maildir.add(raw)
-        box.close()
-        maildir.add_folder("Archive").add(raws[0])
-        files = list(letters(tmp_path / "files", MOST))
-        assert [raw for _, raw in files] == raws
-        assert len(list(letters(tmp_path / "box", MOST))) == len(raws)
-        assert len(list(letters(tmp_path / "maildir", MOST))) == len(raws) + 1
-        assert len(list(letters(tmp_path, MOST))) == 3 * len(raws) + 1
-        places = [place for place, _ in letters(tmp_path / "box", MOST)]
-        assert places[1] == f"{tmp_path / 'box'}, letter 2"
 
     def test_the_html_alone(self, match: Played, whole: Against) -> None:
         """A program that keeps what it shows, and no text beside it."""

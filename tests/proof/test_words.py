@@ -385,6 +385,7 @@ CERTAIN = {
     "quoted-printable": f"{PLAIN}Content-Transfer-Encoding: quoted-printable\n\nhe=\nlp =3D\n",
     "no header": "\nhelp\n",
     "an empty part beside it": several("mixed", f"{PLAIN}\nhelp\n", f"{PLAIN}\n"),
+    "a boundary of one letter": several("mixed", f"{PLAIN}\nhelp\n", boundary="X"),
     "a key in two names": several(
         "mixed",
         f"{PLAIN}\nhelp\n",

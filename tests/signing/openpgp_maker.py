@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 BORN = datetime(2024, 1, 1, tzinfo=UTC)
 _ED25519 = bytes.fromhex("092b06010401da470f01")  # length and OID, as of the older EdDSA keys
-BINARY, TEXT, CERTIFICATION, BINDING, REVOCATION = 0, 1, 0x13, 0x18, 0x20
+BINARY, TEXT, CERTIFICATION, BINDING, REVOCATION, SUBKEY_REVOCATION = 0, 1, 0x13, 0x18, 0x20, 0x28
 
 
 def packet(tag: int, body: bytes) -> bytes:
@@ -68,10 +68,19 @@ class Signer:
         """A key as it is signed (RFC 9580 5.2.4)."""
         return b"\x99" + struct.pack(">H", len(body)) + body
 
-    def signature(self, kind: int, data: bytes, at: datetime | None = BORN, *said: bytes, made: bytes = b"") -> bytes:
-        """A packet, undated if it was made at no time; `made` takes the place of R and S."""
+    def signature(
+        self,
+        kind: int,
+        data: bytes,
+        at: datetime | None = BORN,
+        *said: bytes,
+        made: bytes = b"",
+        issuer: bytes | None = None,
+    ) -> bytes:
+        """A packet, undated if made at no time; `made` takes the place of R and S, `issuer` of the key's name."""
         dated = sub(2, seconds(at), critical=True) if at else b""
-        area = dated + sub(33, b"\x04" + self.fingerprint) + b"".join(said)
+        named = sub(33, b"\x04" + self.fingerprint) if issuer is None else issuer
+        area = dated + named + b"".join(said)
         signed = bytes([4, kind, 22, 8]) + struct.pack(">H", len(area)) + area
         digest = hashlib.sha256(data + signed + b"\x04\xff" + struct.pack(">I", len(signed))).digest()
         made = made or self.key.sign(digest)
@@ -92,11 +101,12 @@ class Signer:
             packets += [packet(13, user), self.signature(CERTIFICATION, data, self.born, flags)]
         return armored("PUBLIC KEY BLOCK", b"".join([*packets, *more]))
 
-    def subkey(self, body: bytes, *, valid_days: int = 0, undated: bool = False) -> bytes:
-        """A subkey that the primary key binds; by a second signature that is `undated`, too."""
+    def subkey(self, body: bytes, *, valid_days: int = 0, undated: bool = False, revoked: bool = False) -> bytes:
+        """A subkey that the primary key binds, by a second signature that is `undated`, too; and perhaps revokes."""
         data = self.hashed(self.body) + self.hashed(body)
         said = sub(27, b"\x04") + (sub(9, struct.pack(">I", valid_days * 86400)) if valid_days else b"")
         more = self.signature(BINDING, data, None, said) if undated else b""
+        more += self.signature(SUBKEY_REVOCATION, data, self.born) if revoked else b""
         return packet(14, body) + self.signature(BINDING, data, self.born, said) + more
 
 

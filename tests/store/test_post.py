@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.stores import POSTGRESQL, of_sqlite, place
 
+from pbem.store import own_keys
 from pbem.store.database import Database
+from pbem.store.disk import Disk
 from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS, REST, Envelope
 from pbem.store.owners import LEASE, Owners
@@ -252,6 +255,19 @@ def test_a_key_file_is_made_once_and_private(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         create_key(path, os.urandom)
     assert [entry.name for entry in path.parent.iterdir()] == ["store.key"]
+
+
+def test_keys_that_cannot_be_written_are_said_to_be_so(tmp_path: Path) -> None:
+    """The server then tells its operator why it cannot start, as for a key that is missing."""
+
+    class Full(Disk):
+        def sync(self, path: Path) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    (tmp_path / "keys").mkdir()
+    with pytest.raises(KeyFileError, match=r"store\.key cannot be written: No space left"):
+        own_keys.make(tmp_path / "keys" / "store.key", tmp_path / "keys" / "signing.key", os.urandom, Full())
+    assert not [*(tmp_path / "keys").iterdir()]
 
 
 def test_bad_key_files_are_named(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
 from pbem.store.inbox import Envelope
 from pbem.store.notifications import Notification, Notifications, Topic
 from pbem.store.outbox import Sent
-from pbem.store.owners import LEASE, SILENT, Owners
+from pbem.store.owners import LEASE, Owners
 from pbem.store.players import Players
 from pbem.store.vault import Vault
 from pbem.store_place import PostgresqlAddress
@@ -56,32 +56,6 @@ def cut(database: Database, other: Database) -> None:
     """Let the server end the other's connection."""
     ours, theirs = cast("Any", database.engine), cast("Any", other.engine)
     ours.connection.execute("SELECT pg_terminate_backend(%s)", (theirs.connection.info.backend_pid,))
-
-
-def test_a_connection_that_broke_is_made_anew(database: Database, beside: Database) -> None:
-    with pytest.raises(BusyError), beside.transaction():  # noqa: PT012 - the body of a transaction
-        beside.set_meta("lost", "1")
-        cut(database, beside)
-        beside.set_meta("lost", "2")
-    assert not beside.in_transaction
-    with beside.transaction():
-        beside.set_meta("kept", "1")
-    assert (database.meta("lost"), database.meta("kept")) == (None, "1")
-    cut(database, beside)
-    with pytest.raises(BusyError):
-        beside.meta("kept")
-    assert beside.meta("kept") == "1"
-
-
-def test_nothing_is_written_on_a_new_connection_in_the_middle_of_a_transaction(
-    database: Database, beside: Database
-) -> None:
-    with pytest.raises(BusyError), beside.transaction():  # noqa: PT012 - the body of a transaction
-        cut(database, beside)
-        for value in "12":
-            with suppress(BusyError):  # it is noticed with an answer
-                beside.set_meta("lost", value)
-    assert database.meta("lost") is None
 
 
 def test_who_sleeps_in_a_transaction_is_cut_off(database: Database, beside: Database) -> None:
@@ -239,42 +213,6 @@ def test_two_servers_post_no_text_twice(
         assert found[0].result() == []
 
 
-def test_one_connection_decides_until_it_breaks(database: Database, beside: Database) -> None:
-    assert database.try_to_decide()
-    assert not beside.try_to_decide()
-    with pytest.raises(BusyError), beside.transaction():
-        pass
-    with database.transaction():
-        database.set_meta("decided", "1")
-    cut(beside, database)
-    until(beside.try_to_decide, 5)
-    with pytest.raises(BusyError):
-        database.meta("decided")  # the connection is lost
-    with pytest.raises(BusyError), database.transaction():
-        database.set_meta("decided", "late")
-    with pytest.raises(BusyError):
-        database.execute("UPDATE meta SET value = 'late'")
-    assert not database.try_to_decide()
-    with beside.transaction():
-        assert beside.meta("decided") == "1"
-
-
-def test_who_decides_no_longer_gives_back_nothing_of_who_does(database: Database, beside: Database) -> None:
-    """The first thing that a desk does after trouble is a statement of its own, in no transaction."""
-    before, inbox = Inbox(database, VAULT), Inbox(beside, VAULT)
-    letter = inbox.put(Envelope("ann@mail.example", ("pbem@play.example",)), b"letter", NOW)
-    assert database.try_to_decide()
-    cut(beside, database)
-    with pytest.raises(BusyError):
-        database.meta("decided")  # the connection is lost
-    until(beside.try_to_decide, 5)
-    assert inbox.lease(NOW)
-    with pytest.raises(BusyError):
-        before.give_back_all()
-    with beside.transaction():
-        inbox.done(letter, "in time")
-
-
 def test_who_does_not_decide_writes_beside_the_one_who_does(database: Database, beside: Database) -> None:
     """The intake waits for no decision; only one that finds nobody silent keeps letters out for its moment."""
     assert database.try_to_decide()
@@ -287,33 +225,6 @@ def test_who_does_not_decide_writes_beside_the_one_who_does(database: Database, 
         beside.execute("SELECT set_config('lock_timeout', '50ms', false)")
         with pytest.raises(BusyError):
             inbox.put(envelope, b"another", NOW)
-
-
-def test_who_decides_and_is_silent_makes_room_before_it_is_held_dead(database: Database, beside: Database) -> None:
-    """All wait for the one who decides; what it was sending may take longer, and nobody is to send it twice."""
-    living = Owners(beside)
-
-    def goes_on(now: datetime) -> int:
-        with beside.transaction():
-            living.renew("living.", (), now)
-            return living.release(now)
-
-    with Database(database.place, name="silent.") as silent:
-        outbox = Outbox(silent, VAULT, "silent.")
-        with silent.transaction():
-            outbox.put("ann@mail.example", "<1@play.example>", b"answer", NOW)
-        assert outbox.exchange((), NOW, 8).rows
-        assert silent.try_to_decide()
-        assert not goes_on(NOW)
-        assert not goes_on(NOW + LEASE / 2)
-        last = NOW + LEASE
-        with database.transaction():
-            Owners(database).renew("silent.", (), last)
-        for now in (last, last + SILENT - timedelta.resolution):
-            assert not goes_on(now)
-            assert not database.try_to_decide()
-        assert not goes_on(last + SILENT)
-        until(database.try_to_decide, 5)
 
 
 def test_a_database_that_was_silent_takes_nothing_out_of_living_hands(database: Database, beside: Database) -> None:

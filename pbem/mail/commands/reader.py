@@ -188,7 +188,6 @@ def _first_paragraph(kept: list[tuple[int, str]], quotes: list[tuple[int, str]])
         # The quote itself is gone; a colon above it ends the line that introduced it.
         if quoted and lines and lines[-1].endswith(":"):
             lines = unattributed(lines)
-            ended = False
         if lines and (quoted or (ended and line.strip())):
             break
         ended = not line.strip()

@@ -1,0 +1,109 @@
+"""Two servers that share a database: what becomes of their sessions, of the lock, and of letters when one is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pbem.match.changed import replace
+from simulation.elsewhere import IDLE, LEASE, SILENCE, TAKEOVER
+from simulation.runs import CHANCES
+from simulation.world import Week, World, logs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from simulation.server import Machine
+
+CALM = replace(
+    Week(
+        days=0.3, games=("shoot-em-up",), parts=(), leisure=1800.0, deaths=0, accidents=False, troubles=False, lies=0
+    ),
+    **{**dict.fromkeys(CHANCES, 0.0), "distant": 1.0},
+)
+BEGUN = 3600.0  # seconds after which both are at work
+
+
+@contextmanager
+def both(tmp_path: Path) -> Iterator[World]:
+    """Two servers at work, with nothing to do."""
+    with World(tmp_path, "both", CALM) as world, logs(world), world.elsewhere():
+        world.machine.start()
+        world.begin(world.follow(world.machines[1]))
+        wait(world, BEGUN)
+        yield world
+        assert not world.faults
+
+
+def wait(world: World, seconds: float) -> None:
+    world.loop.run_until_complete(world.begin(asyncio.sleep(seconds)))
+
+
+def decides(world: World) -> Machine:
+    """The machine of the server that decides."""
+    assert world.base is not None
+    assert world.base.decides is not None
+    host = world.base.decides.host
+    return next(machine for machine in world.machines if machine.host == host)
+
+
+def other(world: World, than: Machine) -> Machine:
+    return next(machine for machine in world.machines if machine is not than)
+
+
+def test_the_other_decides_at_once_if_a_server_is_killed(tmp_path: Path) -> None:
+    with both(tmp_path) as world:
+        one = decides(world)
+        one.down_until = world.loop.time() + 2 * BEGUN
+        one.kill()
+        wait(world, SILENCE / 4)
+        assert decides(world) is not one
+
+
+@pytest.mark.parametrize("how", ["the power fails", "the database is out of reach"])
+def test_and_somewhat_later_if_nobody_can_say_so(tmp_path: Path, how: str) -> None:
+    with both(tmp_path) as world:
+        one = decides(world)
+        one.down_until = world.loop.time() + LEASE
+        if how == "the power fails":
+            one.cut_power()
+        else:
+            one.be_cut_off(LEASE)
+        wait(world, SILENCE / 4)
+        assert decides(world) is one
+        wait(world, SILENCE)
+        assert decides(world) is not one
+        wait(world, LEASE + TAKEOVER)
+        assert all(machine.runs for machine in world.machines)
+
+
+def test_a_server_that_sleeps_is_deposed(tmp_path: Path) -> None:
+    """Its system keeps its connections; when it wakes, it finds that another one decides."""
+    with both(tmp_path) as world:
+        one = decides(world)
+        one.sleep(LEASE)
+        wait(world, SILENCE / 2)
+        assert decides(world) is one
+        wait(world, 2 * SILENCE)
+        assert decides(world) is not one
+        wait(world, LEASE + IDLE)
+        assert decides(world) is other(world, one)
+
+
+@pytest.mark.long
+def test_letters_are_answered_whoever_is_lost(tmp_path: Path) -> None:
+    """Each server in turn: a letter comes in at either, and one answers it, once."""
+    with both(tmp_path) as world:
+        for machine in world.machines:
+            for _ in range(2):
+                world.stranger.write()
+            machine.down_until = world.loop.time() + 3 * LEASE
+            machine.kill()
+            wait(world, 4 * LEASE)
+        assert len(world.answered) == 4
+        assert len({taken.raw for taken in world.taken}) == len(world.taken)
+        assert world.machine.waits() == 0
