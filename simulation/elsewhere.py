@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing, contextmanager, suppress
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from unittest.mock import patch
@@ -70,8 +69,6 @@ class Elsewhere:
         folder = world.folder / "database"
         folder.mkdir()
         self.path = folder / "pbem.sqlite"
-        self.set_by = timedelta()
-        """How far its clock is wrong."""
         self.lossy = 0.0
         """How probable it is that a connection breaks at a commit, or that the answer is late."""
         self.away: set[str] = set()
@@ -83,10 +80,6 @@ class Elsewhere:
         self.sessions: list[Session] = []
         self.wrong: list[str] = []
         """What servers did, or left undone, that they must not."""
-
-    def now(self) -> datetime:
-        """The time of its clock."""
-        return self.world.now() + self.set_by
 
     def connected(self, place: Place, disk: Disk, *, make: bool, name: str = "") -> Sqlite:
         """A connection, for `pbem.store.database` to make in place of its own."""
@@ -134,9 +127,7 @@ class Elsewhere:
                 undone.append("what a dead server was sending was left to it for long")
             spells = [] if self.lossy else [(host, what) for host in well for what in undone]
             since = {spell: since.get(spell, now) for spell in spells}
-            # Who had reported by a clock that was ahead counts as alive for two leases.
-            most = TAKEOVER + 2 * LEASE * (self.world.figures.steps > 0)
-            for what in sorted({what for (_, what), began in since.items() if now > began + most}):
+            for what in sorted({what for (_, what), began in since.items() if now > began + TAKEOVER}):
                 self.wrong.append(f"{what}: {self.world.now():%a %d %b %H:%M:%S}")
 
     def _is_left(self) -> bool:
@@ -147,7 +138,7 @@ class Elsewhere:
             alive = "SELECT 1 FROM owners WHERE name = owner AND until > ?"
             left = f"SELECT 1 FROM outbox WHERE state = 'leased' AND NOT EXISTS ({alive}) LIMIT 1"
             with suppress(sqlite3.OperationalError):  # the tables are not made yet
-                return connection.execute(left, (to_db(self.now()),)).fetchone() is not None
+                return connection.execute(left, (to_db(self.world.now()),)).fetchone() is not None
         return False
 
 
@@ -359,7 +350,7 @@ class Remote(Sqlite):
         del here
         self._reach()
         self._ask()
-        return self.base.now()
+        return self.base.world.now()
 
     def room(self) -> None:  # type: ignore[override] # as for PostgreSQL
         """None: the disk is elsewhere."""

@@ -262,9 +262,10 @@ class Machine:
             self.loop.sleep(self.host)
             if self.world.base is not None and self.draw.random() < FROZEN:
                 self._cut_off(seconds)
-            self.world.later(seconds, self._wake)
+            self.world.later(seconds, self.wake)
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Go on with all that became due while it slept."""
         self.disturb()
         self.loop.wake(self.host)
 
@@ -311,7 +312,7 @@ class Machine:
 
     def _died(self, power: bool) -> None:
         self.dead = True
-        self._wake()
+        self.wake()
         if self.world.base is not None:
             self.world.base.lose(self.host, power=power)
         self.world.note(*(("the power fails of", self.name) if power else (self.name, "is killed")))

@@ -46,7 +46,7 @@ from simulation.tournament import Tournament
 from simulation.witnesses import Witnesses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, MutableMapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, MutableMapping
     from pathlib import Path
 
     from pbem.proof.verification import Proved
@@ -304,7 +304,7 @@ class World:
         if given_up and reply.startswith("4") and (raw, sender) not in self.answered:
             self.refused[raw, sender] = None
         if reply.startswith("250") and (raw, sender) not in self.answered:
-            self.answered[raw, sender] = (self.machine if self.base is None else self.base).now().date()
+            self.answered[raw, sender] = (self.now() if self.base is not None else self.machine.now()).date()
             self.figures.letters_in += 1
             if sender in self.people:
                 self.third.hear(raw, sender)
@@ -438,12 +438,12 @@ class World:
         self.moods = Moods(0, 0, 0, 0)
         self._door.serving = True
         if self.base is not None:
-            self.base.lossy, self.base.set_by = 0.0, timedelta()
+            self.base.lossy = 0.0
             self.base.away.clear()
         for machine in self.machines:
             machine.deaths, machine.disk.fails_after = 0, None
             machine.down_until, machine.set_by = 0, timedelta()
-            self.loop.wake(machine.host)
+            machine.wake()
         for part in self.parts:
             part.finish()
         await self.operator.finish()
@@ -581,10 +581,7 @@ class World:
             # Not for longer: by such a clock no signed letter is taken, as its date cannot be right.
             step, back = draw.choice((-1, 1)) * YEAR, draw.uniform(1800, 7200)
 
-        wrong: Sequence[Machine | Elsewhere] = self.machines
-        if self.base is not None:
-            either: list[Machine | Elsewhere] = [*self.machines, self.base, self.base]
-            wrong = [draw.choice(either)]
+        wrong = self.machines if self.base is None else [draw.choice(self.machines)]
 
         def begin() -> None:
             self.figures.steps += 1
