@@ -96,7 +96,7 @@ NOTICES: Mapping[str, NoticeSpec] = {
         NoticeSpec("welcome", Phrase("game {game}, {what}: your seat"), to="some", starts_clock=True),
         NoticeSpec("paused", Phrase("the match is paused"), can_wait=True),
         NoticeSpec("restored", Phrase("the match is paused: the server was restored")),
-        NoticeSpec("resumed", Phrase("the match goes on"), can_wait=True),
+        NoticeSpec("resumed", Phrase("the match goes on"), can_wait=True, starts_clock=True),
         NoticeSpec("press", can_wait=True),
         NoticeSpec("joined", can_wait=True),
         NoticeSpec("resigned", can_wait=True),

@@ -11,6 +11,8 @@ from in_a_box.referee import Referee, attachment, body
 from judges import sentences
 from judges.golden import reads_like
 
+from pbem.store.operator import Instructions
+
 if TYPE_CHECKING:
     from in_a_box.referee import Mailbox
 
@@ -44,6 +46,28 @@ def test_a_letter_that_was_late_moves_the_deadline_and_says_why(referee: Referee
     referee.wait(11 * DAY)
     referee.send(ann, "transcript m1\n", sign=False)
     held(ann.last)
+
+
+def test_so_does_one_that_says_that_the_match_goes_on(referee: Referee) -> None:
+    """Beside what an earlier letter about the same turn had moved (seed 65003 of the simulated weeks)."""
+    ann, bob = begun(referee)
+    referee.away = {bob.address}
+    referee.turn((ann, ""), (bob, ""))
+    referee.wait(5 * HOUR)
+    referee.away.clear()
+    referee.wait(HOUR)
+    assert "Sunday 8 March 2026, 17:10 UTC" in bob.text
+    Instructions(referee.database).give("pause", 1, "the server moves", "root", referee.now)
+    referee.work()
+    referee.wait(DAY)
+    referee.away = {bob.address}
+    Instructions(referee.database).give("resume", 1, "the server moves", "root", referee.now)
+    referee.work()
+    referee.wait(10 * HOUR)
+    referee.away.clear()
+    referee.wait(HOUR)
+    assert "Tuesday 10 March 2026, 03:" in bob.text
+    assert types(referee)[-4:] == ["paused", "resumed", "halted", "moved"]
 
 
 def test_mail_that_takes_its_time_moves_nothing(referee: Referee) -> None:

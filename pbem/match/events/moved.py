@@ -46,7 +46,9 @@ def arrive(step: Step, seat: int, asked: datetime, since: datetime, until: datet
     clock = step.match.clocks.get(seat)
     if clock is None or clock.since != asked or seat in step.match.missed:
         return False
-    step.set_clock(seat, clock.with_stops(DELIVERY, [Stop(since, until, DELIVERY)]))
+    # Another letter about the same may have been late before: that a match goes on after a pause.
+    earlier = [stop for stop in clock.stops if stop.reason == DELIVERY and stop.ended is not None]
+    step.set_clock(seat, clock.with_stops(DELIVERY, [*earlier, Stop(since, until, DELIVERY)]))
     step.append_entry("moved", {"seats": [seat], "reason": DELIVERY, "until": written(until)})
     return True
 
