@@ -383,7 +383,9 @@ class Inbox(SealedRows):
 
         Never before the last heartbeat: the answer may be from before letters came by another way for months.
         """
-        answered = self._looked("answered") or now
+        answered = self._looked("answered")
+        if answered is None:
+            return now
         return min(now, max(answered, Outages(self._database).heartbeat() or answered))
 
     def mailbox_read(self) -> datetime | None:
