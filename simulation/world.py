@@ -183,8 +183,6 @@ class World:
         self.trace = hashlib.sha256()
         self.story: list[Line] = []
         """The trace in words."""
-        self.silenced = False
-        """Whether the smarthost was out of reach for hours."""
         self.hurried = False
         """Whether the week is over, and the rest is being finished."""
         self.answered: dict[tuple[bytes, str], date] = {}
@@ -639,7 +637,6 @@ class World:
         length = draw.uniform(3600, DAY)
 
         def begin() -> None:
-            self.silenced = True
             self.note("the smarthost is out of reach for", span(length))
             self._door.serving = False
             self.loop.call_later(length, setattr, self._door, "serving", True)
