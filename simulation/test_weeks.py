@@ -45,7 +45,7 @@ def kept(outcome: Outcome) -> None:
     )
 
 
-@pytest.mark.parametrize("seed", range(1, 21))
+@pytest.mark.parametrize("seed", range(1, 13))
 def test_a_short_week(seed: int) -> None:
     outcome = run(seed, short(seed))
     kept(outcome)
