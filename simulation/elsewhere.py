@@ -79,7 +79,7 @@ class Elsewhere:
         """The machine whose session had the lock last."""
         self.sessions: list[Session] = []
         self.wrong: list[str] = []
-        """What servers did, or left undone, that they must not."""
+        """The faults of servers, done or left undone."""
 
     def connected(self, place: Place, disk: Disk, *, make: bool, name: str = "") -> Sqlite:
         """A connection, for `pbem.store.database` to make in place of its own."""
@@ -131,7 +131,7 @@ class Elsewhere:
                 self.wrong.append(f"{what}: {self.world.now():%a %d %b %H:%M:%S}")
 
     def _is_left(self) -> bool:
-        """Whether a server that does not live has letters to send."""
+        """True if a server that does not live has letters to send."""
         if not self.path.exists():
             return False
         with closing(sqlite3.connect(self.path)) as connection:
@@ -151,7 +151,7 @@ class Session:
         self.name = remote.name
         self.lives = True
         self.abandoned = False
-        """Whether the server has given it up."""
+        """True if the server has given it up."""
 
     def undo(self) -> None:
         """Undo its transaction."""

@@ -52,7 +52,7 @@ class FalseAgent(Agent):
         return self._liar.world.random(f"false agent of {self._liar.name} in {match}")
 
     def _is_silent(self, standing: MatchStanding) -> bool:
-        """Whether it says nothing now, whatever is due."""
+        """True if it says nothing now, whatever is due."""
         match, world = standing.match, self._liar.world
         if standing.phase != "playing":
             return False

@@ -79,13 +79,13 @@ class Loop(BaseEventLoop):
         self._number = 0
         self.network: Any = None
         self.signals: dict[tuple[str, int], Callable[[], object]] = {}
-        """By machine and number: what a signal calls."""
+        """The handlers of signals, by machine and number."""
         self._calls: dict[tuple[str, int], _Calls] = {}
-        """By machine and executor: the calls handed to it."""
+        """The calls handed to executors, by machine and executor."""
         self._tasks: list[tuple[str, asyncio.Task[Any]]] = []
         """All tasks, each with its machine."""
         self._asleep: dict[str, list[Handle]] = {}
-        """By machine: what it will do when it wakes."""
+        """The calls that wait until a machine wakes, by machine."""
         self.set_task_factory(self._task)
 
     # What asyncio asks of a loop of its own.
@@ -208,7 +208,7 @@ class Loop(BaseEventLoop):
         self._ready.extend(self._asleep.pop(place, ()))
 
     def sleeps(self, place: str) -> bool:
-        """Whether a machine is asleep."""
+        """True if a machine is asleep."""
         return place in self._asleep
 
     # Greenlets in place of threads.

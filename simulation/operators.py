@@ -44,7 +44,7 @@ _TROUBLES = StoreError, OSError, sqlite3.Error
 OLDEST = 38
 """The first version of the store whose rows can be had back from today's: nothing was taken away since but caches."""
 RESTORED = "from a backup"
-"""What `pbem verify --against` says where a restore may be the reason."""
+"""The words of `pbem verify --against` where a restore may be the reason."""
 STEPS = 300
 """Most operations of the disk until the power fails in an act; an act takes a few hundred."""
 
@@ -174,11 +174,11 @@ class Operator:
         await self._decide()
 
     def has_lost(self, message_id: str) -> bool:
-        """Whether the letter of this Message-ID is one that a restored server forgot."""
+        """True if the letter of this Message-ID is one that a restored server forgot."""
         return any(name_of(raw) == message_id.encode() for raw, _ in self.lost)
 
     def explains(self, said: str) -> bool:
-        """Whether what letters say against the server is said to come from a restore, and there was one."""
+        """True if this finding against the server is said to come from a restore, and there was one."""
         return bool(self._world.figures.restores) and RESTORED in said
 
     # `pbem move-store`.

@@ -68,7 +68,7 @@ class Part:
         yield from ()
 
     def has_left(self, player: str, match: str) -> bool:  # noqa: ARG002 - most parts have nobody who leaves
-        """Whether somebody else has a player's seat in a match now."""
+        """True if somebody else has a player's seat in a match now."""
         return False
 
     def may_read(self, player: str, match: str, at: float) -> bool:  # noqa: ARG002 - most parts change nothing
