@@ -114,11 +114,13 @@ mutation: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-mutation.lock
 	PYTHONPATH=tests nice $(BIN)/python -m mutation --sample $(SAMPLE) --seed $(SEED) $(OF)
 
-# What fits one night on two cores, and a page of what it showed, in build/night; begun again, it goes on. HOURS=1: a short one.
+# What fits one night on two cores, and a page of what it showed, in build/night; begun again, it goes on. HOURS=3: a short
+# one, with a share of each part; on a slow machine, give a smaller SHARE than HOURS/8.
 HOURS ?= 8
+SHARE ?=
 
 night: venv
-	PYTHONPATH=tests $(BIN)/python -m night --hours $(HOURS)
+	PYTHONPATH=tests $(BIN)/python -m night --hours $(HOURS) $(if $(SHARE),--share $(SHARE))
 
 # The documents as a site in build/site, to be read from the folder. A link to a page, section or file that is not there fails.
 docs: venv

@@ -7,10 +7,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 from machines.waiting import until
 from night import __main__ as night
+from night import share
 from night.parts import Part, parts
 
 if TYPE_CHECKING:
@@ -71,6 +74,32 @@ def test_what_does_not_pass_is_on_the_page(tmp_path: Path, monkeypatch: pytest.M
 
 def test_each_part_has_its_place() -> None:
     """A result is found by the name of its part."""
-    every = [part for lane in parts(8, 2611271405) for part in lane]
+    every = [part for lane in parts(1, 2611271405) for part in lane]
     assert len({part.name for part in every}) == len(every)
     assert all(" 0 " not in f"{part.command} " for part in every)
+
+
+def test_a_share_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short night tries a share of the tests that a part has; another one tries others, and none tries nothing."""
+    everything = [SimpleNamespace(nodeid=f"tests/test_one.py::test_one[{at}]") for at in range(400)]
+
+    def drawn(drawing: str, asked: list[SimpleNamespace]) -> set[str]:
+        monkeypatch.setenv("NIGHT_SHARE", drawing)
+        items, config = list(asked), Mock()
+        share.pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
+        left_out = config.hook.pytest_deselected.call_args.kwargs["items"]
+        assert {one.nodeid for one in (*items, *left_out)} == {one.nodeid for one in asked}
+        return {one.nodeid for one in items}
+
+    some = drawn("0.25:17", everything)
+    assert 60 < len(some) < 140
+    assert some == drawn("0.25:17", everything)
+    assert some != drawn("0.25:18", everything)
+    assert len(drawn("0.0:17", everything)) == 1
+    assert drawn("0.25:17", []) == set()
+
+
+def test_a_night_has_time_for_all_parts() -> None:
+    for hours in (3, 8):
+        for lane in parts(hours / 8, 2611271405):
+            assert sum(part.minutes for part in lane if not part.missing) < 60 * hours

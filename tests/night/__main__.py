@@ -1,5 +1,7 @@
 """`make night`: what fits one night on two cores, and one page of what it showed.
 
+A shorter night tries a share of each part, drawn by its seed.
+
 Two parts run at once, and those that measure time alone, at the end. A result is written when its part ends, so that
 a night that was interrupted goes on with what is not done, on the same tree; what was too slow is tried again then.
 What does not fit is not run, and is not called passed.
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 PATIENCE, MOMENT = 4.0, 10.0
 """A part is too slow when it takes so many times what it should, and so many minutes: perhaps it hangs."""
 LAST_WORDS = 10.0  # seconds in which a part that is ended may clean up
+A_NIGHT = 8.0  # hours in which two cores try everything
 TAIL = 40  # lines of output on the page
 
 
@@ -137,13 +140,16 @@ def _write(path: Path, text: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="make night")
-    parser.add_argument("--hours", type=float, default=8.0)
-    hours, nights, name = parser.parse_args().hours, ROOT / "build" / "night", tree()
+    parser.add_argument("--hours", type=float, default=A_NIGHT, help="when it ends at the latest")
+    parser.add_argument("--share", type=float, help="of each part, what is tried: all in eight hours")
+    asked, nights, name = parser.parse_args(), ROOT / "build" / "night", tree()
+    hours: float = asked.hours
+    share: float = asked.share or min(hours / A_NIGHT, 1.0)
     last = sorted(int(folder.name.partition("-")[0]) for folder in nights.glob(f"*-{name}"))[-1:]
     for seed in (*last, int(f"{datetime.now(UTC):%y%m%d%H%M}")):
-        one, other, alone = parts(hours, seed)
+        one, other, alone = parts(share, seed)
         night = Night(
-            nights / f"{seed}-{name}", f"Night {seed}, tree {name}, {hours:g} hours", one, other, alone=alone
+            nights / f"{seed}-{name}", f"Night {seed}, tree {name}, {share:.0%} of each part", one, other, alone=alone
         )
         if night.left():
             break

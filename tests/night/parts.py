@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ ROOT = Path(__file__).parents[2]
 TEST = ".venv/bin/pytest -q -p no:cacheprovider"
 TIMED = ("tests/test_hostile.py", "tests/proof/test_bounds.py", "tests/cases/test_intake_cases.py")
 """Tests that judge seconds or memory: they are not fair beside others."""
+BEGIN = 0.5  # minutes in which a part collects its tests
+DEMOS = 3.0  # minutes for what is whole in a clone: set-up, lint, types, demos
+REACH = 15.0  # minutes in which the first room's mutants also wait until it is measured what most tests reach
 
 
 @dataclass(frozen=True)
@@ -26,53 +30,56 @@ class Part:
     missing: str = ""
 
 
-def parts(hours: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
-    """Two lists that run beside each other, and those that run alone: last what grows with the hours."""
-    share = hours / 8
-    weeks = int(500 * share)
+def parts(share: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
+    """Two lists that run beside each other, and those that run alone; of each part this share is tried."""
+    some = "" if share == 1 else f'NIGHT_SHARE={share:g}:{seed} PYTEST_ADDOPTS="-p night.share" PYTHONPATH=tests '
+
+    def tests(name: str, command: str, minutes: float, missing: str = "", whole: float = 0.0) -> Part:
+        return Part(name, some + command, BEGIN + whole + minutes * share, missing)
+
     rest = " ".join(f"--ignore={path}" for path in ("tests/games", *TIMED))
     fuzzed = " ".join(
         sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/**/test_*.py") if _is_fuzzed(path))
     )
+    weeks = math.ceil(250 * share)
     one = [
-        Part("PostgreSQL", "make test-postgresql", 10),
-        Part("browser", "make test-browser", 12, _missing("chromium")),
-        Part("PostgreSQL, long", "make test-postgresql MARKS=long", 25),
-        *(
-            Part(f"clone, {name}", f"PYTHON={name} .ci/clone", 10, _missing(name))
-            for name in ("python3.11", "python3.12", "python3.13", "python3.14")
-        ),
         *(
             Part(
                 f"mutants in {room}",
-                f'make mutation SAMPLE={int(100 * share)} SEED={seed} OF="--room {room}"',
-                3 + 14 * share,
+                f'make mutation SAMPLE={math.ceil(40 * share)} SEED={seed} OF="--room {room}"',
+                BEGIN + 14 * share + REACH * (at == 0),
             )
-            for room in ROOMS
+            for at, room in enumerate(ROOMS)
         ),
     ]
     other = [
+        *(
+            tests(f"clone, {name}", f"PYTHON={name} .ci/clone", 7, _missing(name), DEMOS)
+            for name in ("python3.11", "python3.12", "python3.13", "python3.14")
+        ),
+        tests("PostgreSQL", "make test-postgresql", 10),
+        tests("browser", "make test-browser", 12, _missing("chromium")),
+        tests("PostgreSQL, long", "make test-postgresql MARKS=long", 25),
+        tests("odd mail and fuzzers", f"PBEM_SEED={seed} {TEST} -m odd tests", 5),
+        tests("planted faults", f"{TEST} -m long simulation/test_planted.py", 15),
+        tests("long tests of games", f"{TEST} -m 'long and not browser' tests/games", 30),
+        tests("long tests of the rest", f"{TEST} -m 'long and not browser and not odd' tests {rest}", 60),
         Part(
             "properties",
-            f"EXAMPLES={int(1000 * share)} {TEST} -m 'not browser' --hypothesis-profile=night"
+            f"EXAMPLES={math.ceil(1000 * share)} {TEST} -m 'not browser' --hypothesis-profile=night"
             f" --hypothesis-seed={seed} {fuzzed}",
             60 * share,
         ),
-        Part("odd mail and fuzzers", f"PBEM_SEED={seed} {TEST} -m odd tests", 20),
-        Part("planted faults", f"{TEST} -m long simulation/test_planted.py", 20),
-        Part("long tests of games", f"{TEST} -m 'long and not browser' tests/games", 30),
-        Part("long tests of the rest", f"{TEST} -m 'long and not browser and not odd' tests {rest}", 60),
         *(
             Part(
                 f"weeks {at + 1} of 8",
                 f".venv/bin/python -m simulation --jobs 1 --from {seed * 10_000 + at * weeks} --seeds {weeks}",
-                30 * share,
+                25 * share,
             )
             for at in range(8)
         ),
     ]
-    alone = [Part("seconds and memory", f"{TEST} -m 'long and not odd' {' '.join(TIMED)}", 10)]
-    return one, other, alone
+    return one, other, [tests("seconds and memory", f"{TEST} -m 'long and not odd' {' '.join(TIMED)}", 10)]
 
 
 def _is_fuzzed(path: Path) -> bool:
