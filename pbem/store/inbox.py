@@ -198,10 +198,11 @@ class Inbox(SealedRows):
         day (UTC). A known letter does not count again, bounces are counted separately, and letters without a network
         are not counted. Raises `BusyError` (at once without `wait`) and `FullError`; then none was stored.
 
-        The time of arrival is taken once the transaction is open: otherwise a letter could appear after a decision,
+        The time of arrival is taken once nobody decides meanwhile: otherwise a letter could appear after a decision,
         with an earlier time.
         """
         with self._database.transaction(wait=wait):
+            self._database.engine.wait_to_write("inbox")
             time = to_db(now())
             return [self._put(envelope, raw, time, a_day) for envelope, raw in letters]
 

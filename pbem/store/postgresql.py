@@ -125,6 +125,8 @@ class Postgresql:
             self.connection.prepared_max = PREPARED
             for name, value in (
                 ("client_encoding", "UTF8"),
+                ("TimeZone", "UTC"),
+                ("DateStyle", "ISO"),
                 ("lock_timeout", f"{int(BUSY_SECONDS * 1000)}ms"),
                 ("idle_in_transaction_session_timeout", f"{IDLE_SECONDS}s"),
                 ("default_transaction_isolation", "read committed"),
@@ -210,6 +212,11 @@ class Postgresql:
     def lock(self, table: str) -> None:
         """Within a transaction, wait for writers of a table, and keep others from it until the transaction ends."""
         self.run(f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE")
+
+    def wait_to_write(self, table: str) -> None:
+        """Within a transaction, wait until nobody keeps writers from a table; then nobody can before it ends."""
+        self.run(f"LOCK TABLE {table} IN ROW EXCLUSIVE MODE")
+        self.await_results()
 
     def begin(self, *, wait: bool) -> None:
         """Begin a transaction; raises `BusyError` if this connection was to decide, and no longer does."""

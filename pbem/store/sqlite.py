@@ -135,6 +135,9 @@ class Sqlite:
     def lock(self, table: str) -> None:
         """Nothing: no other connection writes while a transaction is open."""
 
+    def wait_to_write(self, table: str) -> None:
+        """Nothing: whoever has begun a transaction has waited."""
+
     def begin(self, *, wait: bool) -> None:
         """Begin the one transaction that may write; without `wait`, raises `BusyError` if another one is open."""
         if wait:

@@ -9,7 +9,7 @@ import socketserver
 import struct
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
@@ -225,6 +225,30 @@ def test_who_does_not_decide_writes_beside_the_one_who_does(database: Database, 
         beside.execute("SELECT set_config('lock_timeout', '50ms', false)")
         with pytest.raises(BusyError):
             inbox.put(envelope, b"another", NOW)
+
+
+def test_a_letter_that_waits_for_a_decision_came_after_it(database: Database, beside: Database) -> None:
+    """Otherwise it would have come in time, and its player would have missed the deadline all the same."""
+    times = [NOW, NOW + LEASE]
+    envelope = Envelope("ann@mail.example", ("pbem@play.example",))
+    with ThreadPoolExecutor(1) as pool, closing(Database(database.place)) as third:
+        with database.transaction():
+            assert Inbox(database, VAULT).oldest_unhandled() is None
+            found = pool.submit(Inbox(beside, VAULT).put_all, [(envelope, b"letter")], lambda: times[0])
+            until(lambda: third.scalar("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == 1)
+            del times[0]
+        assert found.result() == [1]
+    with database.transaction():
+        assert Inbox(database, VAULT).oldest_unhandled() == NOW + LEASE
+
+
+def test_the_time_is_that_of_utc_wherever_the_database_is(database: Database) -> None:
+    """Its zone would count the day's letters anew at another midnight, and wrong where clocks are put back."""
+    assert isinstance(database.place, PostgresqlAddress)
+    there = f"{database.place.url}{quote(' -c TimeZone=Pacific/Kiritimati -c DateStyle=German')}"
+    with Database(PostgresqlAddress(there)) as elsewhere:
+        assert elsewhere.engine.time(NOW).tzname() == "UTC"
+        assert abs(elsewhere.engine.time(NOW) - database.engine.time(NOW)) < timedelta(hours=1)
 
 
 def test_a_database_that_was_silent_takes_nothing_out_of_living_hands(database: Database, beside: Database) -> None:
