@@ -44,6 +44,8 @@ def see_to(desk: Desk, found: Watched, now: datetime) -> None:
         return  # another desk was first
     if found.settled and found.settled - found.created < LATE and not found.late:
         return  # in time: an earlier version left it to be seen to
+    if found.settled and desk.outbox.is_late(found.match, found.seat, found.asked):
+        return  # another one about the same is still under way, and the clock stands for both
     at = SeatContext(desk.seats, *desk.archive.known(found.match), found.seat)
     step = at.step(now)
     if found.settled is None:

@@ -228,6 +228,14 @@ class Outbox(SealedRows):
         sql = "UPDATE watched SET late = 1 WHERE outbox = ? AND match = ? AND seat = ? AND late = 0"
         return self._database.write(sql, (found.id, found.match, found.seat)).rowcount == 1
 
+    def is_late(self, match: int, seat: int, asked: datetime) -> bool:
+        """True if a letter that started this clock is under way, and its delay was dealt with."""
+        query = (
+            "SELECT 1 FROM watched JOIN outbox ON id = outbox"
+            " WHERE match = ? AND seat = ? AND asked = ? AND late = 1 AND settled IS NULL LIMIT 1"
+        )
+        return bool(self._database.scalar(query, (match, seat, to_db(asked))))
+
     def unwatch(self, found: Watched) -> bool:
         """Note, in the caller's transaction, that a letter's fate was dealt with; False if it already was.
 

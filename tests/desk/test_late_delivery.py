@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
 
 
 def begun(referee: Referee, options: str = "") -> tuple[Mailbox, Mailbox]:
@@ -68,6 +69,35 @@ def test_so_does_one_that_says_that_the_match_goes_on(referee: Referee) -> None:
     referee.wait(HOUR)
     assert "Tuesday 10 March 2026, 03:" in bob.text
     assert types(referee)[-4:] == ["paused", "resumed", "halted", "moved"]
+
+
+def test_the_clock_stands_until_the_last_of_two_such_letters_arrived(referee: Referee) -> None:
+    """The letter about the turn, which is late itself, arrives before the one that says that the match goes on."""
+    ann, bob = begun(referee, "pace: 2h\ngrace: 0\nmiss: forfeit")
+    referee.away = {bob.address}
+    referee.turn((ann, ""), (bob, ""))
+    referee.send(ann, "report m1\n", sign=False)
+    referee.send(ann, ann.filled("orders", "final"))
+    referee.wait(5 * HOUR)
+    Instructions(referee.database).give("pause", 1, "the server moves", "root", referee.now)
+    referee.work()
+    referee.wait(HOUR)
+    Instructions(referee.database).give("resume", 1, "the server moves", "root", referee.now)
+    referee.work()
+    referee.wait(90 * MINUTE)
+    first, *others = referee.outbox.watched(10)
+    assert [one.late for one in others] == [True]
+    referee.database.execute("UPDATE outbox SET state = 'leased' WHERE id = ?", (first.id,))
+    with referee.database.transaction():
+        referee.outbox.delivered(first.id, "250 ok", referee.now)
+    referee.work()
+    referee.wait(5 * HOUR)
+    assert types(referee)[-1] == "halted"
+    referee.away.clear()
+    referee.wait(HOUR)
+    assert "Monday 2 March 2026, 02:" in bob.text
+    referee.wait(2 * HOUR)
+    assert types(referee)[-4:] == ["forfeited", "ended", "revealed", "closed"]
 
 
 def test_mail_that_takes_its_time_moves_nothing(referee: Referee) -> None:

@@ -47,8 +47,10 @@ def arrive(step: Step, seat: int, asked: datetime, since: datetime, until: datet
     if clock is None or clock.since != asked or seat in step.match.missed:
         return False
     # Another letter about the same may have been late before: that a match goes on after a pause.
-    earlier = [stop for stop in clock.stops if stop.reason == DELIVERY and stop.ended is not None]
-    step.set_clock(seat, clock.with_stops(DELIVERY, [*earlier, Stop(since, until, DELIVERY)]))
+    stops = [stop for stop in clock.stops if stop.reason == DELIVERY]
+    earlier = [stop for stop in stops if stop.ended is not None]
+    began = min([since, *(stop.began for stop in stops if stop.ended is None)])
+    step.set_clock(seat, clock.with_stops(DELIVERY, [*earlier, Stop(began, until, DELIVERY)]))
     step.append_entry("moved", {"seats": [seat], "reason": DELIVERY, "until": written(until)})
     return True
 
