@@ -368,26 +368,39 @@ class Inbox(SealedRows):
     def oldest_unhandled(self) -> datetime | None:
         """The arrival of the oldest unhandled letter that may have an effect in a match; None if all are handled.
 
-        Letters may also lie in the mailbox, from the moment on at which it was last read to its end. Until this
-        transaction ends, no other connection can store a letter.
+        Letters may also lie in the mailbox, or have lain there before they came to us, from the moment on at which it
+        was last read to its end. Until this transaction ends, no other connection can store a letter.
         """
         self._database.engine.lock("inbox")
-        query = (
+        oldest = self._oldest_that_counts()
+        return min(filter(None, (oldest, self._handled_until(oldest))), default=None)
+
+    def _oldest_that_counts(self) -> datetime | None:
+        return self._database.moment(
             "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased') AND NOT EXISTS"
             " (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL AND counts = 0)"
         )
-        moments = self._database.moment(query), self.mailbox_read()
-        return min(filter(None, moments), default=None)
+
+    def _handled_until(self, oldest: datetime | None) -> datetime | None:
+        """The moment from before which no letter lies in the mailbox, or came from there and is unhandled.
+
+        A letter may have lain there since the whole look before the one that brought it.
+        """
+        stored = self._looked("stored")
+        if stored is None:  # noted by an earlier version
+            return self.mailbox_read()
+        return self._looked("before" if oldest is not None and oldest <= stored else "began")
 
     def heard_until(self, now: datetime) -> datetime:
         """The last moment at which letters could come to us: the present, or when the mailbox last gave an answer.
 
-        Never before the last heartbeat: the answer may be from before letters came by another way for months.
+        Never before the last heartbeat: the answer may be from before letters came by another way for months, or it
+        is another mailbox now, which has given none yet.
         """
-        answered = self._looked("answered")
-        if answered is None:
+        if not self._account:
             return now
-        return min(now, max(answered, Outages(self._database).heartbeat() or answered))
+        moments = self._looked("answered"), Outages(self._database).heartbeat()
+        return min(now, max(filter(None, moments), default=now))
 
     def mailbox_read(self) -> datetime | None:
         """The moment from before which no letter lies in the mailbox; None if it was never read to its end."""
@@ -395,10 +408,22 @@ class Inbox(SealedRows):
 
     def note_look(self, look: Look) -> None:
         """Note that the mailbox answered."""
+        answered, read = look
         with self._database.transaction():
-            for what, time in look._asdict().items():
-                if time is not None:
-                    self._database.set_meta(f"look {what} {self._account}", to_db(time))
+            self._set_look("answered", answered)
+            if read is None:
+                return
+            oldest, stored = self._oldest_that_counts(), self._looked("stored")
+            # The next look is awaited only once all is handled that this one brought: else letters without end, which
+            # are handled slowly, would put that off for ever.
+            if stored is None or oldest is None or oldest > stored:
+                self._set_look("before", self._looked("began") or self.mailbox_read() or read)
+                self._set_look("began", read)
+                self._set_look("stored", answered)
+            self._set_look("read", read)
+
+    def _set_look(self, what: str, time: datetime) -> None:
+        self._database.set_meta(f"look {what} {self._account}", to_db(time))
 
     def _looked(self, what: str) -> datetime | None:
         if not self._account:

@@ -21,7 +21,7 @@ from signing.domains import Domain, rsa_key
 from pbem.config.mail import MailboxConfig
 from pbem.config.values import Duration
 from pbem.match.changed import replace
-from pbem.store.inbox import Look
+from pbem.store.inbox import Envelope, Look
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -540,6 +540,57 @@ class TestOutages:
         referee.work()
         assert ("missed" in types(referee)) is not writes
         assert "moved" not in types(referee)
+
+    def test_nobody_misses_a_deadline_before_what_lay_in_the_mailbox_is_handled(self, referee: Referee) -> None:
+        """It came to us after the deadline, and the desk is behind; it may have lain there before."""
+        ann, bob = begun(referee, "miss: forfeit")
+        referee.turn((ann, "Rv1"))
+        with_mailbox(referee)
+        while referee.now < datetime(2026, 3, 11, 11, 45, tzinfo=UTC):
+            look(referee)
+            referee.work()
+            referee.now += timedelta(minutes=30)
+        unheard(referee, timedelta(minutes=20))
+        raw = referee.raw(bob, referee.signed(bob, bob.filled("orders", "final")))
+        referee.inbox.put(Envelope(bob.address, (f"pbem@{SERVER}",)), raw, referee.now)
+        for _ in range(3):
+            look(referee)
+            referee.running.tick(referee.now)
+            assert "missed" not in types(referee)
+            referee.now += timedelta(minutes=1)
+        referee.work()
+        assert types(referee)[-1] == "turn"
+
+    def test_orders_settle_until_what_lay_in_the_mailbox_is_handled(self, referee: Referee) -> None:
+        """Ann thought better of it in time; the first letter that the provider gives again is another one."""
+        ann, bob = referee.begun("fleet: cost:3\nsettle: 10m", (FLEETS[0], FLEETS[1]))
+        with_mailbox(referee)
+        referee.send(ann, ann.filled("orders", "Rv1"))
+        referee.send(bob, bob.filled("orders", ""))
+        unheard(referee, timedelta(minutes=12))
+        look(referee, read=False)
+        referee.work()
+        assert types(referee)[-1] == "commitments"
+        referee.send(ann, ann.filled("orders", "Ox3", rev=2))
+        for _ in range(3):
+            referee.now += timedelta(minutes=6)
+            look(referee)
+            referee.work()
+        assert types(referee)[-1] == "turn"
+        assert "Ox3" in body(ann.find("turn 1"))
+
+    def test_nor_before_the_first_answer_of_another_mailbox(self, referee: Referee) -> None:
+        """The operator has just gone to another provider, with a wrong password."""
+        ann, bob = begun(referee, "miss: forfeit")
+        referee.turn((ann, "Rv1"))
+        with_mailbox(referee)
+        referee.config = replace(referee.config, mailbox=MailboxConfig(maildir="/var/mail/others"))
+        referee.open_desk()
+        unheard(referee, 20 * DAY)
+        assert "missed" not in types(referee)
+        look(referee)
+        referee.turn((bob, ""))
+        assert types(referee)[-2:] == ["moved", "turn"]
 
     def test_a_mailbox_that_was_set_aside_for_months_was_not_out_of_reach(self, referee: Referee) -> None:
         """The server had its letters by SMTP meanwhile; and the clock was not set back either."""
