@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from contextlib import ExitStack
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 from unittest.mock import patch
 
 from greenlet import getcurrent
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
+Arguments = TypeVarTuple("Arguments")
 
 HOUR = 3600.0
 HOST, PORT = "imap.example", 143
@@ -97,9 +98,9 @@ class Provider(Part):
         loop, provider = self.world.loop, self
 
         class InGreenlet(Fetcher):
-            def _in_loop(self, call: Callable[[T], Coroutine[None, None, R]], argument: T) -> R:
+            def _in_loop(self, call: Callable[[*Arguments], Coroutine[None, None, R]], *arguments: *Arguments) -> R:
                 me = getcurrent()
-                task = loop.create_task(call(argument))
+                task = loop.create_task(call(*arguments))
                 task.add_done_callback(lambda _: loop.go_on(me))
                 loop.main.switch()
                 return task.result()
@@ -116,7 +117,6 @@ class Provider(Part):
             patch("pbem.server.daemon.open_mailbox", open_mailbox),
             patch.object(fetching, "begun", self._begun),
             patch.object(fetching, "threading", SimpleNamespace(Event=lambda: Event(loop))),
-            patch.object(fetching, "time", SimpleNamespace(monotonic=loop.time)),
             patch.object(imap._Client, "_create_socket", lambda _, timeout: Socket(provider, timeout)),
         )
         for one in patches:

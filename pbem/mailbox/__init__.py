@@ -50,9 +50,11 @@ class Handle(NamedTuple):
 class Withheld(MailboxUnreachable):
     """The mailbox can be used, but did not give these letters."""
 
-    def __init__(self, handles: Sequence[Handle], trouble: str) -> None:
+    def __init__(self, handles: Sequence[Handle], trouble: str, *, broken_off: bool = False) -> None:
         super().__init__(f"letters that cannot be fetched: {len(handles)}, {trouble}")
         self.handles = handles
+        self.broken_off = broken_off
+        """True if letters after these were not asked for."""
 
 
 class FetchedLetter(NamedTuple):

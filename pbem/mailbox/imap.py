@@ -158,7 +158,7 @@ class Imap:
     def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[FetchedLetter]:
         """The letters in the inbox and in the folder of spam."""
         self._do(lambda box: box.client.noop())
-        withheld, trouble = list[Handle](), ""
+        withheld, trouble, broken_off = list[Handle](), "", False
         for folder in self._folders:
             uids, validity = self._do(partial(self._uids, folder))
             for uid in uids:
@@ -173,13 +173,13 @@ class Imap:
                     trouble = str(error)
                     self._do(lambda box: box.client.noop())  # a server that answers this breaks off at the letter
                     withheld.append(handle)
-                    if len(withheld) >= WITHHELD:
+                    if broken_off := len(withheld) >= WITHHELD:
                         break
                     continue
                 if raw is not None:
                     yield FetchedLetter(raw, handle)
         if withheld:
-            raise Withheld(withheld, trouble)
+            raise Withheld(withheld, trouble, broken_off=broken_off)
 
     def done(self, handle: Handle) -> None:
         """Move a letter to the folder of read letters."""

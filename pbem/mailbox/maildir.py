@@ -9,9 +9,10 @@ from __future__ import annotations
 import itertools
 import os
 import stat
+import tempfile
 import threading
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pbem.mailbox import DONE, FetchedLetter, Handle, LeftAlone, MailboxUnreachable, Withheld, none_skipped
@@ -37,9 +38,15 @@ class Maildir:
         self._stop = threading.Event()
 
     def mark(self, now: datetime) -> LeftAlone:
-        """The present time: older files are left alone."""
+        """The present time, by the clock that dates files: older ones are left alone."""
+        del now  # perhaps a database's, which may differ by any amount
         there = sum(len(self._files(self._path / folder)) for folder in ("", *SPAM))
-        return LeftAlone(now.isoformat(), there)
+        try:
+            with tempfile.TemporaryFile(dir=self._path / "tmp") as file:
+                present = os.fstat(file.fileno()).st_mtime
+        except OSError as error:
+            raise MailboxUnreachable(f"{self._path / 'tmp'}: {error.strerror}") from error
+        return LeftAlone(datetime.fromtimestamp(present, UTC).isoformat(), there)
 
     def leave(self, mark: str) -> None:
         """Leave alone the files that are older."""

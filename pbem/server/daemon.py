@@ -500,8 +500,12 @@ class Daemon:
         async def look(made: Look) -> None:
             await self._post(self._inbox.note_look, made)
 
-        keeping = Keeping(keep, mark, look, self._time)
-        return Fetcher(open_mailbox(config), keeping, config.mailbox.poll.total_seconds(), points=self.points)
+        async def read() -> datetime | None:
+            return await self._post(self._inbox.mailbox_read)
+
+        keeping = Keeping(keep, mark, look, read, self._time)
+        poll, clock = config.mailbox.poll.total_seconds(), asyncio.get_running_loop().time
+        return Fetcher(open_mailbox(config), keeping, poll, clock, points=self.points)
 
     def _mark(self, name: str, given: str | None) -> str | None:
         """Keep a mark under this name, unless another server sharing the store was first; returns the one kept."""

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, TypeVarTuple
 
 import msgspec
 import structlog
@@ -38,14 +37,15 @@ if TYPE_CHECKING:
 
 FIRST_RETRY, LONGEST_RETRY = 1.0, 300.0  # seconds until a mailbox that could not be used is tried again
 DENIED_RETRY = 60.0  # providers lock an account out whose password was wrong too often
-WITHHELD = 300.0  # seconds until a letter is asked for again that the provider did not give
+WITHHELD, RARELY = 300.0, 3600.0  # seconds until a letter is asked for again that the provider did not give
 HELD = 24 * 3600.0  # seconds for which deadlines wait for such a letter: a provider may never give it
+AT_START = 3600.0  # seconds of that at least after a start: it may have come while the server was down
 NOTED = timedelta(seconds=30)  # until an answer of the mailbox is noted again
 KEPT = 3600.0  # seconds until a letter that was kept is moved again, if it is still there
 REST = 0.2  # seconds after a look that found nothing: a provider may say at any moment that something came
 GOODBYE = 5.0  # seconds that the mailbox gets when the daemon stops
 
-T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 R = TypeVar("R")
 
 log = structlog.get_logger()
@@ -85,7 +85,16 @@ class Keeping(msgspec.Struct, frozen=True):
     """Keep the mark of what is left alone, if one is given; the one that is kept, None before the first look."""
     look: Callable[[Look], Coroutine[None, None, None]]
     """Note a look, without which the matches' clocks stand."""
+    read: Callable[[], Coroutine[None, None, datetime | None]]
+    """When the mailbox was last read to its end, before this start."""
     now: Callable[[], datetime]
+
+
+class _Missing(NamedTuple):
+    """A letter that the mailbox does not give: since when, in seconds, and since when it may lie there."""
+
+    since: float
+    came: datetime
 
 
 @dataclass(eq=False)
@@ -95,13 +104,18 @@ class Fetcher:
     mailbox: Mailbox
     keeping: Keeping
     poll: float
+    clock: Callable[[], float]
+    """Seconds that go by, whatever the time is said to be."""
     points: Failpoints = passing
 
     def __post_init__(self) -> None:
         self._passed_over: dict[Handle, float] = {}
         """Letters that are not asked for, and until when."""
-        self._withheld: dict[Handle, float] = {}
-        """Letters that the mailbox does not give, and since when."""
+        self._withheld: dict[Handle, _Missing] = {}
+        self._read: datetime
+        """The beginning of the last look to the end: none but those letters is older there."""
+        self._missed: float | None = None
+        """Since when letters are missing that are not given at the first look."""
         self._noted = dict[bool, datetime]()
         """When an answer of the mailbox was noted last, and when a whole look."""
         self._stopped = threading.Event()
@@ -153,7 +167,7 @@ class Fetcher:
 
         Each move that fails costs a connection: after the first, the others of this look stay where they are.
         """
-        began, now = self.keeping.now(), time.monotonic()
+        began, now = self.keeping.now(), self.clock()
         self._passed_over = {handle: until for handle, until in self._passed_over.items() if until > now}
         came, moves = False, True
         try:
@@ -166,20 +180,32 @@ class Fetcher:
                     raise MailboxUnreachable("a letter could not be kept")
                 self.points("letter kept")
                 # Providers say that they moved a letter, and show it again.
-                self._passed_over[found.handle] = time.monotonic() + KEPT
+                self._passed_over[found.handle] = self.clock() + KEPT
                 moves = moves and self._moved(found.handle)
                 self.points("letter moved")
                 if self._stopped.is_set():
                     return came
         except Withheld as error:
-            log.warning("letters not fetched", trouble=str(error), again=WITHHELD)
-            self._passed_over |= dict.fromkeys(error.handles, time.monotonic() + WITHHELD)
-            self._withheld = dict.fromkeys(error.handles, time.monotonic()) | self._withheld
+            self._put_off(error, now)
+            if error.broken_off:
+                self._note(Look(self.keeping.now()))
+                return came
         # Letters that were neither passed over nor withheld again are gone.
-        self._withheld = {handle: since for handle, since in self._withheld.items() if handle in self._passed_over}
-        waits = any(since + HELD > time.monotonic() for since in self._withheld.values())
-        self._note(Look(self.keeping.now(), None if waits else began))
+        self._withheld = {handle: found for handle, found in self._withheld.items() if handle in self._passed_over}
+        self._read, self._missed = began, None
+        # Whoever brings about one such letter after the other puts a deadline off by a day, and not for ever.
+        waits = [found.came for found in self._withheld.values() if found.since + HELD > self.clock()]
+        self._note(Look(self.keeping.now(), min([began, *waits])))
         return came
+
+    def _put_off(self, error: Withheld, now: float) -> None:
+        """Ask for withheld letters again later, and more seldom the longer they are missing."""
+        log.warning("letters not fetched", trouble=str(error), again=WITHHELD)
+        missing = _Missing(now if self._missed is None else self._missed, self._read)
+        self._withheld = dict.fromkeys(error.handles, missing) | self._withheld
+        for handle in error.handles:
+            again = min(max(now - self._withheld[handle].since, WITHHELD), RARELY)
+            self._passed_over[handle] = self.clock() + again
 
     def _note(self, look: Look) -> None:
         """Note that the mailbox answered, as a mailbox that does not is an outage of the server.
@@ -209,6 +235,7 @@ class Fetcher:
     def _begin(self) -> bool:
         """Leave alone what was there at the first look; raises `MailboxUnreachable` if that cannot be recorded."""
         try:
+            read = self._in_loop(self.keeping.read)
             mark = self._in_loop(self.keeping.mark, None)
             if mark is None:
                 there = self.mailbox.mark(self.keeping.now())
@@ -220,6 +247,11 @@ class Fetcher:
             log.error("mark not kept", trouble=type(error).__name__)
             raise MailboxUnreachable("what is left alone could not be kept") from error
         self.mailbox.leave(mark)
+        now = self.keeping.now()
+        self._read = read or now
+        self._missed = self.clock() - min((now - self._read).total_seconds(), HELD - AT_START)
+        if read is None:
+            self._note(Look(now, now))
         return True
 
     def _kept(self, raw: bytes) -> bool:
@@ -232,5 +264,5 @@ class Fetcher:
         log.debug("letter fetched", octets=len(raw))
         return True
 
-    def _in_loop(self, call: Callable[[T], Coroutine[None, None, R]], argument: T) -> R:
-        return asyncio.run_coroutine_threadsafe(call(argument), self._loop).result()
+    def _in_loop(self, call: Callable[[*Arguments], Coroutine[None, None, R]], *arguments: *Arguments) -> R:
+        return asyncio.run_coroutine_threadsafe(call(*arguments), self._loop).result()

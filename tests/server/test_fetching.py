@@ -37,6 +37,8 @@ LETTER = (
     b"From: Anna <anna@example.org>\r\nTo: pbem@play.example, other@example.org\r\nSubject: %d\r\n\r\nhelp\r\n"
 )
 
+MARCH = datetime(2026, 3, 2, tzinfo=UTC)
+
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,20 +301,42 @@ class Full(Talkative):
 
 
 class Stingy(Talkative):
-    """A mailbox that does not give a letter, which somebody deletes there when it was looked for often enough."""
+    """A mailbox that is looked at every ten minutes, and does not give letters that come at these looks."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, *letters: int, deleted: int = 9999, time: datetime = MARCH) -> None:
+        self.time = time
+        self._letters = letters
+        self._deleted = deleted
 
     def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[FetchedLetter]:
         self.looks += 1
-        if self.looks <= self.most and not skips(handle := Handle("INBOX", "1")):
-            raise Withheld([handle], "no")
+        self.time += timedelta(minutes=10)
+        there = [Handle("INBOX", str(come)) for come in self._letters if come <= self.looks < self._deleted]
+        if kept_back := [handle for handle in there if not skips(handle)]:
+            raise Withheld(kept_back, "no")
         return iter(())
 
 
-def noted_of(box: Talkative, now: Callable[[], datetime], most: int = 99) -> list[Look | str]:
-    """The steps of a fetcher until its first whole look, or until it is stopped as it keeps its last letter."""
+class Clogged(Full):
+    """A mailbox with a hundred letters that it does not give, and one after them; ten of them break a look off."""
+
+    def __init__(self) -> None:
+        self.time = MARCH
+
+    def letters(self, skips: Callable[[Handle], bool] = none_skipped) -> Iterator[FetchedLetter]:
+        self.time += timedelta(minutes=1)
+        there = (Handle("INBOX", str(number)) for number in range(100))
+        kept_back = [handle for handle in there if not skips(handle)][:10]
+        if len(kept_back) < 10:
+            yield FetchedLetter(b"", Handle("INBOX", "last"))
+        if kept_back:
+            raise Withheld(kept_back, "no", broken_off=len(kept_back) == 10)
+
+
+def noted_of(
+    box: Talkative, now: Callable[[], datetime], most: int = 99, *, read: datetime = MARCH, until: datetime = MARCH
+) -> list[Look | str]:
+    """The steps of a fetcher until the mailbox was read to its end by then, or as it keeps its last letter."""
     steps = list[Look | str]()
 
     async def scene() -> None:
@@ -324,17 +348,23 @@ def noted_of(box: Talkative, now: Callable[[], datetime], most: int = 99) -> lis
         async def mark(given: str | None) -> str | None:
             return given
 
+        async def before() -> datetime | None:
+            return read
+
         whole = asyncio.Event()
 
         async def look(found: Look) -> None:
             if not whole.is_set():
                 steps.append(found)
-            if found.read:
+            if found.read is not None and found.read >= until:
                 whole.set()
 
-        fetcher = Fetcher(box, Keeping(keep, mark, look, now), 60.0)
+        def seconds() -> float:
+            return (now() - MARCH).total_seconds()
+
+        fetcher = Fetcher(box, Keeping(keep, mark, look, before, now), 60.0, seconds)
         work = asyncio.create_task(fetcher.work())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await asyncio.wait([work, asyncio.create_task(whole.wait())], return_when=asyncio.FIRST_COMPLETED)
         fetcher.stop()
         await work
@@ -361,18 +391,58 @@ def test_a_look_that_is_broken_off_is_not_whole(monkeypatch: pytest.MonkeyPatch)
     assert noted_of(Full(times), lambda: times[-1], most=2)[2:] == [Look(times[2]), "kept"]
 
 
-@pytest.mark.parametrize(("deleted", "held"), [(3, 3600.0), (9999, 0.1)])
-def test_deadlines_wait_for_a_letter_that_is_withheld(
-    monkeypatch: pytest.MonkeyPatch, deleted: int, held: float
-) -> None:
-    """As long as it is there, and not for ever; no time stands still meanwhile."""
-    monkeypatch.setattr("pbem.server.fetching.REST", 0.01)
-    monkeypatch.setattr("pbem.server.fetching.WITHHELD", 0.015)
-    monkeypatch.setattr("pbem.server.fetching.HELD", held)
-    box, times = Stingy(deleted), itertools.count()
-    steps = noted_of(box, lambda: datetime(2026, 3, 2, tzinfo=UTC) + next(times) * timedelta(minutes=1))
-    assert len(steps) > 3
-    assert all(isinstance(step, Look) and step.read is None for step in steps[:-1])
+HOURS = timedelta(hours=1)
+
+
+def read_again(box: Stingy, until: datetime = MARCH + timedelta(microseconds=1)) -> tuple[datetime, datetime]:
+    """When it was noted that the mailbox was read to its end by then or later; and by when."""
+    steps = noted_of(box, lambda: box.time, until=until)
+    last = steps[-1]
+    assert isinstance(last, Look)
+    assert last.read is not None
+    answers = [step.answered for step in steps if isinstance(step, Look)]
+    assert all(later - answer < HOURS for answer, later in itertools.pairwise(answers)), "no time stands still"
+    return last.answered, last.read
+
+
+@pytest.fixture
+def _restless(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pbem.server.fetching.REST", 0.0)
+
+
+@pytest.mark.usefixtures("_restless")
+@pytest.mark.parametrize(("deleted", "hours"), [(19, 3), (9999, 24)])
+def test_deadlines_wait_for_a_letter_that_is_withheld(deleted: int, hours: int) -> None:
+    """As long as it is there, and not for ever."""
+    noted, read = read_again(Stingy(2, deleted=deleted), MARCH + HOURS)
+    assert noted - read == timedelta(minutes=10)
+    assert MARCH + hours * HOURS <= noted <= MARCH + (hours + 2) * HOURS
+
+
+@pytest.mark.usefixtures("_restless")
+def test_letters_that_are_withheld_one_after_the_other_put_no_deadline_off_for_ever() -> None:
+    """Somebody writes such a letter twice a day: each is waited for, and what came before it is not."""
+    noted, read = read_again(Stingy(*range(1, 9999, 72)), MARCH + 100 * HOURS)
+    assert timedelta() < noted - read < 36 * HOURS
+
+
+@pytest.mark.usefixtures("_restless")
+def test_however_many_are_withheld_the_letters_after_them_are_fetched() -> None:
+    """Until then the mailbox was not read to its end."""
+    box = Clogged()
+    *before, last = noted_of(box, lambda: box.time, most=1)
+    assert last == "kept"
+    assert all(isinstance(step, Look) and step.read is None for step in before)
+    assert box.time < MARCH + 12 * HOURS
+
+
+@pytest.mark.usefixtures("_restless")
+@pytest.mark.parametrize(("down", "hours"), [(20, 4), (2000, 1)])
+def test_a_server_that_is_started_each_day_does_not_wait_a_day_anew(down: int, hours: int) -> None:
+    """But an hour at least: it may have come just now."""
+    started = MARCH + down * HOURS
+    noted, _ = read_again(Stingy(1, time=started), started)
+    assert started + hours * HOURS <= noted <= started + (hours + 2) * HOURS
 
 
 def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -389,7 +459,10 @@ def test_a_provider_that_wakes_us_for_nothing_is_not_asked_without_end(monkeypat
         async def look(_: Look) -> None:
             raise AssertionError
 
-        fetcher = Fetcher(box, Keeping(keep, mark, look, lambda: datetime.now(UTC)), 60.0)
+        async def read() -> datetime | None:
+            return None
+
+        fetcher = Fetcher(box, Keeping(keep, mark, look, read, lambda: datetime.now(UTC)), 60.0, time.monotonic)
         work = asyncio.create_task(fetcher.work())
         await asyncio.sleep(0.1)
         fetcher.stop()
