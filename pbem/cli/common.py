@@ -61,6 +61,11 @@ class Opened(NamedTuple):
     afterwards: ExitStack
     """Closed together with the store."""
 
+    @property
+    def now(self) -> datetime:
+        """The time by which the servers of the store go: this machine's, or its database's."""
+        return self.database.engine.time(datetime.now(UTC))
+
 
 config_option = click.option(
     "--config",
@@ -137,7 +142,7 @@ def instruct(
     """Give the desk an instruction, wait until it is obeyed, and return its answer; raises ClickException."""
     if not reason.strip():
         raise click.UsageError("The reason is empty.")
-    instructions, by, now = Instructions(store.database), getpass.getuser(), datetime.now(UTC)
+    instructions, by, now = Instructions(store.database), getpass.getuser(), store.now
     number = instructions.give(what, match, reason, by, now, tournament=tournament, ruling=ruling)
     if _at_rest(store):
         _obey(store)
@@ -177,7 +182,7 @@ def _obey(store: Opened) -> None:
     composer = open_composer(store.config, generation(store.database))
     reader = InProcess(store.config.limits)
     desk = Desk(store.config, store.database, store.vault, keys.signing, composer, os.urandom, reader)
-    WorkingDesk(desk).obey(datetime.now(UTC))
+    WorkingDesk(desk).obey(store.now)
 
 
 def table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:

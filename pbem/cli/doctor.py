@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
@@ -46,7 +45,7 @@ def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
 
 def _findings(store: Opened, deadline: float) -> Iterator[Diagnosis]:
     config, database, vault = store.config, store.database, store.vault
-    now = datetime.now(UTC)
+    now = store.now
     yield from examination.surroundings(config)
     yield from house(config)
     yield from examination.examined("store", examination.store(database, vault))
@@ -64,5 +63,5 @@ def _findings(store: Opened, deadline: float) -> Iterator[Diagnosis]:
         except BadDkimKey:
             return  # said above
         yield examination.mail_loop(
-            database, vault, composer, os.urandom(8).hex(), deadline, lambda: datetime.now(UTC), lambda: wake(store)
+            database, vault, composer, os.urandom(8).hex(), deadline, lambda: store.now, lambda: wake(store)
         )

@@ -6,7 +6,6 @@ Thin: `pbem.store.operator` has the rows. The content of a letter is shown only 
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -81,7 +80,7 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
     def retry(number: int, config_file: Path) -> None:
         """Try letter NUMBER once more, now."""
         with opened(config_file) as store:
-            Box(store.database, box).retry(number, datetime.now(UTC))
+            Box(store.database, box).retry(number, store.now)
             click.echo("It is tried now." if wake(store) else "It is tried when the server starts.")
 
     @group.command()
@@ -91,7 +90,7 @@ def _commands(group: click.Group, box: Literal["inbox", "outbox"], columns: Sequ
     def drop(number: int, config_file: Path) -> None:
         """Drop letter NUMBER: it has no effect, or is not sent. Its bytes are kept."""
         with opened(config_file) as store:
-            Box(store.database, box).drop(number, datetime.now(UTC))
+            Box(store.database, box).drop(number, store.now)
         click.echo("Dropped.")
 
 

@@ -14,6 +14,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from pbem.store.database import Database, to_db
 from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
 from pbem.store.operator import Instructions
 from pbem.store.players import Players
-from pbem.store.sqlite import Lock
+from pbem.store.sqlite import Lock, Sqlite
 from pbem.store.tlog import TransparencyLog
 from pbem.store.vault import Vault
 from pbem.tlog.checkpoint import Checkpoint
@@ -251,6 +252,18 @@ def test_a_letter_is_tried_again_or_dropped(house: House) -> None:
     assert "a letter has its effect once" in house.run("inbox", "retry", "1", status=1)
     assert "not sent a second time" in house.run("outbox", "drop", "1", "--yes", status=1)
     assert "there is no letter 999" in house.run("inbox", "show", "999", status=1)
+
+
+def test_commands_go_by_the_clock_of_the_store(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operator's machine is years ahead of the database: a letter would be tried again only then."""
+    long_ago = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    monkeypatch.setattr(Sqlite, "time", lambda _, _here: long_ago)
+    failed = str(house.found("outbox", "list")[0]["id"])
+    house.run("outbox", "retry", failed)
+    assert house.found("outbox", "show", failed)["due"] == to_db(long_ago)
+    house.run("match", "pause", "m1", "--reason", "we move")
+    with Database(house.store) as database:
+        assert database.text("SELECT given FROM instructions ORDER BY id DESC LIMIT 1") == to_db(long_ago)
 
 
 def test_without_a_daemon_the_desk_is_opened_for_a_moment(house: House) -> None:
