@@ -42,10 +42,11 @@ class Maildir:
         del now  # perhaps a database's, which may differ by any amount
         there = sum(len(self._files(self._path / folder)) for folder in ("", *SPAM))
         try:
-            with tempfile.TemporaryFile(dir=self._path / "tmp") as file:
+            _make(self._done)
+            with tempfile.TemporaryFile(dir=self._done / "tmp") as file:
                 present = os.fstat(file.fileno()).st_mtime
         except OSError as error:
-            raise MailboxUnreachable(f"{self._path / 'tmp'}: {error.strerror}") from error
+            raise MailboxUnreachable(f"{self._done}: {error.strerror}") from error
         return LeftAlone(datetime.fromtimestamp(present, UTC).isoformat(), there)
 
     def leave(self, mark: str) -> None:

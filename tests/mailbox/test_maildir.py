@@ -52,6 +52,7 @@ def test_what_lay_there_is_left_alone_once_there_is_a_mark_of_it(tmp_path: Path,
     (tmp_path / "cur" / "2:2,S").write_bytes(LETTER)
     (tmp_path / ".Junk" / "cur").mkdir(parents=True)
     (tmp_path / ".Junk" / "cur" / "3:2,S").write_bytes(LETTER)
+    (tmp_path / "tmp").rmdir()
     for path in tmp_path.rglob("*"):
         if path.is_file():
             os.utime(path, (now.timestamp() - 1,) * 2)
