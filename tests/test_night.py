@@ -40,7 +40,8 @@ def test_a_night_that_is_interrupted_goes_on(tmp_path: Path) -> None:
         (tmp_path / name).write_text(content)
     code = f"import asyncio; from test_night import *; ran(Path({str(tmp_path)!r}), {lane!r})"
     for which in (signal.SIGTERM, signal.SIGKILL):
-        with subprocess.Popen([sys.executable, "-c", code], cwd=TESTS, stderr=subprocess.DEVNULL) as process:
+        in_background = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-c", code]
+        with subprocess.Popen(in_background, cwd=TESTS, stderr=subprocess.DEVNULL) as process:
             until(lambda: "second" in (tmp_path / "noted").read_text().split()[-1:])
             process.send_signal(which)
         (tmp_path / "noted").write_text("")

@@ -65,7 +65,10 @@ class Night:
     async def run(self, hours: float) -> None:
         """Run what is not done and fits; what runs when the time is over is ended, and not done."""
         self._until = time.monotonic() + hours * 3600
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, signal.raise_signal, signal.SIGINT)
+        task = asyncio.current_task()
+        assert task is not None
+        # Not as SIGINT, which a shell has its background jobs ignore.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         self._tell()
         await asyncio.gather(*map(self._lane, self.lanes))
         await self._lane(self.alone)
@@ -153,7 +156,7 @@ def main() -> None:
         )
         if night.left():
             break
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt, asyncio.CancelledError):
         asyncio.run(night.run(hours))
     print(night.folder / "page.md")
 
