@@ -126,8 +126,10 @@ class KeylessPlayer(Player):
         for what in standing.offers:
             if not letters.has_said(match, f"{what} {match} decline", now):
                 letters.say(match, f"{what} {match} decline", now)
-        if not standing.asked or letters.matches.pending(match) is not None or self.world.hurried:
+        if not standing.asked or letters.matches.pending(match) is not None:
             return
+        if standing.phase == "playing" and self.world.hurried:
+            return  # it resigns
         plan = self._plans.setdefault(match, Plan(SERVER, self.name, standing.rules, 1, self._secret.randbytes(16)))
         if standing.phase == "setup":
             options = self.program._options(standing)

@@ -11,15 +11,17 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
+from pbem.identity import ssh
 from pbem.player.correspondence.outgoing import composed
 from simulation.false_agents import FalseAgent
-from simulation.players import TO, Player
+from simulation.players import SERVER, TO, Player
 from simulation.promises import items_of, name_of
 from simulation.story import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from random import Random
 
     from pbem.player.memory import SentForm
     from pbem.player.secret_vault import SecretVault
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 OFTEN = 0.5
 """How probable a lie is for each letter that the liar writes."""
 REPLY = re.compile(rb"(?m)^Reply-To: (\S+)")
+PLACE = re.compile(r"(?m)^(?:prev|rev) .*\n")
+CODE = "0123-4567-89ab-cdef-0123-4567-89ab-cdef"
+"""No player's recovery code."""
 
 
 class Lie(NamedTuple):
@@ -47,6 +52,7 @@ class Liar(Player):
     def __init__(self, world: World, name: str, habits: Habits, folder: Path) -> None:
         super().__init__(world, name, habits, folder)
         self.dice = world.random(f"lies of {name}")
+        self.more = world.random(f"claims of {name}")
         self.lies: list[Lie] = []
         self._heard: list[bytes] = []
         """The letters of others that the liar got to see."""
@@ -69,14 +75,20 @@ class Liar(Player):
 
     def _bring(self, sent: SentForm) -> None:
         super()._bring(sent)
-        if self.dice.random() >= OFTEN or self.world.hurried:
+        if self.world.hurried:
             return
-        ways = (self._twice, self._altered, self._dated, self._seat, self._elsewhere, self._unsigned, self._address)
-        lie = self.dice.choice(ways)(sent)
+        if self.dice.random() < OFTEN:
+            ways = self._twice, self._altered, self._dated, self._seat, self._elsewhere, self._unsigned, self._address
+            self._tell(self.dice.choice(ways)(sent), self.dice)
+        if self.more.random() < OFTEN:
+            claims = self._account, self._account, self._ruling, self._substitute
+            self._tell(self.more.choice(claims)(sent), self.more)
+
+    def _tell(self, lie: Lie | None, dice: Random) -> None:
         if lie is not None:
             self.lies.append(lie)
             self.note_lie(lie.kind, lie.raw)
-            delay = self.dice.choice((0.0, self.dice.random() * self.world.week.leisure))
+            delay = dice.choice((0.0, dice.random() * self.world.week.leisure))
             self.world.post.post(self.address, lie.to, lie.raw, delay)
 
     # The lies. Each is made of a letter that was sent just now, and signed with the liar's own key, if at all.
@@ -153,12 +165,54 @@ class Liar(Player):
         sender = self.dice.choice((self.address, keyless))
         return self._lie("to another's reply address", words, sender=sender, to=shown[-1].decode(), sign=False)
 
-    def _other(self) -> str:
+    def _account(self, _sent: SentForm) -> Lie | None:
+        """Words about somebody else's account: its keys, its mail, its days off, its place in a tournament."""
+        other = self.more.choice([one for one in self.world.players.values() if one is not self])
+        own, known = ssh.public(self.key), ssh.parse(ssh.public(other.key)).fingerprint
+        words = self.more.choice(
+            (
+                *(f"key add\n{own}", f"key revoke {known}", "key keep", f"recover\n{own}", f"recover {CODE}\n{own}"),
+                *(f"address add {self.name}2@mail.example", "set language de", "set notify off", "set encrypted yes"),
+                *(
+                    "vacation 2026-03-03 to 2026-03-09",
+                    f"block {self.name}",
+                    "stop",
+                    "leave t1",
+                    f"enter t1 {'0' * 64}",
+                ),
+            )
+        )
+        sender = self.more.choice((self.address, other.address))
+        form = f"{words}\nserver {SERVER}\nplayer {other.name}\n"
+        return self._lie("about another's account", form, sender=sender, sign=self.more.random() < 0.5)
+
+    def _ruling(self, _sent: SentForm) -> Lie | None:
+        """The organiser's words about a match of the liar's own, which only the operator may annul."""
+        played = [one.match for one in self.letters.matches.standings if one.tournament is not None]
+        if not played:
+            return None
+        words = f"rule t1 annul {self.more.choice(played)}\nreason: by error\nend"
+        other = self.more.choice(sorted(self.world.names))
+        form = f"{words}\nserver {SERVER}\nplayer {other}\n"
+        return self._lie("the organiser's words", form, sender=f"{other}@mail.example")
+
+    def _substitute(self, sent: SentForm) -> Lie | None:
+        """Somebody is named for the opponent's seat, by the liar, or as if by the opponent, who does not leave it."""
+        other = self._other(self.more)
+        places = "".join(PLACE.findall(sent.form))
+        if not sent.match or not other or not places:
+            return None
+        by = self.more.choice((self.name, other))
+        named = self.more.choice([name for name in self.world.players if name not in {self.name, other}] or ["dan"])
+        form = f"substitute {sent.match} {named} for {other}\nserver {SERVER}\nplayer {by}\n{places}"
+        return self._lie("another for the opponent's seat", form, own=by == self.name)
+
+    def _other(self, dice: Random | None = None) -> str:
         """An opponent."""
         names = {name for standing in self.letters.matches.standings for name in standing.players if name} - {
             self.name
         }
-        return self.dice.choice(sorted(names)) if names else ""
+        return (dice or self.dice).choice(sorted(names)) if names else ""
 
     def _lie(
         self,
@@ -230,3 +284,7 @@ def obeyed(world: World) -> Iterator[str]:
         for lie in liar.lies if isinstance(liar, Liar) else ():
             if not lie.own and sha256(name_of(lie.raw)).hexdigest() in done:
                 yield f"a lie was obeyed: {lie.kind}: {name_of(lie.raw).decode()} of {liar.name}"
+    for (match, _), proved in world.proved.items():
+        taken = [entry for entry in (proved.bundle.entries if proved.bundle else ()) if entry.type == "substituted"]
+        if len(taken) > sum(part.has_left(name, match) for part in world.parts for name in world.players):
+            yield f"{match}: a seat changed hands by a lie"

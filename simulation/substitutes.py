@@ -146,7 +146,8 @@ class Substitutes(Part):
         for part in email.message_from_bytes(raw).walk():
             content = part.get_payload(decode=True) if part.get_content_type() == "text/plain" else None
             form = FORM.search(content.decode().replace("\r\n", "\n")) if isinstance(content, bytes) else None
-            if form is not None and form[1] == self._match:
+            leaver = self._leaver.name if self._leaver is not None else ""
+            if form is not None and (form[1], form[2]) == (self._match, leaver):
                 wait = self.random.random() * self.world.week.leisure / 10  # before the next turn is over
                 self.world.loop.call_later(wait, self._agree, form[0] + "\n")
 
