@@ -78,6 +78,8 @@ class KeylessPlayer(Player):
         """The places for which orders went without a form: if they are asked for again, they go with one."""
         self._asked = world.now() - ASKS
         self._registered = world.now() - REGISTERS
+        self._signed: dict[bytes, bytes] = {}
+        """Each letter as the provider signed it."""
         self.sent: list[tuple[str, bytes]] = []
         """To which address each letter went that may have an effect, and its bytes."""
 
@@ -166,4 +168,6 @@ class KeylessPlayer(Player):
         """Let the provider sign a letter, and deliver it."""
         if b"\nSubject: ask" not in raw:  # a question uses no address up
             self.sent.append((to, raw))
-        super()._hand_in(to, self._sign_as_provider(raw, self._now()), delay, once=once)
+        # Signed anew, a letter that is written again would be another one, with an answer of its own.
+        signed = self._signed.setdefault(raw, self._sign_as_provider(raw, self._now()))
+        super()._hand_in(to, signed, delay, once=once)

@@ -58,7 +58,11 @@ def test_what_does_not_pass_is_on_the_page(tmp_path: Path, monkeypatch: pytest.M
     page = ran(
         tmp_path,
         [Part("fails", "echo seed 17 broke; exit 3", 1), Part("hangs", "echo began; sleep 60", 0.1 / 60)],
-        [Part("passes", "echo well", 1), Part("missing", "exit 1", 1, "nothing is here"), Part("long", "exit 1", 90)],
+        [
+            Part("passes", "echo well; echo 'make[1]: Leaving'", 1),
+            Part("missing", "exit 1", 1, "nothing is here"),
+            Part("long", "exit 1", 90),
+        ],
     )
     assert "| fails | FAILED, status 3 | 0.0 | seed 17 broke |" in page
     assert "## fails\n```\nseed 17 broke\n```" in page

@@ -116,8 +116,8 @@ class Night:
             said = (
                 "passed" if status == 0 else "too slow, and ended" if status is None else f"FAILED, status {status}"
             )
-            last = next((line for line in reversed(tail) if line.strip()), "").replace("|", "/")
-            yield f"| {part.name} | {said} | {minutes} | {last} |"
+            told = [line.replace("|", "/") for line in tail if line.strip() and not line.startswith("make[")]
+            yield f"| {part.name} | {said} | {minutes} | {told[-1] if told else ''} |"
         for name, result in bad.items():
             yield "\n".join(["", f"## {name}", "```", *result["tail"], "```"])
         yield "\n".join(
