@@ -68,12 +68,7 @@ def advance(step: Step) -> None:
         # Orders that are not final may still be replaced, for the agreed time.
         agreed = step.world.now + match.terms.settling
         settled = min(match.resolve_at or agreed, agreed)  # also if it was set by a clock that was ahead
-        # A letter that came before that, and is still unhandled, may replace them.
-        oldest = step.world.oldest_unhandled
-        awaited = match.resolve_at is not None and oldest is not None and oldest <= settled
-        if (awaited or settled > step.world.now) and not all(
-            orders is None or orders.final for orders in waiting.values()
-        ):
+        if settled > step.world.now and not all(orders is None or orders.final for orders in waiting.values()):
             step.match = replace(match, resolve_at=settled)
         elif gone := [seat for seat in lost(match) if not waiting.get(seat)]:
             forfeit(step, gone)

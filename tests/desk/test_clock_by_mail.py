@@ -561,24 +561,6 @@ class TestOutages:
         referee.work()
         assert types(referee)[-1] == "turn"
 
-    def test_orders_settle_until_what_lay_in_the_mailbox_is_handled(self, referee: Referee) -> None:
-        """Ann thought better of it in time; the first letter that the provider gives again is another one."""
-        ann, bob = referee.begun("fleet: cost:3\nsettle: 10m", (FLEETS[0], FLEETS[1]))
-        with_mailbox(referee)
-        referee.send(ann, ann.filled("orders", "Rv1"))
-        referee.send(bob, bob.filled("orders", ""))
-        unheard(referee, timedelta(minutes=12))
-        look(referee, read=False)
-        referee.work()
-        assert types(referee)[-1] == "commitments"
-        referee.send(ann, ann.filled("orders", "Ox3", rev=2))
-        for _ in range(3):
-            referee.now += timedelta(minutes=6)
-            look(referee)
-            referee.work()
-        assert types(referee)[-1] == "turn"
-        assert "Ox3" in body(ann.find("turn 1"))
-
     def test_nor_before_the_first_answer_of_another_mailbox(self, referee: Referee) -> None:
         """The operator has just gone to another provider, with a wrong password."""
         ann, bob = begun(referee, "miss: forfeit")
