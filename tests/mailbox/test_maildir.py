@@ -46,7 +46,7 @@ def test_letters_come_with_the_line_ends_of_the_wire_and_are_renamed_when_done_w
 
 @pytest.mark.parametrize("year", [2000, 2100])
 def test_what_lay_there_is_left_alone_once_there_is_a_mark_of_it(tmp_path: Path, year: int) -> None:
-    """By the clock that dates the files, and not by that of a database elsewhere, which is decades wrong."""
+    """The clock that dates the files decides, not that of a database elsewhere, which is decades wrong."""
     now = datetime.now(UTC)
     put(tmp_path, "1", LETTER)
     (tmp_path / "cur" / "2:2,S").write_bytes(LETTER)
