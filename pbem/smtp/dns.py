@@ -92,7 +92,7 @@ class Asker(Asking["Lookup"]):
 
     def _has_room(self, lookup: Lookup, most: int) -> bool:
         """Return whether a query is not under way yet, and may be, beside those of its sender, and of its kind."""
-        under_way = list(self._under_way)
+        under_way = self._under_way.values()
         return (
             all((one.inbox, one.name) != (lookup.inbox, lookup.name) for one in under_way)
             and len(under_way) < AT_ONCE

@@ -36,7 +36,7 @@ class Asking(ABC, Generic[Question]):
     def __init__(self, means: Means) -> None:
         self._means = means
         self._stopping = False
-        self._under_way: dict[Question, asyncio.Task[None]] = {}
+        self._under_way: dict[asyncio.Task[None], Question] = {}
         self.wake = asyncio.Event()
 
     def stop(self) -> None:
@@ -54,9 +54,9 @@ class Asking(ABC, Generic[Question]):
             except StoreError as error:
                 log.error("store out of reach", trouble=type(error).__name__)
             await is_set_within(self.wake, wait)
-        for task in self._under_way.values():
+        for task in self._under_way:
             task.cancel()
-        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        await asyncio.gather(*self._under_way, return_exceptions=True)
 
     @abstractmethod
     async def _round(self) -> float:
@@ -67,7 +67,9 @@ class Asking(ABC, Generic[Question]):
         """Ask a question, and keep the answer."""
 
     def _begin(self, question: Question) -> None:
-        self._under_way[question] = asyncio.create_task(self._settle(question))
+        task = asyncio.create_task(self._settle(question))
+        self._under_way[task] = question
+        task.add_done_callback(self._ended)
 
     async def _settle(self, question: Question) -> None:
         try:
@@ -75,9 +77,10 @@ class Asking(ABC, Generic[Question]):
         except StoreError as error:
             log.error("store out of reach", trouble=type(error).__name__)
             await asyncio.sleep(TROUBLE_WAIT)
-        finally:
-            del self._under_way[question]
-            self.wake.set()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        del self._under_way[task]
+        self.wake.set()
 
     def _until(self, following: datetime | None) -> float:
         """Seconds until the next question is due, if there is one."""

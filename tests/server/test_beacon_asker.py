@@ -74,7 +74,7 @@ class Drawing:
             means = Means(lambda: self.referee.now, at_once, self.wake, longest_wait=10**9)
             asker = BeaconAsker(self.referee.desk.tournaments.beacons, url, means)
             wait = await asker._round()
-            await asyncio.gather(*asker._under_way.values())
+            await asyncio.gather(*asker._under_way)
             return wait
 
         return asyncio.run(scene())

@@ -198,7 +198,7 @@ class Case:
             means = Means(lambda: self.now, at_once)
             notifier = Notifier(self.notifications, self.hosts, "play.example", means, self.tell)
             wait = await notifier._round()
-            await asyncio.gather(*notifier._under_way.values())
+            await asyncio.gather(*notifier._under_way)
             return wait
 
         return asyncio.run(scene())

@@ -79,7 +79,7 @@ class Case:
     def round(self) -> float:
         async def scene() -> float:
             wait = await self.asker._round()
-            await asyncio.gather(*self.asker._under_way.values())
+            await asyncio.gather(*self.asker._under_way)
             return wait
 
         return asyncio.run(scene())
@@ -145,6 +145,26 @@ def test_who_asked_and_died_is_followed_and_nothing_is_held_meanwhile(case: Case
     case.said = [(200, b"x\n")]
     case.round()
     assert case.requests.answered() is not None
+
+
+def test_a_request_that_comes_again_while_it_is_under_way_is_asked_again(case: Case) -> None:
+    """A witness that is asked in vain from another size is soon asked from the first one again, in the same words."""
+    case.said = [(200, b"x\n"), (200, b"y\n")]
+
+    async def scene() -> None:
+        for _ in range(2):
+            case.put("old 0")
+            await case.asker._round()
+        under_way = list(case.asker._under_way)
+        assert len(under_way) == 2
+        await asyncio.gather(*under_way)
+        assert not case.asker._under_way
+
+    asyncio.run(scene())
+    assert len(case.asked) == 2
+    found = case.requests.answered()
+    assert found is not None
+    assert found.said == "x\n", "the first answer is one to the same words"
 
 
 def test_a_witness_that_is_none_of_ours_any_more_is_not_asked(case: Case) -> None:

@@ -66,7 +66,7 @@ class Case:
     def round(self) -> None:
         async def scene() -> None:
             await self.asker._round()
-            await asyncio.gather(*self.asker._under_way.values())
+            await asyncio.gather(*self.asker._under_way)
 
         asyncio.run(scene())
 
