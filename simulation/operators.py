@@ -11,13 +11,14 @@ import shutil
 import signal
 import sqlite3
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pbem.match.changed import replace
 from pbem.store import own_keys, schema
-from pbem.store.database import Database
+from pbem.store.database import Database, to_db
 from pbem.store.errors import StoreError
 from pbem.store.move import FIRST, move
 from pbem.store.operator import PAUSED, Instructions
@@ -38,6 +39,9 @@ HOUR = 3600.0
 AGAIN = 1200.0  # seconds until an act that failed is tried again
 PATIENCE = 480 * HOUR
 """Longer after a week than any trouble lasts in which an act fails."""
+LONG = timedelta(days=60)
+"""Longer than any pace of a week's matches."""
+PUT_OFF = "SELECT 'm' || number AS match FROM matches WHERE phase IN ('setup', 'playing') AND due > ?"
 _TROUBLES = StoreError, OSError, sqlite3.Error
 """What an act on a machine whose power or disk fails may raise."""
 
@@ -104,12 +108,20 @@ class Operator:
         for match in await self._ask(PAUSED):
             await self._instruct("end" if match in self.ended else "resume", match)
 
-    async def _ask(self, query: str) -> list[str]:
+    async def end_put_off(self) -> None:
+        """End each match that waits until a date that a clock set when it was ahead, if somebody stays silent.
+
+        This is what docs/operating.md, "The clock stepped", says that an operator can do.
+        """
+        for match in await self._ask(PUT_OFF, to_db(self._world.now() + LONG)):
+            await self._instruct("end", match)
+
+    async def _ask(self, query: str, *values: str) -> list[str]:
         """The matches that a query of the store finds."""
 
         def ask(process: Process) -> list[str]:
             with Database(self._world.machine.config.store, migrate=False, disk=process) as database:
-                return [row["match"] for row in database.rows(query)]
+                return [row["match"] for row in database.rows(query, values)]
 
         return await self._beside(ask)
 

@@ -197,13 +197,14 @@ def misses(proved: Proved) -> Iterator[tuple[Entry, str]]:
 
 
 def _is_unplayed(proved: Proved) -> bool:
-    """Whether a match ended before setups, or a player revealed nothing of it: nobody can tell how it was played."""
+    """Whether a match ended before setups or reveals: nobody can tell how it was played."""
     assert proved.bundle is not None
     entries = proved.bundle.entries
     silent = any(SILENT in entry.body["verdicts"].values() for entry in entries if entry.type == "verdict")
     if proved.match is not None and proved.match.terms.tournament is not None:
         return True  # letters of entry commit to no seed
-    return silent or not {entry.type for entry in entries} & {"commitments", "turn", "reveal"}
+    types = {entry.type for entry in entries}
+    return silent or "stopped" in types or not types & {"commitments", "turn", "reveal"}
 
 
 PROMISES = (sound, kept, one_effect, same_bytes, one_story, all_proved)

@@ -491,6 +491,7 @@ class World:
     async def _settle(self) -> None:
         """Wait until all matches are closed, and all letters are where they belong."""
         give_up = self.loop.time() + LONGEST
+        self.loop.call_later(LONGEST / 2, lambda: self.begin(self.operator.end_put_off()))
         while not self._over():
             self._look_at_servers()
             assert self.loop.time() < give_up, f"the week does not come to its end: {self.state()}"
