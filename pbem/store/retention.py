@@ -21,7 +21,7 @@ _OUTBOX = (
     " AND created < ? AND id NOT IN (SELECT outbox FROM watched) AND id NOT IN (SELECT letter FROM unreachable)"
     " LIMIT ?"
 )
-"""A letter is as old as the later of its times: a clock that was a year behind for a moment may have set the other."""
+"""A letter is as old as the later of its times: the clock may have been a year behind at the other."""
 _CHALLENGES = "DELETE FROM challenges WHERE rowid IN (SELECT rowid FROM challenges WHERE created < ? LIMIT ?)"
 _TOKENS = (
     "DELETE FROM reply_tokens WHERE hash IN"
