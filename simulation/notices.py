@@ -114,9 +114,9 @@ class Topics(Part):
     def broken(self) -> Iterator[str]:
         """Nothing but a code comes before that is brought back, never a word of a match, nothing after the end."""
         figures, games = self.world.figures, len(self.world.week.games)
-        # Whatever is due on days off is due at their end, and what is late in one match is told with all others: then
-        # many letters say the same time.
-        many = figures.vacations or games > 1 or "tournament" in self.world.has
+        # Whatever is due on days off is due at their end, what is late in one match is told with all others, and no
+        # turn begins before an earlier one, if the clock is set back: then many letters say the same time.
+        many = figures.vacations or figures.steps or games > 1 or "tournament" in self.world.has
         letters = len(self.world.taken) if many else 2 * games * (1 + figures.restores)
         most = letters * (1 + len(RETRIES)) + figures.kills + figures.power_cuts
         for (url, text), number in Counter((url, text) for _, url, text in self._posts).items():

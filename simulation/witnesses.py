@@ -42,7 +42,7 @@ FORGETS = 0.03
 TIMES = {"well": 120.0, "away": 24 * HOUR, "slow": 6 * HOUR}
 """How long a letter to a witness waits at most, in seconds."""
 PATIENCE = 48 * HOUR
-"""How long after the week a witness may not have cosigned everything."""
+"""How long after the last match a witness may not have cosigned everything."""
 REFUSES = b"Subject: [pbem] A witness refuses our log"
 STATUS = {"cosigned": 200, "behind": 409, "forked": 409, "unproved": 422, "refused": 403}
 
@@ -169,8 +169,10 @@ class Witnesses(Part):
         self._told = False
         self.world.excused.add("witness refused")
 
-    def finish(self) -> None:
-        self._ends = self.world.loop.time() + PATIENCE
+    @cached_property
+    def _ends(self) -> float:
+        """When to wait no longer, from the first look after all matches: until then, the server may be down."""
+        return self.world.loop.time() + PATIENCE
 
     @property
     def waits(self) -> bool:
