@@ -150,7 +150,7 @@ class Outbox(SealedRows):
         if sent or waiting:
             with self._database.transaction():
                 for each in sent:
-                    self._settle(each)
+                    self._settle(each, now)
                 rows = self._take(now, most) if waiting else []
                 due = self.next_due()
         leased = Leased([], [], due)
@@ -281,8 +281,11 @@ class Outbox(SealedRows):
             raise KeyError(row_id)
         return raw
 
-    def _settle(self, sent: Sent) -> None:
-        settled, retry = (None, sent.retry) if sent.state == "waiting" else (to_db(sent.time), None)
+    def _settle(self, sent: Sent, now: datetime) -> None:
+        # Outcomes wait while the store cannot be written: the clock may have been set back since.
+        ahead = max(sent.time - now, timedelta())
+        time, again = sent.time - ahead, sent.retry - ahead if sent.retry else None
+        settled, retry = (None, again) if sent.state == "waiting" else (to_db(time), None)
         self._database.execute(
             "UPDATE outbox SET state = ?, reply = ?, settled = ?, due = coalesce(?, due)"
             " WHERE id = ? AND state = 'leased' AND owner = ?",
@@ -292,5 +295,5 @@ class Outbox(SealedRows):
             self._database.execute(
                 "DELETE FROM watched WHERE outbox = ? AND late = 0"
                 " AND EXISTS (SELECT 1 FROM outbox WHERE id = watched.outbox AND settled = ? AND created > ?)",
-                (sent.id, settled, to_db(sent.time - LATE)),
+                (sent.id, settled, to_db(time - LATE)),
             )

@@ -19,6 +19,7 @@ from pbem.store.database import Database
 from pbem.store.disk import Disk
 from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS, REST, Envelope
+from pbem.store.outbox import Sent
 from pbem.store.owners import LEASE, Owners
 from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key
 
@@ -296,6 +297,17 @@ def test_letters_that_nobody_tried_to_send_wait_as_before(database: Database, ou
     outbox.delivered(row.id, "250 ok", NOW)
     outbox.give_back([row.id])
     assert outbox.count("delivered") == 1
+
+
+def test_what_came_of_a_letter_is_recorded_late_and_by_the_right_clock(database: Database, outbox: Outbox) -> None:
+    """The store could not be written until the clock, which had been a year ahead, was set right."""
+    put(database, outbox)
+    (row,) = outbox.exchange((), NOW, 5).rows
+    ahead, later = NOW + timedelta(days=365), timedelta(minutes=1)
+    assert outbox.exchange([Sent(row.id, "451", ahead, "waiting", ahead + later)], NOW, 0).due == NOW + later
+    outbox.exchange((), NOW + later, 5)
+    outbox.exchange([Sent(row.id, "250 ok", ahead, "delivered")], NOW, 0)
+    assert database.moment("SELECT settled FROM outbox") == NOW
 
 
 @of_sqlite
