@@ -181,12 +181,15 @@ class Correspondent:
         self._post()
 
     def _plan(self) -> None:
-        """Remember how the matches proposed here are played."""
+        """Remember how the matches proposed here are played.
+
+        There are two of one proposal if it was made again, and an old copy of it counted as well.
+        """
         for standing in self.letters.matches.standings:
-            for (game, other), seed in [*self._seeds.items()]:
-                if standing.rules == game and other in standing.players and not standing.tournament:
+            for (game, other), seed in self._seeds.items():
+                proposed = standing.rules == game and other in standing.players and not standing.tournament
+                if proposed and not self.seeds(standing.match):
                     self.memory.know(f"plan {standing.match}", f"1 {seed.hex()}")
-                    del self._seeds[game, other]
 
     def _post(self) -> None:
         for sent in self.letters.outbox.unsent():
