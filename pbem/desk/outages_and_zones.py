@@ -68,8 +68,12 @@ class OutagesAndZones:
     def ago(self, now: datetime, period: timedelta) -> datetime:
         """The time since when the server has been at work for this long: nothing grows old during an outage.
 
-        A clock that was set looks like an outage, too: what a year ahead would be old is not forgotten for that.
+        A clock that was set looks like an outage, too: what a year ahead would be old is not forgotten for that. Nor
+        is anything while one is not over yet, because the mailbox is not read.
         """
+        last = self._outages.heartbeat()
+        if last is not None and now - last >= self._outage:
+            now = last
         for began, ended in reversed(self._outages.since(datetime.min.replace(tzinfo=UTC))):
             if now - ended >= period:
                 break

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import icalendar
 import pytest
 from in_a_box.inquiries import held, proved, types
-from in_a_box.referee import SERVER, Referee, attachment, body
+from in_a_box.referee import SERVER, Referee, attachment, body, form_in
 from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
 from judges.golden import reads_like
@@ -20,6 +20,7 @@ from signing.domains import Domain, rsa_key
 
 from pbem.config.mail import MailboxConfig
 from pbem.config.values import Duration
+from pbem.identity import ssh
 from pbem.match.changed import replace
 from pbem.store.inbox import Envelope, Look
 
@@ -480,6 +481,18 @@ class TestOutages:
         referee.open_desk()
         referee.turn((bob, ""))
         assert "missed" not in types(referee)
+
+    def test_what_waits_is_not_forgotten_before_the_mailbox_is_read_again(self, referee: Referee) -> None:
+        """Until then, nobody can tell how long the outage is; somebody else's letter is handled meanwhile."""
+        with_mailbox(referee)
+        ann = referee.person("ann")
+        referee.send(ann, f"register ann\n{ssh.public(ann.key)}\n", sign=False)
+        form = form_in(ann.text, "confirm")
+        referee.outage(60 * DAY)
+        bob = referee.person("bob")
+        referee.send(bob, f"register bob\n{ssh.public(bob.key)}\n", sign=False)
+        referee.send(ann, form)
+        assert sentences.YOU_ARE_REGISTERED in ann.text
 
     def test_a_mailbox_that_is_out_of_reach_for_days_is_one(self, referee: Referee) -> None:
         """The letters that lie there came in time; the first of them meets the deadline that has moved."""
