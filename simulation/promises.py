@@ -145,7 +145,7 @@ def one_story(seen: Seen) -> Iterator[str]:
             # A letter that somebody else wrote in a player's name gets a short answer, which goes to the player.
             in_short = event.said == "it has no signed bulletin, so that anybody may have written it"
             # The answer to a second copy of a registration may be the first letter: there is no key to judge it by.
-            early = event.kind == "unpinned" and event.subject.startswith("Re: register")
+            early = event.kind == "unpinned" and event.subject.startswith(("Re: register", "[pbem] One more step"))
             told = event.kind in {"forged", "contradiction", "unpinned", "bounced"} and not in_short and not early
             if told and event.match not in seen.ended:
                 yield f"{player.name} was told: {event.kind}: {event.subject}: {event.said}"

@@ -302,7 +302,8 @@ class World:
         if given_up and reply.startswith("4") and (raw, sender) not in self.answered:
             self.refused[raw, sender] = None
         if reply.startswith("250") and (raw, sender) not in self.answered:
-            self.answered[raw, sender] = (self.now() if self.base is not None else self.machine.now()).date()
+            elsewhere = self.base is not None or "mailbox" in self.has
+            self.answered[raw, sender] = (self.now() if elsewhere else self.machine.now()).date()
             self.figures.letters_in += 1
             if sender in self.people:
                 self.third.hear(raw, sender)
