@@ -18,10 +18,8 @@ _INBOX = "SELECT id FROM inbox WHERE state = 'done' AND received < ? LIMIT ?"
 _ASIDE = "SELECT id FROM inbox WHERE state = 'aside' AND received < ? LIMIT ?"
 _OUTBOX = (
     "SELECT id FROM outbox WHERE (state = 'delivered' OR state = 'failed' AND told = 1) AND settled < ?"
-    " AND created < ? AND id NOT IN (SELECT outbox FROM watched) AND id NOT IN (SELECT letter FROM unreachable)"
-    " LIMIT ?"
+    " AND id NOT IN (SELECT outbox FROM watched) AND id NOT IN (SELECT letter FROM unreachable) LIMIT ?"
 )
-"""A letter is as old as the later of its times: the clock may have been a year behind at the other."""
 _CHALLENGES = "DELETE FROM challenges WHERE rowid IN (SELECT rowid FROM challenges WHERE created < ? LIMIT ?)"
 _TOKENS = (
     "DELETE FROM reply_tokens WHERE hash IN"
@@ -43,7 +41,7 @@ def prune(database: Database, before: str, today: str, most: int) -> int:
     The counts of other days go without being counted.
     """
     received = [row["id"] for query in (_INBOX, _ASIDE) for row in database.rows(query, (before, most))]
-    sent = [row["id"] for row in database.rows(_OUTBOX, (before, before, most))]
+    sent = [row["id"] for row in database.rows(_OUTBOX, (before, most))]
     for row in received:
         database.write("DELETE FROM bounces WHERE inbox = ?", (row,))
         database.write("DELETE FROM inbox WHERE id = ?", (row,))

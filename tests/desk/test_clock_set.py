@@ -101,16 +101,6 @@ def test_a_letter_that_was_under_way_is_sent_again_by_the_right_clock(referee: R
     assert due <= referee.now
 
 
-def test_a_letter_that_left_by_a_clock_that_was_behind_is_kept(referee: Referee) -> None:
-    """The server died before it could find out that the clock had been set."""
-    referee.alive()
-    ask(referee, referee.person("eve"))
-    (sent,) = referee.database.rows("SELECT id FROM outbox WHERE recipient LIKE 'eve@%'")
-    referee.database.execute("UPDATE outbox SET settled = '2001' || substr(settled, 5) WHERE id = ?", (sent["id"],))
-    referee.wait(DAY)
-    assert referee.outbox.raw(sent["id"])
-
-
 def test_who_was_asked_by_a_clock_that_was_ahead_is_asked_again(referee: Referee) -> None:
     eve = referee.registered("eve")
     referee.wait(DAY)

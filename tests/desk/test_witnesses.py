@@ -655,6 +655,7 @@ def test_of_each_day_the_last_checkpoint_that_was_cosigned_stays(watching: Watch
     rows = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints WHERE cosigned = 1").fetchall()
     assert len(rows) > 3
     referee.now += referee.config.limits.letters_kept + timedelta(days=5)
+    referee.alive()
     while housekeeping.look(referee.desk, referee.now):
         pass
     kept_now = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints").fetchall()
