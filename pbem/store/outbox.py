@@ -282,15 +282,14 @@ class Outbox(SealedRows):
         return raw
 
     def _settle(self, sent: Sent, now: datetime) -> None:
-        # Outcomes wait while the store cannot be written: the clock may have been set back since. And by one that is
-        # behind for a moment, no letter left before it was written: it would soon be old by the right one.
+        # Outcomes wait while the store cannot be written: the clock may have been set back since.
         ahead = max(sent.time - now, timedelta())
         time, again = sent.time - ahead, sent.retry - ahead if sent.retry else None
         settled, retry = (None, again) if sent.state == "waiting" else (to_db(time), None)
         self._database.execute(
-            "UPDATE outbox SET state = ?, reply = ?, settled = CASE WHEN created > ? THEN created ELSE ? END,"
-            " due = coalesce(?, due) WHERE id = ? AND state = 'leased' AND owner = ?",
-            (sent.state, sent.reply, settled, settled, to_db(retry) if retry else None, sent.id, self._owner),
+            "UPDATE outbox SET state = ?, reply = ?, settled = ?, due = coalesce(?, due)"
+            " WHERE id = ? AND state = 'leased' AND owner = ?",
+            (sent.state, sent.reply, settled, to_db(retry) if retry else None, sent.id, self._owner),
         )
         if settled:
             self._database.execute(

@@ -310,15 +310,6 @@ def test_what_came_of_a_letter_is_recorded_late_and_by_the_right_clock(database:
     assert database.moment("SELECT settled FROM outbox") == NOW
 
 
-def test_no_letter_is_settled_before_it_was_written(database: Database, outbox: Outbox) -> None:
-    """By a clock that is a year behind for a moment it would be old at once by the right one, and forgotten."""
-    put(database, outbox)
-    (row,) = outbox.exchange((), NOW, 5).rows
-    behind = NOW - timedelta(days=365)
-    outbox.exchange([Sent(row.id, "250 ok", behind, "delivered")], behind, 0)
-    assert database.moment("SELECT settled FROM outbox") == NOW
-
-
 @of_sqlite
 def test_who_does_not_wait_is_told_at_once_that_another_writes(
     tmp_path: Path, database: Database, inbox: Inbox
