@@ -199,7 +199,7 @@ def misses(proved: Proved) -> Iterator[tuple[Entry, str]]:
 
 
 def _is_unplayed(proved: Proved) -> bool:
-    """Whether a match ended before setups or reveals: nobody can tell how it was played."""
+    """True if a match ended before setups or reveals: nobody can tell how it was played."""
     assert proved.bundle is not None
     entries = proved.bundle.entries
     silent = any(SILENT in entry.body["verdicts"].values() for entry in entries if entry.type == "verdict")
