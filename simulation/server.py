@@ -54,6 +54,7 @@ NAMES = "the server", "the second server"
 
 MAILBOX = f"pbem@{SERVER}"
 LONGEST_WAIT = 3000.0  # longest time in seconds until the server looks again, so that weeks are short
+NOTICED = 30.0  # seconds until it looks at its clock after that was set
 REST = 600.0  # longest time in seconds until a dead machine restarts
 SKEW = 5.0  # most seconds by which the clocks of two machines differ
 STALLS = 0.002  # how probable it is, when others may run, that a desk hangs until the daemon ends it
@@ -134,6 +135,15 @@ class Machine:
     def now(self) -> datetime:
         """The time of the machine's clock."""
         return self.world.now() + self.set_by + self._skew
+
+    def set_clock(self, wrong_by: timedelta) -> None:
+        """Set its clock wrong, or right again: a real server looks each minute, and then notices."""
+        self.set_by = wrong_by
+        self.loop.call_later(NOTICED, self._look)
+
+    def _look(self) -> None:
+        if self._places and self.runs:
+            self._places[-1].wake()
 
     # Its lives.
 

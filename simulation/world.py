@@ -587,14 +587,14 @@ class World:
             self.figures.steps += 1
             self.note("the clock is set", "ahead" if step > timedelta() else "back", "by", span(step.total_seconds()))
             for one in wrong:
-                one.set_by = step
+                one.set_clock(step)
             self.loop.call_later(back / 2, self.stranger.write)
             self.loop.call_later(back, end)
 
         def end() -> None:
             self.note("the clock is set right")
             for one in wrong:
-                one.set_by = timedelta()
+                one.set_clock(timedelta())
 
         return begin
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
+from math import ceil
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -194,9 +195,17 @@ class Clock(msgspec.Struct, frozen=True):
         left = timedelta(seconds=seconds)
         for began, ended in self._pieces(start):
             if ended is None or began + left <= ended:
-                return on_the_wall(began + left, self.zone)
+                return self._not_in_a_stop(on_the_wall(began + left, self.zone))
             left -= ended - began
         return None
+
+    def _not_in_a_stop(self, time: datetime) -> datetime | None:
+        # A time that the wall clock skips or shows twice is the later one, and a stop may have begun before it.
+        for stop in self.stops:
+            if stop.began < time and (stop.ended is None or time < stop.ended):
+                left = ceil((time - stop.began).total_seconds())
+                return self.after(stop.ended, left) if stop.ended else None
+        return time
 
     def _pieces(self, start: datetime) -> Iterator[tuple[datetime, datetime | None]]:
         """The stretches of wall time in which the clock runs, from a moment on; the last one has no end."""

@@ -56,6 +56,20 @@ class TestDeadlines:
     def test_a_time_that_the_clock_shows_twice_is_the_later_one(self) -> None:
         assert clock("2026-10-18 02:30").deadline == at("2026-10-25 01:30", "UTC")
 
+    def test_a_time_that_the_clock_jumps_over_may_come_when_a_stop_has_begun(self) -> None:
+        """On 24 April 2026 the clocks of Cairo go from midnight to 1, where a vacation begins."""
+        vacation = vacation_stop(date(2026, 4, 24), date(2026, 4, 25), "Africa/Cairo", at("2026-04-23 12:00"))
+        assert vacation.began == at("2026-04-23 22:00")
+        short = clock("2026-04-23 20:48", days=1 / 6, zone="Africa/Cairo")
+        assert short.deadline == at("2026-04-23 22:48")
+        assert short.with_stop(vacation).deadline == at("2026-04-26 00:48", "Africa/Cairo")
+        assert short.halted("undelivered", vacation.began).deadline is None
+
+    def test_a_time_that_the_clock_shows_twice_may_come_when_a_stop_has_begun(self) -> None:
+        """The server is down from the first 2:40 to the second 2:50: the second 2:30 is within."""
+        outage = Stop(at("2026-10-25 00:40"), at("2026-10-25 01:50"), "outage")
+        assert clock("2026-10-18 02:30").with_stop(outage).deadline == at("2026-10-25 02:40")
+
     def test_each_player_in_the_own_zone(self) -> None:
         """The same moment, either side of an ocean, on the Sunday between two changes of daylight saving."""
         since = at("2026-03-07 18:00")
@@ -285,6 +299,7 @@ def test_a_clock_has_run_its_time_at_its_deadline(
     running = Clock(since, seconds, D, zone=zone, weekends=weekends, stops=tuple(made))
     deadline = running.deadline
     assert deadline is not None
+    assert not [stop for stop in made if stop.ended and stop.began < deadline < stop.ended]
     assert abs(running.run(deadline) - seconds) <= 3600  # an hour that the clock shows twice
     assert Clock.read(running.document()) == running
     half, day, last = running.reminders
