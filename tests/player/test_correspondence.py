@@ -7,6 +7,7 @@ import json
 import re
 import sqlite3
 import stat
+from datetime import timedelta
 from email.message import EmailMessage
 from email.policy import SMTP
 from functools import partial
@@ -851,6 +852,22 @@ class TestBounces:
         playing.letters.outbox.has_left(playing.letters.order("m1", "Gx3", referee.now))
         raw = self.DSN.format(action="failed", message_id="<guess@mail.example>").encode()
         assert [event.kind for event in playing.letters.inbox.receive(raw, referee.now)] == ["foreign"]
+
+
+def test_what_is_not_answered_is_sent_again_when_the_server_writes_about_its_match(
+    playing: Side, referee: Referee
+) -> None:
+    """Its mail system took it and lost it, or its server was restored since."""
+    lost = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
+    referee.send(bob_of(referee), "draw m1 offer\n")
+    playing.receive()
+    assert not playing.letters.outbox.unsent(), "an answer may be on its way"
+    referee.wait(timedelta(days=4))  # there is a reminder after half of the time
+    playing.receive()
+    assert [sent.raw for sent in playing.letters.outbox.unsent()] == [lost.raw]
+    playing.flush()
+    playing.receive()
+    assert not playing.memory.in_state("ready", "sent")
 
 
 def test_what_was_not_sent_before_its_turn_was_over_is_given_up(playing: Side, referee: Referee) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS, parse
@@ -17,6 +18,7 @@ from pbem.player.correspondence.event import Event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from pbem.json_object import JsonObject
     from pbem.mail.message import Letter
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 MESSAGE_ID = re.compile(rb"<[!-;=?-~]{1,200}>")
 _QUOTED = 256 << 10
+_DUE = {"setup", "orders", "seal", "step", "reveal"}
+_PATIENCE = timedelta(hours=1)
 
 
 class Answers:
@@ -101,6 +105,16 @@ class Answers:
             ours = ours._replace(state=state)
             events.append(Event("answer", letter.subject, ours.match, outcome, found, ours))
         return events
+
+    def miss(self, heard: HeardBulletin, now: datetime) -> None:
+        """Have what was due sent once more, unchanged, where the server writes about its match and has not answered.
+
+        A mail system may lose a letter that it accepted, and a server that is restored forgets what came since.
+        """
+        matches = {item.get("match") for item in heard.items if item.get("about") == "match"}
+        for sent in self._memory.in_state("sent"):
+            if sent.match in matches and sent.command in _DUE and now - sent.written >= _PATIENCE:
+                self._memory.settle(sent.id, "ready")
 
 
 def _named(found: Sequence[SentForm], item: JsonObject) -> SentForm | None:

@@ -75,7 +75,9 @@ class LetterInbox:
         if not_counting := self._judge_key(letter, heard):
             return [not_counting]
         number = self._memory.keep(hashed, written(now), letter.subject, letter.text or "", raw)
-        return self._belief.take_over(number, letter, heard, now) + self._answers.settle(letter, heard)
+        events = self._belief.take_over(number, letter, heard, now) + self._answers.settle(letter, heard)
+        self._answers.miss(heard, now)
+        return events
 
     def pin_key(self, key: str) -> None:
         """Believe only this server key from now on, and read again the letters that were taken for forged.
