@@ -50,7 +50,7 @@ class Outages(Rows):
         """The clock was set back by a `step`: whatever waits for a time set by it will wait as long as planned.
 
         Deadlines stay as they are: players were told the day and hour. A digest also keeps its hour, and comes
-        whole days earlier.
+        whole days earlier, as does the letter about strangers' proposals.
         """
         for table, key, waits, by in (
             ("outbox", ("id",), "state IN ('waiting', 'leased') AND", step),
@@ -58,7 +58,9 @@ class Outages(Rows):
             ("witness_requests", ("witness",), "status IS NULL AND", step),
             ("notifications", ("player",), "", step),
             ("beacons", ("tournament",), "tries > 0 AND signature IS NULL AND", step),
+            ("tournaments", ("number",), "", step),
             ("held", ("id",), "", timedelta(days=step.days)),
+            ("unasked", ("player", "match"), "", timedelta(days=step.days)),
         ):
             query = f"SELECT due, {', '.join(key)} FROM {table} WHERE {waits} due > ?"
             sql = f"UPDATE {table} SET due = ? WHERE {' AND '.join(f'{column} = ?' for column in key)}"
