@@ -530,6 +530,27 @@ class TestOutages:
         referee.wait(HOUR)
         assert len(ann.letters) == before + 1
 
+    def test_nor_does_it_stop_a_clock_until_then(self, referee: Referee) -> None:
+        """A letter that was late arrived meanwhile: by that clock, a year later."""
+        ann, bob = begun(referee)
+        with_mailbox(referee)
+        referee.away = {bob.address}
+        referee.turn((ann, ""), (bob, ""))
+        unheard(referee, timedelta(minutes=50))
+        look(referee)
+        unheard(referee, timedelta(minutes=50))
+        look(referee)
+        referee.work()
+        assert types(referee)[-1] == "halted"
+        referee.now += 365 * DAY
+        referee.away.clear()
+        referee.work()
+        referee.now -= 365 * DAY
+        look(referee)
+        referee.work()
+        assert types(referee)[-1] == "moved"
+        assert "Sunday 8 March 2026, 13:40 UTC" in bob.text
+
     def test_nothing_grows_old_while_the_mailbox_does_not_answer(self, referee: Referee) -> None:
         """Nor when the clock is set ahead between two of its answers."""
         begun(referee)
