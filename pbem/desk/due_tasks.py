@@ -53,16 +53,16 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
     Otherwise a deadline would be missed, or a key recovered, while the letter that prevents it waits in the mailbox.
     """
     heard = desk.inbox.heard_until(now)
-    following = _do_what_is_due(desk, heard)
+    following = _do_what_is_due(desk, heard, now)
     waits = following is not None and heard < following <= now
     return now + _UNHANDLED if waits else following
 
 
-def _do_what_is_due(desk: Desk, now: datetime) -> datetime | None:
+def _do_what_is_due(desk: Desk, now: datetime, clock: datetime) -> datetime | None:
     """Reminders, misses, settled turns, recovered keys, lost letters, housekeeping; returns when the next is due."""
     if desk.outbox.failures():
         decide(desk, partial(bounces.tell_failures, desk, now))
-    beat(desk, now)
+    beat(desk, now, clock)
     reached, look = bounces.reached_again(desk, now)
     if reached:
         decide(desk, partial(bounces.reach_again, desk, reached, now))
@@ -91,10 +91,10 @@ def _do_what_is_due(desk: Desk, now: datetime) -> datetime | None:
     return min(filter(None, times), default=None)
 
 
-def beat(desk: Desk, now: datetime) -> None:
-    """Record that the server is at work and hears, once a minute."""
-    if desk.time.is_beat_due(now):
-        decide(desk, partial(_beat, desk, now))
+def beat(desk: Desk, heard: datetime, now: datetime) -> None:
+    """Record until when the server is at work and hears, once a minute, and what its clock shows."""
+    if desk.time.is_beat_due(heard, now):
+        decide(desk, partial(_beat, desk, heard, now))
 
 
 def _see_to_tournaments(desk: Desk, now: datetime) -> datetime | None:
@@ -178,11 +178,12 @@ def _when_due(
     return next_due()
 
 
-def _beat(desk: Desk, now: datetime) -> None:
+def _beat(desk: Desk, now: datetime, clock: datetime) -> None:
     """Record that the server is at work; if it was not, or its clock was set, the operator is told.
 
     From within the server both look alike.
     """
+    desk.time.note_clock(clock)
     last = desk.time.beat(now)
     if last is None:
         return

@@ -37,10 +37,22 @@ class OutagesAndZones:
     _matches: Matches
     _outage: timedelta
 
-    def is_beat_due(self, now: datetime) -> bool:
-        """True unless a heartbeat was recorded just now."""
-        last = self._outages.heartbeat()
-        return last is None or not -_STEP_BACK < now - last < _BEAT
+    def is_beat_due(self, heard: datetime, now: datetime) -> bool:
+        """True unless a heartbeat was recorded just now, and what the clock shows; `heard` is as for `beat`."""
+        times = (heard, self._outages.heartbeat()), (now, self._outages.clock())
+        return any(last is None or not -_STEP_BACK < time - last < _BEAT for time, last in times)
+
+    def note_clock(self, now: datetime) -> None:
+        """Record what the clock shows, in the caller's transaction, though perhaps nothing is heard.
+
+        If it had been ahead, whatever waits for a time set by it waits as long as planned.
+        """
+        step = (self._outages.clock() or now) - now
+        self._outages.note_clock(now)
+        if step >= _STEP_BACK:
+            self._outages.draw_in(step, now)
+        if step >= self._outage:
+            self._matches.look_at_later_than(to_db(now), to_db(now))
 
     def beat(self, now: datetime) -> datetime | None:
         """Record that the server is at work, in the caller's transaction; after an outage, returns when it began.
@@ -51,10 +63,7 @@ class OutagesAndZones:
         self._outages.beat(now)
         gap = now - last if last is not None else timedelta()
         if gap <= -_STEP_BACK:
-            # By the wrong clock, matches were put off until a time that is far away now.
-            if ahead := self._outages.cut(now):
-                self._matches.look_at_later_than(to_db(ahead), to_db(now))
-            self._outages.draw_in(-gap, now)
+            self._outages.cut(now)
         elif last is not None and gap >= self._outage:
             self._outages.add(last, now)
         else:

@@ -578,7 +578,7 @@ class Daemon:
             raise Refusal(TOO_MANY_TODAY) from error
         if not known:
             raise Refusal(TOO_MANY_TODAY)
-        await self._post(self._inbox.put, envelope, raw, self._time())
+        await self._post(self._inbox.put_all, [(envelope, raw)], self._time)
         self._came(1)
 
     async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:

@@ -15,7 +15,7 @@ from pbem.store.rows import Rows
 if TYPE_CHECKING:
     from datetime import datetime
 
-_BEAT = "heartbeat"
+_BEAT, _CLOCK = "heartbeat", "clock"
 
 
 class Outages(Rows):
@@ -25,26 +25,32 @@ class Outages(Rows):
         """The last time at which the server was known to work."""
         return self._database.moment("SELECT value FROM meta WHERE name = ?", (_BEAT,))
 
+    def clock(self) -> datetime | None:
+        """The last time that the server's clock was known to show, whether it could hear or not."""
+        return self._database.moment("SELECT max(value) FROM meta WHERE name IN (?, ?)", (_BEAT, _CLOCK))
+
     def beat(self, now: datetime) -> None:
         """Record that the server works."""
         self._database.set_meta(_BEAT, to_db(now))
+
+    def note_clock(self, now: datetime) -> None:
+        """Record what the server's clock shows."""
+        self._database.set_meta(_CLOCK, to_db(now))
 
     def add(self, began: datetime, ended: datetime) -> None:
         """Note an outage."""
         self._database.put("outages", "began", began=to_db(began), ended=to_db(ended))
 
-    def cut(self, now: datetime) -> datetime | None:
-        """Cut outages at the present: the clock had been ahead. Returns the first wrong moment."""
-        first = self._database.moment("SELECT min(ended) FROM outages WHERE ended > ?", (to_db(now),))
+    def cut(self, now: datetime) -> None:
+        """Cut outages at the present: the clock had been ahead."""
         self._database.write("DELETE FROM outages WHERE began >= ?", (to_db(now),))
         self._database.write("UPDATE outages SET ended = ? WHERE ended > ?", (to_db(now), to_db(now)))
-        return first
 
     def draw_in(self, step: timedelta, now: datetime) -> None:
         """The clock was set back by a `step`: whatever waits for a time set by it will wait as long as planned.
 
         Deadlines stay as they are: players were told the day and hour. A digest also keeps its hour, and comes
-        whole days earlier.
+        whole days earlier, as does the letter about strangers' proposals.
         """
         for table, key, waits, by in (
             ("outbox", ("id",), "state IN ('waiting', 'leased') AND", step),
@@ -52,7 +58,9 @@ class Outages(Rows):
             ("witness_requests", ("witness",), "status IS NULL AND", step),
             ("notifications", ("player",), "", step),
             ("beacons", ("tournament",), "tries > 0 AND signature IS NULL AND", step),
+            ("tournaments", ("number",), "", step),
             ("held", ("id",), "", timedelta(days=step.days)),
+            ("unasked", ("player", "match"), "", timedelta(days=step.days)),
         ):
             query = f"SELECT due, {', '.join(key)} FROM {table} WHERE {waits} due > ?"
             sql = f"UPDATE {table} SET due = ? WHERE {' AND '.join(f'{column} = ?' for column in key)}"

@@ -216,10 +216,10 @@ class Outbox(SealedRows):
         )
 
     def watched(self, limit: int) -> list[Watched]:
-        """The letters that started clocks and still need attention, oldest first."""
+        """The letters that started clocks, oldest first; not those still under way whose delay was dealt with."""
         query = (
             "SELECT id, match, seat, asked, created, settled, late FROM watched JOIN outbox ON id = outbox"
-            " ORDER BY outbox, match, seat LIMIT ?"
+            " WHERE late = 0 OR settled IS NOT NULL ORDER BY outbox, match, seat LIMIT ?"
         )
         return self._database.read(Watched, query, (limit,))
 

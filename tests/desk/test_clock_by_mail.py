@@ -515,6 +515,42 @@ class TestOutages:
         assert "including the 10 days left in your bank" in body(bob.find("turn 1"))
         proved(referee, bob)
 
+    def test_a_clock_that_is_set_right_before_the_mailbox_answers_puts_nothing_off(self, referee: Referee) -> None:
+        """The network was down, and with it the mailbox, the smarthost, and the server of the time."""
+        ann = referee.registered("ann")
+        with_mailbox(referee)
+        referee.away = {ann.address}
+        referee.send(ann, "help\n")
+        before = len(ann.letters)
+        referee.now += 365 * DAY
+        referee.work()
+        referee.now -= 365 * DAY
+        look(referee)
+        referee.away.clear()
+        referee.wait(HOUR)
+        assert len(ann.letters) == before + 1
+
+    def test_nor_does_it_stop_a_clock_until_then(self, referee: Referee) -> None:
+        """A letter that was late arrived meanwhile: by that clock, a year later."""
+        ann, bob = begun(referee)
+        with_mailbox(referee)
+        referee.away = {bob.address}
+        referee.turn((ann, ""), (bob, ""))
+        unheard(referee, timedelta(minutes=50))
+        look(referee)
+        unheard(referee, timedelta(minutes=50))
+        look(referee)
+        referee.work()
+        assert types(referee)[-1] == "halted"
+        referee.now += 365 * DAY
+        referee.away.clear()
+        referee.work()
+        referee.now -= 365 * DAY
+        look(referee)
+        referee.work()
+        assert types(referee)[-1] == "moved"
+        assert "Sunday 8 March 2026, 13:40 UTC" in bob.text
+
     def test_nothing_grows_old_while_the_mailbox_does_not_answer(self, referee: Referee) -> None:
         """Nor when the clock is set ahead between two of its answers."""
         begun(referee)
@@ -627,7 +663,8 @@ class TestOutages:
         look(referee)
         referee.work()
         referee.desk.inbox.note_look(late)
-        assert not referee.desk.time.is_beat_due(referee.desk.inbox.heard_until(referee.now))
+        heard = referee.desk.inbox.heard_until(referee.now)
+        assert not referee.desk.time.is_beat_due(heard, referee.now)
 
     def test_a_restart_moves_nothing(self, referee: Referee) -> None:
         _ann, bob = begun(referee)

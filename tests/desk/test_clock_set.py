@@ -12,7 +12,7 @@ from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import ANN, BOB, SERVER, another, body, form_in, placed
+from in_a_box.referee import ANN, BOB, SERVER, another, body, form_in, new, placed
 from judges import sentences
 from judges.honest import accused
 
@@ -99,6 +99,17 @@ def test_a_letter_that_was_under_way_is_sent_again_by_the_right_clock(referee: R
     due = referee.outbox.next_due()
     assert due is not None
     assert due <= referee.now
+
+
+def test_proposals_that_wait_for_the_morning_wait_for_the_next_one(referee: Referee) -> None:
+    """Those by strangers, beyond the ones of which a player is told at once."""
+    eve, bob = referee.registered("eve"), referee.registered("bob")
+    with wrong(referee, YEAR):
+        for pace in range(4):
+            referee.send(eve, new(eve, "spaceships", "bob", options=f"pace: {pace + 1}d"))
+        before = len(bob.letters)
+    referee.wait(DAY)
+    assert [str(letter["Subject"]) for letter in bob.letters[before:]] == ["[pbem] Matches for you"]
 
 
 def test_who_was_asked_by_a_clock_that_was_ahead_is_asked_again(referee: Referee) -> None:

@@ -85,11 +85,11 @@ def test_the_clock_stands_until_the_last_of_two_such_letters_arrived(referee: Re
     Instructions(referee.database).give("resume", 1, "the server moves", "root", referee.now)
     referee.work()
     referee.wait(90 * MINUTE)
-    first, *others = referee.outbox.watched(10)
-    assert [one.late for one in others] == [True]
-    referee.database.execute("UPDATE outbox SET state = 'leased' WHERE id = ?", (first.id,))
+    (first, _), (_, late) = referee.database.execute("SELECT outbox, late FROM watched ORDER BY outbox").fetchall()
+    assert late
+    referee.database.execute("UPDATE outbox SET state = 'leased' WHERE id = ?", (first,))
     with referee.database.transaction():
-        referee.outbox.delivered(first.id, "250 ok", referee.now)
+        referee.outbox.delivered(first, "250 ok", referee.now)
     referee.work()
     referee.wait(5 * HOUR)
     assert types(referee)[-1] == "halted"
@@ -98,6 +98,21 @@ def test_the_clock_stands_until_the_last_of_two_such_letters_arrived(referee: Re
     assert "Monday 2 March 2026, 02:" in bob.text
     referee.wait(2 * HOUR)
     assert types(referee)[-4:] == ["forfeited", "ended", "revealed", "closed"]
+
+
+def test_letters_that_stay_late_keep_no_other_from_being_seen_to(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The smarthost is down, and a thousand letters wait: the clocks of whoever gets a later one went on."""
+    monkeypatch.setattr("pbem.desk.late_delivery._AT_ONCE", 1)
+    ann, bob = begun(referee, "pace: 2h\ngrace: 0\nmiss: forfeit")
+    referee.away = {ann.address, bob.address}
+    referee.turn((ann, ""), (bob, ""))
+    referee.wait(5 * HOUR)
+    assert types(referee)[-3:] == ["turn", "halted", "halted"]
+    referee.away.clear()
+    referee.wait(HOUR)
+    assert types(referee)[-2:] == ["moved", "moved"]
 
 
 def test_mail_that_takes_its_time_moves_nothing(referee: Referee) -> None:

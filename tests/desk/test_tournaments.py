@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import START, another, body, form_in, placed
+from in_a_box.referee import SERVER, START, another, body, form_in, placed
 from judges import sentences
 from signing.domains import Domain, rsa_key
 
@@ -16,6 +16,7 @@ from pbem.identity import ssh
 from pbem.match.transcript import utc
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
+from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions, begin_generation
 from verifier import judged_tournament
 from verifier.table import table
@@ -223,6 +224,20 @@ def test_a_clock_that_is_set_back_makes_no_result_seem_missing(club: Club) -> No
     for pairing in playing[1:]:
         club.win(pairing, pairing.players[0])
     club.proof(club.bundles())
+
+
+def test_a_clock_that_was_ahead_puts_no_start_off(club: Club) -> None:
+    """By that clock it only waited for a letter that may be an entry."""
+    club.announce("ann")
+    club.enter("ann", "bob")
+    referee, carl = club.referee, club.people["carl"]
+    referee.inbox.put(Envelope(carl.address, (f"pbem@{SERVER}",)), referee.raw(carl, "help\n"), referee.now)
+    referee.now += 365 * DAY
+    referee.running.tick(referee.now)
+    referee.now -= 365 * DAY
+    referee.work()
+    assert club.t.phase == "open"
+    club.start()
 
 
 def test_who_leaves_and_who_is_silent(club: Club) -> None:

@@ -30,6 +30,7 @@ from pbem.server.daemon import IN_DOUBT, StartError
 from pbem.server.desk_opening import open_desk
 from pbem.server.logs import configure_logs
 from pbem.server.roles import Role, named
+from pbem.store.database import Database
 from pbem.store.sqlite import Sqlite
 
 if TYPE_CHECKING:
@@ -159,6 +160,39 @@ def test_case_34_heavy_letters_of_one_network_do_not_delay_those_of_another(
 
     limits = Limits(letters_per_day=1, connections_per_address=50)
     run(configured(tmp_path, limits=limits), scene)
+
+
+@of_sqlite
+def test_a_letter_beyond_the_limit_that_waits_for_a_decision_came_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise it would have come in time, and its player would have missed the deadline all the same."""
+    config = configured(tmp_path, limits=Limits(letters_per_day=1))
+    begun, go_on = threading.Event(), threading.Event()
+
+    def knows(*_: object) -> bool:
+        begun.set()
+        return go_on.wait(10)
+
+    monkeypatch.setattr("pbem.desk.admission.DeskAdmission.knows", knows)
+
+    async def scene(house: House) -> None:
+        assert (await house.send(client="192.0.2.1"))[0] == 250
+        await house.until(lambda: bool(house.post.sent))
+        coming = asyncio.create_task(house.send(TEXT + b"2\r\n", client="192.0.2.1"))
+        await asyncio.to_thread(begun.wait, 10)
+        with Database(config.store) as deciding:
+            with deciding.transaction():
+                go_on.set()
+                await asyncio.sleep(0.5)
+                assert not coming.done()
+                decided = datetime.now(UTC)
+            assert (await coming)[0] == 250
+            received = deciding.moment("SELECT max(received) FROM inbox")
+        assert received is not None
+        assert received >= decided
+
+    run(config, scene)
 
 
 def test_case_36_a_reserve_of_the_disk_is_kept_for_the_letters_that_are_here(tmp_path: Path) -> None:
