@@ -15,6 +15,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from pbem.desk.strangers import EACH
+from pbem.store.database import from_db
+from pbem.store.inbox import Inbox
 from pbem.store.operator import Instructions
 from pbem.store.vault import Vault, load_key
 from simulation.liars import obeyed
@@ -64,6 +66,7 @@ def check(world: World) -> None:
             *(world.base.wrong if world.base is not None else ()),
             *world.twice,
             *broken(seen),
+            *_kept_at_once(world, database, vault),
             *_obeyed(world, database),
             *_one_use(world, seen.taken),
             *_answered_as_before(world),
@@ -94,6 +97,21 @@ def _remembered(world: World, database: Database) -> list[tuple[str, bytes]]:
         for at, taken in enumerate(world.taken)
         if at not in world.operator.forgotten or (name_of(taken.raw).decode(), taken.recipient) in written
     ]
+
+
+def _kept_at_once(world: World, database: Database, vault: Vault) -> Iterator[str]:
+    """What was answered with 250 was stored then, and not only when its player's program sent it once more.
+
+    A provider answers for its mailbox, and by a clock that was set nobody can tell.
+    """
+    inbox = Inbox(database, vault)
+    if world.figures.steps or "mailbox" in world.has:
+        return
+    for (raw, sender), again in world.repeated.items():
+        rows = database.rows("SELECT id, received FROM inbox WHERE sender = ?", (sender,))
+        came = [from_db(row["received"]) for row in rows if inbox.raw(row["id"]) == raw]
+        if came and min(came) >= again and (raw, sender) not in world.operator.lost:
+            yield f"answered with 250, and lost until it was sent again: {name_of(raw).decode()} of {sender}"
 
 
 def _obeyed(world: World, database: Database) -> Iterator[str]:

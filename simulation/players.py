@@ -281,6 +281,8 @@ class Player(Correspondent):
         self.program._waiting.discard(match)
 
     def _bring(self, sent: SentForm) -> None:
+        if (sent.raw, self.address) in self.world.answered:
+            self.world.repeated.setdefault((sent.raw, self.address), self.world.now())
         self.world.reader.bring(self, sent)
         if self.habits.careless and not self.world.hurried:
             self._be_careless(sent)

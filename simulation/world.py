@@ -187,6 +187,8 @@ class World:
         """Whether the week is over, and the rest is being finished."""
         self.answered: dict[tuple[bytes, str], date] = {}
         """Letters that were answered with 250, who sent them, and the day by the server's clock."""
+        self.repeated: dict[tuple[bytes, str], datetime] = {}
+        """Letters among them that their programs sent once more, and when first."""
         self.refused: dict[tuple[bytes, str], None] = {}
         """Letters that were given up after one attempt, answered with 4xx."""
         self.proved: dict[tuple[str, bytes], Proved] = {}
