@@ -39,7 +39,7 @@ class OutagesAndZones:
 
     def is_beat_due(self, heard: datetime, now: datetime) -> bool:
         """True unless a heartbeat was recorded just now, and what the clock shows; `heard` is as for `beat`."""
-        times = (heard, self._outages.heartbeat()), (now, self._outages.clock())
+        times = zip((heard, now), self._outages.times(), strict=True)
         return any(last is None or not -_STEP_BACK < time - last < _BEAT for time, last in times)
 
     def note_clock(self, now: datetime) -> None:

@@ -27,7 +27,13 @@ class Outages(Rows):
 
     def clock(self) -> datetime | None:
         """The last time that the server's clock was known to show, whether it could hear or not."""
-        return self._database.moment("SELECT max(value) FROM meta WHERE name IN (?, ?)", (_BEAT, _CLOCK))
+        return self.times()[1]
+
+    def times(self) -> tuple[datetime | None, datetime | None]:
+        """The heartbeat and the clock, read together."""
+        query = "SELECT name, value FROM meta WHERE name IN (?, ?)"
+        found = {name: from_db(value) for name, value in self._database.execute(query, (_BEAT, _CLOCK))}
+        return found.get(_BEAT), max(found.values(), default=None)
 
     def beat(self, now: datetime) -> None:
         """Record that the server works."""
