@@ -100,7 +100,7 @@ def _remembered(world: World, database: Database) -> list[tuple[str, bytes]]:
 
 
 def _kept_at_once(world: World, database: Database, vault: Vault) -> Iterator[str]:
-    """What was answered with 250 was stored then, and not only when its player's program sent it once more.
+    """A letter that was answered with 250 was stored then, and not only when its program sent it once more.
 
     A provider answers for its mailbox, and by a clock that was set nobody can tell.
     """

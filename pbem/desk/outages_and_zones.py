@@ -47,7 +47,8 @@ class OutagesAndZones:
 
         If it had been ahead, whatever waits for a time set by it waits as long as planned.
         """
-        step = (self._outages.clock() or now) - now
+        _, shown = self._outages.times()
+        step = (shown or now) - now
         self._outages.note_clock(now)
         if step >= _STEP_BACK:
             self._outages.draw_in(step, now)

@@ -25,12 +25,8 @@ class Outages(Rows):
         """The last time at which the server was known to work."""
         return self._database.moment("SELECT value FROM meta WHERE name = ?", (_BEAT,))
 
-    def clock(self) -> datetime | None:
-        """The last time that the server's clock was known to show, whether it could hear or not."""
-        return self.times()[1]
-
     def times(self) -> tuple[datetime | None, datetime | None]:
-        """The heartbeat and the clock, read together."""
+        """The heartbeat, and the last time that the server's clock showed, as far as is known, heard or not."""
         query = "SELECT name, value FROM meta WHERE name IN (?, ?)"
         found = {name: from_db(value) for name, value in self._database.execute(query, (_BEAT, _CLOCK))}
         return found.get(_BEAT), max(found.values(), default=None)

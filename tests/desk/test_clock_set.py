@@ -102,7 +102,7 @@ def test_a_letter_that_was_under_way_is_sent_again_by_the_right_clock(referee: R
 
 
 def test_proposals_that_wait_for_the_morning_wait_for_the_next_one(referee: Referee) -> None:
-    """Those by strangers, beyond the ones of which a player is told at once."""
+    """A player is told at once of a stranger's first proposals; the others come in one letter in the morning."""
     eve, bob = referee.registered("eve"), referee.registered("bob")
     with wrong(referee, YEAR):
         for pace in range(4):

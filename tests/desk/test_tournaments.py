@@ -227,7 +227,7 @@ def test_a_clock_that_is_set_back_makes_no_result_seem_missing(club: Club) -> No
 
 
 def test_a_clock_that_was_ahead_puts_no_start_off(club: Club) -> None:
-    """By that clock it only waited for a letter that may be an entry."""
+    """A tournament waited, by that clock, for a letter that may be an entry."""
     club.announce("ann")
     club.enter("ann", "bob")
     referee, carl = club.referee, club.people["carl"]

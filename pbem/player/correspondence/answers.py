@@ -106,7 +106,7 @@ class Answers:
             events.append(Event("answer", letter.subject, ours.match, outcome, found, ours))
         return events
 
-    def miss(self, heard: HeardBulletin, now: datetime) -> None:
+    def repeat(self, heard: HeardBulletin, now: datetime) -> None:
         """Have what was due sent once more, unchanged, where the server writes about its match and has not answered.
 
         A mail system may lose a letter that it accepted, and a server that is restored forgets what came since.

@@ -76,7 +76,7 @@ class LetterInbox:
             return [not_counting]
         number = self._memory.keep(hashed, written(now), letter.subject, letter.text or "", raw)
         events = self._belief.take_over(number, letter, heard, now) + self._answers.settle(letter, heard)
-        self._answers.miss(heard, now)
+        self._answers.repeat(heard, now)
         return events
 
     def pin_key(self, key: str) -> None:
