@@ -26,7 +26,7 @@ from verifier.commands import COMMANDS
 from verifier.conventions import must
 from verifier.ed25519 import ed25519
 from verifier.security_keys import algorithm, first, parted, strings, touched
-from verifier.text import Part, clean, of_ssh, parts_of, text_of, unbase64
+from verifier.text import Part, of_ssh, parts_of, text_of, trimmed, unbase64, unlinked, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -249,7 +249,7 @@ HEAD_WORDS = r"(?:server|player|prev|rev|challenge|fingerprint|proof) \S+|final(
 
 
 def dense(text: str) -> str:
-    return "\n".join(line.strip() for line in clean(text).split("\n") if line.strip())
+    return "\n".join(line.strip() for line in text.split("\n") if line.strip())
 
 
 def ways(text: str) -> Iterator[bytes]:
@@ -259,11 +259,17 @@ def ways(text: str) -> Iterator[bytes]:
     for start in dict.fromkeys([0, *starts]):
         rest = "\n".join(lines[start:])
         yield rest.encode()
-        for way in (rest.replace("\r\n", "\n"), clean(rest), dense(rest), *broken(dense(rest))):
+        seen = visible(rest)
+        files = [form for one in (trimmed(seen), trimmed(unlinked(seen))) for form in (one, dense(one))]
+        for way in (rest.replace("\r\n", "\n"), *files, *(way for one in files[1::2] for way in broken(one))):
             for end in ("", "\n"):
                 made = way.rstrip("\n") + end
                 yield from (made.encode(), made.replace("\n", "\r\n").encode())
         yield rest.replace("\r\n", "\n").encode()
+        for file, line_end in itertools.product(files, ("\n", "\r\n")):
+            made = file.replace("\n", line_end)
+            for end in ("", line_end, "\r\n", line_end + "\r\n", " \r\n"):
+                yield from (f"{made}{end}".encode(), f"\ufeff{made}{end}".encode())
 
 
 def broken(text: str) -> Iterator[str]:

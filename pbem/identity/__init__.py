@@ -16,7 +16,8 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from functools import cache, lru_cache
-from itertools import islice
+from hashlib import sha256
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -33,6 +34,7 @@ from pbem.identity.verdict import (
     Verdict,
     Vocabulary,
 )
+from pbem.linked_names import unlinked
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -52,6 +54,9 @@ _SMART = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "--", "\u2026": "..."}
 )
 """Typographic quotes, dashes and dots, and the plain ones that a mail program replaced by them."""
+
+_LINK = re.compile(r"<(?:mailto:|https?://)|\]\((?:mailto:|https?://)", re.I)
+"""A link that a mail program put behind words; a game's notation has none."""
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 """A hash: a line that contains one is long, although no program wrapped it."""
@@ -275,6 +280,7 @@ def _causes(text: str, marks: tuple[str, ...]) -> list[tuple[bool, Phrase]]:
     lines = text.splitlines()
     return [
         (any(line.lstrip().startswith(">") for line in lines), Phrase("the signed lines were quoted with `>`")),
+        (_LINK.search(text) is not None, Phrase("its names or addresses were turned into links")),
         ("\ufffd" in text or "\u00c3" in text, Phrase("its letters were re-encoded into another character set")),
         (text.translate(_SMART) != text, Phrase("quotes, dashes or dots were replaced by typographic ones")),
         (any(line.rstrip() == "--" or set(line) == {"_"} for line in lines), Phrase("a footer was added into it")),
@@ -496,9 +502,10 @@ def readings(text: str, words: Vocabulary) -> Iterator[bytes]:
 
     The text as it came; then, from its start and from each line that begins a form: blanks at line ends,
     blank lines around, invisible characters and NBSP repaired; margins and blank lines dropped; a form's
-    head lines broken again at their keywords; its body unwrapped, or put on one line. Each with LF and CRLF,
-    with and without the last line end. A repair is safe whatever it does: only the very bytes that the
-    player's key signed verify, and commands are read from those bytes alone.
+    head lines broken again at their keywords; its body unwrapped, or put on one line; links of names left out.
+    Each with LF and CRLF, with and without the last line end; the likeliest as files of Windows, too. A repair
+    is safe whatever it does: only the very bytes that the player's key signed verify, and commands are read
+    from those bytes alone.
     """
     return _each_once(
         repaired.encode("utf-8", "replace")
@@ -510,8 +517,9 @@ def readings(text: str, words: Vocabulary) -> Iterator[bytes]:
 def _each_once(texts: Iterable[bytes]) -> Iterator[bytes]:
     seen = set()
     for text in texts:
-        if text not in seen:
-            seen.add(text)
+        digest = sha256(text).digest()  # the readings of a long text would fill the memory
+        if digest not in seen:
+            seen.add(digest)
             yield text
 
 
@@ -532,9 +540,15 @@ def _repairs(text: str, fields: Collection[str]) -> Iterator[str]:
     yield text
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     yield plain
-    lines = [line.rstrip() for line in _BLANK.sub(" ", plain.translate(_INVISIBLE)).split("\n")]
-    clean = "\n".join(lines).strip("\n").split("\n")
-    layouts = [*_layouts(clean, fields), *_flowed(plain)]
+    visible = _BLANK.sub(" ", plain.translate(_INVISIBLE))
+    clean = _trimmed(visible)
+    layouts = _layouts(clean, fields)
+    files = layouts[:2]
+    if (named := _trimmed(unlinked(visible, joined=True))) != clean:
+        clean = named
+        layouts += _layouts(clean, fields)
+        files += _layouts(clean, fields)[:2]
+    layouts += _flowed(plain)
     smart = [line.translate(_SMART) for line in clean]
     if smart != clean:
         layouts += _layouts(smart, fields)
@@ -543,6 +557,17 @@ def _repairs(text: str, fields: Collection[str]) -> Iterator[str]:
             whole = line_end.join(lines)
             yield whole + line_end
             yield whole
+    # A file of Windows may begin with a byte order mark; a pipe of PowerShell adds a line end, `echo` of cmd.exe a
+    # blank before that. Only what is likely to have been a file is tried so: each reading costs a verification.
+    for lines, line_end in product(files, ("\n", "\r\n")):
+        whole = line_end.join(lines)
+        for mark, end in product(("\ufeff", ""), (line_end, "", f"{line_end}\r\n", "\r\n", " \r\n")):
+            yield f"{mark}{whole}{end}"
+
+
+def _trimmed(text: str) -> list[str]:
+    """The lines of a text, without blanks at their ends and empty lines around."""
+    return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n").split("\n")
 
 
 def _flowed(text: str) -> list[list[str]]:
