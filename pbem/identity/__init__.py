@@ -13,8 +13,8 @@ the same words from the signed bytes. Implements protocol.md, "Identity".
 
 from __future__ import annotations
 
+import codecs
 import re
-from codecs import BOM_UTF8
 from functools import cache, lru_cache
 from hashlib import sha256
 from itertools import islice, product
@@ -75,6 +75,9 @@ _ATTACH = Phrase(
     " unchanged."
 )
 _CHANGED = Phrase("it was changed after signing")
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_WIDE = Phrase("The file is in UTF-16, as PowerShell 5 writes what `>` puts there: save it as UTF-8, and send that.")
+_ENCODED = Phrase("The file that was signed is in {encoding}: save it as UTF-8, sign it again, and send that.")
 _SUFFIX: dict[Format, str] = {
     "openpgp": "asc",
     "smime": "asc",
@@ -129,7 +132,9 @@ def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
     Its state is as of the time `at`; without a time, expiry is not checked.
     """
     if isinstance(data, bytes):
-        data = data.removeprefix(BOM_UTF8)  # Windows begins texts so
+        if data.startswith(_UTF_16):
+            raise BadKey(_WIDE)
+        data = data.removeprefix(codecs.BOM_UTF8)  # Windows begins texts so
         # The first octet of a binary OpenPGP packet has its high bit set (RFC 9580 4.2).
         if data[:1] >= b"\x80":
             return openpgp.parse(data, at)
@@ -212,6 +217,9 @@ def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: st
             if covered is not None:
                 signed, state = covered
                 return _graded(key, key.state if key.state != "pinned" else state, signed, block)
+    for encoding, message in _in_other_encodings(block, words):
+        if any(signature.covers(key, message, at) for key in named):
+            raise BadSignature(_ENCODED.given(encoding=encoding), "bad")
     raise BadSignature(_diagnosis(block), "bad")
 
 
@@ -307,6 +315,22 @@ def _candidates(block: _Block, words: Vocabulary) -> Iterator[bytes]:
         yield from readings(text or "", words)
 
 
+def _in_other_encodings(block: _Block, words: Vocabulary) -> Iterator[tuple[str, bytes]]:
+    """A pasted text as Windows may have encoded the file that was signed, only to name the cause."""
+    if block.way != "pasted" or not isinstance(block.text, str):
+        return
+    for start in _starts(block.text, words):
+        lines = _trimmed(_BLANK.sub(" ", block.text[start:].replace("\r\n", "\n").translate(_INVISIBLE)))
+        for text in ("\r\n".join([*lines, ""]), "\r\n".join(lines)):
+            # `>` of PowerShell, and Notepad's "Unicode".
+            yield "UTF-16", codecs.BOM_UTF16_LE + text.encode("utf-16-le", "replace")
+            yield "UTF-16", codecs.BOM_UTF16_BE + text.encode("utf-16-be", "replace")
+            # Notepad's "ANSI", and a pipe of PowerShell 5, which makes `?` of each foreign character.
+            if not text.isascii():
+                yield "Windows-1252", text.encode("cp1252", "replace")
+                yield "ASCII", text.encode("ascii", "replace")
+
+
 def _clear_readings(text: str, words: Vocabulary) -> Iterator[bytes]:
     """Texts of a clear-signed message: dashes unescaped, no blanks at line ends, CR LF between (RFC 9580 7.1)."""
     for reading in readings(re.sub(r"^- ", "", text, flags=re.M), words):
@@ -395,6 +419,8 @@ def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
         signature = ("ed25519", content if len(content) == 64 else text)
     if signature is not None:
         yield _detached(part, parts, *signature)
+    elif content.startswith(_UTF_16):
+        yield _Block(None, fault=_WIDE)
     # A key file beside the signed text is no signature.
     elif "-----BEGIN PGP PUBLIC KEY BLOCK-----" in text or part.content_type == "application/pgp-keys":
         return

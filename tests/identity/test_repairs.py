@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from itertools import product
 
 import pytest
@@ -12,7 +13,7 @@ from signing.openpgp_maker import BINARY, Signer, armored
 from signing.repairs import FILES, FORM, LINKS, OTHERS
 
 from pbem import identity
-from pbem.identity import Key, Verdict, parse_key, ssh
+from pbem.identity import BadKey, Key, Verdict, parse_key, ssh
 from pbem.linked_names import unlinked
 from pbem.mail import commands
 from pbem.mail.commands import clean
@@ -135,3 +136,39 @@ def test_a_topic_that_became_a_link() -> None:
     (command,) = commands.parse("set notify https://ntfy.example/Topic<https://ntfy.example/Topic>").commands
     assert isinstance(command.request, Notify)
     assert command.request.value == "https://ntfy.example/Topic"
+
+
+COMMENTED = FORM.replace("end", "# bis später\nend")
+
+
+@pytest.mark.parametrize("line_end", ["", "\r\n"])
+@pytest.mark.parametrize(
+    ("named", "encoding"),
+    [("UTF-16", "utf-16-le"), ("UTF-16", "utf-16-be"), ("Windows-1252", "cp1252"), ("ASCII", "ascii")],
+)
+def test_a_file_in_another_encoding_is_named(named: str, encoding: str, line_end: str) -> None:
+    """PowerShell's `>`, Notepad's "ANSI", and a pipe that knows ASCII alone."""
+    mark = "\ufeff" if named == "UTF-16" else ""
+    file = mark + COMMENTED.replace("\n", "\r\n").removesuffix("\r\n") + line_end
+    found = judged(GREETING + COMMENTED + armor(file.encode(encoding, "replace")))
+    assert (found.kind, found.signed) == ("bad", b"")
+    assert f"is in {named}: save it as UTF-8" in found.reason
+    other = judged(COMMENTED.replace("carol", "eve") + armor(file.encode(encoding, "replace")))
+    assert "UTF-8" not in other.reason
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_files_in_utf_16_are_named(encoding: str) -> None:
+    """A signature, or a key, that PowerShell wrote by `>`."""
+    content = ("\ufeff" + armor(FORM.encode())).encode(encoding)
+    with pytest.raises(BadKey, match="UTF-16"):
+        parse_key(("\ufeff" + ANN.public).encode(encoding))
+    parts = [("form.txt", FORM.encode()), ("form.txt.sig", content)]
+    body = b"".join(
+        b'--b\r\nContent-Type: application/octet-stream\r\nContent-Disposition: attachment; filename="%s"\r\n'
+        b"Content-Transfer-Encoding: base64\r\n\r\n%s\r\n" % (name.encode(), base64.encodebytes(data))
+        for name, data in parts
+    )
+    letter = read(b"Content-Type: multipart/mixed; boundary=b\r\n\r\n" + body + b"--b--\r\n")
+    found = identity.judge(letter, [ANN], SERVER, words=VOCABULARY)
+    assert (found.kind, "UTF-16" in found.reason) == ("refused", True)
