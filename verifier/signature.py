@@ -22,11 +22,11 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )
 
-from verifier.commands import COMMANDS
+from verifier.commands import COMMANDS, text_of
 from verifier.conventions import must
 from verifier.ed25519 import ed25519
 from verifier.security_keys import algorithm, first, parted, strings, touched
-from verifier.text import Part, of_ssh, parts_of, text_of, trimmed, unbase64, unlinked, visible
+from verifier.text import Part, of_ssh, parts_of, trimmed, unbase64, unlinked, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -213,6 +213,7 @@ def signatures(message: Message) -> list[Signed]:
     must(not kind.startswith("application/pkcs7"), "an opaque S/MIME letter, which cannot be read here")
     found: list[Signed] = []
     parts = list(parts_of(message))
+    read: set[tuple[str, ...]] = set()
     for one in parts:
         partner = ENDINGS.sub("", one.name)
         if partner != one.name and ALONE.match(one.text):
@@ -220,7 +221,8 @@ def signatures(message: Message) -> list[Signed]:
             must(len(signed) == 1, "not one file of this signature")
             found.append(attached(one, signed[0]))
         elif (one.kind == "text/plain" or one.name) and "-----BEGIN PGP PUBLIC KEY BLOCK-----" not in one.text:
-            found += pasted(one.text)
+            found += pasted(one.text) if tuple(one.text.split()) not in read else ()
+            read |= {tuple(one.text.split())} if one.kind == "text/plain" and not one.attached else set()
     return found
 
 

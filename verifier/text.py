@@ -99,11 +99,6 @@ def parts_of(message: Message) -> Iterator[Part]:
         yield Part(part.get_content_type(), name, attached, content, text)
 
 
-def text_of(message: Message) -> str:
-    found = (part.text for part in parts_of(message) if part.kind == "text/plain" and not part.attached)
-    return next(found, "").replace("\r\n", "\n")
-
-
 def unbase64(text: str) -> bytes:
     try:
         return base64.b64decode("".join(text.split()), validate=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.desk import account_keys, answer_letter, bounces, instructions, mailing_lists, places
+from pbem.desk import account_keys, answer_letter, bounces, instructions, mailing_lists, places, silences
 from pbem.desk.caller import Said, Trust
 from pbem.desk.commands import handlers
 from pbem.desk.commands.stop import stop
@@ -119,7 +119,7 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
         with part(desk):
             return _carry_out(desk, caller, reading)
     except _NothingObeyedError:
-        return "said before, and not obeyed now either; not answered"
+        return silences.SAID_BEFORE.of("not obeyed now either")
 
 
 def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
@@ -131,7 +131,7 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     )
     # Step 3: the sender wants no more mail. If anybody else may have written that, only ask the address.
     if reading.optout and not stop(desk.keys, desk.people, caller, reading.place):
-        return "stop, unproved"
+        return silences.STOP.outcome
     # Step 4: each command is obeyed or refused, in its turn.
     replies, reading = _replies(desk, caller, reading)
     effect = _Effect(caller, replies, reading.optout)
@@ -148,9 +148,11 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
         account_keys.stop(desk.keys, caller)
     # Step 8: answer, but limit answers to letters that change nothing: two machines would answer each other for ever.
     outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
+    if caller.quiet:
+        return silences.QUIET.of(outcome)
     left = 1 if used else _left_idle(desk, effect)
     if left < 0:
-        return f"{outcome}; not answered, one too many that change nothing"
+        return silences.CHANGES_NOTHING.of(outcome)
     _answer(desk, effect, reading, last=left == 0)
     return outcome
 

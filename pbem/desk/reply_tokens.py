@@ -182,6 +182,8 @@ class ReplyTokens:
         self, letter: Letter, row: InboxRow, voucher: Voucher, found: Sequence[Token], player: PlayerRow | None
     ) -> MailboxProof:
         """The proof that a letter brings, by its voucher and the tokens found in it; raises `NeedsDns`."""
+        if letter.from_defect:
+            return MailboxProof(_MALFORMED_FROM.given(defect=letter.from_defect))
         name = player.name if player else None
         # The evidence must show which token it was: one that only the envelope knew proves nothing later.
         shown = mailbox_evidence.shown_tokens(letter)
@@ -281,6 +283,10 @@ _NO_REPLY = Phrase(
 _FOREIGN = Phrase(
     "the reply address that your letter was sent to was given to somebody else. Answer a letter that was written to"
     " you, such as this one"
+)
+_MALFORMED_FROM = Phrase(
+    "the line From of your letter is malformed ({defect}), so nothing proves later who sent it. Set your name and"
+    " address anew in your mail program"
 )
 _UNSEEN = Phrase(
     "the reply address that your letter was sent to does not appear in it, so nobody could check it later."

@@ -38,7 +38,7 @@ from pbem.linked_names import unlinked
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from pbem.mail.message import Letter, Part
@@ -343,7 +343,11 @@ def _clear_readings(text: str, words: Vocabulary) -> Iterator[bytes]:
 def _blocks(letter: Letter) -> Iterator[_Block]:
     """All signatures of a letter, of any format; `judge` accepts exactly one."""
     parts = letter.parts
-    yield from _inline(letter.text or "", _marks(parts))
+    # Each text that is shown, once: a gateway may put one of its own before or behind the signed one.
+    texts = (letter.text or "", *(part.text for part in letter.shown_texts if not part.filename))
+    shown = {tuple(text.split()): text for text in texts}
+    for text in shown.values():
+        yield from _inline(text, _marks(parts))
     # The signature part of a multipart/signed entity must not count again as an attachment.
     consumed: set[int] = set()
     for entity in letter.root.walk():
@@ -352,7 +356,7 @@ def _blocks(letter: Letter) -> Iterator[_Block]:
             yield _signed_entity(entity)
     for part in parts:
         if id(part) not in consumed:
-            yield from _in_part(part, parts, letter.text or "")
+            yield from _in_part(part, parts, shown)
 
 
 def _marks(parts: Sequence[Part]) -> tuple[str, ...]:
@@ -377,7 +381,7 @@ def _signed_entity(entity: Part) -> _Block:
     return _Block(kind, armor, children[0].raw, way="entity")
 
 
-def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
+def _in_part(part: Part, parts: Sequence[Part], shown: Container[tuple[str, ...]]) -> Iterator[_Block]:
     kind = part.content_type
     name = (part.filename or "").lower()
     if kind in _OPAQUE_TYPES or name.endswith(".p7m"):
@@ -389,8 +393,8 @@ def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
         yield from _signature_file(part, parts)
     elif name:
         text = part.content.decode("utf-8", "replace")
-        # Some programs name even the body: a signature in letter.text must not count twice.
-        if text.split() != body.split():
+        # Some programs send a text twice, once with a name: its signature must not count twice.
+        if tuple(text.split()) not in shown:
             yield from _inline(text, ())
 
 
