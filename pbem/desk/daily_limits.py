@@ -51,6 +51,9 @@ UNSIGNED = DailyLimit("unsigned {}", 50)
 CHANGES_NOTHING = DailyLimit("changing nothing {}", 50)
 """An address: the answer to an unsigned answer to ours that changes nothing: a machine may have written it."""
 
+WITHOUT_COMMAND = DailyLimit("without a command {}", 3)
+"""An address: the answer to an unsigned letter without a command, as answering machines write them."""
+
 # Players.
 
 COMMAND = DailyLimit("{} {} {}")

@@ -11,6 +11,7 @@ import pytest
 from in_a_box.referee import SERVER, form_in, new, sent_from
 from judges import sentences
 
+from pbem.desk.daily_limits import WITHOUT_COMMAND
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
 from pbem.mail.return_path import without_tags
@@ -272,14 +273,20 @@ def test_case_35_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Ref
     assert len(operator.letters) == 0
 
 
-@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(
+    ("text", "signed", "most", "last"),
+    [
+        ("I am away.\n", False, WITHOUT_COMMAND.most, sentences.THIS_IS_THE_LAST_ANSWER_TODAY),
+        ("help\n", False, 110, sentences.UNTIL_TOMORROW_UTC_SUCH_LETTERS_ARE),
+        ("I am away.\n", True, 110, ""),
+    ],
+)
 @pytest.mark.parametrize("registered", [False, True])
 def test_case_28_a_machine_that_answers_all_our_letters_is_answered_only_so_often(
-    referee: Referee, registered: bool, signed: bool
+    referee: Referee, registered: bool, text: str, signed: bool, most: int, last: str
 ) -> None:
     """It marks its letters in no way, and answers to each Reply-To; perhaps it signs, by a key of its own."""
     away, machine = referee.registered("away") if registered else referee.person("away"), referee.person("machine")
-    text = "I am away.\n"
     text, before = referee.signed(machine, text) if signed else text, len(away.letters)
 
     def answer() -> int:
@@ -292,10 +299,46 @@ def test_case_28_a_machine_that_answers_all_our_letters_is_answered_only_so_ofte
 
     count = 0
     while count != (count := answer()):
-        assert count - before < 110
-    assert signed or sentences.UNTIL_TOMORROW_UTC_SUCH_LETTERS_ARE in plain(away.last)
+        assert count - before <= most
+    assert last in plain(away.last)
     referee.wait(timedelta(days=1))
     assert answer() == count + 1
+
+
+@pytest.mark.parametrize("text", ["", "Thank you for your letter.\nI am away.", "Re: your turn"])
+def test_after_three_letters_without_a_command_those_with_one_are_answered_as_before(
+    referee: Referee, text: str
+) -> None:
+    ann, bob = referee.begun()
+    before = len(ann.letters)
+    for number in range(6):
+        referee.send(ann, f"{text}\n{number}\n", sign=False)
+        told = sentences.THIS_IS_THE_LAST_ANSWER_TODAY in plain(ann.last)
+        assert told == (number >= WITHOUT_COMMAND.most - 1)
+    assert len(ann.letters) == before + WITHOUT_COMMAND.most
+    for asked in ("status\n", "help\n", "rules spaceships\n"):
+        referee.send(ann, asked, sign=False)
+        assert f"> {asked}" in ann.text
+    # What she signs is heard and answered, though it asks for nothing.
+    before = len(ann.letters)
+    referee.send(ann, "Hello!\n", follow=False)
+    assert len(ann.letters) == before + 1
+    referee.send(ann, ann.filled("orders", "Gx3"))
+    assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in ann.text
+    # Nobody else's letters are counted with hers.
+    before = len(bob.letters)
+    referee.send(bob, "Hello!\n", sign=False)
+    assert len(bob.letters) == before + 1
+
+
+def test_letters_that_others_write_in_somebodys_name_are_not_counted_with_those(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    for number in range(8):
+        forged(referee, ann, f"Hello {number}!\n")
+    before = len(ann.letters)
+    referee.send(ann, "Hello!\n", sign=False)
+    assert len(ann.letters) == before + 1
+    assert sentences.THIS_IS_THE_LAST_ANSWER_TODAY not in plain(ann.last)
 
 
 AUTOMATIC = {
