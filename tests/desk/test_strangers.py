@@ -194,11 +194,16 @@ def test_a_newcomer_who_looked_around_first_can_still_register(referee: Referee)
     assert sentences.YOU_ARE_REGISTERED_AS_X.format("zoe") in plain(zoe.last)
 
 
-@pytest.mark.parametrize("path", ["dora+games@mail.example", "Dora@mail.example"])
-def test_a_sub_address_as_return_path_is_its_owners(referee: Referee, path: str) -> None:
+@pytest.mark.parametrize("path", ["dora+games@mail.example", "Dora@mail.example", "prvs=0129c1a5=dora@mail.example"])
+def test_a_return_path_of_its_senders_mailbox_is_vouched_for_however_it_is_written(
+    referee: Referee, path: str
+) -> None:
     dora = referee.person("dora")
-    referee.deliver(referee.raw(dora, "games\n", headers=sent_from(path)), path)
-    assert "> games" in dora.text
+    for text in ("help", "games", "rules spaceships", f"register dora\n{ssh.public(dora.key)}"):
+        referee.deliver(referee.raw(dora, f"{text}\n", headers=sent_from(path)), without_tags(path))
+    assert all(sentences.NOTHING_SHOWS_THAT_THIS_LETTER not in plain(letter) for letter in dora.letters)
+    assert "> games" in "".join(map(plain, dora.letters))
+    assert form_in(dora.text, "confirm")
 
 
 @pytest.mark.parametrize(
