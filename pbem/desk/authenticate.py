@@ -249,7 +249,7 @@ def _left_unread(
     """The outcome of an unsigned letter beyond the day's limit, perhaps forged; empty if it is read."""
     sender = letter.sender or ""
     if trust is Trust.STRANGER:
-        return "" if desk.strangers.may_be_answered(sender, now) else silences.UNVOUCHED.outcome
+        return "" if desk.strangers.may_be_answered(sender, now, reading.commands) else silences.UNVOUCHED.outcome
     left = 0 if reading.optout else desk.counts.left(daily_limits.UNSIGNED, now, sender.lower())
     if left >= 0:
         return ""

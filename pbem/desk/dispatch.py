@@ -15,7 +15,7 @@ from pbem.desk.caller import Said, Trust
 from pbem.desk.commands import handlers
 from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, proposing, stands, understood
-from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND
+from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, WITHOUT_COMMAND
 from pbem.desk.decisions import part
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
@@ -96,6 +96,11 @@ class _Effect(msgspec.Struct, frozen=True):
     def changes(self) -> bool:
         """True if anything was done that changes something."""
         return self.counts_once or any(spec.changes for spec in self.done)
+
+    @property
+    def asks_nothing(self) -> bool:
+        """True if the letter has no command, and no words that are answered like one."""
+        return not self.replies and not self.optout
 
     @property
     def is_of_player(self) -> bool:
@@ -209,9 +214,11 @@ def _use_up(desk: Desk, effect: _Effect) -> None:
 def _left_idle(desk: Desk, effect: _Effect) -> int:
     """The number of letters that change nothing and are still answered today."""
     caller = effect.caller
-    if not caller.tokens or (caller.verdict.kind == "valid" and not caller.waits):
+    if caller.trust is Trust.STRANGER or (caller.verdict.kind == "valid" and not caller.waits):
         return 1
-    return desk.counts.left(CHANGES_NOTHING, caller.now, caller.address.lower())
+    if effect.asks_nothing:
+        return desk.counts.left(WITHOUT_COMMAND, caller.now, caller.address.lower())
+    return desk.counts.left(CHANGES_NOTHING, caller.now, caller.address.lower()) if caller.tokens else 1
 
 
 def _answer(desk: Desk, effect: _Effect, reading: Reading, *, last: bool) -> None:

@@ -249,14 +249,11 @@ def _hash_of(match: Match, seat: int, rev: int) -> str:
     return sha256_hex(replies.token(match, seat, rev).encode())
 
 
-def demand_dns(voucher: Voucher, *, sent: bool = False) -> None:
-    """Raise `NeedsDns` if the DNS is to be asked; not if it is enough that a letter was `sent` from its From.
-
-    That is enough for how a letter is answered, and never for its effect in a match.
-    """
-    if voucher.wanted and not (sent and voucher.sent):
+def demand_dns(voucher: Voucher, *, counts: bool = True) -> None:
+    """Raise `NeedsDns` if the DNS is to be asked; it `counts` unless only the answer depends on it."""
+    if voucher.wanted:
         # With our own server's word at hand, the DNS need not be asked twice.
-        raise NeedsDns(voucher.wanted, 1 if voucher.told else TRIES, counts=not sent)
+        raise NeedsDns(voucher.wanted, 1 if voucher.told else TRIES, counts=counts)
 
 
 def token_in(address: str, config: Config) -> str:
