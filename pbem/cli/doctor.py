@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.common import config_option, opened, wake
+from pbem.cli.ending import Status
 from pbem.cli.findings import house, report
 from pbem.mail.dkim_signing import BadDkimKey
 from pbem.server import examination
@@ -40,7 +41,7 @@ def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
     with opened(config_file) as store:
         well = report(_findings(store, deadline if mail else 0))
     click.echo("All is well." if well else "Not all is well.")
-    sys.exit(0 if well else 1)
+    sys.exit(Status.WELL if well else Status.REFUSED)
 
 
 def _findings(store: Opened, deadline: float) -> Iterator[Diagnosis]:

@@ -120,7 +120,7 @@ def test_another_server_of_this_user_is_left_alone(user: Path, written: str, ins
     config = user / ".local/share/pbem/pbem.toml"
     config.write_text(config.read_text("utf-8").replace(written, instead), "latin-1")
     done = pbem(user, "play", "try")
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert "is not the configuration of a trial server" in done.stderr
     assert not (user / ".config/pbem/guest@pbem.localhost.toml").exists()
 
@@ -150,5 +150,5 @@ def test_a_server_that_does_not_start_says_why(user: Path) -> None:
     config = user / ".local/share/pbem/pbem.toml"
     config.write_text(config.read_text("utf-8") + "[limits]\nnonsense = 1\n")
     done = pbem(user, "play", "try")
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert "The trial server does not start: Error: " in done.stderr
