@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
     """Examine the store, verify every transcript, check the clock and the queues, and send a letter on a round trip.
 
-    The server may be running; for the letter, it must be. Exit status 1 if anything is wrong.
+    The server may be running; for the letter, it must be. A trial server files it in a Maildir, where it stays. Exit
+    status 1 if anything is wrong.
     """
     with opened(config_file) as store:
         well = report(_findings(store, deadline if mail else 0))
@@ -64,5 +65,12 @@ def _findings(store: Opened, deadline: float) -> Iterator[Diagnosis]:
         except BadDkimKey:
             return  # said above
         yield examination.mail_loop(
-            database, vault, composer, os.urandom(8).hex(), deadline, lambda: store.now, lambda: wake(store)
+            database,
+            vault,
+            composer,
+            os.urandom(8).hex(),
+            deadline,
+            lambda: store.now,
+            lambda: wake(store),
+            config.smarthost.maildirs,
         )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.referee import ANN, SERVER, START, Referee
+from in_a_box.referee import ANN, SERVER, START, Referee, placed
 from judges import sentences
 
 from pbem.cli.group import group
@@ -88,7 +88,9 @@ class House:
     def run(self, *words: str, status: int = 0) -> str:
         """A command in this process; what it printed."""
         command, *arguments = words
-        line = [command, arguments.pop(0)] if command in {"inbox", "outbox", "match", "log"} else [command]
+        line = (
+            [command, arguments.pop(0)] if command in {"inbox", "outbox", "match", "tournament", "log"} else [command]
+        )
         done: Result = CliRunner().invoke(group, [*line, *arguments, "--config", str(self.config)])
         assert done.exit_code == status, done.output
         assert done.exception is None or isinstance(done.exception, SystemExit)
@@ -529,6 +531,39 @@ def test_an_instruction_that_nobody_obeys_yet_is_not_lost(house: House, monkeypa
     with Database(house.store) as database:
         assert len(Instructions(database).waiting()) == 1
     assert os.getpid()  # SIGCONT to ourselves did no harm
+
+
+def test_matches_that_are_over_are_told_where_no_other_is_left(house: House) -> None:
+    house.run("match", "end", "m1", "--reason", "enough", "--yes")
+    assert house.run("match", "list") == "All 1 matches are over: `pbem match list --all` has them.\n"
+    assert house.found("match", "list") == []
+    assert "closed" in house.run("match", "list", "--all")
+
+
+def test_a_flag_of_an_entry_is_shown_by_its_name(tmp_path: Path) -> None:
+    """Such as that of a resignation of the whole match."""
+    house, referee = House(tmp_path), Referee(tmp_path)
+    ann, _ = referee.begun()
+    referee.send(ann, "resign m1 match\n")
+    referee.close()
+    shown = house.run("match", "show", "m1")
+    assert "  match, received " in shown
+    assert "True" not in shown
+
+
+def test_tournaments_are_listed(tmp_path: Path) -> None:
+    house, referee = House(tmp_path), Referee(tmp_path)
+    ann = referee.registered("ann")
+    assert house.run("tournament", "list") == "There are no tournaments.\n"
+    referee.send(ann, f"tournament new spaceships\n{placed(ann)}closes: 2026-03-05\nfleet: cost:3\nsettle: 0\nend\n")
+    assert "Announced." in ann.text, ann.text
+    referee.close()
+    assert "t1          spaceships  round robin  open" in house.run("tournament", "list")
+    house.run("tournament", "pause", "t1", "--reason", "x")
+    house.run("tournament", "rule", "t1", "close", "--reason", "nobody came")
+    assert house.run("tournament", "list") == "All 1 tournaments have ended: `pbem tournament list --all` has them.\n"
+    (row,) = house.found("tournament", "list", "--all")
+    assert (row["tournament"], row["phase"], row["entrants"]) == ("t1", "ended", 0)
 
 
 def test_of_a_full_disk_the_backup_is_named_and_not_the_store(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import tomllib
 from pathlib import Path
 
@@ -152,3 +153,20 @@ def test_a_server_that_does_not_start_says_why(user: Path) -> None:
     done = pbem(user, "play", "try")
     assert done.returncode == 4
     assert "The trial server does not start: Error: " in done.stderr
+
+
+def test_the_doctor_finds_a_healthy_trial_server_well(user: Path) -> None:
+    """Its letters do not come round: they are filed."""
+    with subprocess.Popen(
+        [PBEM, "serve", "--ready-file", str(user / "ready")],
+        env={"PATH": os.environ["PATH"], "HOME": str(user)},
+        cwd=user,
+    ) as server:
+        try:
+            while not (user / "ready").exists() and server.poll() is None:
+                time.sleep(0.05)
+            examined = pbem(user, "doctor")
+        finally:
+            server.terminate()
+    assert examined.returncode == 0, examined.stdout
+    assert "ok     mail       a letter to pbem+canary@pbem.localhost was filed in " in examined.stdout
