@@ -51,7 +51,7 @@ def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
         rows = all_matches(store.database, everything=everything)
         over = 0 if rows else len(all_matches(store.database, everything=True))
     columns = ("match", "game", "phase", "paused", "players", "entries", "last")
-    none = f"All {over} matches are over: `pbem match list --all` has them." if over else "There are no matches."
+    none = f"All matches ({over}) are over: `pbem match list --all` has them." if over else "There are no matches."
     listed(rows, columns, none, as_json=as_json)
 
 

@@ -55,7 +55,7 @@ def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
             if everything or t.phase != "ended"
         ]
     columns = ("tournament", "game", "format", "phase", "paused", "organiser", "entrants", "matches", "last")
-    over = f"All {len(found)} tournaments have ended: `pbem tournament list --all` has them."
+    over = f"All tournaments ({len(found)}) have ended: `pbem tournament list --all` has them."
     listed(shown, columns, over if found else "There are no tournaments.", as_json=as_json)
 
 

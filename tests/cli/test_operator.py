@@ -535,7 +535,7 @@ def test_an_instruction_that_nobody_obeys_yet_is_not_lost(house: House, monkeypa
 
 def test_matches_that_are_over_are_told_where_no_other_is_left(house: House) -> None:
     house.run("match", "end", "m1", "--reason", "enough", "--yes")
-    assert house.run("match", "list") == "All 1 matches are over: `pbem match list --all` has them.\n"
+    assert house.run("match", "list") == "All matches (1) are over: `pbem match list --all` has them.\n"
     assert house.found("match", "list") == []
     assert "closed" in house.run("match", "list", "--all")
 
@@ -561,7 +561,9 @@ def test_tournaments_are_listed(tmp_path: Path) -> None:
     assert "t1          spaceships  round robin  open" in house.run("tournament", "list")
     house.run("tournament", "pause", "t1", "--reason", "x")
     house.run("tournament", "rule", "t1", "close", "--reason", "nobody came")
-    assert house.run("tournament", "list") == "All 1 tournaments have ended: `pbem tournament list --all` has them.\n"
+    assert (
+        house.run("tournament", "list") == "All tournaments (1) have ended: `pbem tournament list --all` has them.\n"
+    )
     (row,) = house.found("tournament", "list", "--all")
     assert (row["tournament"], row["phase"], row["entrants"]) == ("t1", "ended", 0)
 
@@ -573,3 +575,13 @@ def test_of_a_full_disk_the_backup_is_named_and_not_the_store(house: House, monk
     monkeypatch.setattr(Sqlite, "backup", full)
     said = house.run("backup", "/mnt/x", status=4)
     assert said == "Error: /mnt/x cannot be written: database or disk is full\n"
+
+
+def test_a_user_without_a_name_gives_instructions_as_well(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs with a number alone."""
+
+    def nobody() -> str:
+        raise KeyError("getpwuid(): uid not found: 12345")
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert "m1 is paused." in house.run("match", "pause", "m1", "--reason", "a trip")
