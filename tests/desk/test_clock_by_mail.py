@@ -329,6 +329,14 @@ class TestGifts:
 
 
 class TestVacations:
+    def test_a_match_without_a_clock_for_the_seat_hears_of_it_as_well(self, referee: Referee) -> None:
+        ann, bob = begun(referee, options="pace: none\n")
+        assert not referee.match().clocks
+        referee.send(bob, "vacation 2026-03-10 to 2026-03-12\n")
+        assert "Your vacation: 2026-03-10 to 2026-03-12" in bob.text
+        assert "2026-03-12" in ann.text
+        assert not referee.match().clocks
+
     def test_the_clock_stands_and_opponents_are_told(self, referee: Referee) -> None:
         referee.now = datetime(2026, 12, 17, 12, tzinfo=UTC)
         ann, bob = begun(referee, first="set timezone Europe/Berlin\n")
