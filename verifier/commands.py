@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verifier.conventions import No
+from verifier.quotes import marked
 from verifier.security_keys import strings
 from verifier.text import parts_of, plain, unbase64
 
@@ -116,8 +117,9 @@ class Command:
 class Reading:
     """The row of words of a text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, signed: bool) -> None:
         text = plain(text).split("-----BEGIN SSH SIGNATURE-----")[0]
+        text = text if signed else marked(text)
         lines = list(itertools.takewhile(lambda line: line.rstrip() != "--", text.split("\n")))
         self.text = "\n".join(line for line in lines if not line.lstrip().startswith(">"))
         self.at = 0
@@ -131,6 +133,10 @@ class Reading:
         assert found
         self.at = found.end()
         return found[1]
+
+    def begins_line(self, word: str) -> bool:
+        """Whether the word that was just taken is the first of its line."""
+        return not self.text[: self.at - len(word)].rpartition("\n")[2].strip()
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         while self.text[self.at : self.at + 1].isspace():
@@ -149,23 +155,42 @@ def bare(word: str) -> str:
     return word.rstrip(",;.:")
 
 
-def read_commands(text: str) -> list[Command]:
-    reading, found, unknown = Reading(text), list[Command](), 0
+def read_commands(text: str, *, signed: bool = True) -> list[Command]:
+    reading, found, unknown, below = Reading(text, signed=signed), list[Command](), 0, False
     while unknown < 5 and len(found) < 200 and (word := reading.peek().lower()):
-        if bare(word) == "stop":
+        if word == "stop":
             break
         name = command_here(reading)
         if name is None:
-            unknown += not (word.startswith("#") or bare(word) == "end")
+            is_unknown = not (word.startswith("#") or re.match(r"end(?![^\s,;.])", word))
+            unknown += is_unknown
             reading.take()
+            below |= is_unknown and reading.begins_line(word)
             reading.skip_line()
             continue
-        for _ in name.split():
+        reading.take()
+        begun = reading.text.rfind("\n", 0, reading.at) + 1
+        for _ in name.split()[1:]:
             reading.take()
         command = Command(name)
         arguments(reading, command)
+        if not signed:
+            command.fault |= below and bool({*FIELDS, "*hash"} & command.said.keys())
+            blocked = {"block", "options"} & {*COMMANDS[name][1].split()}
+            command.fault |= bool(blocked and is_broken(reading.text[begun : reading.at]))
         found.append(command)
     return found
+
+
+def is_broken(text: str) -> bool:
+    """Whether a line at the margin follows a long one with a comment."""
+    lines = text.split("\n")
+    pairs = itertools.pairwise(lines)
+    return any(len(one.rstrip()) >= 60 and "#" in one and other[:1] not in {"", " ", "#"} for one, other in pairs)
+
+
+def begins_with_stop(text: str) -> bool:
+    return Reading(text, signed=False).peek().lower() == "stop"
 
 
 def text_of(message: Message) -> str:
@@ -174,7 +199,7 @@ def text_of(message: Message) -> str:
     written = [part for part in shown if part.text.strip()]
     chosen = [part for part in written if not part.name] or written or shown[:1]
     texts = [part.text.replace("\r\n", "\n") for part in chosen]
-    holding = [text for text in texts if read_commands(text) or bare(Reading(text).peek().lower()) == "stop"]
+    holding = [text for text in texts if read_commands(text, signed=False) or begins_with_stop(text)]
     if len(texts) > 1 and len(holding) > 1:
         return ""
     return next(iter(holding or texts), "")
@@ -199,13 +224,15 @@ def arguments(reading: Reading, command: Command) -> None:
             break
     if "fields" in then:
         fields(reading, command, more="+" in then)
-    if "block" in then or "options" in then:
+    if then == "message":
+        message(reading, command)
+    elif "block" in then or "options" in then:
         block(reading, command)
         if "options" in then and not command.fault:
             options(command)
     elif command.fault:
         reading.skip_line()
-    elif "fields" in then and bare(reading.peek().lower()) == "end":
+    elif reading.peek().lower() == "end" and ("?key" in wanted or {*FIELDS, "game", "turn"} & command.said.keys()):
         reading.take()
     if command.name == "confirm":
         content = re.sub(r"#[^\n]*", "", command.block).strip()
@@ -221,6 +248,8 @@ def argument(reading: Reading, command: Command, one: str) -> bool:
         return True
     if one in {"turn", "turn0", "game"}:
         return argument_of_place(reading, command, one.rstrip("0"), word)
+    if one == "line":
+        return argument_on_line(reading)
     if one == "with":
         return others(reading, command)
     if one in {"key", "fingerprint"}:
@@ -251,6 +280,14 @@ def argument_of_place(reading: Reading, command: Command, one: str, word: str) -
     reading.take()
     reading.take()
     return True
+
+
+def argument_on_line(reading: Reading) -> bool:
+    """A word on the command's line, or two that name a command."""
+    words = [bare(word).lower() for word in reading.text[reading.at :].partition("\n")[0].split()]
+    for _ in range(2 if len(words) > 1 and " ".join(words[:2]) in COMMANDS else len(words[:1])):
+        reading.take()
+    return bool(words)
 
 
 def argument_of_team(reading: Reading, command: Command, word: str) -> bool:
@@ -345,6 +382,21 @@ def block(reading: Reading, command: Command) -> None:
             return
     command.fault = True
     reading.at = len(reading.text)
+
+
+def message(reading: Reading, command: Command) -> None:
+    def line() -> str:
+        return reading.text[reading.at :].partition("\n")[0]
+
+    if not command.fault and line().strip().lower() == "public":
+        reading.take()
+    if reading.peek().lower() in FIELDS and reading.peek(2).lower() in FIELDS:
+        fields(reading, command, more=False)
+    rest = reading.text[reading.at :]
+    last = re.compile(r"(?i)(?<!\S)end\s*\Z")
+    found = last.search(line()) or re.search(r"(?im)(?<=\n) *end *$", rest) or last.search(rest)
+    command.fault |= found is None
+    reading.at += found.end() if found else len(rest)
 
 
 def options(command: Command) -> None:

@@ -13,6 +13,7 @@ from verifier.conventions import Body, No, moment, must, sha256
 from verifier.mailbox import dkim_holds, evidence
 from verifier.one_letter import Place, detail_in, given
 from verifier.papers import read_evidence
+from verifier.quotes import marked
 from verifier.signature import Key, signed_text
 from verifier.text import entity, plain
 
@@ -100,7 +101,7 @@ def proven(
 ) -> Iterator[tuple[list[Command], str]]:
     """The commands of a letter, and by which key they are signed."""
     for text, mark in proven_texts(letter, player, proof, waited=waited, turn=turn):
-        yield read_commands(text), mark
+        yield read_commands(text, signed=proof is None), mark
 
 
 def proven_texts(
@@ -146,11 +147,11 @@ def in_one_letter(letter: Letter, paper: Mapping[str, str], commands: list[Comma
     except No:
         return commands
     text = plain(text_of(letter.message)).split("-----BEGIN SSH SIGNATURE-----")[0]
-    what, block_said, final = given(place, text)
+    what, block_said, final = given(place, marked(text))
     said = {"*match": match.id, "*turn": str(place.turn), "server": match.server, "prev": match.prev}
     said |= {"player": paper["player"], "rev": str(place.rev)}
     if what == "quoted":
-        form = read_commands(block_said)[0]
+        form = read_commands(block_said, signed=False)[0]
         right = all(form.said.get(key) == value for key, value in said.items() if key != "rev")
         if form.fault or not form.block or not right or "rev" not in form.said:
             return commands

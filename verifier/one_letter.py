@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from verifier.commands import is_broken
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -124,5 +126,7 @@ def given(place: Place, text: str) -> tuple[str, str, bool]:
     if not re.search(r"\d", short) and YES & {*words} and {*words} <= YES | BESIDE:
         form = quoted_form(place, lines)
         return ("quoted", form, False) if form else ("", "", False)
+    if is_broken(short):
+        return "", "", False
     orders = FINAL.sub("", re.sub(r"(?i)\A(orders|setup)[:,]?\s+", "", short)).strip()
     return ("orders" if orders else "", orders, FINAL.search(short) is not None)

@@ -44,7 +44,7 @@ def letter(state: Tournament, entry: Entry, player: Player, command: str, **said
     for text, _ in proven_texts(named, player, body.get("evidence"), waited=""):
         if sha256(clean(text).encode()) != body["words"] and not wordless:
             continue
-        for one in read_commands(text):
+        for one in read_commands(text, signed="evidence" not in body):
             given = {key: one.said[key] for key in right if key in one.said}
             whole = given == right or ("evidence" in body and all(given[key] == right[key] for key in given))
             here = command == "tournament new" or one.said.get("*tournament") == state.id

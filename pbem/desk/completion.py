@@ -19,7 +19,7 @@ from pbem.desk.reply import Reply
 from pbem.desk.seats import answered_at
 from pbem.games import Fault
 from pbem.letters.visible import escaped
-from pbem.mail.commands import COMMANDS, AnyCommand, Command, parse
+from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, parse
 from pbem.match.signed import here
 from pbem.match.state import standing
 from pbem.phrase import Phrase
@@ -59,8 +59,9 @@ def completed(
     """The faults of a refused setup or orders, and the form that mends all of them, if there is one."""
     match, seat = seated.match, seated.seat
     form, request = command.form, command.request
-    if isinstance(request, Accept) and match.phase == "proposed" and not command.faults:
-        return faults, None if request.hash else _accepting(match)
+    is_faultless = all(fault.message == ALONE for fault in command.faults)
+    if isinstance(request, Accept) and match.phase == "proposed" and is_faultless:
+        return faults, None if request.hash and not command.faults else _accepting(match)
     here_and_now = form.turn in {match.turn, None} and form.game in {match.game, None}
     if command.name != _due(match, seat) or not here_and_now:
         return faults, None
@@ -119,6 +120,7 @@ def understood(
         return None
     match, seat = at.match, at.seat
     older = [] if caller.answers == at.place else [_older(match)]
+    broken = [Fault("orders", None, BROKEN)] if WRAPPED.search(short) else []
     # A yes to an older letter may be one to anything.
     after = None if older else _after_consent(short)
     if after is not None and (reply := _consented(at)) is not None:
@@ -131,7 +133,7 @@ def understood(
         text, left_out = first, rest
         found, wrong = _complete(match, seat, NAMED.sub("", first)), nearly(match, seat, first)
     if found is not None:
-        told = [*older, *(escaped(slip) for slip in found.slips)]
+        told = [*older, *broken, *(escaped(slip) for slip in found.slips)]
         yes = mailboxes.stand_for_place(match) and caller.understood.reading.meant is None
         facts: dict[str, object] = {"faults": told, "form": found.form, "level": "mailbox", "yes": yes}
         reply = Reply("completed", facts, at=at, outcome="unplaced")

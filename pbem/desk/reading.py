@@ -173,9 +173,9 @@ def _understood(
     verdict = identity.judge(letter, keys, question.server, words=VOCABULARY, at=question.at)
     said = heard(letter, verdict, read)
     if letter.html is not None and not said.text.strip():
-        reading = commands.without_effect(commands.parse(own_words(letter.html.text)))
+        reading = commands.without_effect(commands.parse(own_words(letter.html.text), signed=False))
     else:
-        reading = commands.parse(said.text)
+        reading = commands.parse(said.text, signed=said.verdict.kind == "valid")
     voucher = vouch(letter, question.records, question.authserv_id, question.at, strictly=True)
     others = None
     if said.verdict.pasted and any(command.name in _READ_BY_OTHERS for command in reading.commands):

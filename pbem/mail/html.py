@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pbem.mail.quotes import SEPARATOR
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -42,7 +44,6 @@ _BORDER = re.compile(
 )
 """The line that the kinds of Outlook draw above a quote."""
 _RULES = frozenset({"stopspelling", "zwchr"})  # ids of that line, by Outlook and Zimbra
-_ORIGINAL = re.compile(r"-{4,} ?(?:original message|ursprüngliche nachricht|originalnachricht) ?-{4,}", re.I)
 _PREFORMATTED = re.compile(r"white-space\s*:\s*(?:pre|break-spaces)")
 
 
@@ -144,6 +145,6 @@ class _Words:
 
     def _new_line(self) -> None:
         line = "".join(self._line).strip(" ")
-        self._over = self._over or _ORIGINAL.fullmatch(line) is not None
+        self._over = self._over or SEPARATOR.fullmatch(line) is not None
         self._lines.append(">" if self._over else line)
         self._line = []

@@ -11,7 +11,8 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from pbem.mail.commands import ARMOR, Command, clean, masked, parse, row_of
+from pbem.mail.commands import ARMOR, WRAPPED, Command, clean, masked, parse, row_of
+from pbem.mail.quotes import marked
 from pbem.match.replies import token
 from pbem.match.signed import here
 from pbem.requests import Clear, SubmitOrders
@@ -52,6 +53,8 @@ def given(match: Match, seat: int, rev: int, used: str, short: str, text: str) -
         request = Clear(match=match.id)
     elif consents(short):
         request = _quoted(match, seat, text)
+    elif WRAPPED.search(short):
+        return None
     else:
         orders = FINAL.sub("", NAMED.sub("", short)).strip()
         request = SubmitOrders(match=match.id, text=orders, final=FINAL.search(short) is not None) if orders else None
@@ -71,14 +74,14 @@ def consents(text: str) -> bool:
 
 def _quoted(match: Match, seat: int, text: str) -> SubmitOrders | None:
     """The orders in the one form for this place in the letter that is quoted; never those of a quote within it."""
-    lines = [_unmarked(line) for line in clean(text).partition(ARMOR)[0].split("\n")]
+    lines = [_unmarked(line) for line in marked(clean(text).partition(ARMOR)[0]).split("\n")]
     head = f"orders {match.id} turn {match.turn}"
     heads = [at for at, line in enumerate(lines) if line is not None and line.strip().lower() == head]
     if len(heads) != 1:
         return None
     # A program that breaks the lines of a quote leaves some without a mark: what follows is not all that was there.
     whole = takewhile(lambda line: line is not None, lines[heads[0] :])
-    form = parse("\n".join(line for line in whole if line is not None)).commands[0]
+    form = parse("\n".join(line for line in whole if line is not None), signed=False).commands[0]
     request = form.request
     if not isinstance(request, SubmitOrders) or form.faults or not request.text or form.form.rev is None:
         return None

@@ -187,7 +187,7 @@ class Letters:
             if former:
                 keys = (*player.keys, *(key for _, key in player.former))
             level, (key, text) = "key", signed_text(signed.raw, keys, player.name, match.server)
-        reading = commands.parse(text)
+        reading = commands.parse(text, signed=not signed.evidence)
         if isinstance(paper, Receipt | Withdrawal):
             if (paper.level, paper.key) != (level, key):
                 raise ValueError("the receipt names another level or key")

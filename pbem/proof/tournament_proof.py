@@ -153,8 +153,10 @@ class _TournamentLetters:
             text = self._text(tournament, entry, player, raw)
             if words_of_entry(text) != entry.body["words"]:
                 raise ValueError("does not hold these words")
-            forms = [command.form for command in commands.parse(text).commands if not command.faults]
-            placed = partial(names, server=tournament.server, player=player.name, by_mailbox="evidence" in entry.body)
+            by_mailbox = "evidence" in entry.body
+            reading = commands.parse(text, signed=not by_mailbox)
+            forms = [command.form for command in reading.commands if not command.faults]
+            placed = partial(names, server=tournament.server, player=player.name, by_mailbox=by_mailbox)
             if not any(placed(form) and _says(form.request, tournament, entry) for form in forms):
                 raise ValueError(f"does not say what `{entry.type}` records")
         except (ValueError, Unreadable) as error:

@@ -12,15 +12,17 @@ from attackers.forgers import fails, holds
 from attackers.mutations import rewritten
 from vectors.make import VECTORS, home
 
-from pbem.mail.commands import parse
+from pbem.mail.commands import WRAPPED, clean, parse
 from pbem.mail.message import decoded as in_first
 from pbem.mail.message import read
+from pbem.mail.quotes import marked as marked_by_first
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle, one_letter
 from pbem.proof.mailbox_evidence import detail_in_to
 from verifier import Wrong, verified
 from verifier.commands import read_commands
 from verifier.one_letter import Place, detail_in, given
+from verifier.quotes import marked
 from verifier.text import decoded as in_second
 from verifier.text import plain
 
@@ -77,15 +79,18 @@ def test_both_verifiers_read_the_same_in_a_text_without_a_command() -> None:
     for _ in range(4000):
         count = random.randrange(1, 9)
         text = "".join(random.choice(PIECES) + random.choice((" ", "\n", "\n\n", "\r\n")) for _ in range(count))
-        short, commands = parse(text).short, read_commands(text)
+        short, commands = parse(text, signed=False).short, read_commands(text, signed=False)
         if not all(command.fault and "*match" not in command.said for command in commands):
             continue
-        what, block, final = given(HERE, plain(text))
+        what, block, final = given(HERE, marked(plain(text)))
         if not short:
             # A word that asks for something by itself: no orders of any game.
-            assert what == "" or parse(text).commands, repr(text)
+            assert what == "" or parse(text, signed=False).commands, repr(text)
             continue
         read += 1
+        if WRAPPED.search(short) and not one_letter.consents(short):
+            assert what == "", repr(text)
+            continue
         assert (what == "clear") is (short.strip(" .!").lower() == "clear"), repr(text)
         if what == "orders" or not (what or one_letter.consents(short)):
             assert block == one_letter.FINAL.sub("", one_letter.NAMED.sub("", short)).strip(), repr(text)
@@ -93,6 +98,50 @@ def test_both_verifiers_read_the_same_in_a_text_without_a_command() -> None:
         else:
             assert what == "clear" or one_letter.consents(short), repr(text)
     assert read > 2000
+
+
+WHOLE = f"orders m1 turn 1\nserver play.example\nplayer bob\nprev {'0' * 64}\nrev 1\nGx3\nend"
+LONG = f"Gx3 # {'x' * 58}"
+LINES = (
+    *(WHOLE, WHOLE, f"accept m1 {'0' * 64}", "orders m1 turn 1\nGx3\nend", f"orders m1 turn 1\n{LONG}\nGx4\nend"),
+    *(f"orders m1 turn 1\n{LONG}\n Gx4\nend", f"orders m1 turn 1\n{LONG}\n# Gx4\n end", LONG, f"{LONG}  "),
+    *(
+        "draw m1 accept\nserver play.example\nplayer bob\nend",
+        "new spaceships with ann\nsettle: 0\nend",
+        "resign never",
+    ),
+    *(
+        "press m1 hello end",
+        "press m1\nhello\nresign m1\nend",
+        "press m1 public\nhi\nend",
+        "status m1",
+        "help orders",
+    ),
+    *("No!", "Do not play that", "# note", "end", "end,x", "stop,", "--", "", "", "> quoted", ">", "> > twice"),
+    *("-----Original Message-----", "----- Ursprüngliche Nachricht -----", "_" * 32, "-" * 10, "at 12:30:", "\u200b"),
+    *("From: pbem", "Von: pbem", "Sent: Sunday", "*Date:* x", "Gesendet : x", "To: bob", "An: bob", "Subject: hey"),
+    *("On Sun, 1 Mar 2026, pbem <a@b.example>", "wrote:", "Am 1.3.2026 um 12:00", "schrieb pbem:", "wrote: hello"),
+    *(
+        "a <a@b.example> schrieb am 1. März 2026:",
+        "hat x Folgendes geschrieben: ",
+        "Begin forwarded message:",
+        "\x85",
+    ),
+)
+
+
+def test_both_verifiers_read_the_same_commands_in_a_text_that_no_key_signed() -> None:
+    random, faults = Random(7), 0
+    for _ in range(4000):
+        count = random.randrange(1, 10)
+        text = "".join(random.choice(LINES) + random.choice(("\n", "\n", "\n\n", " ", "\r\n")) for _ in range(count))
+        assert marked_by_first(clean(text)) == marked(plain(text)), repr(text)
+        first = [(one.name, bool(one.faults)) for one in parse(text, signed=False).commands]
+        second = [(one.name, one.fault) for one in read_commands(text, signed=False)]
+        # What a message says is no matter of a proof.
+        assert [one for one in first if one[0] != "press"] == [one for one in second if one[0] != "press"], repr(text)
+        faults += sum(faulty for _, faulty in first)
+    assert faults > 500
 
 
 @pytest.fixture
@@ -274,3 +323,26 @@ def test_both_verifiers_find_the_same_address_in_any_to() -> None:
         assert first == (second or ""), to
         some += bool(first)
     assert some > 100
+
+
+WITHOUT_MARKS = ("-----Original Message-----", "From: pbem", "", *(line.removeprefix("> ") for line in FORM[2:]))
+
+
+@pytest.mark.parametrize(
+    ("lines", "counts"),
+    [
+        (("yes", "", *WITHOUT_MARKS), True),
+        (("Gx2", "", *WITHOUT_MARKS), True),
+        (WITHOUT_MARKS, False),
+        (tuple(line for line in WITHOUT_MARKS[3:] if line != "rev 1"), True),
+        (("No!", "", *WITHOUT_MARKS), False),
+        (("No!", "", *WITHOUT_MARKS[3:]), False),
+        (("yes", "", *WITHOUT_MARKS[:3], "Look:", "", *WITHOUT_MARKS), False),
+        ((f"Gx2 # {'x' * 60}", "Gx3"), False),
+        ((f"Gx2 # {'x' * 60}",), True),
+    ],
+)
+def test_what_counts_of_a_quote_without_marks_both_verifiers_know(
+    found: Bundle, lines: tuple[str, ...], *, counts: bool
+) -> None:
+    assert (quoting(found, *lines) == "") is counts

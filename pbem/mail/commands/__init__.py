@@ -8,7 +8,10 @@ protocol.md, "Commands" and "Identity" (the signed forms).
 from pbem.mail.commands.arguments import FIELDS, NAME_THE_MATCH, OF_ANY_PLACE, SETTINGS, masked
 from pbem.mail.commands.cursor import clean
 from pbem.mail.commands.reader import (
+    ALONE,
     ARMOR,
+    BROKEN,
+    WRAPPED,
     AnyCommand,
     Command,
     Reading,
@@ -22,12 +25,15 @@ from pbem.mail.commands.reader import (
 from pbem.mail.commands.table import COMMANDS, CommandSpec, row_of
 
 __all__ = [
+    "ALONE",
     "ARMOR",
+    "BROKEN",
     "COMMANDS",
     "FIELDS",
     "NAME_THE_MATCH",
     "OF_ANY_PLACE",
     "SETTINGS",
+    "WRAPPED",
     "AnyCommand",
     "Command",
     "CommandSpec",

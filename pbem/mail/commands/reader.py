@@ -17,6 +17,7 @@ from pbem.mail.commands.arguments import FIELDS, FINAL, masked
 from pbem.mail.commands.cursor import Words, clean
 from pbem.mail.commands.sections import read as read_sections
 from pbem.mail.commands.table import COMMANDS
+from pbem.mail.quotes import marked
 from pbem.phrase import Phrase
 from pbem.requests import AnyForm, AnyRequest, InMatch, Requested_co, SignedForm
 
@@ -40,6 +41,14 @@ NUMBERED = ("game", "turn")
 
 ARMOR = "-----BEGIN SSH SIGNATURE-----"
 _ARMOR_END = "-----END SSH SIGNATURE-----"
+
+WRAPPED = re.compile(r"(?m)^(?=.{59,}\S)[^#\n]*#.*\n(?=[^\s#])")
+"""A long line with a comment, and one at the margin behind it: perhaps the rest of a comment that a program broke."""
+
+ALONE = Phrase(
+    "not signed with a key, a form counts only if no other words stand above it: it may be a quote. Send it alone"
+)
+BROKEN = Phrase("the line behind a long comment may be the rest of it, which a mail program broke off")
 
 _REV = re.compile(r"[1-9][0-9]{0,8}")
 _END = re.compile(r"(?<![^\s,;])end(?![^\s,;.])", re.I)
@@ -138,12 +147,15 @@ def asked_by_nothing() -> AnyCommand:
     return parse(name).commands[0]
 
 
-def parse(text: str) -> Reading:
-    """Read the commands of a text, up to a limit, and ignore the rest; never raises."""
-    kept, quotes, signature = _split(clean(text))
+def parse(text: str, *, signed: bool = True) -> Reading:
+    """Read the commands of a text, up to a limit, and ignore the rest; never raises.
+
+    What no key signed may be a quote, or broken on its way: commands that this may have made get a fault.
+    """
+    kept, quotes, signature = _split(clean(text), signed=signed)
     words = Words(kept)
     optout = words.low() == "stop"
-    commands, skipped = _read(words)
+    commands, skipped = _read(words, signed=signed)
     skipped += quotes
     if words.more:
         skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
@@ -159,24 +171,29 @@ def parse(text: str) -> Reading:
 
 
 def holds_commands(text: str) -> bool:
-    """True if a text has a command, or begins with `stop`: of several texts of a letter, such a one is read."""
-    words = Words(_split(clean(text))[0])
-    return words.low() == "stop" or bool(_read(words)[0])
+    """True if an unsigned text has a command, or begins with `stop`: of a letter's texts, such a one is read."""
+    words = Words(_split(clean(text), signed=False)[0])
+    return words.low() == "stop" or bool(_read(words, signed=False)[0])
 
 
-def _read(words: Words) -> tuple[list[AnyCommand], list[tuple[int, str]]]:
+def _read(words: Words, *, signed: bool) -> tuple[list[AnyCommand], list[tuple[int, str]]]:
     """The commands of a text, up to a limit, and the numbered lines between them."""
     commands: list[AnyCommand] = []
     skipped: list[tuple[int, str]] = []
     unknown = 0
+    below = False
     while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN and len(commands) < MOST:
         spec = _command_at(words)
-        if spec is not None:
-            commands.append(_command(words, spec))
-            continue
         start = words.start
+        if spec is not None:
+            command = _command(words, spec)
+            commands.append(command if signed else _doubted(command, words, start, below=below))
+            continue
         # A stray `end` or a comment does not count as an unknown line.
-        unknown += not (_END.match(words.word()) or words.word().startswith("#"))
+        is_unknown = not (_END.match(words.word()) or words.word().startswith("#"))
+        unknown += is_unknown
+        # What is left on a command's line is no line of its own.
+        below = below or (is_unknown and not (words.at and words.same_line()))
         words.take()
         words.take_line()
         skipped.append((words.line(start), words.text[start : words.passed]))
@@ -188,6 +205,18 @@ def without_effect(reading: Reading) -> Reading:
     asked = [command for command in reading.commands if COMMANDS[command.name].only_asks]
     meant = [command for command in reading.commands if not COMMANDS[command.name].only_asks]
     return Reading(asked, reading.ignored, short=reading.short, meant=meant)
+
+
+def _doubted(command: AnyCommand, words: Words, start: int, *, below: bool) -> AnyCommand:
+    """A command that was read from its `start` to the cursor, with the faults that it has where nobody signed it."""
+    doubts = []
+    if below and ({*FIELDS} & command.fields.keys() or getattr(command.request, "hash", None)):
+        doubts.append(ALONE)
+    lines = words.text[words.text.rfind("\n", 0, start) + 1 : words.passed]
+    if COMMANDS[command.name].body not in {None, "press"} and WRAPPED.search(lines):
+        doubts.append(BROKEN)
+    faults = [Fault(command.name, None, message, command.line) for message in doubts]
+    return msgspec.structs.replace(command, faults=(*command.faults, *faults)) if faults else command
 
 
 def _first_paragraph(kept: list[tuple[int, str]], quotes: list[tuple[int, str]]) -> str:
@@ -225,9 +254,10 @@ def _place_of_stop(words: Words) -> dict[str, str]:
     return place
 
 
-def _split(text: str) -> tuple[list[tuple[int, str]], list[tuple[int, str]], list[str]]:
+def _split(text: str, *, signed: bool) -> tuple[list[tuple[int, str]], list[tuple[int, str]], list[str]]:
     """Separate the numbered lines to be read from the quotes, and from what follows `-- ` or a signature."""
     text, _, after = text.partition(ARMOR)
+    text = text if signed else marked(text)
     after = after.partition(_ARMOR_END)[2].strip()
     kept: list[tuple[int, str]] = []
     quotes: list[tuple[int, list[str]]] = []

@@ -1,0 +1,197 @@
+"""Unsigned letters whose quotes bear no marks, and whose lines were broken: what counts, and what comes back.
+
+Both verifiers judge what counted (`Table.proof`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from desk.test_one_letter import HOME, OTHERS, Table, address, table
+from in_a_box.referee import body, form_in
+from in_a_box.replies import REPLIES
+from judges import sentences
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+
+__all__ = ["table"]
+
+WRAPPED = "Gx3 # I hope that this hits the death star whose corner was seen at\nGx4"
+IN_A_FORM = "Gx3 # with luck this is the last cell of the kill cruiser, and so the\nend of it\nGy3 Gy4"
+UNKNOWN = "{said}\n\nLe dim. 1 mars 2026, pbem a écrit\n\n{text}"
+BARE = "{said}\n\n{text}"
+
+
+def sends(table: Table, said: str, program: str, letter: EmailMessage | None = None, text: str | None = None) -> str:
+    """Bob's answer by a mail program; what comes back, in one line."""
+    letter = letter or table.bob.last
+    to = address(letter)
+    written = program.format(said=said, to=to, text=body(letter) if text is None else text)
+    raw = table.referee.raw(table.bob, written).replace(b"To: pbem@play.example", f"To: {to}".encode())
+    table.referee.deliver(HOME.craft(raw, headers=("to", *OTHERS)), table.bob.address, to)
+    return " ".join(table.bob.text.split())
+
+
+@pytest.mark.parametrize("program", REPLIES)
+def test_orders_and_yes_above_it_count_at_once(table: Table, program: str) -> None:
+    assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in sends(table, "Gx4", REPLIES[program], table.begins)
+    assert table.orders() == "Gx4"
+    sends(table, "gx3", REPLIES[program])
+    assert table.orders() == "Gx4"
+    answer = sends(table, "Yes", REPLIES[program])
+    assert table.orders() == "Gx3"
+    assert "Not understood" not in answer
+
+
+@pytest.mark.parametrize("program", ["Outlook 2003, German", "Yahoo", "K-9", "Gmail, German phone"])
+def test_both_verifiers_take_them_for_what_they_were(table: Table, program: str) -> None:
+    sends(table, "Gx4", REPLIES[program], table.begins)
+    table.referee.turn((table.ann, ""))
+    sends(table, "gx3", REPLIES[program], table.bob.find("game 1, turn 1"))
+    sends(table, "ja", REPLIES[program])
+    assert table.orders() == "Gx3"
+    table.referee.turn((table.ann, ""))
+    table.proof()
+
+
+@pytest.mark.parametrize("program", [*REPLIES.values(), UNKNOWN, BARE])
+def test_a_form_below_other_words_is_not_obeyed(table: Table, program: str) -> None:
+    """Neither of a letter nor by itself, in whatever quote."""
+    table.reply("gx3", table.begins)
+    form = form_in(table.bob.text, "orders")
+    for said in ("No, do not play that!", "Nein, das nicht!"):
+        for text in (None, form):
+            sends(table, said, program, text=text)
+            assert table.orders() is None, program
+
+
+@pytest.mark.parametrize("program", REPLIES.values())
+def test_a_form_of_a_quote_with_nothing_above_is_no_answer(table: Table, program: str) -> None:
+    """Who sends it has said nothing."""
+    table.reply("gx3", table.begins)
+    sends(table, "", program, text=form_in(table.bob.text, "orders"))
+    assert table.orders() is None
+
+
+@pytest.mark.parametrize(
+    "above", ["", "\n\n", "# greetings\n", "> quoted\n\n", "On 1 March, 12:00 x wrote:\n> quoted\n\n"]
+)
+@pytest.mark.parametrize("program", ["Outlook on the web", "Yahoo, German", "Thunderbird without marks"])
+def test_the_form_sent_back_alone_counts(table: Table, program: str, above: str) -> None:
+    table.reply("gx3", table.begins)
+    sends(table, f"{above}{form_in(table.bob.text, 'orders')}", REPLIES[program])
+    assert table.orders() == "Gx3"
+    table.proof()
+
+
+def test_below_a_greeting_it_comes_back(table: Table) -> None:
+    table.reply("gx3", table.begins)
+    told = sends(table, f"Hello!\n\n{form_in(table.bob.text, 'orders')}", BARE, text="")
+    assert "it may be a quote" in told
+    assert table.orders() is None
+    sends(table, "yes", REPLIES["Samsung"])
+    assert table.orders() == "Gx3"
+
+
+def test_an_agreement_below_words_comes_back(table: Table) -> None:
+    table.referee.send(table.ann, "new spaceships with bob\nsettle: 0\nend\n")
+    accept = form_in(table.bob.text, "accept", lines=1)
+    offer = table.bob.last
+    assert "it may be a quote" in sends(table, f"No, never!\n\n{accept}", BARE, text="")
+    assert form_in(table.bob.text, "accept", lines=1) == accept
+    assert table.referee.match(2).phase == "proposed"
+    sends(table, accept, REPLIES["Outlook on the web"], offer)
+    assert table.referee.match(2).phase == "setup"
+
+
+def test_what_a_key_signed_counts_below_words_of_any_kind(table: Table) -> None:
+    form = table.ann.filled("orders", f"Gx1 # {'x' * 60}\nGx2")
+    table.referee.send(table.ann, f"Hello!\n\n{form}")
+    assert table.referee.match().orders[1].text.endswith("Gx2")
+    form = table.ann.filled("orders", "Gx3").replace("\nrev 1\n", "\nrev 2\n")
+    table.referee.send(table.ann, f"-----Original Message-----\n\n{form}")
+    assert table.referee.match().orders[1].text == "Gx3"
+    table.proof()
+
+
+def test_sentences_without_a_place_are_no_form_of_ours(table: Table) -> None:
+    sends(table, "Hello!\n\nextend m1 3d", REPLIES["Yahoo"])
+    assert sentences.NOTHING_HAS_CHANGED_YET not in table.bob.text
+    assert "extend" in table.bob.text
+    sends(table, "Hello!\n\nresign m1 match", REPLIES["Yahoo"])
+    assert table.referee.match().phase != "playing"
+
+
+@pytest.mark.parametrize(
+    "quote", ["{text}", "> x\n{text}", "On 1 March, 12:00, Ann <ann@mail.example> wrote:\n{text}"]
+)
+def test_yes_is_never_to_what_an_opponent_wrote(table: Table, quote: str) -> None:
+    """A form in a message, which our letters mark; or in a quote within the quote, or beside ours."""
+    table.reply("gx3", table.begins)
+    form = form_in(table.bob.text, "orders").replace("Gx3", "Gx9")
+    shown = "\n".join(f": {line}" for line in form.split("\n"))
+    for text in (
+        shown,
+        quote.format(text=f"a letter\n\n{REPLIES['K-9'].format(said='', to='x@y.example', text=form)}"),
+    ):
+        sends(table, "yes", REPLIES["Outlook 2003"], text=text)
+        assert table.orders() is None
+    sends(table, "yes", REPLIES["Outlook 2003"], text=f"{body(table.bob.last)}\n\n{form}\n\n{form}")
+    assert table.orders() is None
+
+
+def test_a_faked_header_in_ones_own_words_hides_what_is_below_and_nothing_above(table: Table) -> None:
+    sends(table, "Gx3\n\n-----Original Message-----\nGx4\n\nclear", BARE, table.begins, text="")
+    assert table.orders() == "Gx3"
+    sends(table, "-----Original Message-----\nGx4", BARE, text="")
+    assert table.orders() == "Gx3"
+    table.proof()
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        (f"{WRAPPED} sRv1", "Gx3 Gx4 sRv1"),
+        (f"{WRAPPED} hidden, by the way", "Gx3"),
+        ("Gx3 Gy3 # this is the last cell of the kill cruiser, as it \nGx5 is", None),
+        ("# I hope that this hits the death star whose corner was seen at\nGx4\nGx3", "Gx4 Gx3"),
+    ],
+)
+def test_what_may_be_the_rest_of_a_broken_comment_is_asked_about(
+    table: Table, words: str, completed: str | None
+) -> None:
+    told = sends(table, words, REPLIES["Yahoo"], table.begins)
+    assert table.orders() is None
+    if completed:
+        assert "a mail program broke off" in told
+        sends(table, "yes", REPLIES["Yahoo"])
+        assert table.orders() == completed
+        table.proof()
+
+
+@pytest.mark.parametrize("words", [IN_A_FORM, WRAPPED])
+def test_the_same_in_a_form(table: Table, words: str) -> None:
+    told = sends(table, table.bob.filled("orders", words), REPLIES["Outlook 2003"], table.begins)
+    assert table.orders() is None
+    assert "a mail program broke off" in told
+    sends(table, "yes", REPLIES["Outlook 2003"])
+    assert table.orders() == ("Gx3" if words == IN_A_FORM else "Gx3 Gx4")
+    table.proof()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [f"Gx3 # {'x' * 53}\nGx4", f"Gx3 # {'x' * 60}\n# and\nGx4", f"Gx3\nGx4 # {'x' * 60}", f"Gx3 # {'x' * 60}"],
+)
+def test_other_comments_do_no_harm(table: Table, words: str) -> None:
+    sends(table, words, REPLIES["Outlook 2003"], table.begins)
+    assert table.orders() is not None
+    table.proof()
+
+
+def test_a_setup_is_asked_about_as_well(table: Table) -> None:
+    """It waits for the next game: here only its refusal is looked at."""
+    told = sends(table, f"setup m1 game 1\nserver play.example\nA # {'x' * 60}\nB\nend", BARE, table.begins, text="")
+    assert "a mail program broke off" in told
