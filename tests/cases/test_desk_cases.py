@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
-from in_a_box.referee import Mailbox, Referee, body, sent_from
+from in_a_box.referee import SERVER, Mailbox, Referee, body, sent_from
 from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
 
@@ -77,12 +77,12 @@ def test_case_16_mime_bomb(referee: Referee, kind: str, words: str) -> None:
     assert referee.inbox.raw(1) == raw
 
 
-def test_case_16_headers_beyond_reading_are_no_letter(referee: Referee) -> None:
+def test_case_16_headers_beyond_reading_are_answered(referee: Referee) -> None:
     ann = referee.person("ann")
     raw = b"From: ann@mail.example\r\n" + bomb("headers")
     referee.deliver(raw, ann.address)
-    assert not ann.letters
-    assert referee.inbox.outcome(1) == ("done", "unreadable")
+    assert sentences.COULD_NOT_BE_READ in ann.text
+    assert referee.inbox.outcome(1) == ("done", "unreadable, answered")
     assert referee.inbox.raw(1) == raw
 
 
@@ -115,7 +115,8 @@ def test_case_17_odd_letters(referee: Referee, worker: Worker, trait: str) -> No
     ann = referee.person("ann")
     referee.deliver(raw, ann.address)
     assert referee.inbox.count("done") == 1
-    assert len(ann.letters) == (0 if trait == "two From" else 1)
+    assert len(ann.letters) == 1
+    assert (sentences.COULD_NOT_BE_READ in ann.text) == (trait == "two From")
 
 
 def orders_as(referee: Referee, ann: Mailbox, text: str, head: str = "") -> str:
@@ -213,7 +214,7 @@ def test_case_22_another_players_key(referee: Referee) -> None:
     referee.open_desk()
     with structlog.testing.capture_logs() as logs:
         referee.deliver(referee.raw(ann, referee.signed(bob, ann.filled("orders", "Rv5"))), ann.address)
-    assert "signature unknown key, noticed" in [entry.get("outcome") for entry in logs]
+    assert "signature: unknown key, noticed" in [entry.get("outcome") for entry in logs]
     assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in status(referee, ann)
     assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in status(referee, bob)
 
@@ -318,17 +319,22 @@ def test_case_27_what_reaches_an_smtp_command(hostile: str) -> None:
     ids=["null sender", "auto", "bulk", "list", "loop", "hops", "DSN", "vacation", "autoreply"],
 )
 def test_case_28_automatic_mail(referee: Referee, head: str, sender: str) -> None:
+    """Nothing without a proof is obeyed or answered; what a player's key signed for the first time is obeyed."""
     ann, _ = referee.begun(SMALL, FLEETS)
-    before, entries = len(ann.letters), referee.database.scalar("SELECT count(*) FROM entries")
-    raw = referee.raw(ann, referee.signed(ann, "resign m1 match\n"), headers=head)
-    if "Subject" in head:
-        raw = raw.replace(b"Subject: orders\r\n", b"")
-    referee.deliver(raw, sender)
-    assert len(ann.letters) == before
-    assert referee.database.scalar("SELECT count(*) FROM entries") == entries
-    number = referee.database.scalar("SELECT max(id) FROM inbox")
-    assert referee.inbox.raw(number) == raw
-    assert str(referee.inbox.outcome(number)[1]).startswith("automatic")
+    before = len(ann.letters)
+    for text in ("I am away.\n", referee.signed(ann, "resign m1 match\n").replace("m1", "m2")):
+        raw = referee.raw(ann, text, headers=head)
+        raw = raw.replace(b"Subject: orders\r\n", b"") if "Subject" in head else raw
+        referee.deliver(raw, sender)
+        number = referee.database.scalar("SELECT max(id) FROM inbox")
+        assert referee.inbox.raw(number) == raw
+        if "Subject" not in head or "away" in text:
+            assert str(referee.inbox.outcome(number)[1]).startswith("automatic: ")
+            assert len(ann.letters) == before
+    sentence = referee.match().place | {"server": SERVER, "player": "ann", "prev": referee.match().prev, "rev": "1"}
+    fields = "".join(f"{name} {value}\n" for name, value in sentence.items())
+    referee.deliver(referee.raw(ann, referee.signed(ann, f"resign m1 match\n{fields}end\n"), headers=head), sender)
+    assert referee.match().phase == "closed"
 
 
 def test_case_30_the_deadline_race(referee: Referee) -> None:

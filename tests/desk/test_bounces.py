@@ -123,14 +123,20 @@ def test_a_bounce_that_anybody_could_have_made_means_nothing(
     assert referee.outbox.all_bounces() == {}
 
 
-def test_nothing_that_comes_to_a_return_path_is_obeyed_or_answered(
+def test_nothing_unsigned_that_comes_to_a_return_path_is_answered(
     referee: Referee, table: tuple[Mailbox, Mailbox]
 ) -> None:
     ann, bob = table
     letters = len(ann.letters), len(bob.letters)
-    referee.send(bob, "resign m1 match\n", to=return_path(referee, bob))
+    referee.send(bob, "status m1\n", sign=False, to=return_path(referee, bob))
     assert (len(ann.letters), len(bob.letters)) == letters
-    assert referee.database.scalar("SELECT phase FROM matches") == "playing"
+
+
+def test_what_a_key_signed_is_obeyed_at_a_return_path(referee: Referee, table: tuple[Mailbox, Mailbox]) -> None:
+    _, bob = table
+    referee.send(bob, "resign m1 match\n", to=return_path(referee, bob))
+    assert since(referee, bob) is None
+    assert referee.database.scalar("SELECT phase FROM matches") == "closed"
 
 
 def test_a_signed_letter_brings_a_player_back(referee: Referee, table: tuple[Mailbox, Mailbox]) -> None:

@@ -56,8 +56,10 @@ UNASKED = ("orders", "refused", "preview", "ahead", "default")
 WRONG_NOW = {"spaceships": "Rv1 " * 40, "dueling-masters": "Z2 A1-A2", "shoot-em-up": ""}
 """Orders that are well formed, and hardly ever legal."""
 WRONG = "Gx9 A: FM Z9 A1-A1"
-DIGITS = re.compile(rb"(?<![0-9a-f])(?:[0-9a-f]{128}|[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{16}|[0-9a-f]{12}(?=\\.))(?![0-9a-f])")
-"""Signatures, hashes and salts; half a signature; Message-IDs and boundaries; Reply-To tokens."""
+DIGITS = re.compile(
+    rb"(?<![0-9a-f])(?:[0-9a-f]{128}|[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{16}|[0-9a-f]{12}(?=\.))(?![0-9a-f])"
+)
+"""Signatures, hashes and salts; half a signature; Message-IDs, their marks, and boundaries; Reply-To tokens."""
 ARMOR = re.compile(rb"(?s)(?<=-----BEGIN SSH SIGNATURE-----).*?(?=-----END SSH SIGNATURE-----)")
 SECRET_NO_MORE = re.compile("game [0-9]+, the end|the match is closed")
 
