@@ -138,7 +138,7 @@ def test_a_python_is_found_behind_a_version_managers_shim(tmp_path: Path) -> Non
 
     def find() -> subprocess.CompletedProcess[str]:
         environment = {"HOME": str(tmp_path), "PATH": f"{shims}:{os.environ['PATH']}"}
-        command = [ROOT / ".ci" / "python", "9.12"]
+        command = [str(ROOT / ".ci" / "python"), "9.12"]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     shims = program(tmp_path / "shims" / "python9.12", "echo 'pyenv: command not found' >&2; exit 127").parent
