@@ -69,12 +69,14 @@ CLONE_USER ?=
 test-clone:
 	PYTHON="$(PYTHON)" CLONE_USER="$(CLONE_USER)" .ci/clone
 
-# The same on each Python that is here, of those that are supported.
+# The same on each supported Python that is here, also in a version manager's folder; says at the end which were not.
 test-pythons:
-	for python in 3.11 3.12 3.13 3.14; do \
-		if "python$$python" --version >/dev/null 2>&1; then PYTHON="python$$python" CLONE_USER="$(CLONE_USER)" .ci/clone || exit 1; \
-		else echo "---- python$$python is not here: left out"; fi; \
-	done
+	missing=; \
+	for version in 3.11 3.12 3.13 3.14; do \
+		if python=$$(.ci/python $$version); then PYTHON="$$python" CLONE_USER="$(CLONE_USER)" .ci/clone || exit 1; \
+		else missing="$$missing $$version"; fi; \
+	done; \
+	echo "---- not here, so not tested:$${missing:- none}"
 
 # Odd mail of somebody else's beside our own: all .eml and .mbox below CORPORA=folder.
 test-corpora:

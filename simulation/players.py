@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import math
 import re
+import weakref
 from contextlib import suppress
 from datetime import timedelta
 from functools import cache
@@ -92,6 +93,7 @@ class Correspondent:
         self.random = Random(f"{seed} player {name}")
         self.key = Ed25519PrivateKey.from_private_bytes(self.random.randbytes(32))
         self.memory = Memory(None)
+        weakref.finalize(self, self.memory.close)  # not all tests close it, and Python 3.13 warns of that
         account = Account(name, SERVER, TO, self.address, "", "", "")
         sign = self._sign if self.signs else None
         self.letters = Correspondence(account, self.memory, sign, self.random.randbytes)
@@ -358,6 +360,7 @@ class Keyless:
         self._world = world
         self._random = Random(f"{world.seed} keyless")
         self._memory = Memory(None)
+        weakref.finalize(self, self._memory.close)  # as above
         account = Account(self.name, SERVER, TO, self.address, "", "", "")
         self._letters = Correspondence(account, self._memory, None, self._random.randbytes)
         self._begun = False

@@ -525,7 +525,7 @@ def test_two_play_on_beside_a_thousand_heavy_letters(tmp_path: Path, capsys: pyt
     assert table.replies.keys() == {250, 552}, "some are too large"
     assert table.replies.total() == HEAVY
     assert max(table.accepted) < ACCEPTED
-    # The desk gives way to others (nice): where these take all of the processor, a letter in a hundred may be later.
+    # The reader gives way to others (nice): where they take the whole processor, one letter in a hundred may be late.
     assert len(table.brought) >= 50
     assert sorted(table.brought)[len(table.brought) * 99 // 100] < ANSWERED
     assert max(table.brought) < 4 * ANSWERED

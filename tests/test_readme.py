@@ -127,6 +127,27 @@ def test_a_clone_runs_what_the_readme_says_of_make() -> None:
     assert {f"make {target}" for target in targets.split()} == {line for lines in CLONED.values() for line in lines}
 
 
+def test_a_python_is_found_behind_a_version_managers_shim(tmp_path: Path) -> None:
+    """For `make test-pythons`: the shim is there, but runs nothing."""
+
+    def program(path: Path, script: str) -> Path:
+        path.parent.mkdir(parents=True)
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return path
+
+    def find() -> subprocess.CompletedProcess[str]:
+        environment = {"HOME": str(tmp_path), "PATH": f"{shims}:{os.environ['PATH']}"}
+        command = [str(ROOT / ".ci" / "python"), "9.12"]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    shims = program(tmp_path / "shims" / "python9.12", "echo 'pyenv: command not found' >&2; exit 127").parent
+    assert (find().returncode, find().stderr) == (1, "python9.12 is not here\n")
+    for number in (1, 2, 10):
+        program(tmp_path / ".pyenv" / "versions" / f"9.12.{number}" / "bin" / "python9.12", "echo 9.12")
+    assert find().stdout == f"{tmp_path}/.pyenv/versions/9.12.10/bin/python9.12\n"
+
+
 def test_check_a_match(checkout: Path) -> None:
     verify, publish = commands()[CHECK]
     assert run(checkout, verify).endswith("Everything holds.\n")

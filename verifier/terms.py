@@ -175,7 +175,7 @@ def game_options(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str
     for name, value in lines.items():
         made[name] = value
         with contextlib.suppress(ValueError):
-            made[name] = tomllib.loads(f"v = {value}")["v"]
+            made[name] = tomllib.loads(f"v = {value}")["v"] if len(value) <= 4000 else value
         for one in (made[name], value):
             with contextlib.suppress(Refused):
                 game.options({name: one}, seats)

@@ -105,7 +105,8 @@ def _question(desk: Desk, row: InboxRow, records: dict[str, str | None]) -> Ques
     """The question about a letter, with the keys of its envelope's sender; None for what the operator gets unread."""
     sender, recipients, config = row.envelope.sender, row.envelope.recipients, desk.config
     keys = None if row.envelope.for_operator else _keys(desk, sender) if sender else []
-    returned = not sender or delivery_status.token(recipients, config.mail_address, config.delimiter) is not None
+    token = delivery_status.token(recipients, config.mail_address, config.delimiter)
+    returned = token is not None if config.return_paths else not sender or None
     authserv_id, host = config.identity.authserv_id, config.pages_host
     return Question(row.raw, row.received, config.server, keys, authserv_id, records, returned, host)
 

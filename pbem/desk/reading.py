@@ -58,8 +58,8 @@ class Question(msgspec.Struct, frozen=True):
     """The mail server whose word about a sender counts; empty: none."""
     records: dict[str, str | None] = {}
     """The DNS records of its DKIM keys, if they were asked for."""
-    returned: bool = False
-    """True if it came as a letter comes back."""
+    returned: bool | None = None
+    """True if it came as a letter comes back; None if only its type can say so."""
     pages_host: str = ""
     """The host to which new passkeys must belong; empty: no passkey of a page on the web is taken."""
 
@@ -163,7 +163,8 @@ def find(question: Question, limits: Limits) -> Findings:
 
 
 def _delivery_report(letter: Letter, question: Question) -> DeliveryReport | None:
-    may_be = question.returned or letter.root.content_type == delivery_status.REPORT
+    is_report = letter.root.content_type == delivery_status.REPORT
+    may_be = is_report if question.returned is None else question.returned
     return delivery_status.read_report(letter) if may_be else None
 
 

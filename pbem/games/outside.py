@@ -8,10 +8,11 @@ itself. Here live the register of packages and the identity of their code. Imple
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import re
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import BUILT_IN, GAMES, INTERFACE
@@ -163,8 +164,10 @@ def _folder(module: str) -> Path:
 def _code(found: Distribution, folder: Path) -> str | None:
     """The hash over what can be imported of a package: paths and contents, whatever its RECORD says of them."""
     hashes = {}
-    for file in found.files or ():
-        path = Path(str(file.locate())).resolve()
+    # Not `found.files`: from Python 3.12 on, that leaves out the files that are missing.
+    for row in csv.reader((found.read_text("RECORD") or "").splitlines()):
+        file = PurePosixPath(row[0])
+        path = Path(str(found.locate_file(row[0]))).resolve()
         outside = file.parts[0] == ".." or file.parts[0].endswith((".dist-info", ".data"))
         if not outside and file.suffix not in {".pth", ".pyc"}:
             hashes[file.as_posix()] = path, hashlib.sha256(path.read_bytes()).hexdigest()

@@ -48,6 +48,9 @@ __all__ = ["STATES", "BadKey", "Format", "Key", "Verdict", "Vocabulary", "judge"
 _STARTS = 6
 """The most lines that look like the start of a signed form and are tried."""
 
+_HEAD = 400
+"""More words than the first line and the fields of any form have."""
+
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _BLANK = re.compile(r"[^\S\n]")
 _SMART = str.maketrans(
@@ -627,14 +630,15 @@ def _form(lines: list[str], fields: Collection[str]) -> tuple[list[str], list[st
     tail: list[str] = []
     if (closed := re.search(r"\s(end)$", text, re.I)) is not None:
         text, tail = text[: closed.start()], [closed[1]]
-    words = list(re.finditer(r"\S+", text))
+    # A form begins with a few words; the rest of a long text is not taken apart.
+    words = list(islice(re.finditer(r"\S+", text), _HEAD))
     # The first word is the command's name, and one of them, `challenge`, is also a field's.
     at = next((at for at, word in enumerate(words) if at and word[0].lower() in fields), len(words))
     head = [" ".join(word[0] for word in words[:at])]
     while at < len(words) and words[at][0].lower() in fields:
         head.append(" ".join(word[0] for word in words[at : at + 2]))
         at += 2
-    if len(head) == 1:
+    if len(head) == 1 or at == _HEAD:
         return [], text.split("\n"), tail
     if at < len(words) and words[at][0].lower() == "final":
         head.append(words[at][0])

@@ -22,6 +22,7 @@ from pbem.mail.compose import RETURN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from email.message import Message
 
     from pbem.mail.message import Letter
 
@@ -35,6 +36,9 @@ SEARCHED = 256 * 1024  # octets of a bounce that are searched for the letter in 
 TOKEN = re.compile(r"[0-9a-f]{20}")
 STATUS = re.compile(r"[245]\.[0-9]{1,3}\.[0-9]{1,3}")  # RFC 3463 2
 OLD_FORMS = 32 * 1024  # octets; what an old bounce has to say stands at its beginning, and the rest is our own letter
+OLD_TEXT = 8 * 1024  # octets of text that are searched for an old form, within these
+OLD_LINE = 200  # octets of a line; flufl.bounce has patterns that take its square, and nearly a hundred of them
+NO_TEXT = re.compile(rb"[^!-~\n]+")
 WARNING = re.compile(r"\b(?:warning|delay(?:ed)?)\b", re.IGNORECASE)
 
 Kind = Literal["permanent", "temporary", "unclear"]
@@ -113,7 +117,23 @@ def _old_form(raw: bytes) -> DeliveryReport:
     from flufl.bounce import all_failures
 
     try:
-        slow, dead = all_failures(email.message_from_bytes(raw, policy=compat32))
+        lines = (line[:OLD_LINE] for line in raw.splitlines())
+        message = email.message_from_bytes(b"\n".join(lines), policy=compat32)
+        _shorten(message)
+        slow, dead = all_failures(message)
     except Exception:  # hostile mail meets old parsers; what they make of it is theirs
         return DeliveryReport("unclear")
     return DeliveryReport("permanent" if dead else "temporary" if slow else "unclear")
+
+
+def _shorten(message: Message) -> None:
+    """Leave of each part what its text says, up to a bound: base64 may hide long lines, and a charset odd blanks."""
+    left = OLD_TEXT
+    for part in message.walk():
+        content = part.get_payload(decode=True)
+        if isinstance(content, bytes):
+            lines = NO_TEXT.sub(b" ", content).split(b"\n")
+            short = b"\n".join(line[:OLD_LINE] for line in lines)[:left]
+            left -= len(short)
+            del part["content-transfer-encoding"]
+            part.set_payload(short.decode("ascii"))

@@ -93,6 +93,8 @@ _PLACE = frozenset({"tournament", "pairing"})
 _TOURNAMENT = mapping({"id": text, "terms": anything})
 _PAIRING = mapping({"round": number, "board": number, "entry": hash_})
 
+_VALUE = 4000
+"""The most characters of an option that are read as TOML: the library takes the square of a key with many parts."""
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _LONGEST_SETTLING = 7 * 86400
 _PACE = 7 * 86400
@@ -356,6 +358,8 @@ class _Proposal(OptionLines):
         """The option's value: as TOML if the game accepts that (`homes: 3`), otherwise as plain text (`first: 1`)."""
         import tomllib
 
+        if len(text) > _VALUE:
+            return text
         try:
             value = tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError):  # a number of thousands of digits raises no TOMLDecodeError

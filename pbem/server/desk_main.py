@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from pbem.server.desk_opening import Supplies
     from pbem.server.desk_work import Work
 
-NICE = 10  # SMTP clients wait for the intake, never for the desk
-
 
 def main() -> None:
     """The whole life of the desk's process whose line to the daemon is its standard input."""
@@ -69,9 +67,6 @@ def serve(line: socket.socket, supplies: Supplies) -> int:
     """Work until the daemon says stop; returns the process's status."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # meant for the daemon, which tells us
-    with contextlib.suppress(OSError):
-        os.nice(NICE)
-
     try:
         with opened(supplies, partial(_say, line, WORKED)) as work:
             threading.Thread(target=_listen, args=(line, work), daemon=True).start()

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 START = 60.0  # seconds until a new worker counts as stuck: a loaded machine takes its time
 LENGTH = 4  # octets of a frame's length
 AHEAD = 64 * 1024  # octets of requests that may wait in a worker's socket
+NICE = 10  # how much less of the processor a reader is given than others
 ALARM = 2.0  # seconds after our own deadline, when a worker whose daemon was killed ends itself
 
 log = structlog.get_logger()
@@ -305,6 +306,9 @@ def _confine(memory: int) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # meant for the daemon, which hangs up when it is done
     os.umask(0o077)
+    # Others' letters give way to the intake and to the desk. The desk itself does not: it holds the store's lock.
+    with contextlib.suppress(OSError):
+        os.nice(NICE)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from pbem.identity import Key, parse_key, ssh
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SIZE = 120_000
+SIZE = 250_000
 LINES = 4900
 HEAD = "From: ann@mail.example\r\nTo: pbem@play.example\r\nSubject: orders\r\nMessage-ID: <1@mail.example>\r\n"
 WORDS = "the quick brown fox jumps over lazy dogs "
@@ -72,9 +72,6 @@ def keys() -> tuple[Key, ...]:
     return (*(parse_key((KEYS / name).read_bytes()) for name in names), parse_key(SIGNER.certificate()))
 
 
-ORDINARY = plain(full(WORDS))
-
-
 def letters() -> Iterator[tuple[str, Heavy]]:
     """All of them by name."""
     yield from _marks()
@@ -83,6 +80,7 @@ def letters() -> Iterator[tuple[str, Heavy]]:
     yield from _mime()
     yield from _armors()
     yield from _smime()
+    yield from _bounces()
 
 
 _MARKS = (
@@ -172,7 +170,11 @@ def _mime() -> Iterator[tuple[str, Heavy]]:
         yield f"charset {charset}", Heavy(plain(full("+AGg~{VP\x1b$B0!"), head))
         encoded = f"{head}Content-Transfer-Encoding: base64\r\n"
         yield f"noise as {charset}", Heavy(plain(full(noise(600)), encoded), any_unsigned)
-    for unit in ("<div><b>&#x41;", "<", "<!--", "<body><div>", "&#99999999;", "<p>" + WORDS):
+    for unit in (
+        "<div><b>&#x41;", "<", "<!--", "<body><div>", "&#99999999;", "<p>" + WORDS, "<table><tr><td>", "</p>",
+        "<b><i><p>", "<a href=", "<div style='", "<p style='display : none", "<p class='gmail_ signature _",
+        "<blockquote>", "<script>", "&", "<br>", "<![CDATA[", "<select><option>", "<svg><math>", "----- ",
+    ):  # fmt: skip
         yield f"HTML {unit[:20]}", Heavy(plain(full(unit), "Content-Type: text/html\r\n"))
     yield "quoted-printable", Heavy(plain(full("=3D=\r\n="), "Content-Transfer-Encoding: quoted-printable\r\n"))
 
@@ -260,7 +262,7 @@ def _opaque(der: bytes) -> bytes:
 
 def _smime() -> Iterator[tuple[str, Heavy]]:
     wrong = frozenset({"bad", "refused", "unknown key"})
-    most = 85_000
+    most = 180_000
     yield "two S/MIME signers", Heavy(_opaque(_signed_data("p256", "rsa").dump()), wrong)
     within = b"Content-Type: text/plain\r\n\r\n" + ORDERS.encode()
     for deep in range(1, 10):
@@ -278,7 +280,7 @@ def _smime() -> Iterator[tuple[str, Heavy]]:
     }.items():
         yield name, Heavy(_opaque(der), wrong)
     for name, changed in _changed(most):
-        right = {"valid"} if name in {"many certificates", "many digests"} else wrong
+        right = {"valid"} if name == "many certificates" else wrong
         yield name, Heavy(_opaque(changed), frozenset(right))
 
 
@@ -325,3 +327,68 @@ _PARTS = ("version", "digest_algorithms", "encap_content_info", "certificates", 
 def _with(made: cms.ContentInfo, **changed: Any) -> bytes:
     signed = cms.SignedData({name: changed.get(name, made["content"][name]) for name in _PARTS})
     return bytes(cms.ContentInfo({"content_type": "signed_data", "content": signed}).dump())
+
+
+_SAID = (
+    "here is your list of failed recipients", "the following addresses had",
+    "this message was created automatically by mail delivery software", "failed addresses follow:",
+    "This is the machine generated message from mail service.", "Your message", "-- Failed Recipients ------",
+    "The following addresses did NOT receive a copy of your message:", "User's mailbox is full:",
+    "The email below could not be delivered to the following user:", "Invalid final delivery userid:",
+    "Unable to deliver message to the following address(es).", "Delivery to the following recipient failed",
+    "A message that you sent could not be delivered", "Your message could not be delivered to",
+    "Your message has encountered delivery problems", "Did not reach the following recipient",
+    "did not reach the following recipient", "This is the deliver program at", "this is the email server at",
+    "- no such user here", "The following address failed:", "The following recipient(s) could not be reached",
+    "Could not deliver message to the following recipient", "Message not delivered to the following addresses",
+    "A message that you sent was rejected", "Message could not be delivered to some recipients.",
+    "The address to which the message has not yet been delivered is", "Your message with Subject:",
+    "Delivery to the following recipient has been delayed", "This is an advisory-only email",
+    "This Message was undeliverable due to the following reason:",
+)  # fmt: skip
+"""Lines by which flufl.bounce recognises old bounces: what follows is searched for addresses, with each a pattern."""
+
+
+def _bounces() -> Iterator[tuple[str, Heavy]]:
+    """What a mail server might say of a letter that it could not deliver, without any address."""
+    unsigned = frozenset({"none", "refused", "unreadable"})
+    said = "".join(f"{line}\r\n" for line in _SAID)
+    for unit in (
+        "x",
+        "x@",
+        "<",
+        " ",
+        "a ",
+        "\u2028 ",
+        "<\u2028",
+        "a@\u00e4",
+        "*",
+        "(",
+        "user mailbox",
+        "Error: a ",
+        ",",
+    ):
+        for width in (1, 190, 60_000):
+            line = f"{unit}" * max(1, width // len(unit.encode()))
+            text = said + f"{line}\r\n" * min(LINES - 100, (SIZE - 3000) // (len(line.encode()) + 2))
+            name = f"a bounce of {unit!r}, {width} wide"
+            yield name, Heavy(plain(text, "Content-Type: text/plain; charset=utf-8\r\n"), unsigned)
+            hidden = wrapped(f"{said}{line[:30_000]}\nthe{line[:30_000]}\n".encode())
+            head = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n"
+            yield f"{name}, in base64", Heavy(plain(hidden, head), unsigned)
+            part = f"--b\r\n{head}Content-Description: notification\r\n\r\n{hidden}"
+            for kind in ("report", "mixed"):
+                whole = f"Content-Type: multipart/{kind}; boundary=b\r\nX-Mailer: novell\r\n"
+                body = f"{part}--b\r\n\r\nx\r\n--b--\r\n"
+                yield f"{name}, multipart/{kind}", Heavy(plain(body, whole), unsigned)
+    mixed = "Content-Type: multipart/report; boundary=b\r\n"
+    for unit in (";", '";', "a=b;", '"a;', "rfc822;<", "(", "<", "@,", "\\"):
+        folded = f"{unit * (900 // len(unit))}\r\n " * 34
+        yield f"failed recipients {unit!r}", Heavy(plain("x", f"X-Failed-Recipients: {folded}\r\n"), unsigned)
+        status = f"Action: failed\r\nFinal-Recipient: {folded}\r\n"
+        for kind in ("delivery-status", "Delivery-Status"):
+            part = f"--b\r\nContent-Type: message/{kind}\r\n\r\nReporting-MTA: x\r\n\r\n{status}--b--\r\n"
+            yield f"message/{kind} of {unit!r}", Heavy(plain(part, mixed), unsigned)
+        groups = full(f"Action: x{unit}\r\n")
+        part = f"--b\r\nContent-Type: message/delivery-status\r\n\r\n{groups}--b--\r\n"
+        yield f"groups of {unit!r}", Heavy(plain(part, mixed), unsigned)

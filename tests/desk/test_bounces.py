@@ -12,6 +12,7 @@ from in_a_box.referee import body, form_in
 from judges import sentences
 from judges.golden import reads_like
 
+from pbem.mail import delivery_status
 from pbem.store.database import to_db
 from pbem.store.inbox import Envelope
 from pbem.store.players import Players
@@ -70,6 +71,22 @@ def test_a_hard_bounce_cuts_a_player_off_and_is_told_once(
     assert since(referee, bob) == to_db(referee.now - HOUR)
     assert (len(ann.letters), len(bob.letters), len(operator.letters)) == tuple(number + 1 for number in letters)
     assert referee.outbox.all_bounces() == {"permanent": 2}
+
+
+@pytest.mark.parametrize(
+    ("sender", "kind"), [("", "text/plain"), ("bob@mail.example", "multipart/report; boundary=b")]
+)
+def test_only_what_comes_to_a_return_path_is_read_as_a_bounce(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch, sender: str, kind: str
+) -> None:
+    """To read old forms costs much, and anybody may write without an envelope sender."""
+    read: list[str] = []
+    monkeypatch.setattr(delivery_status, "read_report", lambda letter: read.append(letter.subject))
+    raw = f"From: x@mx.example\r\nSubject: no\r\nContent-Type: {kind}\r\n\r\nno\r\n".encode()
+    referee.deliver(raw, sender)
+    assert not read
+    referee.deliver(raw.replace(b"no\r\n", b"yes\r\n"), sender, f"pbem+b{'0' * 20}@play.example")
+    assert read == ["yes"]
 
 
 def test_a_letter_that_was_refused_cuts_off_as_well(

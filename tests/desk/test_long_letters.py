@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,6 +23,26 @@ PAD = ("# " + "x" * 60 + "\n") * 3500
 
 MOST = 2 * 1024 * 1024
 """How many octets the letters of two players may have that wait in a match."""
+
+
+PROPOSALS = {
+    "an address of combining marks": "with " + ("a" + "\u0301\u0323" * 14_000 + "@mail.example\n") * 4 + "end\n",
+    "many opponents": "with "
+    + "".join(f"b{number}{' ' if number % 999 else chr(10)}" for number in range(35_000))
+    + "\nend\n",
+    "keys of many parts": "with bob\n" + "".join(f"k{at}: {{{'a.' * 30_000}b=1}}\n" for at in range(3)) + "end\n",
+}
+
+
+@pytest.mark.parametrize("heavy", PROPOSALS)
+def test_a_heavy_proposal_is_refused_at_little_cost(referee: Referee, heavy: str) -> None:
+    """It is judged under the lock, so that each other letter waits for it."""
+    ann, _ = referee.registered("ann"), referee.registered("bob")
+    referee.send(ann, "new spaceships with bob\nend\n")  # what is loaded at the first time
+    began = time.process_time()
+    referee.send(ann, "new spaceships " + PROPOSALS[heavy])
+    assert time.process_time() - began < 1
+    assert "Refused" in ann.text
 
 
 def padded(referee: Referee, person: Mailbox, text: str) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.hostile_letters import HEAD, ORDERS, ORDINARY, SIGNER, WORDS, full, keys, letters, plain
+from attackers.hostile_letters import HEAD, ORDERS, SIGNER, WORDS, full, keys, letters, plain
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from judges.reasons import is_whole
 from signing.domains import Domain, rsa_key
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 RECEIVED = datetime(2028, 1, 1, tzinfo=UTC)
-MOST = 40
-"""So many times what an ordinary letter of this size costs: half a second on a slow machine."""
+MOST = 0.5
+"""Seconds of the processor's time that reading a letter may take."""
 
 
 def understood(raw: bytes, offered: tuple[Key, ...] = ()) -> tuple[str, list[str]]:
     """The verdict on a letter, and its commands."""
-    found = find(Question(raw, RECEIVED, "play.example", [*(offered or keys())]), Limits()).understood
+    question = Question(raw, RECEIVED, "play.example", [*(offered or keys())], returned=True)
+    found = find(question, Limits()).understood
     if found is None:
         return "unreadable", []
     assert is_whole(found.heard.verdict.reason)
@@ -45,12 +46,9 @@ def cost(work: Callable[[], object], times: int = 1) -> float:
     return best
 
 
-def dear(works: Mapping[str, Callable[[], object]], ordinary: Callable[[], object]) -> list[str]:
-    """What costs so many times as much as what is ordinary; measured side by side where it may."""
-    cost(ordinary)  # once for what is loaded at the first time
-    usual = cost(ordinary, 3)
-    suspects = [name for name, work in works.items() if cost(work) > MOST / 2 * usual]
-    return [name for name in suspects if cost(works[name], 2) > MOST * cost(ordinary, 5)]
+def costly(works: Mapping[str, Callable[[], object]]) -> list[str]:
+    """The names of those that cost too much, also when they are tried again."""
+    return [name for name, work in works.items() if cost(work) > MOST and cost(work, 5) > MOST]
 
 
 def test_case_31_each_costs_little_and_says_what_it_should() -> None:
@@ -65,9 +63,9 @@ def test_case_31_each_costs_little_and_says_what_it_should() -> None:
             wrong[name] = (kind, said)
 
     works = {name: partial(understand, name) for name in heavy}
-    assert not dear(works, partial(understood, ORDINARY))
+    assert not costly(works)
     assert not wrong
-    assert len(heavy) > 150
+    assert len(heavy) > 350
 
 
 def test_der_is_measured_before_it_is_taken_apart() -> None:
@@ -106,12 +104,11 @@ def test_a_key_of_many_subkeys_costs_little() -> None:
     """As many as are taken, each bound, and a letter that each might have signed."""
     others = [Signer(key=Ed25519PrivateKey.from_private_bytes(bytes([at]) * 32)) for at in range(20)]
     many = parse_key(SIGNER.certificate(*(SIGNER.subkey(other.body) for other in others)), RECEIVED)
-    one = parse_key(SIGNER.certificate())
-    text = full(WORDS, 100_000)
+    text = full(WORDS, 240_000)
     signature = armored("SIGNATURE", SIGNER.signature(1, b"another text")).replace("\n", "\r\n")
     raw = plain(f"{text}{signature}")
     assert understood(raw, (many,))[0] == "bad"
-    assert not dear({"many": partial(understood, raw, (many,))}, partial(understood, raw, (one,)))
+    assert not costly({"many": partial(understood, raw, (many,))})
     crowd = [SIGNER.subkey(Signer(key=Ed25519PrivateKey.from_private_bytes(b"%032d" % at)).body) for at in range(21)]
     with pytest.raises(BadKey):
         parse_key(SIGNER.certificate(*crowd), RECEIVED)
@@ -119,7 +116,7 @@ def test_a_key_of_many_subkeys_costs_little() -> None:
 
 def test_dkim_of_many_signatures_over_many_headers() -> None:
     domain = Domain("mail.example", key=rsa_key(1024))
-    letter = plain(full(WORDS, 150_000))
+    letter = plain(full(WORDS, 200_000))
     records: dict[str, str | None] = {domain.where: domain.record}
 
     def vouched(raw: bytes) -> str:
@@ -151,4 +148,4 @@ def test_dkim_of_many_signatures_over_many_headers() -> None:
     wrong = {name: found for name, (raw, kinds) in heavy.items() if (found := vouched(raw)) not in kinds}
     assert not wrong
     works = {name: partial(vouched, raw) for name, (raw, _) in heavy.items()}
-    assert not dear(works, partial(vouched, once))
+    assert not costly(works)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,11 +53,17 @@ def parts(share: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
     ]
     other = [
         *(
-            tests(f"clone, {name}", f"PYTHON={name} .ci/clone", 7, _missing(name), DEMOS)
-            for name in ("python3.11", "python3.12", "python3.13", "python3.14")
+            tests(
+                f"clone, python{version}",
+                f"PYTHON=$(.ci/python {version}) .ci/clone",
+                7,
+                _missing(f"python{version}", f".ci/python {version}"),
+                DEMOS,
+            )
+            for version in ("3.11", "3.12", "3.13", "3.14")
         ),
         tests("PostgreSQL", "make test-postgresql", 10),
-        tests("browser", "make test-browser", 12, _missing("chromium")),
+        tests("browser", "make test-browser", 12, _missing("chromium", "command -v chromium")),
         tests("PostgreSQL, long", "make test-postgresql MARKS=long", 25),
         tests("odd mail and fuzzers", f"PBEM_SEED={seed} {TEST} -m odd tests", 5),
         tests("planted faults", f"{TEST} -m long simulation/test_planted.py", 15),
@@ -86,13 +91,10 @@ def _is_fuzzed(path: Path) -> bool:
     return "from hypothesis import" in path.read_text("utf-8")
 
 
-def _missing(program: str) -> str:
-    """Why a program cannot be run; what is found may be a shim for one that is not there."""
-    there = (
-        shutil.which(program)
-        and not subprocess.run([program, "--version"], capture_output=True, check=False).returncode
-    )
-    return "" if there else f"{program} is not here"
+def _missing(program: str, search: str) -> str:
+    """Why a program cannot be run, if the command that searches for it fails."""
+    failed = subprocess.run(search, shell=True, cwd=ROOT, capture_output=True, check=False).returncode
+    return f"{program} is not here" if failed else ""
 
 
 def tree() -> str:

@@ -76,6 +76,19 @@ def test_case_09_desks_that_die_one_after_the_other(tmp_path: Path) -> None:
             assert (inbox.count("done"), inbox.count(), outbox.count("delivered")) == (5, 5, 5)
 
 
+def test_case_07_only_the_reader_has_a_lower_priority(tmp_path: Path) -> None:
+    """The desk holds the store's lock: with less of a busy processor, it would keep letters waiting until 451."""
+    with served(tmp_path) as (server, smarthost):
+        server.start(worker=True)
+        assert server.send(LETTER % (0, 0)).startswith("250")
+        until(lambda: smarthost.taken)
+        (desk,) = children(server.pid)
+        (reader,) = children(desk)
+        own, *others = (os.getpriority(os.PRIO_PROCESS, process) for process in (server.pid, desk, reader))
+        assert others == [own, min(own + 10, 19)]
+        server.stop()
+
+
 def test_case_32_a_stopped_reader_delays_others_by_its_own_deadline_alone(tmp_path: Path) -> None:
     with served(tmp_path, more='[limits]\nreading = "2s"\n') as (server, smarthost):
         server.start(worker=True)

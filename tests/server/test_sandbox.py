@@ -195,13 +195,13 @@ def test_bounces_are_read_alike(worker: Worker) -> None:
     failed = b"X-Failed-Recipients: bob@mail.example\r\nSubject: Mail delivery failed\r\n\r\nsorry\r\n"
     report = b"Content-Type: multipart/report; boundary=b\r\n\r\n--b\r\n\r\nx\r\n--b--\r\n"
     questions = [
-        Question(raw, AT, returned=returned) for raw in (failed, report, SMALL) for returned in (True, False)
+        Question(raw, AT, returned=returned) for raw in (failed, report, SMALL) for returned in (True, None, False)
     ]
     answers = found(worker, *questions)
     assert answers == found(InProcess(Limits()), *questions)
     bounces = [one.delivery_report for one in answers if isinstance(one, Findings)]
     kinds = [one.kind if one is not None else None for one in bounces]
-    assert kinds == ["permanent", None, "unclear", "unclear", "unclear", None]
+    assert kinds == ["permanent", None, None, "unclear", "unclear", None, "unclear", None, None]
 
 
 def test_a_worker_that_died_is_followed_by_another(worker: Worker) -> None:

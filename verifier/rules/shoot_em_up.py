@@ -203,8 +203,9 @@ class Game(Position):
             }
             for ship in sorted(here, key=lambda ship: ship.letter):
                 by = hits[ship.letter]
-                ship.alive = len(by) <= ship.shields
-                ship.shields = max(0, ship.shields - len(by))
+                taken = len(by) if first else 1
+                ship.alive = taken <= ship.shields
+                ship.shields = max(0, ship.shields - taken)
                 report = {"action": number, "kind": "hit", "ship": ship.letter, "where": where, "by": by}
                 self.reports.append(report | {"shields": ship.shields, "destroyed": not ship.alive})
             here = [ship for ship in here if ship.alive]

@@ -51,6 +51,9 @@ _NAMED = 200
 _PENDING = 20
 """The most proposals of one player that may wait for an answer at a time."""
 
+_ADDRESS = 254
+"""The most characters of an address (RFC 5321 4.5.3.1.3)."""
+
 
 def welcome(offers: Offers, player: str, address: str, now: datetime) -> None:
     """Give a player who has just registered the seats to which the address was invited."""
@@ -125,6 +128,9 @@ def _wanted(
             names.append(player.name)
             continue
         try:
+            # The library normalises Unicode before it looks at the length: the square of a run of combining marks.
+            if len(name) > _ADDRESS:
+                raise EmailNotValidError
             free[seat] = validate_email(name, check_deliverability=False, test_environment=True).normalized
         except EmailNotValidError:
             faults.append(Fault("new", name, Phrase("this is not an address")))

@@ -193,18 +193,18 @@ class _Space:
             self._rounds(self.board.names[where], ships, fire.get(where, []))
 
     def _rounds(self, where: str, ships: list[int], shots: list[int]) -> None:
-        """Rounds in one place: the shots count in the first, the ships in it in each."""
+        """Rounds in one place: all shots and ships count in the first, one ship in each later one."""
         self._round(where, ships, shots)
         while len(left := [ship for ship in ships if ship in self.square]) > 1:
-            self._round(where, left, [])
+            self._round(where, left, [], again=True)
 
-    def _round(self, where: str, ships: list[int], shots: list[int]) -> None:
-        """The simultaneous hits of one round (ruling 18)."""
+    def _round(self, where: str, ships: list[int], shots: list[int], *, again: bool = False) -> None:
+        """The simultaneous hits of one round; ships that ram `again` take one each (rulings 17 and 18)."""
         for ship in ships:
             by = [other for other in ships if other != ship]
             if shots:
                 by = sorted(by + shots)
-            shields = self.shields[ship] - len(by)
+            shields = self.shields[ship] - (1 if again else len(by))
             destroyed = shields < 0
             self.shields[ship] = left = max(shields, 0)
             if destroyed:

@@ -72,10 +72,10 @@ const SEALED = (() => {
         if (goal.column >= 0 && goal.column < columns && goal.row >= 0 && goal.row < rows) (what === "M" ? moves : shots).set(ship, goal);
       }
     }
-    const hits = (where, met, fire) => {
+    const hits = (where, met, fire, most = Infinity) => {
       const by = new Map(met.map((ship) => [ship, [...met.filter((other) => other !== ship), ...fire].sort()]));
       for (const ship of met) {
-        const now = ships.get(ship), left = now.shields - by.get(ship).length;
+        const now = ships.get(ship), left = now.shields - Math.min(by.get(ship).length, most);
         now.shields = Math.max(left, 0);
         if (left < 0) ships.delete(ship);
         report({ kind: "hit", ship, where, by: by.get(ship), shields: now.shields, destroyed: left < 0 });
@@ -83,7 +83,7 @@ const SEALED = (() => {
     };
     const rounds = (where, met, fire) => {
       hits(where, met, fire);
-      for (let left = met.filter((ship) => ships.has(ship)); left.length > 1; left = left.filter((ship) => ships.has(ship))) hits(where, left, []);
+      for (let left = met.filter((ship) => ships.has(ship)); left.length > 1; left = left.filter((ship) => ships.has(ship))) hits(where, left, [], 1);
     };
     meetInSides(ships, moves, shots, hits, rounds);
     for (const [ship, goal] of moves) Object.assign(ships.get(ship), goal);
