@@ -265,6 +265,20 @@ def matches(database: Database, *, everything: bool = False) -> list[Row]:
     return [row | {"paused": paused.get(row["match"], ""), "last": row["last"] or row["created"]} for row in rows]
 
 
+def paused_by_restore(database: Database) -> list[int]:
+    """The matches that stand still since a restore, and were not paused by the operator before or since."""
+    kind = "json_extract(CAST(entry AS TEXT), '$.type')"
+    rows = database.rows(
+        f"SELECT match, {kind} AS kind FROM matches JOIN entries ON match = number"
+        f" WHERE phase IN ('setup', 'playing') AND {kind} IN ('paused', 'restored', 'resumed') ORDER BY match, seq"
+    )
+    latest: dict[int, set[str]] = {}
+    for row in rows:
+        kinds = latest.setdefault(row["match"], set())
+        kinds.clear() if row["kind"] == "resumed" else kinds.add(row["kind"])
+    return [match for match, kinds in latest.items() if kinds == {"restored"}]
+
+
 # Entries are JSON in a BLOB, which later versions of SQLite would read as their own binary form.
 PAUSED = """
 SELECT 'm' || match AS match, json_extract(CAST(entry AS TEXT), '$.time') AS since
