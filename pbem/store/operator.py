@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 DROPPED = "dropped by the operator"
 
+PUBLIC = ("matches", "tournaments")
+"""The tables whose numbers players know by name, such as m17."""
+
 LEAP = 1000
 """The jump of numbers at a restore: what was given out after the backup must not be given out again."""
 
@@ -107,14 +110,22 @@ def generation(database: Database) -> int:
 def begin_generation(database: Database, above: int) -> int:
     """Begin the next generation, above this store's and another's, in the caller's transaction; its number.
 
-    Numbers of matches and letters jump, so that no number that was ever given out means two things.
+    Numbers of matches, tournaments and letters jump, so that no number that was ever given out means two things.
     """
     number = max(generation(database), above) + 1
     database.set_meta("generation", str(number))
     last = database.engine.last_numbers()
-    for table in ("matches", "inbox", "outbox"):
+    for table in (*PUBLIC, "inbox", "outbox"):
         database.engine.number_from(table, last.get(table, 0) + LEAP)
+    skipped = {table: [last.get(table, 0) + 1, last.get(table, 0) + LEAP] for table in PUBLIC}
+    database.set_meta("forgotten", json.dumps(skipped))
     return number
+
+
+def forgotten(database: Database) -> dict[str, list[int]]:
+    """The numbers of matches and tournaments that the last restore skipped, from and to: those are forgotten."""
+    found: dict[str, list[int]] = json.loads(database.meta("forgotten") or "{}")
+    return found
 
 
 class Box:
