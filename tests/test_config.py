@@ -14,6 +14,7 @@ from pbem.config import server
 from pbem.config.file import ConfigError, faults, home, load, parse
 from pbem.config.server import Config
 from pbem.config.values import Duration, Listen
+from pbem.mailbox.password import password
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 EXAMPLE = Path(__file__).parents[1] / "config" / "pbem.example.toml"
@@ -272,3 +273,15 @@ def test_a_beacon_is_asked_where_its_signatures_can_be_checked(monkeypatch: pyte
     known = False
     assert said("") == ""
     assert "install pbem[beacon]" in said("https://api.drand.sh")
+
+
+def test_the_mark_that_notepad_begins_with_is_taken(tmp_path: Path) -> None:
+    """A byte order mark; in the file of a password as well."""
+    path = write(tmp_path, '\N{ZERO WIDTH NO-BREAK SPACE}server = "a.example"\n')
+    assert path.read_bytes().startswith(b"\xef\xbb\xbf")
+    assert load(path).server == "a.example"
+    assert faults(path)[0] == []
+    secret = tmp_path / "password"
+    secret.write_bytes(b"\xef\xbb\xbfopen sesame\r\n")
+    secret.chmod(0o600)
+    assert password(str(secret), "") == "open sesame"

@@ -144,6 +144,77 @@ def test_a_letter_to_us_that_its_domain_signed_is_answered_in_full_once(
     assert "> games" in zoe.text
 
 
+@pytest.mark.parametrize("path", [EVE, "prvs=0129c1a5=zoe@mail.example", "SRS0=HHHH=TT=mail.example=zoe@fwd.example"])
+def test_a_letter_that_its_domain_signed_as_one_to_us_needs_no_return_path(referee: Referee, path: str) -> None:
+    """Forwarders, lists and providers have their own; who copies the letter brings its sender one answer at most."""
+    zoe = referee.person("zoe")
+    home = Domain("mail.example", key=rsa_key(1024))
+    referee.records[home.where] = home.record
+    raw = home.craft(referee.raw(zoe, "games\n"), headers=("from", "to", "subject"))
+    for number in range(8):
+        referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, path)
+    assert "> games" in body(zoe.letters[0])
+    assert len(zoe.letters) == 1 + EACH
+    assert all(sentences.NOTHING_SHOWS_THAT_THIS_LETTER in body(letter) for letter in zoe.letters[1:])
+    assert all(SPAM not in letter.as_string() for letter in zoe.letters)
+
+
+@pytest.mark.parametrize(
+    ("to", "headers", "more"),
+    [
+        (f"pbem@{SERVER}", ("from", "subject"), ""),
+        ("list@example.org", ("from", "subject"), f"To: pbem@{SERVER}\r\n"),
+        ("list@example.org", ("from", "to", "subject"), f"To: pbem@{SERVER}\r\n"),
+        ("list@example.org", ("from", "to", "subject"), f"Cc: pbem@{SERVER}\r\n"),
+        ("list@example.org", ("from", "to", "subject"), f"Resent-To: pbem@{SERVER}\r\n"),
+        ("list@example.org", ("from", "to", "to", "cc", "subject"), ""),
+        (f"pbem@{SERVER}", ("from", "to", "subject"), f"To: pbem@{SERVER}\r\n"),
+        (f"pbem@{SERVER}", ("from", "to", "subject"), "From: zoe@mail.example\r\n"),
+        ("pbem@elsewhere.example", ("from", "to", "subject"), ""),
+    ],
+)
+@pytest.mark.parametrize("path", [EVE, "postmaster@mail.example"])
+def test_without_a_return_path_the_signature_must_cover_that_it_goes_to_us(
+    referee: Referee, to: str, headers: tuple[str, ...], more: str, path: str
+) -> None:
+    zoe = referee.person("zoe")
+    home = Domain("mail.example", key=rsa_key(1024))
+    referee.records[home.where] = home.record
+    letter = referee.raw(zoe, "games\n").replace(f"To: pbem@{SERVER}".encode(), f"To: {to}".encode())
+    raw = more.encode() + home.craft(letter, headers=headers)
+    for number in range(8):
+        referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, path)
+    assert len(zoe.letters) <= EACH
+    assert all(sentences.NOTHING_SHOWS_THAT_THIS_LETTER in body(letter) for letter in zoe.letters)
+
+
+@pytest.mark.parametrize("change", ["another key", "no key", "no DNS", "l=", "expired", "body", "subdomain"])
+def test_a_signature_that_fails_vouches_for_nobody_under_a_strangers_return_path(
+    referee: Referee, change: str
+) -> None:
+    zoe = referee.person("zoe")
+    home = Domain("mail.example", key=rsa_key(1024))
+    referee.records[home.where] = None if change == "no DNS" else "" if change == "no key" else home.record
+    signer, tags = home, {}
+    if change == "another key":
+        signer = Domain("mail.example", key=rsa_key(1024, 1))
+    elif change == "subdomain":
+        signer = Domain("mail.example.evil.example", key=rsa_key(1024, 1))
+        referee.records[signer.where] = signer.record
+    elif change == "l=":
+        tags = {"l": "4"}
+    elif change == "expired":
+        tags = {"x": str(int(referee.now.timestamp()) - 86_400)}
+    raw = signer.craft(referee.raw(zoe, "games\n"), headers=("from", "to", "subject"), **tags)
+    raw = raw.replace(b"games\r\n", b"games \r\nrules spaceships\r\n") if change in {"body", "l="} else raw
+    for number in range(8):
+        referee.deliver(f"X-{SPAM}: {number}\r\n".encode() + raw, EVE)
+    for _ in range(4):  # the DNS is asked again
+        referee.wait(timedelta(minutes=5))
+    assert 0 < len(zoe.letters) <= EACH
+    assert all("> games" not in body(letter) for letter in zoe.letters)
+
+
 def test_an_rsa_signature_has_one_writing(referee: Referee) -> None:
     """Or the same letter would be a new one, again and again."""
     zoe = referee.person("zoe")

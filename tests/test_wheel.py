@@ -103,7 +103,7 @@ def test_every_other_command_says_what_it_needs() -> None:
     lines = done.stdout.splitlines()
     assert len(lines) == len(names)
     for name, line in zip(names, lines, strict=True):
-        assert line.startswith(f"{name} 1 Error: `pbem {name}` needs the libraries of the server")
+        assert line.startswith(f"{name} 4 Error: `pbem {name}` needs the libraries of the server")
         assert line.endswith("install pbem with them, as pbem[server]")
 
 

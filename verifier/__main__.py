@@ -6,14 +6,16 @@ python -m verifier [--bundles DIR] FILE...
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import traceback
 from pathlib import Path
 
 from verifier import Unknown, Wrong, judged
 from verifier.table import table
 from verifier.tournament_state import Tournament
 
-NOT_READ, NOT_JUDGED = 2, 3
+NOT_READ, NOT_JUDGED, NOT_DONE = 2, 3, 4
 
 
 def main() -> int:
@@ -52,5 +54,20 @@ def standings(state: Tournament) -> str:
     return " / ".join(groups) or "nobody entered"
 
 
+def run() -> int:
+    """Judge the files of the command line; returns 4 if that could not be done, since 1 is a verdict."""
+    try:
+        status = main()
+        sys.stdout.flush()
+    except OSError as error:  # of standard output: a full disk, a closed pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter would try again at its end
+        print(f"not done: {error.strerror}", file=sys.stderr)
+        return NOT_DONE
+    except Exception:
+        traceback.print_exc()
+        return NOT_DONE
+    return status
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

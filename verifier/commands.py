@@ -5,10 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from verifier.conventions import No
 from verifier.security_keys import strings
-from verifier.text import plain, unbase64
+from verifier.text import parts_of, plain, unbase64
+
+if TYPE_CHECKING:
+    from email.message import Message
 
 M = r"(m?[0-9]\S*|turn|game)( |$)"
 B = (
@@ -162,6 +166,18 @@ def read_commands(text: str) -> list[Command]:
         arguments(reading, command)
         found.append(command)
     return found
+
+
+def text_of(message: Message) -> str:
+    """The text that is read for commands: of several, the one that holds some, or the first with words (6.1)."""
+    shown = [part for part in parts_of(message) if part.kind == "text/plain" and not part.attached]
+    written = [part for part in shown if part.text.strip()]
+    chosen = [part for part in written if not part.name] or written or shown[:1]
+    texts = [part.text.replace("\r\n", "\n") for part in chosen]
+    holding = [text for text in texts if read_commands(text) or bare(Reading(text).peek().lower()) == "stop"]
+    if len(texts) > 1 and len(holding) > 1:
+        return ""
+    return next(iter(holding or texts), "")
 
 
 def command_here(reading: Reading) -> str | None:

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from verifier.commands import Command, read_commands
+from verifier.commands import Command, read_commands, text_of
 from verifier.conventions import Body, No, moment, must, sha256
 from verifier.mailbox import dkim_holds, evidence
 from verifier.one_letter import Place, detail_in, given
 from verifier.papers import read_evidence
 from verifier.signature import Key, signed_text
-from verifier.text import entity, plain, text_of
+from verifier.text import entity, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -13,11 +13,12 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
+from verifier.commands import text_of
 from verifier.conventions import No, moment, must, sha256
 from verifier.ed25519 import ed25519
 from verifier.papers import read_evidence
 from verifier.signature import good_rsa
-from verifier.text import text_of, unbase64
+from verifier.text import unbase64
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -22,11 +22,11 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )
 
-from verifier.commands import COMMANDS
+from verifier.commands import COMMANDS, text_of
 from verifier.conventions import must
 from verifier.ed25519 import ed25519
 from verifier.security_keys import algorithm, first, parted, strings, touched
-from verifier.text import Part, clean, of_ssh, parts_of, text_of, unbase64
+from verifier.text import Part, of_ssh, parts_of, trimmed, unbase64, unlinked, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -213,6 +213,7 @@ def signatures(message: Message) -> list[Signed]:
     must(not kind.startswith("application/pkcs7"), "an opaque S/MIME letter, which cannot be read here")
     found: list[Signed] = []
     parts = list(parts_of(message))
+    read: set[tuple[str, ...]] = set()
     for one in parts:
         partner = ENDINGS.sub("", one.name)
         if partner != one.name and ALONE.match(one.text):
@@ -220,7 +221,8 @@ def signatures(message: Message) -> list[Signed]:
             must(len(signed) == 1, "not one file of this signature")
             found.append(attached(one, signed[0]))
         elif (one.kind == "text/plain" or one.name) and "-----BEGIN PGP PUBLIC KEY BLOCK-----" not in one.text:
-            found += pasted(one.text)
+            found += pasted(one.text) if tuple(one.text.split()) not in read else ()
+            read |= {tuple(one.text.split())} if one.kind == "text/plain" and not one.attached else set()
     return found
 
 
@@ -249,7 +251,7 @@ HEAD_WORDS = r"(?:server|player|prev|rev|challenge|fingerprint|proof) \S+|final(
 
 
 def dense(text: str) -> str:
-    return "\n".join(line.strip() for line in clean(text).split("\n") if line.strip())
+    return "\n".join(line.strip() for line in text.split("\n") if line.strip())
 
 
 def ways(text: str) -> Iterator[bytes]:
@@ -259,11 +261,17 @@ def ways(text: str) -> Iterator[bytes]:
     for start in dict.fromkeys([0, *starts]):
         rest = "\n".join(lines[start:])
         yield rest.encode()
-        for way in (rest.replace("\r\n", "\n"), clean(rest), dense(rest), *broken(dense(rest))):
+        seen = visible(rest)
+        files = [form for one in (trimmed(seen), trimmed(unlinked(seen))) for form in (one, dense(one))]
+        for way in (rest.replace("\r\n", "\n"), *files, *(way for one in files[1::2] for way in broken(one))):
             for end in ("", "\n"):
                 made = way.rstrip("\n") + end
                 yield from (made.encode(), made.replace("\n", "\r\n").encode())
         yield rest.replace("\r\n", "\n").encode()
+        for file, line_end in itertools.product(files, ("\n", "\r\n")):
+            made = file.replace("\n", line_end)
+            for end in ("", line_end, "\r\n", line_end + "\r\n", " \r\n"):
+                yield from (f"{made}{end}".encode(), f"\ufeff{made}{end}".encode())
 
 
 def broken(text: str) -> Iterator[str]:

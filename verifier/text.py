@@ -99,11 +99,6 @@ def parts_of(message: Message) -> Iterator[Part]:
         yield Part(part.get_content_type(), name, attached, content, text)
 
 
-def text_of(message: Message) -> str:
-    found = (part.text for part in parts_of(message) if part.kind == "text/plain" and not part.attached)
-    return next(found, "").replace("\r\n", "\n")
-
-
 def unbase64(text: str) -> bytes:
     try:
         return base64.b64decode("".join(text.split()), validate=True)
@@ -122,10 +117,33 @@ INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 LINE_END = re.compile("\r\n|[\r\n\x0b\x0c\x85\u2028\u2029]")
 
 
-def plain(text: str) -> str:
+NAME = r"(?:mailto:|https?://)?([!-+\--:=?-~]{1,320}?)/?"
+TO = r"(?:mailto:|https?://)"
+LINKED = re.compile(
+    rf"(?<![^\s,;])(?:({NAME})(?: |(\n))?<(?:{TO}|(?=[^\s<>]*@))\2/?>|\[({NAME})\]\({TO}\5/?\))(?![^\s,;.:])",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+def visible(text: str) -> str:
+    """White space is blanks and LF, and nothing is invisible."""
     text = INVISIBLE.sub("", LINE_END.sub("\n", text))
     return "\n".join(re.sub(r"\s", " ", line) for line in text.split("\n"))
 
 
+def unlinked(text: str) -> str:
+    """Without the links that repeat names, and the line ends before them."""
+    return LINKED.sub(r"\1\4", text)
+
+
+def plain(text: str) -> str:
+    """A text as commands are read from it."""
+    return LINKED.sub(r"\1\3\4", visible(text))
+
+
+def trimmed(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
+
+
 def clean(text: str) -> str:
-    return "\n".join(line.rstrip() for line in plain(text).split("\n")).strip("\n")
+    return trimmed(plain(text))

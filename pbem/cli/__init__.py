@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pbem.cli.command_table import help_text
+from pbem.cli.ending import exiting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,8 @@ def main(words: Sequence[str] | None = None) -> None:
     if words is None:
         words = sys.argv[1:]
     if list(words) == ["--help"]:
-        print(help_text())
+        with exiting():
+            print(help_text())
         return
     from pbem.cli.group import group
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from pbem.cli.common import config_option, opened, troubles
+from pbem.cli.common import config_option, opened, operator, troubles
 from pbem.config.file import load
 from pbem.store import own_keys
+from pbem.store.errors import FullError
 from pbem.store.restore import restore as put_back
 from pbem.store.sqlite import Lock
 
@@ -32,6 +32,8 @@ def backup(file: Path, config_file: Path) -> None:
             os.link(draft, file)  # never over an older backup
         except OSError as error:
             raise click.ClickException(f"{file}: {error.strerror}") from error
+        except FullError as error:  # its words are about the store
+            raise click.ClickException(f"{file} cannot be written: {error.__cause__}") from error
         finally:
             draft.unlink(missing_ok=True)
         config = store.config
@@ -73,7 +75,7 @@ def restore(file: Path, config_file: Path, *, yes: bool) -> None:
         with Lock(config.store):
             now = datetime.now(UTC)
             done = put_back(
-                file, config.store, keys, getpass.getuser(), now, confirm=lambda: None if yes else _confirm(file)
+                file, config.store, keys, operator(), now, confirm=lambda: None if yes else _confirm(file)
             )
     click.echo(f"Restored, generation {done.generation}.")
     if done.aside:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.common import config_option
+from pbem.cli.ending import Status
 from pbem.cli.findings import house, report
 from pbem.config.file import faults
 from pbem.server.examination import surroundings
@@ -31,4 +32,4 @@ def check_config(config_file: Path) -> None:
         click.echo(f"{config_file} cannot be used: {len(wrong)} {'fault' if len(wrong) == 1 else 'faults'}.")
     else:
         click.echo("All is well." if well else "Please fix these first.")
-    sys.exit(0 if well else 1)
+    sys.exit(Status.WELL if well else Status.REFUSED)

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from pbem.cli.ending import Status
 from pbem.games.outside import UnusableGame, enable
 from pbem.testing import CHECKS, Nonconforming, subject, write_records
 
@@ -37,4 +38,4 @@ def check_game(name: str, *, write: bool) -> None:
             click.echo(f"FAULT  {check:<10} {game.raised(error)}")
         else:
             click.echo(f"ok     {check}")
-    sys.exit(0 if well else 1)
+    sys.exit(Status.WELL if well else Status.REFUSED)

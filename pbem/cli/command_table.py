@@ -36,7 +36,7 @@ COMMANDS: Final[Mapping[str, Entrance]] = {
     "inbox": Entrance("pbem.cli.queues", "Letters received: list, show, retry, drop."),
     "outbox": Entrance("pbem.cli.queues", "Letters to be sent: list, show, retry, drop."),
     "match": Entrance("pbem.cli.match", "Matches: list, show, pause, resume, end."),
-    "tournament": Entrance("pbem.cli.tournament", "Tournaments: pause, resume, or rule on one."),
+    "tournament": Entrance("pbem.cli.tournament", "Tournaments: list, pause, resume, or rule on one."),
     "log": Entrance("pbem.cli.log", "Other servers' logs that this one witnesses: list, forget."),
     "backup": Entrance("pbem.cli.backup", "Copy the store, while the server runs."),
     "restore": Entrance("pbem.cli.backup", "Replace the store with a backup."),

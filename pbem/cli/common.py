@@ -100,8 +100,8 @@ def _damages() -> Iterator[None]:
     """Nonsense in a store that opens is damage: say so, and where it was found."""
     try:
         yield
-    except (click.ClickException, click.exceptions.Exit, click.Abort, *_TROUBLES, Sealed):
-        raise
+    except (click.ClickException, click.exceptions.Exit, click.Abort, OSError, *_TROUBLES, Sealed):
+        raise  # an OSError is of the place to which something is written, as a rule
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}"
@@ -130,6 +130,14 @@ def wake(store: Opened) -> bool:
     return daemon is not None
 
 
+def operator() -> str:
+    """The user's name for the record; a container's user may have none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
+
+
 def instruct(
     store: Opened,
     what: str,
@@ -142,7 +150,7 @@ def instruct(
     """Give the desk an instruction, wait until it is obeyed, and return its answer; raises ClickException."""
     if not reason.strip():
         raise click.UsageError("The reason is empty.")
-    instructions, by, now = Instructions(store.database), getpass.getuser(), store.now
+    instructions, by, now = Instructions(store.database), operator(), store.now
     number = instructions.give(what, match, reason, by, now, tournament=tournament, ruling=ruling)
     if _at_rest(store):
         _obey(store)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.common import config_option, opened, wake
+from pbem.cli.ending import Status
 from pbem.cli.findings import house, report
 from pbem.mail.dkim_signing import BadDkimKey
 from pbem.server import examination
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
 def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
     """Examine the store, verify every transcript, check the clock and the queues, and send a letter on a round trip.
 
-    The server may be running; for the letter, it must be. Exit status 1 if anything is wrong.
+    The server may be running; for the letter, it must be. A trial server files it in a Maildir, where it stays. Exit
+    status 1 if anything is wrong.
     """
     with opened(config_file) as store:
         well = report(_findings(store, deadline if mail else 0))
     click.echo("All is well." if well else "Not all is well.")
-    sys.exit(0 if well else 1)
+    sys.exit(Status.WELL if well else Status.REFUSED)
 
 
 def _findings(store: Opened, deadline: float) -> Iterator[Diagnosis]:
@@ -62,5 +64,12 @@ def _findings(store: Opened, deadline: float) -> Iterator[Diagnosis]:
         except BadDkimKey:
             return  # said above
         yield examination.mail_loop(
-            database, vault, composer, os.urandom(8).hex(), deadline, lambda: store.now, lambda: wake(store)
+            database,
+            vault,
+            composer,
+            os.urandom(8).hex(),
+            deadline,
+            lambda: store.now,
+            lambda: wake(store),
+            config.smarthost.maildirs,
         )

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import gc
-import io
-import sys
 from importlib import import_module
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from pbem.cli.command_table import ABOUT, COMMANDS, help_text
+from pbem.cli.ending import exiting
 
 
 class _Commands(click.Group):
     """The group of all commands, each imported when it is needed."""
+
+    # Each command is made and run within these two.
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with exiting():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with exiting():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -78,5 +90,3 @@ def _enable(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> No
 )
 def group() -> None:
     """`pbem`."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a narrow terminal encoding is no reason to fail
-        sys.stdout.reconfigure(errors="backslashreplace")

@@ -13,7 +13,6 @@ import socket
 import subprocess
 import tempfile
 import time
-import tomllib
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.config.file import home
+from pbem.config.toml_file import toml
 from pbem.durable import replace
 from pbem.examples import example_folder
 from pbem.player.memory import Memory
@@ -61,11 +61,11 @@ def letters(address: str) -> Path:
 def listens_at() -> tuple[str, int]:
     """The host and port of this user's trial server; raises ClickException if another server is configured there."""
     config_file = home(os.environ)
-    with suppress(OSError, ValueError, KeyError, TypeError):  # somebody may have written anything into it
-        config = tomllib.loads(config_file.read_text("utf-8"))
-        host, _, port = str(config["smtp"]["listen"]).rpartition(":")
-        if config["server"] == SERVER and "house" in config:
-            return host, int(port)
+    with suppress(OSError, ValueError):  # somebody may have written anything into it
+        match toml(config_file):
+            case {"server": server, "smtp": {"listen": str(listen)}, "house": _} if server == SERVER:
+                host, _, port = listen.rpartition(":")
+                return host, int(port)
     raise click.ClickException(
         f"{config_file} is not the configuration of a trial server with a house: play there with `pbem play"
         " register`, or move the file away"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pbem.cli.ending import MEANINGS
 from pbem.cli.group import group
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def manual() -> str:
         assert command is not None
         lines += _command(command, f"pbem {name}", context)
     lines += [
+        ".SH EXIT STATUS",
+        *(line for status, meaning in MEANINGS.items() for line in (".TP", rf"\fB{status}\fP", _roff(meaning))),
         ".SH ENVIRONMENT",
         ".TP",
         r"\fBPBEM_CONFIG\fP",

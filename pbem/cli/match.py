@@ -52,8 +52,10 @@ def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
     """List the matches that are proposed or played."""
     with opened(config_file) as store:
         rows = all_matches(store.database, everything=everything)
+        over = 0 if rows else len(all_matches(store.database, everything=True))
     columns = ("match", "game", "phase", "paused", "players", "entries", "last")
-    listed(rows, columns, "There are no matches.", as_json=as_json)
+    none = f"All matches ({over}) are over: `pbem match list --all` has them." if over else "There are no matches."
+    listed(rows, columns, none, as_json=as_json)
 
 
 @match.command()
@@ -119,9 +121,9 @@ def _nothing_is_signed(_statement: bytes) -> bytes:
 
 
 def _says(entry: Entry) -> str:
-    """The parts of an entry that are neither hashes nor lists."""
-    shown = ((key, value) for key, value in entry.body.items() if isinstance(value, str | int))
-    return ", ".join(f"{key} {value}" for key, value in shown if len(str(value)) < 64)
+    """The parts of an entry that are neither hashes nor lists; a flag that is set by its name alone."""
+    shown = ((key, value) for key, value in entry.body.items() if isinstance(value, str | int) and value is not False)
+    return ", ".join(key if value is True else f"{key} {value}" for key, value in shown if len(str(value)) < 64)
 
 
 def _facts(match: Match) -> dict[str, object]:

@@ -6,7 +6,6 @@ Implements design.md, "Layout", `cli/`.
 
 from __future__ import annotations
 
-import sys
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +13,12 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.common import config_option, opened
+from pbem.cli.ending import unreadable
 from pbem.cli.evidence import kept_letters, witness_keys
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.match.record import NotARecord
 from pbem.pages.match_page import Witnessed, noted, replay
-from pbem.proof.bundle import BeyondLimits, load, read
+from pbem.proof.bundle import load, read
 from pbem.proof.kept_letters import kept
 from pbem.proof.logged import latest
 
@@ -74,8 +74,7 @@ def publish(
     nothing of a private match, and of a running match only how it stands. Only files that changed are written, and
     they are renamed into place; run it as often as you like, while the server runs.
 
-    Pages load nothing and send nothing. Exit status 1: the file is not a bundle, or the store cannot be read; 2:
-    the file is larger than the limits.
+    Pages load nothing and send nothing. Exit status 2: the file is not a bundle, or is larger than the limits.
     """
     if place.is_file():
         _print(place, against, notes, witness_keys(witnesses), language)
@@ -96,16 +95,15 @@ def _print(
         said = list(chain.from_iterable(_noted(found, path) for path in notes))
         page = replay(found, witnessed=Witnessed(logged, keys), press=said, language=language).encode()
     except (ValueError, KeyError, TypeError) as error:  # ValueError: no bundle, and text that has no bytes
-        click.echo(f"{bundle}: {error}", err=True)
-        sys.exit(2 if isinstance(error, BeyondLimits) else 1)
+        raise unreadable(f"{bundle}: {error}") from error
     click.echo(page, nl=False)
 
 
 def _noted(found: Bundle, path: Path) -> list[dict[str, object]]:
     try:
-        return noted(found, path.read_text("utf-8"))
+        return noted(found, path.read_text("utf-8-sig"))
     except (OSError, ValueError, NotARecord) as error:
-        raise click.ClickException(f"{path}: {error}") from error
+        raise unreadable(f"{path}: {error}") from error
 
 
 def _fill(folder: Path, config_file: Path) -> None:
@@ -121,5 +119,5 @@ def _fill(folder: Path, config_file: Path) -> None:
             witnesses = [str(witness.key) for witness in config.witness.cosigners]
             done = site.publish(folder, site.pages(facts, public.finished(), witnesses, list(public.tournaments())))
         except OSError as error:
-            raise click.ClickException(f"{folder}: {error}") from error
+            raise click.ClickException(f"{folder}: {error.strerror or error}") from error
     click.echo(f"{folder}: {len(done.written)} written, {len(done.kept)} unchanged, {len(done.removed)} removed.")

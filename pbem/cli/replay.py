@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from pbem.cli.ending import Status
 from pbem.cli.harmless import harmless
 from pbem.match.record import Illegal, NotARecord, read
 from pbem.match.record import replay as played
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pbem.match.record import Outcome, Record, Replay
 
 
-LEGAL, REFUSED, UNREADABLE = 0, 1, 2
 LARGEST: Final = 16 << 20
 """Bytes of a file; a game of a thousand turns has less than one mebibyte."""
 
@@ -36,9 +36,9 @@ def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
     """Replay game records (.pbem.toml) by the rules, and print what happened.
 
     Exit status 0: all are legal, and their results, if stated, agree. 1: one is not; turn, seat and order are named.
-    2: one cannot be read as a record. With several files, the highest status counts.
+    2: one cannot be read as a record. With several files, the highest status counts. 4: it could not be done.
     """
-    worst = LEGAL
+    worst = Status.WELL
     for file in files:
         status, found, account = _judge(file)
         worst = max(worst, status)
@@ -50,26 +50,28 @@ def replay(files: tuple[Path, ...], *, as_json: bool) -> None:
     sys.exit(worst)
 
 
-def _judge(file: Path) -> tuple[int, dict[str, object], Iterator[str]]:
+def _judge(file: Path) -> tuple[Status, dict[str, object], Iterator[str]]:
     """Exit status, JSON object and text for people, for one file."""
     try:
         record = read(_text(file))
         replayed = played(record)
     except NotARecord as error:
-        return UNREADABLE, _error(None, 0, None, None, str(error)), iter([f"{file}: {error}"])
+        return Status.UNREADABLE, _error(None, 0, None, None, str(error)), iter([f"{file}: {error}"])
     except Illegal as illegal:
         refused = _error(illegal.game, illegal.turn, illegal.seat, illegal.order, illegal.message)
-        return REFUSED, refused, iter([f"{file}: refused, {_where(illegal)}: {illegal.message}"])
+        return Status.REFUSED, refused, iter([f"{file}: refused, {_where(illegal)}: {illegal.message}"])
     turns = [{"turn": number, "reports": list(reports)} for number, reports in enumerate(replayed.turns, start=1)]
     found: dict[str, object] = {"game": record.game, "turns": turns, "result": replayed.result}
-    return LEGAL, found, _story(file, record, replayed)
+    return Status.WELL, found, _story(file, record, replayed)
 
 
 def _text(file: Path) -> str:
     try:
         with file.open("rb") as source:
             data = source.read(LARGEST + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+    except OSError as error:
+        raise NotARecord(f"cannot be read: {error.strerror}") from error
+    except ValueError as error:  # a NUL in the name
         raise NotARecord(f"cannot be read: {error}") from error
     if len(data) > LARGEST:
         raise NotARecord("too large for a record")

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.common import config_option, instruct, opened
+from pbem.cli.common import as_json, config_option, instruct, listed, opened
+from pbem.desk.tournament_archive import TournamentRepository
+from pbem.store.tournament_rows import Tournaments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def tournament() -> None:
-    """Tournaments: pause or resume one, or rule on it."""
+    """Tournaments: list them; pause or resume one, or rule on it."""
 
 
 def _number(_context: click.Context, _parameter: click.Parameter, value: str) -> int:
@@ -25,6 +27,36 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: str) ->
     if found is None:
         raise click.BadParameter(f"{value} is no tournament; write one such as t3")
     return int(found[1])
+
+
+@tournament.command("list")
+@config_option
+@click.option("--all", "everything", is_flag=True, help="Also those that have ended.")
+@as_json
+def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
+    """List the tournaments that are open or played."""
+    with opened(config_file) as store:
+        rows = Tournaments(store.database, store.vault)
+        archive = TournamentRepository(rows, store.config.server)
+        found = [t for t in map(archive.load, rows.numbers()) if t is not None]
+        shown = [
+            {
+                "tournament": t.id,
+                "game": t.terms.match["game"],
+                "format": t.terms.format,
+                "phase": t.phase,
+                "paused": "yes" if rows.paused(int(t.id[1:])) else "",
+                "organiser": t.organiser.name,
+                "entrants": len(t.entrants),
+                "matches": len([pairing for pairing in t.pairings if pairing.match]),
+                "last": t.time,
+            }
+            for t in found
+            if everything or t.phase != "ended"
+        ]
+    columns = ("tournament", "game", "format", "phase", "paused", "organiser", "entrants", "matches", "last")
+    over = f"All tournaments ({len(found)}) have ended: `pbem tournament list --all` has them."
+    listed(shown, columns, over if found else "There are no tournaments.", as_json=as_json)
 
 
 _number_argument = click.argument("number", metavar="TOURNAMENT", callback=_number)

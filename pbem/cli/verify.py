@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 import msgspec
 
+from pbem.cli.ending import Status, unreadable
 from pbem.cli.harmless import harmless
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex, written_seconds
-from pbem.proof.bundle import LIMITS, BeyondLimits, is_tournament, load
+from pbem.proof.bundle import LIMITS, NotABundle, is_tournament, load
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved
 from pbem.proof.verification import verify as checks
@@ -62,7 +63,7 @@ def _server_key(_: click.Context, __: click.Parameter, value: str | None) -> str
 
 
 @click.command()
-@click.argument("bundle", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("bundle", type=click.Path(exists=True, path_type=Path))
 @click.argument("more", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[LETTER]...")
 @click.option(
     "--against",
@@ -143,13 +144,14 @@ def verify(  # noqa: PLR0913, PLR0917 - options of a command
       0  everything holds, and every letter about the match agrees
       1  the bundle does not hold, a letter contradicts it,
          or a program saw more than its letters
-      2  a file cannot be read, or is larger than the limits,
+      2  a file cannot be read, is larger than the limits, or was packed anew,
          or the command was written wrongly
       3  the bundle holds; but a letter is damaged or leaves something open,
          or none of the letters has anything to compare,
          or it cannot be said whether a program saw only its letters,
          or a key of a player is none of those that you know;
          or something is OPEN: rules that are not enabled, or of a tournament
+      4  it could not be done: the disk is full, or nobody reads what it prints
     """  # noqa: D301 - click wants the very character
     if more and not against:
         raise click.UsageError("letters come after --against")
@@ -179,7 +181,7 @@ class _Asked(NamedTuple):
     keys: Mapping[str, Sequence[Key]]
 
 
-def _match(bundle: Path, content: bytes, server_key: str | None, asked: _Asked, *, as_json: bool) -> int:
+def _match(bundle: Path, content: bytes, server_key: str | None, asked: _Asked, *, as_json: bool) -> Status:
     """Verify a match, and print each finding at once; returns the exit status."""
     proved = Proved(telling=bool(asked.letters or asked.seeds))
     made = list(_checked(content, server_key, proved, as_json=as_json))
@@ -216,7 +218,7 @@ def _tournament(
     believed: Sequence[VerifierKey],
     *,
     as_json: bool,
-) -> int:
+) -> Status:
     """Verify a tournament, and print each check at once; returns the exit status."""
     from pbem.cli.evidence import kept_letters
     from pbem.proof.kept_letters import kept
@@ -236,9 +238,9 @@ def _tournament(
     if places and made[-1].what == "table":  # its own file holds
         take(logged(content, (kept(source, raw) for source, raw in kept_letters(places)), believed))
     standings = {check.standing for check in made}
-    status = 1 if "FAIL" in standings else 3 if "OPEN" in standings else 0
+    status = Status.REFUSED if "FAIL" in standings else Status.OPEN if "OPEN" in standings else Status.WELL
     if made[-1].what == "limits":
-        status = 2
+        status = Status.UNREADABLE
     if as_json:
         about = {"bundle": str(bundle), "sha256": sha256_hex(content), "server_key_known": server_key is not None}
         document = {"pbem": "tournament verification 1", **about, "status": status}
@@ -251,8 +253,10 @@ def _tournament(
 def _loaded(bundle: Path) -> bytes:
     try:
         return load(bundle)
-    except BeyondLimits as error:
-        raise click.UsageError(f"{bundle}: {error}") from error
+    except NotABundle as error:
+        raise unreadable(f"{bundle}: {error}") from error
+    except OSError as error:
+        raise unreadable(f"{bundle} cannot be read: {error.strerror}") from error
 
 
 def _checked(content: bytes, server_key: str | None, proved: Proved, *, as_json: bool) -> Iterator[Check]:
@@ -358,15 +362,19 @@ def _owned(proved: Proved, known: Mapping[str, Sequence[Key]], *, as_json: bool)
         raise click.UsageError(str(error)) from error
 
 
-def _status(last: Check, judged: Sequence[NamedLetter], played: Sequence[Finding], asked: bool, unseen: bool) -> int:
+def _status(
+    last: Check, judged: Sequence[NamedLetter], played: Sequence[Finding], asked: bool, unseen: bool
+) -> Status:
     """The exit status; `unseen` if no letter shows what a named witness saw."""
     if last.what == "limits":
-        return 2
+        return Status.UNREADABLE
     letters_ = {letter.standing for letter in judged}
     standings = letters_ | {finding.standing for finding in played}
     if last.holds is False or standings & _CONVICTS:
-        return 1
-    return 3 if last.holds is None or standings & _DOUBTFUL or (asked and letters_ <= _NOTHING) or unseen else 0
+        return Status.REFUSED
+    if last.holds is None or standings & _DOUBTFUL or (asked and letters_ <= _NOTHING) or unseen:
+        return Status.OPEN
+    return Status.WELL
 
 
 def _print_letters(judged: Sequence[NamedLetter], asked: bool, blind: bool) -> None:

@@ -26,7 +26,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 def toml(path: Path) -> dict[str, object]:
     """The tables of a TOML file; raises OSError and ValueError."""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(path.read_text("utf-8-sig"))  # Notepad begins with a byte order mark
     except ValueError as error:
         raise ValueError(f"no TOML: {error}") from error
     except RecursionError as error:

@@ -79,23 +79,23 @@ class DeskAdmission:
         if self._reader is None:
             self._reader = self._open_reader(msgspec.structs.replace(self._config.limits, reading=READING))
         question = Question(raw, now, self._config.server)
-        letter = self._findings(self._reader, question).letter
-        player = self._players.by_address(letter.sender) if letter is not None and letter.sender else None
+        found = self._findings(self._reader, question)
+        player = self._players.by_address(found.letter.sender) if found and found.letter.sender else None
         if player is None:
             return False
         keys = [Key(row.format, row.fingerprint, row.public) for row in player.keys]
-        understood = self._findings(self._reader, replace(question, keys=keys)).understood
-        if understood is None or understood.heard.verdict.kind != "valid":
+        found = self._findings(self._reader, replace(question, keys=keys))
+        if found is None or found.understood is None or found.understood.heard.verdict.kind != "valid":
             return False
         # Anybody can send again what others were shown.
-        return self._players.handled(player.name, understood.heard.words) is None
+        return self._players.handled(player.name, found.understood.heard.words) is None
 
     @staticmethod
-    def _findings(reader: Reader, question: Question) -> Findings:
-        """The findings about a letter; empty if it cannot be read."""
+    def _findings(reader: Reader, question: Question) -> Findings | None:
+        """The findings about a letter; None if it cannot be read."""
         try:
             reader.ask([question])
             (found,) = reader.found()
         except ReaderError:
-            return Findings(None)
-        return found if isinstance(found, Findings) else Findings(None)
+            return None
+        return found if isinstance(found, Findings) else None

@@ -79,6 +79,7 @@ def write(
         answers=told,
         ignored=ignored,
         stopped=reading.optout,
+        several=not replies and caller.letter.several,
         html_only=None if reading.meant is None else _answered_letter(caller, at),
         due=due and _section(desk, "", due.template, due.facts, language),
         last=last,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk import account_keys, daily_limits, without_form
+from pbem.desk import account_keys, daily_limits, silences, without_form
 from pbem.desk.caller import Caller, Said, Trust
 from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER
 from pbem.desk.dispatch import to_answer
@@ -30,28 +30,26 @@ if TYPE_CHECKING:
 
     from pbem.desk.reading import Understood
     from pbem.desk.reply_tokens import MailboxProof
+    from pbem.desk.sorting import Sorted
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Reading
+    from pbem.mail.marks import Mark
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Place, Token
-
-UNVOUCHED = "nobody vouches for the sender, not answered"
 
 
 class KeysChanged(Exception):
     """The keys of the From address changed after the letter was judged by them: it must be read again."""
 
 
-def authenticate(
-    desk: Desk, row: InboxRow, letter: Letter, understood: Understood, now: datetime
-) -> tuple[Caller, Reading] | str:
+def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tuple[Caller, Reading] | str:
     """The sender of a letter, and its commands; or the outcome in a few words, if nothing may be obeyed.
 
     Raises `KeysChanged`, and `NeedsDns`.
     """
-    sender = letter.sender or ""
+    letter, understood, sender = taken.letter, taken.understood, taken.letter.sender or ""
     player = desk.players.by_address(sender)
     # Step 1: only the keys of its From address may judge it. A letter before it may have changed them.
     if understood.keys != account_keys.offered(desk.keys, sender, player):
@@ -66,34 +64,55 @@ def authenticate(
     secret = [token for token in mailed if not _is_revealed(desk, token)]
     name = player.name if player else None
     tokens = tuple(token for token in secret if token.came_back(sender, name))
-    # Step 4: a signature that does not verify: no effect, since somebody may have forged the letter.
+    # Step 4: marks of machines. A text with a command, or any signature, lifts the weakest; the others stay until
+    # something is proved, and where nothing can be proved by now, the letter is a machine's.
+    says = verdict.kind != "none" or bool(reading.commands) or reading.optout
+    marks = [mark for mark in taken.marks if not (says and mark.lifted_by == "command")]
+    if marks and verdict.kind != "valid" and not (tokens and verdict.kind == "none" and _may_speak(marks)):
+        return _automatic(marks)
+    # Step 5: a signature that does not verify: no effect, since somebody may have forged the letter.
     if verdict.kind not in {"none", "valid"}:
         return _refuse_signature(desk, letter, player, verdict, tokens, vouched, now)
-    # Step 5: a key of the player's counts, but not one that waits for its challenge: it may be anybody's.
+    # Step 6: a key of the player's counts, but not one that waits for its challenge: it may be anybody's.
     player, by_key = account_keys.writer(desk.keys, sender, player, verdict)
     # A player without a key may say what is due without a form.
     reading = without_form.read(desk, letter, understood, mailed, player) if verdict.kind == "none" else reading
-    # Step 6: the time of arrival, before the evidence is made: evidence and papers must name the same time.
+    # Step 7: the time of arrival, before the evidence is made: evidence and papers must name the same time.
     if player is not None:
         row = replace(row, received=_arrival(desk, player, to_answer(reading)[0], row.received, now))
-    # Step 7: without a signature, a letter may prove its mailbox.
+    # Step 8: without a signature, a letter may prove its mailbox.
     proof = _prove(desk, letter, row, understood, reading, secret, player) if verdict.kind == "none" else None
-    # Step 8: anybody can forge a From. So letters without other proof are answered only a few times a day.
+    proved = by_key or (proof is not None and proof.holds and bool(reading.commands))
+    if marks and not proved:
+        return _automatic(marks)
+    # Step 9: anybody can forge a From. So letters without other proof are answered only a few times a day.
     known = by_key or bool(tokens) or account_keys.told(desk.keys, sender, player, reading)
     trust = _trust(proof, by_key=by_key, vouched=known or vouched())
     if not known and (outcome := _left_unread(desk, letter, player, reading, trust, now)):
         return outcome
-    # Step 9: replays. Other players have seen earlier signed words, and can send them.
+    # Step 10: replays. Other players have seen earlier signed words, and can send them.
     # Texts from before words were compared are recognised by their signed bytes.
     words, signed = understood.heard.words, sha256_hex(verdict.signed)
     seen = desk.players.handled(player.name, words, signed) if player is not None and by_key else None
     said = _novelty(proof) if seen is None else _novelty_again(desk, sender, tokens, vouched, now)
+    if marks and said is not Said.NEW:
+        return _automatic(marks)
     if said is Said.SILENT and _is_in_vain(seen, reading):
-        return f"said before; {UNVOUCHED}"
+        return silences.SAID_BEFORE.of(silences.UNVOUCHED.outcome)
     language = desk.letters.language_of(player, letter)
     answers, fault = _place_answered(mailed, player), misdated(letter, row.received)
-    rights = (trust, said, proof, understood, tokens, answers, seen, fault)
+    quiet = not all(mark.answered for mark in marks)
+    rights = (trust, said, proof, understood, tokens, answers, seen, fault, quiet)
     return Caller(sender, player, verdict, letter, now, row.received, language, *rights), reading
+
+
+def _may_speak(marks: Sequence[Mark]) -> bool:
+    """True if the mailbox alone may lift all of these marks."""
+    return all(mark.lifted_by == "mailbox" for mark in marks)
+
+
+def _automatic(marks: Sequence[Mark]) -> str:
+    return silences.AUTOMATIC.of(", ".join(mark.name for mark in marks))
 
 
 def _as_unsigned(verdict: Verdict, player: PlayerRow | None) -> Verdict:
@@ -200,9 +219,9 @@ def _refuse_signature(
     sender = letter.sender or ""
     # No notice for a letter from an unverified sender, beyond a few: anybody could cause such letters.
     vouched = bool(tokens) or is_vouched_for()
-    outcome = f"signature {verdict.kind}"
+    outcome = silences.BAD_SIGNATURE.of(verdict.kind)
     if not vouched and not desk.strangers.may_be_answered(sender, now):
-        return f"{outcome}; {UNVOUCHED}"
+        return f"{outcome}; {silences.UNVOUCHED.outcome}"
     limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
     left = desk.counts.left(limit, now, sender.lower())
     if left < 0:
@@ -230,7 +249,7 @@ def _left_unread(
     """The outcome of an unsigned letter beyond the day's limit, perhaps forged; empty if it is read."""
     sender = letter.sender or ""
     if trust is Trust.STRANGER:
-        return "" if desk.strangers.may_be_answered(sender, now) else UNVOUCHED
+        return "" if desk.strangers.may_be_answered(sender, now, reading.commands) else silences.UNVOUCHED.outcome
     left = 0 if reading.optout else desk.counts.left(daily_limits.UNSIGNED, now, sender.lower())
     if left >= 0:
         return ""
@@ -240,4 +259,4 @@ def _left_unread(
         out.reply_to = desk.mailboxes.write_back(sender, player, now)
         out.answer(letter)
         desk.letters.send(sender, out, now)
-    return "too many unsigned letters today"
+    return silences.TOO_MANY.outcome

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from pbem.desk import silences
 from pbem.desk.alarms import tell_operator
 from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED
 from pbem.desk.seats import running
@@ -62,7 +63,7 @@ def judge(desk: Desk, row: InboxRow, letter: Letter, report: DeliveryReport | No
     # Every receiver of a letter knows its return path, so a second report of a bounce proves nothing new.
     if report.kind == "permanent" and desk.outbox.bounces(returned.id)["permanent"] == 1:
         _report(desk, [returned], now, _CAME_BACK.given(status=report.status or Phrase("unknown")))
-    return f"bounce of letter {returned.id}: {report.kind}"
+    return silences.BOUNCE.of(f"{report.kind}, of letter {returned.id}")
 
 
 def _returned(desk: Desk, row: InboxRow, letter: Letter) -> Failure | None:

@@ -77,6 +77,8 @@ class Caller(msgspec.Struct, frozen=True):
     """The outcome of these words when they were said before."""
     misdated: Phrase | None = None
     """The reason why the letter's date cannot be true: then it proves nothing later."""
+    quiet: bool = False
+    """True if the letter bears the mark of a machine with which an answer could begin a loop."""
 
     @property
     def new(self) -> bool:

@@ -33,8 +33,11 @@ class DailyLimit(NamedTuple):
 ANSWER_TO_STRANGER = DailyLimit("answers to {}", 3)
 """A mailbox: a short answer."""
 
+REGISTERING_STRANGER = DailyLimit("answers to register to {}", 1)
+"""A mailbox that got those: one more, to a `register`."""
+
 ANSWER_TO_STRANGERS = DailyLimit("answers to strangers")
-"""All such mailboxes together: the same; `limits.answers_to_strangers`."""
+"""All such mailboxes together: both of them; `limits.answers_to_strangers`."""
 
 REFUSED_SIGNATURE = DailyLimit("notices {}", 10)
 """An address: that a letter in its name was refused for its signature."""
@@ -47,6 +50,9 @@ UNSIGNED = DailyLimit("unsigned {}", 50)
 
 CHANGES_NOTHING = DailyLimit("changing nothing {}", 50)
 """An address: the answer to an unsigned answer to ours that changes nothing: a machine may have written it."""
+
+WITHOUT_COMMAND = DailyLimit("without a command {}", 3)
+"""An address: the answer to an unsigned letter without a command, as answering machines write them."""
 
 # Players.
 

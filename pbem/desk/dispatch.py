@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.desk import account_keys, answer_letter, bounces, instructions, mailing_lists, places
+from pbem.desk import account_keys, answer_letter, bounces, instructions, mailing_lists, places, silences
 from pbem.desk.caller import Said, Trust
 from pbem.desk.commands import handlers
 from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, proposing, stands, understood
-from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND
+from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, WITHOUT_COMMAND
 from pbem.desk.decisions import part
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
@@ -98,6 +98,11 @@ class _Effect(msgspec.Struct, frozen=True):
         return self.counts_once or any(spec.changes for spec in self.done)
 
     @property
+    def asks_nothing(self) -> bool:
+        """True if the letter has no command, and no words that are answered like one."""
+        return not self.replies and not self.optout
+
+    @property
     def is_of_player(self) -> bool:
         """True if a key of the player signed something for players alone that is obeyed, and only now.
 
@@ -119,7 +124,7 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
         with part(desk):
             return _carry_out(desk, caller, reading)
     except _NothingObeyedError:
-        return "said before, and not obeyed now either; not answered"
+        return silences.SAID_BEFORE.of("not obeyed now either")
 
 
 def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
@@ -131,7 +136,7 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     )
     # Step 3: the sender wants no more mail. If anybody else may have written that, only ask the address.
     if reading.optout and not stop(desk.keys, desk.people, caller, reading.place):
-        return "stop, unproved"
+        return silences.STOP.outcome
     # Step 4: each command is obeyed or refused, in its turn.
     replies, reading = _replies(desk, caller, reading)
     effect = _Effect(caller, replies, reading.optout)
@@ -148,9 +153,11 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
         account_keys.stop(desk.keys, caller)
     # Step 8: answer, but limit answers to letters that change nothing: two machines would answer each other for ever.
     outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
+    if caller.quiet:
+        return silences.QUIET.of(outcome)
     left = 1 if used else _left_idle(desk, effect)
     if left < 0:
-        return f"{outcome}; not answered, one too many that change nothing"
+        return silences.CHANGES_NOTHING.of(outcome)
     _answer(desk, effect, reading, last=left == 0)
     return outcome
 
@@ -207,9 +214,11 @@ def _use_up(desk: Desk, effect: _Effect) -> None:
 def _left_idle(desk: Desk, effect: _Effect) -> int:
     """The number of letters that change nothing and are still answered today."""
     caller = effect.caller
-    if not caller.tokens or (caller.verdict.kind == "valid" and not caller.waits):
+    if caller.trust is Trust.STRANGER or (caller.verdict.kind == "valid" and not caller.waits):
         return 1
-    return desk.counts.left(CHANGES_NOTHING, caller.now, caller.address.lower())
+    if effect.asks_nothing:
+        return desk.counts.left(WITHOUT_COMMAND, caller.now, caller.address.lower())
+    return desk.counts.left(CHANGES_NOTHING, caller.now, caller.address.lower()) if caller.tokens else 1
 
 
 def _answer(desk: Desk, effect: _Effect, reading: Reading, *, last: bool) -> None:

@@ -102,9 +102,9 @@ def _lease_next(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Leas
 
 
 def _question(desk: Desk, row: InboxRow, records: dict[str, str | None]) -> Question:
-    """The question about a letter, with the keys of its envelope's sender; none for what no person wrote."""
+    """The question about a letter, with the keys of its envelope's sender; None for what the operator gets unread."""
     sender, recipients, config = row.envelope.sender, row.envelope.recipients, desk.config
-    keys = _keys(desk, sender) if sender and not row.envelope.for_operator else None
+    keys = None if row.envelope.for_operator else _keys(desk, sender) if sender else []
     returned = not sender or delivery_status.token(recipients, config.mail_address, config.delimiter) is not None
     authserv_id, host = config.identity.authserv_id, config.pages_host
     return Question(row.raw, row.received, config.server, keys, authserv_id, records, returned, host)
@@ -124,7 +124,7 @@ def _read(desk: Desk, taken: Sequence[_Leased]) -> list[_Read]:
     found = desk.reader.found()
     again = {}
     for at, ((row, question), findings) in enumerate(zip(taken, found, strict=True)):
-        if not isinstance(findings, Findings) or findings.letter is None or findings.understood is None:
+        if not isinstance(findings, Findings) or findings.understood is None:
             continue
         sender = findings.letter.sender
         if sender not in {None, row.envelope.sender} and (offered := _keys(desk, sender)) != question.keys:
@@ -183,7 +183,7 @@ def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now
             raise findings
         with part(desk):
             letter = sort(desk, row, findings, now)
-            found = letter if isinstance(letter, str) else authenticate(desk, row, *letter, now)
+            found = letter if isinstance(letter, str) else authenticate(desk, row, letter, now)
             outcome = found if isinstance(found, str) else carry_out(desk, *found)
             proved = not isinstance(found, str) and _is_by_sender(found[0], row)
             desk.inbox.done(row.id, outcome, proved=proved)

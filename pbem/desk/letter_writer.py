@@ -68,6 +68,7 @@ class LetterWriter:
     _players: Players
     _archive: MatchRepository
     _random: Callable[[int], bytes]
+    _digest: Callable[[bytes], str]
     _mailboxes: ReplyTokens
     _held: DigestQueue
     _notifications: Notifications
@@ -94,6 +95,16 @@ class LetterWriter:
         """The choice of the player of this name, or the default."""
         return self._players.setting(player, name, SETTINGS[name][0])
 
+    def _mark(self, token: str) -> str:
+        """The keyed mark of a Message-ID: nobody without the key can make another letter look like ours."""
+        return self._digest(f"Message-ID {token}".encode())[:12]
+
+    def is_own(self, letter: Letter) -> bool:
+        """True if this is a letter of ours that came round."""
+        local, _, host = (letter.message_id or "").strip("<>").lower().rpartition("@")
+        mark, _, token = local.partition(".")
+        return host == self._composer.server and mark == self._mark(token)
+
     def language_of(self, player: PlayerRow | None, letter: Letter | None = None) -> str:
         """The language that a player chose; otherwise the one that a letter asks for, or the server's own."""
         chosen = self._players.setting(player.name, "language", "") if player else ""
@@ -111,7 +122,7 @@ class LetterWriter:
             out.detail = out.detail or self._mailboxes.draw()
             out.reply_to = self._composer.reply_address(out.detail)
             self._mailboxes.give(out.detail, player, out.place, now)
-        message_id, reply_to = self._composer.answerable(out.reply_to, self._random(16).hex())
+        message_id, reply_to = self._composer.answerable(out.reply_to, self._random(16).hex(), self._mark)
         leave_to = None
         if player and out.mailing and self._composer.delimiter:  # without sub-addresses, one click can carry no token
             leave_to = self._mailboxes.ask("write", address, player.name, now)

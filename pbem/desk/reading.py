@@ -97,8 +97,8 @@ class Understood(msgspec.Struct, frozen=True):
 class Findings(msgspec.Struct, frozen=True, tag=True):
     """The answer to a question: everything that a decision needs of a letter."""
 
-    letter: Letter | None
-    """Only the headers of one beyond the limits; None if not even those can be read."""
+    letter: Letter
+    """Only headers, as many as the limits allow, of one beyond them."""
     beyond: Phrase | None = None
     """The limit that it exceeds."""
     understood: Understood | None = None
@@ -156,9 +156,7 @@ def find(question: Question, limits: Limits) -> Findings:
         letter = read(question.raw)
     except Unreadable as error:
         # Its headers are enough to see that it may be a bounce.
-        headers = error.letter
-        report = _delivery_report(headers, question) if headers is not None else None
-        return Findings(headers, error.reason, delivery_report=report)
+        return Findings(error.letter, error.reason, delivery_report=_delivery_report(error.letter, question))
     report = _delivery_report(letter, question)
     understood = _understood(letter, question.keys, question, read) if question.keys is not None else None
     return Findings(letter, understood=understood, delivery_report=report)

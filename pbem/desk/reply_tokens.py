@@ -182,6 +182,8 @@ class ReplyTokens:
         self, letter: Letter, row: InboxRow, voucher: Voucher, found: Sequence[Token], player: PlayerRow | None
     ) -> MailboxProof:
         """The proof that a letter brings, by its voucher and the tokens found in it; raises `NeedsDns`."""
+        if letter.from_defect:
+            return MailboxProof(_MALFORMED_FROM.given(defect=letter.from_defect))
         name = player.name if player else None
         # The evidence must show which token it was: one that only the envelope knew proves nothing later.
         shown = mailbox_evidence.shown_tokens(letter)
@@ -247,14 +249,11 @@ def _hash_of(match: Match, seat: int, rev: int) -> str:
     return sha256_hex(replies.token(match, seat, rev).encode())
 
 
-def demand_dns(voucher: Voucher, *, sent: bool = False) -> None:
-    """Raise `NeedsDns` if the DNS is to be asked; not if it is enough that a letter was `sent` from its From.
-
-    That is enough for how a letter is answered, and never for its effect in a match.
-    """
-    if voucher.wanted and not (sent and voucher.sent):
+def demand_dns(voucher: Voucher, *, counts: bool = True) -> None:
+    """Raise `NeedsDns` if the DNS is to be asked; it `counts` unless only the answer depends on it."""
+    if voucher.wanted:
         # With our own server's word at hand, the DNS need not be asked twice.
-        raise NeedsDns(voucher.wanted, 1 if voucher.told else TRIES, counts=not sent)
+        raise NeedsDns(voucher.wanted, 1 if voucher.told else TRIES, counts=counts)
 
 
 def token_in(address: str, config: Config) -> str:
@@ -281,6 +280,10 @@ _NO_REPLY = Phrase(
 _FOREIGN = Phrase(
     "the reply address that your letter was sent to was given to somebody else. Answer a letter that was written to"
     " you, such as this one"
+)
+_MALFORMED_FROM = Phrase(
+    "the line From of your letter is malformed ({defect}), so nothing proves later who sent it. Set your name and"
+    " address anew in your mail program"
 )
 _UNSEEN = Phrase(
     "the reply address that your letter was sent to does not appear in it, so nobody could check it later."

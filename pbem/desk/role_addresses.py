@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.desk import silences
 from pbem.desk.alarms import tell_operator
 from pbem.desk.daily_limits import PASSED_ON
 from pbem.phrase import Phrase
@@ -30,7 +31,7 @@ def pass_on(desk: Desk, row: InboxRow, subject: str, now: datetime) -> str | Non
     # An operator who is reached here would get it again and again.
     round_about = operator.lower() in {to.lower() for to in row.envelope.recipients}
     if not operator or round_about or row.envelope.sender.lower() in ours:
-        return "to the operator, kept"
+        return silences.KEPT.outcome
     attached = [("letter.eml", "application/octet-stream", row.raw)] if len(row.raw) <= _MOST else []
     facts = {
         "to": ", ".join(row.envelope.recipients),
@@ -42,4 +43,4 @@ def pass_on(desk: Desk, row: InboxRow, subject: str, now: datetime) -> str | Non
     }
     to_role = Phrase("[pbem] A letter to {to}", to=facts["to"])
     passed_on = tell_operator(desk, PASSED_ON, now, to_role, facts, attached=attached)
-    return "passed on to the operator" if passed_on else "to the operator, one too many"
+    return "passed on to the operator" if passed_on else silences.ENOUGH_PASSED_ON.outcome

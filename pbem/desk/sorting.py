@@ -1,18 +1,20 @@
-"""Sorting: letters that no person wrote, or that nobody can read, are handled before their writer is identified.
+"""Sorting: letters that no person wrote, or that nobody can read, once their signatures were judged.
 
-A letter to a role address is for the operator, see `role_addresses`; `bounces.judge` decides which are bounces;
-automatic mail is stored and never answered. Implements reliability.md, case 35, and RFC 3834.
+A letter to a role address is for the operator, see `role_addresses`; `bounces.judge` decides which are bounces. Marks
+of machines decide nothing here but go with the letter: `authenticate` knows whether a person wrote it all the same.
+A letter without a clear sender gets a short answer to its envelope's.
+Implements reliability.md, cases 28, 28b and 35, and RFC 3834.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.desk import bounces, role_addresses, witnesses
-from pbem.desk.authenticate import UNVOUCHED
+from pbem.desk import bounces, role_addresses, silences, witnesses
 from pbem.desk.reply import SHORT
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.message import automatic
+from pbem.mail.marks import Arrival, Mark, marks_of
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,45 +23,54 @@ if TYPE_CHECKING:
     from pbem.desk.reading import Findings, Understood
     from pbem.desk.wiring import Desk
     from pbem.mail.message import Letter
-    from pbem.phrase import Phrase
     from pbem.store.inbox import InboxRow
 
+_NO_SENDER = Phrase(
+    "Its line `From:` names no clear sender ({defect}). Set your name and address anew in your mail program."
+)
 
-def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> tuple[Letter, Understood] | str:
-    """The letter and what it says, if a person wrote it; otherwise its outcome in a few words."""
-    letter = findings.letter
-    if passed_on := role_addresses.pass_on(desk, row, letter.subject if letter else "", now):
+
+class Sorted(NamedTuple):
+    """A letter that a person may have written, with what it says and the marks of machines that it bears."""
+
+    letter: Letter
+    understood: Understood
+    marks: Sequence[Mark]
+
+
+def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted | str:
+    """The letter, if a person may have written it; otherwise its outcome in a few words."""
+    letter, understood = findings.letter, findings.understood
+    if passed_on := role_addresses.pass_on(desk, row, letter.subject, now):
         return passed_on
-    if letter is None:
-        return "unreadable"
-    # Only machines write to a return path, even if the letter looks like a person's.
-    if bounced := bounces.judge(desk, row, letter, findings.delivery_report, now):
+    if desk.letters.is_own(letter):
+        return silences.OWN.outcome
+    # Only machines write to a return path, even if the letter looks like a person's; but they sign nothing.
+    signed = understood is not None and understood.heard.verdict.kind == "valid"
+    if not signed and (bounced := bounces.judge(desk, row, letter, findings.delivery_report, now)):
         return bounced
-    if findings.beyond is not None:
-        return _unreadable(desk, row, letter, findings.beyond, now)
     if witnessed := witnesses.take(desk, row, letter, now):
         return witnessed
-    if reasons := _automatic(desk, row, letter):
-        return "automatic: " + ", ".join(reasons)
-    if letter.sender is None:
-        return f"no sender: {letter.from_defect}"
-    assert findings.understood is not None  # as its envelope names a sender
-    return letter, findings.understood
+    arrival = Arrival(letter, row.envelope.sender, desk.config.mail_address, desk.config.limits.received)
+    marks = marks_of(arrival)
+    if findings.beyond is None and letter.sender is not None:
+        assert understood is not None
+        return Sorted(letter, understood, marks)
+    if marks:
+        return silences.AUTOMATIC.of(", ".join(mark.name for mark in marks))
+    reason = findings.beyond or _NO_SENDER.given(defect=letter.from_defect)
+    silence = silences.UNATTRIBUTED if findings.beyond is None else silences.UNREADABLE
+    return _unread(desk, row, letter, reason, silence, now)
 
 
-def _unreadable(desk: Desk, row: InboxRow, letter: Letter, reason: Phrase, now: datetime) -> str:
-    """Answer a letter beyond the limits, if its headers say whom."""
-    if letter.sender is None or _automatic(desk, row, letter):
-        return "unreadable"
-    if not desk.strangers.may_be_answered(letter.sender, now):
-        return f"unreadable; {UNVOUCHED}"
+def _unread(
+    desk: Desk, row: InboxRow, letter: Letter, reason: Phrase, silence: silences.Silence, now: datetime
+) -> str:
+    """Answer a letter that nobody read: its sender, or the envelope's where that is unclear."""
+    address = letter.sender or row.envelope.sender
+    if not desk.strangers.may_be_answered(address, now):
+        return silence.of(silences.UNVOUCHED.outcome)
     text = desk.letters.draft("letters/unreadable.txt", reason=reason)
     out = OutgoingLetter(SHORT, text, language=desk.letters.language_of(None, letter))
-    desk.letters.send(letter.sender, out, now)
-    return "unreadable, answered"
-
-
-def _automatic(desk: Desk, row: InboxRow, letter: Letter) -> Sequence[str]:
-    """The signs that no person wrote a letter, or that it is one of our own that came round."""
-    config, sender = desk.config, row.envelope.sender
-    return automatic(letter, sender, address=config.mail_address, server=config.server, hops=config.limits.received)
+    desk.letters.send(address, out, now)
+    return f"{silence.outcome}, answered"

@@ -1,8 +1,9 @@
 """Answers to letters for whose sender nobody vouches: few, short, and without a word of the letter.
 
 A letter's writer can put anybody's address above it. So that nobody can make this server write to others, a
-letter is answered in full only if its return path is its From and the domain of that (DKIM; once, and only a letter
-to us) or our own mail server (SPF) vouches for it; if it answers a letter of ours; or if a player signed it.
+letter is answered in full only if the domain of its From signed that it goes to us (DKIM; once); if its return path
+is its From, and that domain (DKIM) or our own mail server (SPF) vouches for it; if it answers a letter of ours; or if
+a player signed it.
 Implements reliability.md, case 35.
 """
 
@@ -12,7 +13,13 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from pbem.desk.daily_limits import ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, NAMED, NAMED_BY_PLAYERS
+from pbem.desk.daily_limits import (
+    ANSWER_TO_STRANGER,
+    ANSWER_TO_STRANGERS,
+    NAMED,
+    NAMED_BY_PLAYERS,
+    REGISTERING_STRANGER,
+)
 from pbem.desk.reply_tokens import demand_dns
 from pbem.mail.commands import COMMANDS
 from pbem.store.database import to_db
@@ -48,19 +55,24 @@ class Strangers:
 
     def vouched_for(self, letter: Letter, row: InboxRow, found: Voucher) -> bool:
         """True if the letter is from where it says; raises `NeedsDns` while the DNS has to be asked."""
-        if (letter.sender or "").lower() != row.envelope.sender.lower():
-            return False
-        demand_dns(found, sent=True)
+        # What our server says of the client (SPF) holds for From only if that is the return path, too.
+        returns = one_mailbox(row.envelope.sender) == one_mailbox(letter.sender or "")
+        sent = returns and found.sent
+        if not sent:
+            demand_dns(found, counts=False)
         # Others may send us letters that the domain signed: one to themselves, or a copy of one to us.
-        signed = bool(found.told) or found.verdict.kind == "valid"
+        signed = found.covers_to or (returns and (bool(found.told) or found.verdict.kind == "valid"))
         signed = signed and self._mailboxes.is_written_to_us(letter, found.addressed)
-        if not (signed or found.sent):
+        if not (signed or sent):
             return False
-        return note_marks(self._database, found.marks, to_db(row.received)) or found.sent
+        return note_marks(self._database, found.marks, to_db(row.received)) or sent
 
-    def may_be_answered(self, address: str, now: datetime) -> bool:
+    def may_be_answered(self, address: str, now: datetime, asked: Sequence[AnyCommand] = ()) -> bool:
         """True if one more such answer may go to this address today, and to anybody at all; counts it."""
-        return self._are_left(ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, address, now)
+        if self._are_left(ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, address, now):
+            return True
+        registers = any(COMMANDS[command.name].by_reply == "register" for command in asked)
+        return registers and self._are_left(REGISTERING_STRANGER, ANSWER_TO_STRANGERS, address, now)
 
     def may_be_named(self, address: str, now: datetime) -> bool:
         """True if one more letter that a player wants sent there may go to somebody else's address today; counts it.

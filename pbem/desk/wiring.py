@@ -134,6 +134,7 @@ class Desk:
             self.players,
             self.archive,
             self.random,
+            vault.digest,
             self.mailboxes,
             self.held,
             self.notifications,

@@ -13,10 +13,11 @@ the same words from the signed bytes. Implements protocol.md, "Identity".
 
 from __future__ import annotations
 
+import codecs
 import re
-from codecs import BOM_UTF8
 from functools import cache, lru_cache
-from itertools import islice
+from hashlib import sha256
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -33,10 +34,11 @@ from pbem.identity.verdict import (
     Verdict,
     Vocabulary,
 )
+from pbem.linked_names import unlinked
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from pbem.mail.message import Letter, Part
@@ -52,6 +54,9 @@ _SMART = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": "--", "\u2026": "..."}
 )
 """Typographic quotes, dashes and dots, and the plain ones that a mail program replaced by them."""
+
+_LINK = re.compile(r"<(?:mailto:|https?://)|\]\((?:mailto:|https?://)", re.I)
+"""A link that a mail program put behind words; a game's notation has none."""
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 """A hash: a line that contains one is long, although no program wrapped it."""
@@ -70,6 +75,9 @@ _ATTACH = Phrase(
     " unchanged."
 )
 _CHANGED = Phrase("it was changed after signing")
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_WIDE = Phrase("The file is in UTF-16, as PowerShell 5 writes what `>` puts there: save it as UTF-8, and send that.")
+_ENCODED = Phrase("The file that was signed is in {encoding}: save it as UTF-8, sign it again, and send that.")
 _SUFFIX: dict[Format, str] = {
     "openpgp": "asc",
     "smime": "asc",
@@ -124,7 +132,9 @@ def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
     Its state is as of the time `at`; without a time, expiry is not checked.
     """
     if isinstance(data, bytes):
-        data = data.removeprefix(BOM_UTF8)  # Windows begins texts so
+        if data.startswith(_UTF_16):
+            raise BadKey(_WIDE)
+        data = data.removeprefix(codecs.BOM_UTF8)  # Windows begins texts so
         # The first octet of a binary OpenPGP packet has its high bit set (RFC 9580 4.2).
         if data[:1] >= b"\x80":
             return openpgp.parse(data, at)
@@ -207,6 +217,9 @@ def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: st
             if covered is not None:
                 signed, state = covered
                 return _graded(key, key.state if key.state != "pinned" else state, signed, block)
+    for encoding, message in _in_other_encodings(block, words):
+        if any(signature.covers(key, message, at) for key in named):
+            raise BadSignature(_ENCODED.given(encoding=encoding), "bad")
     raise BadSignature(_diagnosis(block), "bad")
 
 
@@ -275,6 +288,7 @@ def _causes(text: str, marks: tuple[str, ...]) -> list[tuple[bool, Phrase]]:
     lines = text.splitlines()
     return [
         (any(line.lstrip().startswith(">") for line in lines), Phrase("the signed lines were quoted with `>`")),
+        (_LINK.search(text) is not None, Phrase("its names or addresses were turned into links")),
         ("\ufffd" in text or "\u00c3" in text, Phrase("its letters were re-encoded into another character set")),
         (text.translate(_SMART) != text, Phrase("quotes, dashes or dots were replaced by typographic ones")),
         (any(line.rstrip() == "--" or set(line) == {"_"} for line in lines), Phrase("a footer was added into it")),
@@ -301,6 +315,22 @@ def _candidates(block: _Block, words: Vocabulary) -> Iterator[bytes]:
         yield from readings(text or "", words)
 
 
+def _in_other_encodings(block: _Block, words: Vocabulary) -> Iterator[tuple[str, bytes]]:
+    """A pasted text as Windows may have encoded the file that was signed, only to name the cause."""
+    if block.way != "pasted" or not isinstance(block.text, str):
+        return
+    for start in _starts(block.text, words):
+        lines = _trimmed(_BLANK.sub(" ", block.text[start:].replace("\r\n", "\n").translate(_INVISIBLE)))
+        for text in ("\r\n".join([*lines, ""]), "\r\n".join(lines)):
+            # `>` of PowerShell, and Notepad's "Unicode".
+            yield "UTF-16", codecs.BOM_UTF16_LE + text.encode("utf-16-le", "replace")
+            yield "UTF-16", codecs.BOM_UTF16_BE + text.encode("utf-16-be", "replace")
+            # Notepad's "ANSI", and a pipe of PowerShell 5, which makes `?` of each foreign character.
+            if not text.isascii():
+                yield "Windows-1252", text.encode("cp1252", "replace")
+                yield "ASCII", text.encode("ascii", "replace")
+
+
 def _clear_readings(text: str, words: Vocabulary) -> Iterator[bytes]:
     """Texts of a clear-signed message: dashes unescaped, no blanks at line ends, CR LF between (RFC 9580 7.1)."""
     for reading in readings(re.sub(r"^- ", "", text, flags=re.M), words):
@@ -313,7 +343,11 @@ def _clear_readings(text: str, words: Vocabulary) -> Iterator[bytes]:
 def _blocks(letter: Letter) -> Iterator[_Block]:
     """All signatures of a letter, of any format; `judge` accepts exactly one."""
     parts = letter.parts
-    yield from _inline(letter.text or "", _marks(parts))
+    # Each text that is shown, once: a gateway may put one of its own before or behind the signed one.
+    texts = (letter.text or "", *(part.text for part in letter.shown_texts if not part.filename))
+    shown = {tuple(text.split()): text for text in texts}
+    for text in shown.values():
+        yield from _inline(text, _marks(parts))
     # The signature part of a multipart/signed entity must not count again as an attachment.
     consumed: set[int] = set()
     for entity in letter.root.walk():
@@ -322,7 +356,7 @@ def _blocks(letter: Letter) -> Iterator[_Block]:
             yield _signed_entity(entity)
     for part in parts:
         if id(part) not in consumed:
-            yield from _in_part(part, parts, letter.text or "")
+            yield from _in_part(part, parts, shown)
 
 
 def _marks(parts: Sequence[Part]) -> tuple[str, ...]:
@@ -347,7 +381,7 @@ def _signed_entity(entity: Part) -> _Block:
     return _Block(kind, armor, children[0].raw, way="entity")
 
 
-def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
+def _in_part(part: Part, parts: Sequence[Part], shown: Container[tuple[str, ...]]) -> Iterator[_Block]:
     kind = part.content_type
     name = (part.filename or "").lower()
     if kind in _OPAQUE_TYPES or name.endswith(".p7m"):
@@ -359,8 +393,8 @@ def _in_part(part: Part, parts: Sequence[Part], body: str) -> Iterator[_Block]:
         yield from _signature_file(part, parts)
     elif name:
         text = part.content.decode("utf-8", "replace")
-        # Some programs name even the body: a signature in letter.text must not count twice.
-        if text.split() != body.split():
+        # Some programs send a text twice, once with a name: its signature must not count twice.
+        if tuple(text.split()) not in shown:
             yield from _inline(text, ())
 
 
@@ -389,6 +423,8 @@ def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
         signature = ("ed25519", content if len(content) == 64 else text)
     if signature is not None:
         yield _detached(part, parts, *signature)
+    elif content.startswith(_UTF_16):
+        yield _Block(None, fault=_WIDE)
     # A key file beside the signed text is no signature.
     elif "-----BEGIN PGP PUBLIC KEY BLOCK-----" in text or part.content_type == "application/pgp-keys":
         return
@@ -496,9 +532,10 @@ def readings(text: str, words: Vocabulary) -> Iterator[bytes]:
 
     The text as it came; then, from its start and from each line that begins a form: blanks at line ends,
     blank lines around, invisible characters and NBSP repaired; margins and blank lines dropped; a form's
-    head lines broken again at their keywords; its body unwrapped, or put on one line. Each with LF and CRLF,
-    with and without the last line end. A repair is safe whatever it does: only the very bytes that the
-    player's key signed verify, and commands are read from those bytes alone.
+    head lines broken again at their keywords; its body unwrapped, or put on one line; links of names left out.
+    Each with LF and CRLF, with and without the last line end; the likeliest as files of Windows, too. A repair
+    is safe whatever it does: only the very bytes that the player's key signed verify, and commands are read
+    from those bytes alone.
     """
     return _each_once(
         repaired.encode("utf-8", "replace")
@@ -510,8 +547,9 @@ def readings(text: str, words: Vocabulary) -> Iterator[bytes]:
 def _each_once(texts: Iterable[bytes]) -> Iterator[bytes]:
     seen = set()
     for text in texts:
-        if text not in seen:
-            seen.add(text)
+        digest = sha256(text).digest()  # the readings of a long text would fill the memory
+        if digest not in seen:
+            seen.add(digest)
             yield text
 
 
@@ -532,9 +570,15 @@ def _repairs(text: str, fields: Collection[str]) -> Iterator[str]:
     yield text
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     yield plain
-    lines = [line.rstrip() for line in _BLANK.sub(" ", plain.translate(_INVISIBLE)).split("\n")]
-    clean = "\n".join(lines).strip("\n").split("\n")
-    layouts = [*_layouts(clean, fields), *_flowed(plain)]
+    visible = _BLANK.sub(" ", plain.translate(_INVISIBLE))
+    clean = _trimmed(visible)
+    layouts = _layouts(clean, fields)
+    files = layouts[:2]
+    if (named := _trimmed(unlinked(visible, joined=True))) != clean:
+        clean = named
+        layouts += _layouts(clean, fields)
+        files += _layouts(clean, fields)[:2]
+    layouts += _flowed(plain)
     smart = [line.translate(_SMART) for line in clean]
     if smart != clean:
         layouts += _layouts(smart, fields)
@@ -543,6 +587,17 @@ def _repairs(text: str, fields: Collection[str]) -> Iterator[str]:
             whole = line_end.join(lines)
             yield whole + line_end
             yield whole
+    # A file of Windows may begin with a byte order mark; a pipe of PowerShell adds a line end, `echo` of cmd.exe a
+    # blank before that. Only what is likely to have been a file is tried so: each reading costs a verification.
+    for lines, line_end in product(files, ("\n", "\r\n")):
+        whole = line_end.join(lines)
+        for mark, end in product(("\ufeff", ""), (line_end, "", f"{line_end}\r\n", "\r\n", " \r\n")):
+            yield f"{mark}{whole}{end}"
+
+
+def _trimmed(text: str) -> list[str]:
+    """The lines of a text, without blanks at their ends and empty lines around."""
+    return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n").split("\n")
 
 
 def _flowed(text: str) -> list[list[str]]:

@@ -124,17 +124,17 @@ class Composer:
         local, _, domain = self.address.rpartition("@")
         return _address(f"{local}{self.delimiter}{detail}@{domain}")
 
-    def answerable(self, reply_to: str | None, token: str) -> tuple[str, str | None]:
-        """The Message-ID of a letter, made from a token, and its Reply-To.
+    def answerable(self, reply_to: str | None, token: str, mark: Callable[[str], str]) -> tuple[str, str | None]:
+        """The Message-ID of a letter, made from a token and the mark of that, and its Reply-To.
 
         Without sub-addresses, the detail is part of the Message-ID instead, which an answer
         names in its In-Reply-To: see `reply_address`.
         """
-        if self.delimiter or reply_to is None:
-            return self.message_id(token), reply_to
-        detail = reply_to.rpartition("@")[0]
-        # Its secret is in the detail; a short one stays on one line, which some programs need to name it.
-        return self.message_id(f"{token[:8]}.{detail}" if "." in detail else token), None
+        if not self.delimiter and reply_to is not None:
+            detail = reply_to.rpartition("@")[0]
+            # Its secret is in the detail; a short one stays on one line, which some programs need to name it.
+            token, reply_to = f"{token[:8]}.{detail}" if "." in detail else token, None
+        return self.message_id(f"{mark(token)}.{token}"), reply_to
 
     def reply_address(self, detail: str) -> str:
         """The address by which an answer is recognised: a sub-address, or what stands for it."""

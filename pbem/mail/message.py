@@ -1,10 +1,10 @@
-"""Letters in: from received bytes to a `Letter`, safely, and the signs by which automatic mail is recognised.
+"""Letters in: from received bytes to a `Letter`, safely.
 
 Here live the limits on raw bytes, the cutting of MIME parts with the very bytes that were received, and our own
-lenient decoding. No sockets, no commands, no judgement of who wrote a letter. The email package is used only for what
-it does in linear time under compat32 (parameters of one short header). The tree is cut here, once, so that one letter
-cannot be read in one way and verified in another.
-Implements reliability.md, "Ground facts", "Limits" and cases 16, 17 and 28.
+lenient decoding. No sockets, no judgement of who wrote a letter. The email package is used only for what it does in
+linear time under compat32 (parameters of one short header). The tree is cut here, once, and the one text that is read
+for commands is chosen here, so that one letter cannot be read in one way and verified in another.
+Implements reliability.md, "Ground facts", "Limits" and cases 16, 17 and 28b.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pbem.config.limits import Limits
+from pbem.mail.commands import holds_commands
 from pbem.phrase import Phrase
 from pbem.structured_header import without_comments
 
@@ -42,6 +43,7 @@ ADDRESS = re.compile(
     r"@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*"
 )
 _BETWEEN_MAILBOXES = re.compile("[,;]")
+_AROUND_ADDRESSES = re.compile(r'[\s<>()\[\]",;:]+')
 ENCODED_WORD = re.compile(r"=\?([A-Za-z0-9_.:-]{1,40})(?:\*[A-Za-z0-9-]{0,20})?\?([BbQq])\?([!->@-~ ]*)\?=")
 BETWEEN_WORDS = re.compile(r"(\?=)[ \t\r\n]+(?==\?)")
 # Codecs that map bytes to text in linear time; the others of Python's (punycode, unicode_escape, hex …) do not.
@@ -49,22 +51,23 @@ CHARSETS = re.compile(
     r"utf-(8|8-sig|16|16-le|16-be|32|32-le|32-be)|ascii|latin_1|iso8859-\d+|iso2022_\w+|cp\d+|koi8-\w|mac-\w+"
     r"|gb2312|gbk|gb18030|big5|big5hkscs|shift_jis\w*|euc_\w+|hz|johab|tis-620|kz1048|ptcp154"
 )
-VACATION = re.compile(
-    r"\s*(?:auto(?:matic)?[ -]?(?:reply|response|answer)|auto(?:mated)?:|out of (?:the )?office|on vacation"
-    r"|automatische antwort|abwesenheits\w*|abwesend|r[eé]ponse automatique|absence|risposta automatica"
-    r"|respuesta autom[aá]tica|automatisch antwoord|undeliver(?:ed|able)|delivery status notification"
-    r"|mail delivery failed|returned mail|failure notice)\b",
-    re.IGNORECASE,
-)
 
 
 class Unreadable(Exception):
-    """A letter beyond the limits; `letter` has its headers if at least those could be read."""
+    """A letter beyond the limits; `letter` has its headers, or as many of them as the limits allow."""
 
-    def __init__(self, reason: Phrase, letter: Letter | None = None) -> None:
+    def __init__(self, reason: Phrase, letter: Letter) -> None:
         super().__init__(reason)
         self.reason = reason
         self.letter = letter
+
+
+class _ExceededError(Exception):
+    """A limit that a letter exceeds."""
+
+    def __init__(self, reason: Phrase) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -133,8 +136,10 @@ class Letter(msgspec.Struct, frozen=True):
     raw: bytes
     root: Part
     sender: str | None
-    """The one address of the one From (its domain in lower case); None when there is a `from_defect`."""
+    """The one address of the one From (its domain in lower case). With a `from_defect`, the only address that From
+    can mean, or None."""
     from_defect: str | None
+    """The fault of a From that is none by RFC 5322: then only a key can show who wrote the letter."""
     message_id: str | None
     in_reply_to: tuple[str, ...]
     references: tuple[str, ...]
@@ -144,17 +149,24 @@ class Letter(msgspec.Struct, frozen=True):
     hops: int
     """Number of Received headers."""
     text: str | None
-    """The text of the part `plain`."""
+    """The text of the part `plain`; empty if several parts hold commands."""
+    several: bool = False
+    """True if several parts hold commands: then none of them counts."""
 
     @property
     def plain(self) -> Part | None:
-        """The first text/plain part that is not an attachment."""
-        return _plain(self.root)
+        """The text/plain part that is read for commands, as `_spoken` chooses it."""
+        return next((part for part in self.shown_texts if part.text == self.text), None)
+
+    @property
+    def shown_texts(self) -> tuple[Part, ...]:
+        """The text/plain parts that are no attachments, in the order in which they stand."""
+        return tuple(_texts(self.root))
 
     @property
     def html(self) -> Part | None:
         """The first text/html part that is not an attachment, if there is no text beside it."""
-        if (self.text or "").strip():
+        if self.several or (self.text or "").strip():
             return None
         return next((part for part in _shown(self.root) if part.content_type == "text/html"), None)
 
@@ -179,14 +191,20 @@ class Letter(msgspec.Struct, frozen=True):
 def read(raw: bytes, limits: Limits | None = None) -> Letter:
     """Read a letter; raises `Unreadable` beyond the limits, and nothing else, whatever the bytes."""
     limits = limits or Limits()
-    _measure(raw, limits)
-    whole = _part(raw)
-    _check_head(whole, limits)
-    if len(whole.headers) > limits.headers:
-        raise Unreadable(Phrase("more than {headers} headers", headers=limits.headers))
+    try:
+        _measure(raw, limits)
+        whole = _part(raw)
+        _check_head(whole, limits)
+        if len(whole.headers) > limits.headers:
+            raise _ExceededError(Phrase("more than {headers} headers", headers=limits.headers))
+    except _ExceededError as error:
+        # As many headers as the limits allow: they say whom to answer.
+        head = _part(raw[: limits.header_bytes])
+        head = msgspec.structs.replace(head, headers=head.headers[: limits.headers])
+        raise Unreadable(error.reason, _letter(head)) from None
     try:
         return _letter(_tree(whole, limits, 1, [0]))
-    except Unreadable as error:
+    except _ExceededError as error:
         raise Unreadable(error.reason, _letter(whole)) from None
 
 
@@ -219,32 +237,6 @@ def _hidden(letter: Letter, limits: Limits) -> Phrase | None:
     return None
 
 
-def automatic(letter: Letter, envelope_sender: str, *, address: str, server: str, hops: int = 50) -> tuple[str, ...]:
-    """The reasons why a letter counts as automatic (RFC 3834 2), in a word or two each; none for a person's."""
-    reasons = {
-        "own address": _is_own(letter.sender or "", address),
-        "null sender": envelope_sender in {"", "<>"},
-        "Auto-Submitted": any(_word(value) != "no" for value in letter.values("auto-submitted")),
-        "Precedence": any(_word(value) in {"bulk", "list", "junk"} for value in letter.values("precedence")),
-        "mailing list": any(letter.values(name) for name in ("list-id", "list-post", "list-unsubscribe")),
-        "report": letter.root.content_type in {"multipart/report", "message/delivery-status"},
-        "answering machine": any(letter.values(name) for name in ("x-autoreply", "x-autorespond", "x-auto-reply")),
-        "own loop mark": any(address.lower() in value.lower() for value in letter.values("x-loop")),
-        "own Message-ID": (letter.message_id or "").lower().endswith(f"@{server}>"),
-        "daemon": (letter.sender or envelope_sender).partition("@")[0].lower() in {"mailer-daemon", "postmaster"},
-        "too many hops": letter.hops > hops,
-        "vacation subject": VACATION.match(letter.subject) is not None,
-    }
-    return tuple(reason for reason, holds in reasons.items() if holds)
-
-
-def _is_own(sender: str, address: str) -> bool:
-    """True if a letter claims to come from the mailbox that received it, or from a sub-address of it."""
-    local, _, domain = sender.lower().rpartition("@")
-    mailbox, _, host = address.lower().rpartition("@")
-    return domain == host and (local == mailbox or local.startswith((f"{mailbox}+", f"{mailbox}-")))
-
-
 def decoded(data: bytes, charset: str) -> str:
     """Bytes as text, whatever they claim to be: an unknown or wrong charset costs characters, never an exception."""
     name = _codec(charset) if charset else None
@@ -267,28 +259,28 @@ def mailboxes(value: str) -> list[str]:
 
 def _measure(raw: bytes, limits: Limits) -> None:
     if len(raw) > limits.message_bytes:
-        raise Unreadable(Phrase("more than {message_bytes} octets", message_bytes=limits.message_bytes))
+        raise _ExceededError(Phrase("more than {message_bytes} octets", message_bytes=limits.message_bytes))
     if raw.count(b"\n") > limits.message_lines:
-        raise Unreadable(Phrase("more than {message_lines} lines", message_lines=limits.message_lines))
+        raise _ExceededError(Phrase("more than {message_lines} lines", message_lines=limits.message_lines))
     if len(raw) > limits.line_bytes and max(map(len, raw.split(b"\n"))) > limits.line_bytes:
-        raise Unreadable(Phrase("a line of more than {line_bytes} octets", line_bytes=limits.line_bytes))
+        raise _ExceededError(Phrase("a line of more than {line_bytes} octets", line_bytes=limits.line_bytes))
 
 
 def _check_head(part: Part, limits: Limits) -> None:
     if len(part.raw) - len(part.body) > limits.header_bytes:
-        raise Unreadable(Phrase("more than {header_bytes} octets of headers", header_bytes=limits.header_bytes))
+        raise _ExceededError(Phrase("more than {header_bytes} octets of headers", header_bytes=limits.header_bytes))
 
 
 def _tree(part: Part, limits: Limits, depth: int, count: list[int]) -> Part:
     """Cut an entity into its parts; `count` is the number of those cut so far."""
     count[0] += 1
     if count[0] > limits.parts:
-        raise Unreadable(Phrase("more than {parts} parts", parts=limits.parts))
+        raise _ExceededError(Phrase("more than {parts} parts", parts=limits.parts))
     boundary = part.parameters.get("boundary", "").rstrip(" ")
     if not part.is_multipart or not boundary:
         return part
     if depth >= limits.depth:
-        raise Unreadable(Phrase("parts nested deeper than {depth}", depth=limits.depth))
+        raise _ExceededError(Phrase("parts nested deeper than {depth}", depth=limits.depth))
     _check_head(part, limits)
     pieces = _pieces(part.body, boundary.encode("utf-8", "surrogateescape"), limits.parts)
     children = tuple(_tree(_part(piece), limits, depth + 1, count) for piece in pieces)
@@ -371,7 +363,7 @@ def _letter(root: Part) -> Letter:
     sender, defect = _from(root)
     addressed = [value for name, value in root.headers if name in ADDRESSED]
     recipients = [address for value in addressed for address in ADDRESSES.findall(value)]
-    plain = _plain(root)
+    text, several = _spoken(root)
     first = dict(reversed(root.headers))
     ids = MESSAGE_ID.findall(first.get("message-id", ""))
     return Letter(
@@ -385,7 +377,8 @@ def _letter(root: Part) -> Letter:
         subject=_words(first.get("subject", "")),
         recipients=tuple(dict.fromkeys(address.lower().rstrip(".") for address in recipients)),
         hops=len(root.values("received")),
-        text=None if plain is None else plain.text,
+        text=text,
+        several=several,
     )
 
 
@@ -393,8 +386,24 @@ def _shown(root: Part) -> Iterator[Part]:
     return (part for part in root.walk() if not part.children and part.disposition != "attachment")
 
 
-def _plain(root: Part) -> Part | None:
-    return next((part for part in _shown(root) if part.content_type == "text/plain"), None)
+def _texts(root: Part) -> Iterator[Part]:
+    return (part for part in _shown(root) if part.content_type == "text/plain")
+
+
+def _spoken(root: Part) -> tuple[str | None, bool]:
+    """The text that is read for commands, and whether several hold some, so that none is read.
+
+    Mail programs cut a text where a picture stands, and gateways put a part of their own before or behind it. So the
+    one part that holds a command is read; if none does, the first with any words.
+    """
+    parts = list(_texts(root))
+    written = [part for part in parts if part.text.strip()]
+    # A file that a program shows beside the text is none, except where there is no other.
+    texts = [part.text for part in [part for part in written if not part.filename] or written or parts[:1]]
+    commanding = [text for text in texts if holds_commands(text)] if len(texts) > 1 else texts
+    if len(commanding) > 1:
+        return "", True
+    return next(iter(commanding or texts), None), False
 
 
 _WORD_END = re.compile(r"[;(\s]")
@@ -465,31 +474,44 @@ def _base64(data: bytes) -> bytes:
 
 
 def _from(root: Part) -> tuple[str | None, str | None]:
-    """The one address of the one From, or else its defect."""
+    """The address of the one From, and its defect, if any: then the only address that From can mean, or None."""
     found = root.values("from")
     if len(found) != 1:
         return None, "no From" if not found else "more than one From"
-    if _SPACED_FROM.search(root.raw, 0, len(root.raw) - len(root.body)):
-        return None, "blanks before the colon of From"  # obsolete syntax that other readers skip
     if len(found[0]) > FROM_BYTES:
         return None, "From too long"
-    return _mailbox(found[0])
+    if _SPACED_FROM.search(root.raw, 0, len(root.raw) - len(root.body)):
+        defect = "blanks before the colon of From"  # obsolete syntax that other readers skip
+    else:
+        address, fault = _mailbox(found[0])
+        if not fault:
+            return address, None
+        defect = fault
+    written = (word.strip("'") for word in _AROUND_ADDRESSES.split(found[0]))
+    named = {_address(word) for word in written if "@" in word.strip("@")}
+    return (named.pop() if len(named) == 1 else None), defect
 
 
-def _mailbox(value: str) -> tuple[str | None, str | None]:
-    """The address of `phrase <address>` or `address`; anything else, such as a second one, is a defect."""
+def _mailbox(value: str) -> tuple[str | None, str]:
+    """The address of `phrase <address>` or `address` (RFC 5322 3.4), or the defect of anything else."""
     bare = without_comments(value)
     if bare is None:
         return None, "unbalanced quotes or comments in From"
     if any(character in bare for character in ",;:"):
         return None, "From with more than one address"
     phrase, angle, rest = bare.partition("<")
-    address = phrase.strip()
+    written = phrase
     if angle:
-        address, closed, after = rest.partition(">")
-        if not closed or after.strip() or "<" in address or "@" in phrase:
+        written, closed, after = rest.partition(">")
+        if not closed or after.strip() or "<" in written or "@" in phrase:
             return None, "malformed From"
-    if len(address) > ADDRESS_BYTES or address.startswith("=?") or not ADDRESS.fullmatch(address):
-        return None, "no plain address in From"
-    local, _, domain = address.rpartition("@")
-    return f"{local}@{domain.lower()}", None
+    address = _address(written.strip())
+    return address, "" if address else "no plain address in From"
+
+
+def _address(written: str) -> str | None:
+    """A plain address, its domain in lower case; None if it is none."""
+    if len(written) > ADDRESS_BYTES or written.startswith("=?") or not ADDRESS.fullmatch(written):
+        return None
+    local, _, domain = written.rpartition("@")
+    return f"{local}@{domain.lower()}"

@@ -19,7 +19,7 @@ LINE = 8000  # octets of one header that are searched for addresses
 DELIVERED = (b"delivered-to", b"x-original-to", b"to", b"cc")
 
 _FOLD = re.compile(rb"\r?\n(?=[ \t])")
-_ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,255}")
+_ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,255}@[A-Za-z0-9.-]{1,255}")
 _BRACKETED = re.compile(rf"<({_ADDRESS.pattern})>[^<>]*$")
 
 

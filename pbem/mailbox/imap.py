@@ -289,6 +289,13 @@ class Imap:
         # Many servers tell only those who logged in that they can MOVE.
         _, told = box.client.capability()
         box.client.capabilities = tuple(b" ".join(told).decode("ascii", "replace").upper().split())
+        if "ID" in box.client.capabilities:  # RFC 2971; 163.com and 126.com open no folder to who does not say it
+            try:
+                box.client.xatom("ID", '("name" "pbem")')
+            except imaplib.IMAP4.abort:
+                raise
+            except imaplib.IMAP4.error:  # it is told, and need not be accepted
+                pass
         self._find_folders(box)
 
     def _connected(self) -> imap_tools.BaseMailBox:
@@ -310,12 +317,16 @@ class Imap:
         there = box.folder.list()
         if not there:  # there is always an inbox: the server refused to answer, which imap-tools does not notice
             raise imaplib.IMAP4.error("no folders")
-        prefix, delim = self._namespace(box, there[0].delim)
+        # NIL: folders have no folders in them (RFC 9051 7.3.1), which some say of the inbox alone.
+        delims = [folder.delim for folder in there if folder.delim not in {"", "NIL"}]
+        prefix, delim = self._namespace(box, delims[0] if delims else "-")
         self._done = prefix + delim.join(DONE)
         if self._done not in {folder.name for folder in there}:
             box.folder.create(self._done)
         spam = [folder.name for folder in there if JUNK in folder.flags]
-        spam = spam or [folder.name for folder in there if folder.name.rpartition(folder.delim)[2].lower() in SPAM]
+        spam = spam or [
+            folder.name for folder in there if folder.name.rpartition(folder.delim or "/")[2].lower() in SPAM
+        ]
         # The inbox last: IDLE tells of all that came after it was read only if no other folder was selected since.
         self._folders = [*([self.spam] if self.spam else spam), INBOX]
 
@@ -350,14 +361,18 @@ class Imap:
         return [uid for uid in found if int(uid) >= first], validity
 
     def _fetch(self, handle: Handle, box: imap_tools.BaseMailBox) -> bytes | None:
-        """The octets of a letter; None if it is gone."""
+        """The octets of a letter; None if it is gone. Raises `imaplib.IMAP4.error` if it is there without octets."""
         if self._select(box, handle.folder) != handle.validity:
             return None
         _, told = box.client.uid("FETCH", handle.name, f"(BODY.PEEK[]<0.{self.most + 1}>)")
         for part, after in itertools.pairwise([*told, b""]):
             # An unsolicited response may be about another letter. The UID is before the octets, or after them.
-            if isinstance(part, tuple) and handle.name.encode() in _UID.findall(
-                part[0] + (after if isinstance(after, bytes) else b"")
-            ):
-                return bytes(part[1])
+            about, octets = part if isinstance(part, tuple) else (part or b"", b"")
+            more = after if isinstance(part, tuple) and isinstance(after, bytes) else b""
+            if handle.name.encode() not in _UID.findall(about + more):
+                continue
+            if octets:
+                return bytes(octets)
+            if b"BODY[]" in about.upper():
+                raise imaplib.IMAP4.error("no octets")
         return None

@@ -59,7 +59,7 @@ def _printed(command: str) -> bytes:
 
 def _first_line(data: bytes, where: str, what: str = "password") -> str:
     try:
-        line = data.decode("utf-8").partition("\n")[0].rstrip("\r")
+        line = data.decode("utf-8-sig").partition("\n")[0].rstrip("\r")
     except UnicodeDecodeError:
         line = ""
     if not line:

@@ -172,4 +172,4 @@ def make(path: Path, comment: str) -> None:
     except FileExistsError as error:
         raise CannotSign(Phrase("{path} is there already: leave --new-key out to use it.", path=path)) from error
     except OSError as error:
-        raise CannotSign(f"{error.filename}: {error.strerror}") from error
+        raise CannotSign(f"{error.filename or path}: {error.strerror}") from error

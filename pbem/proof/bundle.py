@@ -132,11 +132,26 @@ _ORDERS = re.compile(rb"\norders ([0-9a-f]{64})\n")
 
 
 def load(path: Path) -> bytes:
-    """The bytes of a bundle's file; raises `BeyondLimits` and OSError."""
+    """The bytes of a bundle's file; raises `NotABundle` and OSError."""
+    if path.is_dir():  # Safari unpacks what it saves
+        raise NotABundle("this is a folder: take the .zip as it came with the letter, not unpacked")
     with path.open("rb") as file:
         content = file.read(LIMITS.octets + 1)
     _refuse_more("the file", len(content), LIMITS.octets, "octets")
+    if _is_packed_anew(content):
+        raise NotABundle("unpacked and packed again: take the .zip as it came with the letter")
     return content
+
+
+def _is_packed_anew(content: bytes) -> bool:
+    """True for the files of a bundle in a ZIP of another program, such as Finder: in a folder, or compressed.
+
+    That is no verdict on the match: the server's file may hold.
+    """
+    firsts = [lists[0].encode() for lists in (_LISTS, _TOURNAMENT_LISTS)]
+    if not content.startswith(b"PK\3\4") or not any(first in content for first in firsts):
+        return False
+    return content[_METHOD] != _STORED or not any(content.startswith(first, _LOCAL.size) for first in firsts)
 
 
 def read(content: bytes) -> Bundle:
@@ -182,6 +197,7 @@ _LOCAL = struct.Struct("<4s5H3I2H")
 _LISTED = struct.Struct("<4s6H3I5H2I")
 _END = struct.Struct("<4s4H2IH")
 _HOW = (20, 0, 0, 0, 0x21)
+_METHOD, _STORED = slice(8, 10), b"\0\0"
 
 
 class _Members:

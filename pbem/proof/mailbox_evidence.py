@@ -74,6 +74,8 @@ def vouched(letter: Letter, evidence: Evidence, match: Match | None, *, waited: 
     A letter that `waited` may have been sent in an earlier turn of its game than the one in which it counts. Without
     a match, it may answer any letter.
     """
+    if letter.from_defect:
+        return f"its From is no plain one: {letter.from_defect}"
     if evidence.token not in shown_tokens(letter):
         return "the letter does not show the reply address that the evidence names"
     if match is not None and match.seq and not _was_here(evidence.place, match, waited=waited):

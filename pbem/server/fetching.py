@@ -22,6 +22,7 @@ import msgspec
 import structlog
 
 from pbem.failpoints import Failpoints, passing
+from pbem.mail.return_path import without_tags
 from pbem.mailbox import Denied, MailboxUnreachable, Withheld
 from pbem.mailbox.envelope import recipients, sender
 from pbem.mailbox.maildir import Maildir
@@ -74,7 +75,7 @@ def open_mailbox(config: Config) -> Mailbox:
 def envelope(raw: bytes, knows: Callable[[str], bool], address: str) -> Envelope:
     """The envelope of a letter in our mailbox; it is for us, whatever recipients it names."""
     ours = tuple(filter(knows, recipients(raw)))
-    return Envelope(sender(raw), ours or (address,))
+    return Envelope(without_tags(sender(raw)), ours or (address,))
 
 
 class Keeping(msgspec.Struct, frozen=True):

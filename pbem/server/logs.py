@@ -33,7 +33,7 @@ def configure_logs(config: LogConfig) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[config.level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
     )
     # A library's own line on standard error is no JSON, and may quote a letter.
     logging.lastResort = ComplaintListener(Complaints())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from aiosmtpd.lmtp import LMTP
 
+from pbem.mail.return_path import without_tags
 from pbem.networks import is_of_this_machine, network_of
 from pbem.smtp.data import read_data
 from pbem.smtp.session import Session
@@ -194,7 +195,7 @@ class SmtpSession(Session):
         self._reader._buffer[:0] = b"\r\n"  # type: ignore[attr-defined] # noqa: SLF001 - asyncio cannot give back
         await self.push("354 end with a dot on a line of its own")
         raw, refusal, hang_up = await read_data(self._reader, self._shared.limits)
-        sender = "" if envelope.mail_from == "<>" else envelope.mail_from or ""
+        sender = "" if envelope.mail_from == "<>" else without_tags(envelope.mail_from or "")
         network = "" if is_of_this_machine(self._client) else network_of(self._client)
         reply = refusal or await self._store(Envelope(sender, tuple(envelope.rcpt_tos), network), raw)
         self.envelope = self._create_envelope()

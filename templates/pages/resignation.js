@@ -23,7 +23,7 @@ const RESIGNATION = (() => {
 
   /** Whether a signed text is this player's resignation of this game or of the match, in this turn, after this head. */
   function isOfPlace(said, found, player, turn, after) {
-    const words = said.trim().toLowerCase().split(/\s+/), [command, match, what, game] = words, whole = what === "match";
+    const words = SSHSIG.unlinked(said.replace(/\r\n/g, "\n")).trim().toLowerCase().split(/\s+/), [command, match, what, game] = words, whole = what === "match";
     const given = words.slice(whole ? 3 : 4, -1), names = given.filter((_, at) => at % 2 === 0), field = (name) => given[2 * names.indexOf(name) + 1];
     const wanted = { server: found.server, player, turn: String(turn), prev: after }, known = [...Object.keys(wanted), "rev"];
     return command === "resign" && match === found.match && (whole || (what === "game" && game === String(found.game))) && words.at(-1) === "end"

@@ -103,10 +103,19 @@ const SSHSIG = (() => {
   /** A text without the runs behind which the pattern's group finds what it wants: in a time as long as the text. */
   const cut = (text, runs) => text.replace(runs, (run, end) => (end === undefined ? run : end));
 
+  /** A name, and the link to it that a mail program put there. Why each: pbem/linked_names.py. */
+  const NAME = "(?:mailto:|https?://)?([!-+\\--:=?-~]{1,320}?)/?", TO = "(?:mailto:|https?://)";
+  const LINKED = new RegExp(`(?<![^\\s,;])(?:(${NAME})(?: |(\\n))?<(?:${TO}|(?=[^\\s<>]*@))\\2/?>|\\[(${NAME})\\]\\(${TO}\\5/?\\))(?![^\\s,;.:])`, "gi");
+
+  /** A text whose white space is blanks and LF, without the links that repeat names; a line end before one stays, or goes where lines are joined. */
+  const unlinked = (text, joined = false) => text.replace(LINKED, joined ? "$1$4" : "$1$3$4");
+
   /** What mail programs may have changed around a signed text and leave for us to undo. */
   const readings = (said) => {
-    const lines = said.replace(/\r\n/g, "\n"), clean = cut(cut(lines, /[ \t\u00a0]+(\n|$)?/g), /\n+($)?/g).replace(/^\n+/, "");
-    return new Set([said, lines, lines.replace(/\n$/, ""), `${clean}\n`, clean, `${clean}\n`.replace(/\n/g, "\r\n")]);
+    const lines = said.replace(/\r\n/g, "\n"), clean = (text) => cut(cut(text, /[ \t\u00a0]+(?:(\n|$)|)/g), /\n+(?:($)|)/g).replace(/^\n+/, "");
+    // A file of Windows begins with a byte order mark; a pipe adds a line end, or a blank and one.
+    const files = [clean(lines), clean(unlinked(lines, true))].flatMap((text) => ["\n", "\r\n"].flatMap((end) => [end, "", `${end}\r\n`, "\r\n", " \r\n"].map((last) => `${text.replace(/\n/g, end)}${last}`)));
+    return new Set([said, lines, lines.replace(/\n$/, ""), ...files, ...files.map((text) => `\ufeff${text}`)]);
   };
 
   /** What says of octets whether a key signed them itself; raises an Error for a signature that nothing holds under. */
@@ -159,5 +168,5 @@ const SSHSIG = (() => {
     return null;
   }
 
-  return { ARMOR, joined, strings, taken, line, signed, read, isKind, isKnown, isSound, under };
+  return { ARMOR, joined, strings, taken, line, signed, read, isKind, isKnown, isSound, unlinked, under };
 })();

@@ -302,8 +302,8 @@ const VERIFY = (() => {
   }
 
   /** What mail and people put into words, between or behind them, and nobody reads: docs/bundle.md, 6.3. */
-  const bare = (said) => said.replace(/[\u00ad\u200b-\u200d\u2060\ufeff]/g, "").split(/[\n\r\v\f\x85\u2028\u2029]/).filter((line) => !/^[\s\x1c-\x1f]*>/.test(line)).join(" ")
-    .replace(/(?<![,;.:])[,;.:]+(?=[\s\x1c-\x1f\x85]|$)/g, " ").replace(/[\s\x1c-\x1f\x85]+/g, " ");
+  const bare = (said) => SSHSIG.unlinked(said.replace(/[\u00ad\u200b-\u200d\u2060\ufeff]/g, "").replace(/\r\n|[\r\v\f\x85\u2028\u2029]/g, "\n").replace(/[^\S\n]|[\x1c-\x1f]/g, " "))
+    .split("\n").filter((line) => !/^ *>/.test(line)).join(" ").replace(/(?<![,;.:])[,;.:]+(?=\s|$)/g, " ").replace(/\s+/g, " ");
 
   /** Whether a signed text may be the orders, the setup or the seal of a place, whatever else is in it. */
   const isOf = (said, match, number) => [...bare(said).matchAll(/\b(?:setup|orders|seal) (m\d+) (?:game|turn) (\d+)/gi)].some((found) => found[1].toLowerCase() === match && Number(found[2]) === number);

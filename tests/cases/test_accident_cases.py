@@ -493,7 +493,7 @@ def server(tmp_path: Path, filled: Path) -> Path:
 def sentences(folder: Path, command: list[str]) -> str:
     """What a command says that cannot do its work."""
     done = CliRunner().invoke(group, [*command, "--config", str(folder / "pbem.toml")])
-    assert done.exit_code == 1, (command, done.output)
+    assert done.exit_code == 4, (command, done.output)
     assert isinstance(done.exception, SystemExit), (command, done.exception)
     assert "Traceback" not in done.output
     return done.output

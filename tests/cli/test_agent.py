@@ -157,7 +157,7 @@ def test_secrets_are_revealed_when_their_owner_says_so(referee: Referee, termina
         assert not revealed(referee)
     assert "ended otherwise, as by an agreed draw" in terminal("reveal", "m1", "--yes")
     assert revealed(referee) == [2]
-    assert "Nothing is to be revealed" in terminal("reveal", "m1", "--yes", status=1)
+    assert "Nothing is to be revealed" in terminal("reveal", "m1", "--yes", status=4)
 
 
 def revealed(referee: Referee) -> list[int]:
@@ -254,10 +254,10 @@ def test_what_the_other_signed_and_cannot_be_read_is_shown_and_its_player_goes_o
     assert "-----BEGUN SSH SIGNATURE-----" in shown
     assert "ALARM" not in shown
     assert "your agent waits for your decision" in terminal()
-    assert "what bob signed cannot be read" in terminal("m1", "--nothing", "--yes", status=1)
+    assert "what bob signed cannot be read" in terminal("m1", "--nothing", "--yes", status=4)
     assert "m1: what bob signed cannot be read" in terminal("take-back", "m1", "--yes")
     assert "your agent waits" not in terminal()
-    assert "Nothing is held against anybody in m1" in terminal("take-back", "m1", "--yes", status=1)
+    assert "Nothing is held against anybody in m1" in terminal("take-back", "m1", "--yes", status=4)
 
 
 def test_an_accusation_is_listed_until_it_is_taken_back(
@@ -283,4 +283,4 @@ def test_words_are_taken_over_and_strange_ones_are_refused(terminal: Terminal) -
     mine = Code.drawn(random.randbytes).words
     assert mine in terminal("words", *mine.split())
     assert mine in terminal("words")
-    assert "no word of such a code: hello" in terminal("words", "hello", *mine.split()[1:], status=1)
+    assert "no word of such a code: hello" in terminal("words", "hello", *mine.split()[1:], status=4)

@@ -44,7 +44,7 @@ async def no_server(_: Daemon) -> None:
 def test_without_a_configuration_one_is_made_and_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Daemon, "run", no_server)
     done = CliRunner().invoke(group, ["serve"])
-    assert done.exit_code == 1
+    assert done.exit_code == 4
     assert faults(home)[0] == []
     config = load(home)
     for words in (
@@ -157,7 +157,7 @@ def test_init_writes_what_can_be_used(tmp_path: Path, kind: str) -> None:
             assert words in texts["dns.txt"]
         assert r"/^my\.games(\+[^@]+)?@mail\.example$/" in texts["postfix/pbem_recipients"]
     again = CliRunner().invoke(group, ["init", str(folder)], input=answers)
-    assert again.exit_code == 1
+    assert again.exit_code == 4
     assert "already exists: nothing was written" in again.output
 
 
@@ -237,5 +237,5 @@ def test_init_quotes_the_folder_for_systemd_and_for_the_shell(tmp_path: Path) ->
     (command,) = (line.strip() for line in done.output.splitlines() if "check-config" in line)
     assert shlex.split(command.partition(". ")[2])[-1] == str(folder / "pbem.toml")
     broken = CliRunner().invoke(group, ["init", str(tmp_path / "a\nb"), *words])
-    assert broken.exit_code == 1
+    assert broken.exit_code == 4
     assert not (tmp_path / "a\nb").exists()

@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -21,13 +22,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.referee import ANN, SERVER, START, Referee
+from in_a_box.referee import ANN, SERVER, START, Referee, placed
 from judges import sentences
 
 from pbem.cli.group import group
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.store.database import Database, to_db
+from pbem.store.errors import FullError
 from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
 from pbem.store.operator import Instructions
 from pbem.store.players import Players
@@ -86,7 +88,9 @@ class House:
     def run(self, *words: str, status: int = 0) -> str:
         """A command in this process; what it printed."""
         command, *arguments = words
-        line = [command, arguments.pop(0)] if command in {"inbox", "outbox", "match", "log"} else [command]
+        line = (
+            [command, arguments.pop(0)] if command in {"inbox", "outbox", "match", "tournament", "log"} else [command]
+        )
         done: Result = CliRunner().invoke(group, [*line, *arguments, "--config", str(self.config)])
         assert done.exit_code == status, done.output
         assert done.exception is None or isinstance(done.exception, SystemExit)
@@ -155,8 +159,8 @@ def test_logs_that_are_witnessed_are_listed_and_forgotten(house: House) -> None:
         TransparencyLog(database).remember("far.example", note, START)
     assert house.found("log", "list") == [{"log": "far.example", "size": 7, "cosigned": "2026-03-01T12:00:00Z"}]
     assert "far.example" in house.run("log", "list")
-    assert "No log 'near.example'" in house.run("log", "forget", "near.example", "--yes", status=1)
-    assert "Aborted" in house.run("log", "forget", "far.example", status=1)
+    assert "No log 'near.example'" in house.run("log", "forget", "near.example", "--yes", status=4)
+    assert "Aborted" in house.run("log", "forget", "far.example", status=4)
     assert house.run("log", "forget", "far.example", "--yes") == note
     assert house.found("log", "list") == []
 
@@ -249,9 +253,9 @@ def test_a_letter_is_tried_again_or_dropped(house: House) -> None:
     assert house.found("outbox", "show", failed)["state"] == "waiting"
     house.run("outbox", "drop", failed, "--yes")
     assert house.run("outbox", "list") == "Nothing waits in the outbox.\n"
-    assert "a letter has its effect once" in house.run("inbox", "retry", "1", status=1)
-    assert "not sent a second time" in house.run("outbox", "drop", "1", "--yes", status=1)
-    assert "there is no letter 999" in house.run("inbox", "show", "999", status=1)
+    assert "a letter has its effect once" in house.run("inbox", "retry", "1", status=4)
+    assert "not sent a second time" in house.run("outbox", "drop", "1", "--yes", status=4)
+    assert "there is no letter 999" in house.run("inbox", "show", "999", status=4)
 
 
 def test_commands_go_by_the_clock_of_the_store(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,11 +274,11 @@ def test_without_a_daemon_the_desk_is_opened_for_a_moment(house: House) -> None:
     assert "m1 is paused." in house.run("match", "pause", "m1", "--reason", "a trip")
     assert house.found("match", "list")[0]["paused"]
     assert "reason a trip" in house.run("match", "show", "1")
-    assert sentences.AS_THE_MATCH_IS_PAUSED in house.run("match", "pause", "m1", "--reason", "again", status=1)
-    assert f"{sentences.THERE_IS_NO_MATCH} m7" in house.run("match", "end", "m7", "--reason", "x", "--yes", status=1)
+    assert sentences.AS_THE_MATCH_IS_PAUSED in house.run("match", "pause", "m1", "--reason", "again", status=4)
+    assert f"{sentences.THERE_IS_NO_MATCH} m7" in house.run("match", "end", "m7", "--reason", "x", "--yes", status=4)
     assert "m1 is closed." in house.run("match", "end", "m1", "--reason", "enough", "--yes")
     for words in (("rule", "t7", "close"), ("pause", "7")):
-        assert "there is no tournament t7" in house.run("tournament", *words, "--reason", "x", status=1)
+        assert "there is no tournament t7" in house.run("tournament", *words, "--reason", "x", status=4)
     house.run("doctor", "--no-mail", status=1)
     with Lock(house.store):
         pass
@@ -285,7 +289,7 @@ def test_a_bundle_is_written_for_whom_it_is_too_long_to_be_mailed(house: House) 
     assert "has the proof of m1" in house.run("match", "bundle", "m1", str(file))
     assert all(check.holds for check in verify(file.read_bytes(), Letters))
     assert not any(secret in file.read_bytes() for secret in (b"Gx3", b"secret")), "the game runs"
-    house.run("match", "bundle", "m2", str(file), status=1)
+    house.run("match", "bundle", "m2", str(file), status=4)
 
 
 @pytest.mark.parametrize(
@@ -313,8 +317,8 @@ def test_beside_a_running_daemon(house: House) -> None:
         text = house.run("backup", str(backup))
         assert "store.key" in text
         assert backup.stat().st_mode & 0o777 == 0o600
-        assert "File exists" in house.run("backup", str(backup), status=1)
-        assert "in use by another pbem" in house.run("restore", str(backup), "--yes", status=1)
+        assert "File exists" in house.run("backup", str(backup), status=4)
+        assert "in use by another pbem" in house.run("restore", str(backup), "--yes", status=4)
         port = house.ready["metrics"]["port"]
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
             figures = answer.read().decode()
@@ -338,9 +342,9 @@ def test_a_restored_server_pauses_and_says_so(house: House) -> None:
     with Database(house.store) as database:
         numbers = database.scalar("SELECT max(id) FROM inbox")
     (house.folder / "junk").write_bytes(b"no backup" * 1000)
-    assert "no sound backup" in house.run("restore", str(house.folder / "junk"), status=1), "before anybody is asked"
+    assert "no sound backup" in house.run("restore", str(house.folder / "junk"), status=4), "before anybody is asked"
     before = house.store.read_bytes()
-    assert "is sound" in house.run("restore", str(backup), status=1)
+    assert "is sound" in house.run("restore", str(backup), status=4)
     assert house.store.read_bytes() == before, "nobody agreed"
     text = house.run("restore", str(backup), "--yes")
     assert "generation 2" in text
@@ -373,9 +377,9 @@ def test_a_backup_of_another_server_is_refused(house: House) -> None:
     house.run("backup", str(backup))
     before = house.store.read_bytes()
     (house.folder / "keys" / "store.key").write_text("11" * 32)
-    assert "store.key is not the key of this store" in house.run("restore", str(backup), "--yes", status=1)
+    assert "store.key is not the key of this store" in house.run("restore", str(backup), "--yes", status=4)
     assert house.store.read_bytes() == before
-    assert sentences.DOES_NOT_OPEN in house.run("inbox", "show", "1", "--secrets", status=1)
+    assert sentences.DOES_NOT_OPEN in house.run("inbox", "show", "1", "--secrets", status=4)
 
 
 def test_the_doctor_finds_what_was_changed_by_hand(house: House) -> None:
@@ -429,7 +433,7 @@ def test_the_doctor_says_what_became_of_the_letter(house: House) -> None:
 
 def test_nothing_is_made_where_there_is_no_store(tmp_path: Path) -> None:
     house = House(tmp_path)
-    assert "there is no store" in house.run("status", status=1)
+    assert "there is no store" in house.run("status", status=4)
     assert not house.store.exists()
     (tmp_path / "keys" / "store.key").unlink()
     assert f"\nok     keys       {tmp_path}/keys/store.key will be made" in house.run("check-config", status=1)
@@ -521,15 +525,69 @@ def test_a_password_leaves_no_machine_in_the_clear(tmp_path: Path, command: str)
     words = [PBEM, command, "--config", str(house.config)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
     said = done.stdout + done.stderr
-    assert done.returncode == 1
+    assert done.returncode == {"check-config": 1, "serve": 4}[command]
     assert 'smarthost: tls = "none" shows the password to the network: one of starttls, implicit is possible' in said
 
 
 def test_an_instruction_that_nobody_obeys_yet_is_not_lost(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pbem.cli.common.PATIENCE", 0.2)
     with Lock(house.store):
-        text = house.run("match", "pause", "m1", "--reason", "x", status=1)
+        text = house.run("match", "pause", "m1", "--reason", "x", status=4)
         assert "has not obeyed yet" in text
     with Database(house.store) as database:
         assert len(Instructions(database).waiting()) == 1
     assert os.getpid()  # SIGCONT to ourselves did no harm
+
+
+def test_matches_that_are_over_are_told_where_no_other_is_left(house: House) -> None:
+    house.run("match", "end", "m1", "--reason", "enough", "--yes")
+    assert house.run("match", "list") == "All matches (1) are over: `pbem match list --all` has them.\n"
+    assert house.found("match", "list") == []
+    assert "closed" in house.run("match", "list", "--all")
+
+
+def test_a_flag_of_an_entry_is_shown_by_its_name(tmp_path: Path) -> None:
+    """Such as that of a resignation of the whole match."""
+    house, referee = House(tmp_path), Referee(tmp_path)
+    ann, _ = referee.begun()
+    referee.send(ann, "resign m1 match\n")
+    referee.close()
+    shown = house.run("match", "show", "m1")
+    assert "  match, received " in shown
+    assert "True" not in shown
+
+
+def test_tournaments_are_listed(tmp_path: Path) -> None:
+    house, referee = House(tmp_path), Referee(tmp_path)
+    ann = referee.registered("ann")
+    assert house.run("tournament", "list") == "There are no tournaments.\n"
+    referee.send(ann, f"tournament new spaceships\n{placed(ann)}closes: 2026-03-05\nfleet: cost:3\nsettle: 0\nend\n")
+    assert "Announced." in ann.text, ann.text
+    referee.close()
+    assert "t1          spaceships  round robin  open" in house.run("tournament", "list")
+    house.run("tournament", "pause", "t1", "--reason", "x")
+    house.run("tournament", "rule", "t1", "close", "--reason", "nobody came")
+    assert (
+        house.run("tournament", "list") == "All tournaments (1) have ended: `pbem tournament list --all` has them.\n"
+    )
+    (row,) = house.found("tournament", "list", "--all")
+    assert (row["tournament"], row["phase"], row["entrants"]) == ("t1", "ended", 0)
+
+
+def test_of_a_full_disk_the_backup_is_named_and_not_the_store(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise FullError("the store cannot be written") from sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Sqlite, "backup", full)
+    said = house.run("backup", "/mnt/x", status=4)
+    assert said == "Error: /mnt/x cannot be written: database or disk is full\n"
+
+
+def test_a_user_without_a_name_gives_instructions_as_well(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs with a number alone."""
+
+    def nobody() -> str:
+        raise KeyError("getpwuid(): uid not found: 12345")
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert "m1 is paused." in house.run("match", "pause", "m1", "--reason", "a trip")

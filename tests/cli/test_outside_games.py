@@ -85,7 +85,7 @@ def test_whoever_does_not_enable_it_is_told_how(tmp_path: Path, monkeypatch: pyt
         assert "marbles with bob" in terminal()
         assert (
             'm1 cannot be shown: the game "marbles" of pbem-marbles 0.1.0 is not enabled: pbem --game marbles'
-            in terminal("m1", status=1)
+            in terminal("m1", status=4)
         )
     referee.close()
 
@@ -176,7 +176,7 @@ def served(house: House, *sites: Path) -> str:
         check=False,
         timeout=60,
     )
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 4, done.stderr
     return done.stderr
 
 
@@ -191,7 +191,7 @@ def test_a_server_does_not_start_without_its_games(tmp_path: Path) -> None:
         house, tmp_path / "one"
     )
     with found_in(tmp_path / "one"):
-        assert 'there are matches of "marbles" in the store' in house.run("status", status=1)
+        assert 'there are matches of "marbles" in the store' in house.run("status", status=4)
     house.config.write_text(house.config.read_text() + '[games]\nenabled = ["marbles"]\n')
     assert 'no package that is installed here has a game "marbles"' in served(house)
     install(tmp_path / "other", name="pbem-more-marbles")

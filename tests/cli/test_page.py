@@ -75,5 +75,5 @@ def test_with_a_configuration_the_page_is_for_that_server(tmp_path: Path) -> Non
     assert json.loads(data) == {"server": "play.example", "address": "games@mail.example", "delimiter": "-"}
     assert sentences.ITS_LETTERS_GO_TO_STRONG_STRONG.format("games@mail.example") in done.stdout
     missing = CliRunner().invoke(group, ["page", "spaceships", "--config", str(tmp_path / "none.toml")])
-    assert missing.exit_code == 1
+    assert missing.exit_code == 4
     assert "none.toml" in missing.stderr

@@ -114,21 +114,21 @@ def test_a_match_from_the_proposal_to_the_proof(terminal: Terminal) -> None:
 def test_orders_are_asked_about_once_and_nothing_is_sent_without_a_yes(terminal: Terminal) -> None:
     begun(terminal)
     sent = len(terminal.sent)
-    shown = terminal("m1", "Rv1", typed="n\n", status=1)
+    shown = terminal("m1", "Rv1", typed="n\n", status=4)
     assert shown.count("Sign and send?") == 1
     assert "Unused" not in shown
     assert "you order\n  nothing\nUnused: 1 conventional strike." in terminal(
-        "m1", "--nothing", typed="n\n", status=1
+        "m1", "--nothing", typed="n\n", status=4
     )
     assert len(terminal.sent) == sent
     assert "Did you mean" not in terminal("m1", "Rv9", status=1)
-    assert "you order\n  conventional strikes at Rv1" in terminal("m1", "rV1", typed="n\n", status=1), (
+    assert "you order\n  conventional strikes at Rv1" in terminal("m1", "rV1", typed="n\n", status=4), (
         "capitals alone"
     )
     shown = terminal("m1", "Rv1!", typed="n\n", status=1)
     assert shown.count("Did you mean: Rv1? [Y/n]") == 1
     assert "Not legal; nothing was signed" in shown
-    assert "you order\n  conventional strikes at Rv1" in terminal("m1", "Rv1!", typed="\nn\n", status=1)
+    assert "you order\n  conventional strikes at Rv1" in terminal("m1", "Rv1!", typed="\nn\n", status=4)
     assert "Did you mean: Rv1\n" in terminal("m1", "Rv1!", "--yes", status=1), "who is not asked agrees to no guess"
     assert len(terminal.sent) == sent
     terminal("m1", "Rv1", typed="\n")
@@ -257,7 +257,7 @@ def test_orders_are_for_the_turn_that_was_shown(terminal: Terminal, monkeypatch:
     monkeypatch.setattr(click, "confirm", asked)
     sent = len(terminal.sent)
     assert "A letter about m1 came while you looked; nothing was signed." in terminal(
-        "m1", "Rv1", typed="y\n", status=1
+        "m1", "Rv1", typed="y\n", status=4
     )
     assert len(terminal.sent) == sent
 
@@ -277,7 +277,7 @@ def test_a_position_that_is_none_is_said(
     monkeypatch.setattr(Memory, "latest", lambda *place: spoilt(latest(*place)))
     monkeypatch.setattr(Memory, "paper", lambda *place: spoilt(paper(*place)))
     for words in (("m1",), ("m1", "Rv1", "--yes")):
-        shown = terminal(*words, status=1)
+        shown = terminal(*words, status=4)
         assert shown.splitlines()[-1].startswith("Error: ")
 
 
@@ -287,9 +287,9 @@ def test_what_cannot_be_remembered_is_said(terminal: Terminal) -> None:
     memory = terminal.home / ".local/state/pbem/ann@play.example.sqlite"
     written = memory.read_bytes()
     memory.write_bytes(b"nonsense" * 1000)
-    assert "not a database" in terminal(status=1)
+    assert "not a database" in terminal(status=4)
     memory.write_bytes(written[: len(written) // 2].ljust(len(written), b"\xff"))
-    shown = terminal("m1", status=1)
+    shown = terminal("m1", status=4)
     assert shown.startswith("Error: ")
     assert "Traceback" not in shown
     memory.write_bytes(written)
@@ -352,12 +352,12 @@ def test_an_mbox_will_do(terminal: Terminal, tmp_path: Path) -> None:
 def test_what_is_missing_is_said(terminal: Terminal, words: tuple[str, ...], said: str) -> None:
     key = ("--key", str(terminal.home / "key"), "--new-key")
     made = key if words[:1] == ("register",) and "--key" not in words else ()
-    assert said in terminal(*words, *made, status=1)
+    assert said in terminal(*words, *made, status=4)
 
 
 def test_a_question_that_is_no_command_is_told_how_to_ask(terminal: Terminal) -> None:
     terminal.register()
-    shown = terminal("ask", "how", "do", "I", "win?", status=1)
+    shown = terminal("ask", "how", "do", "I", "win?", status=4)
     assert "`how` is no command of the server's: `pbem play ask help` lists them" in shown
 
 
@@ -376,8 +376,8 @@ def test_a_proposal_is_told_with_the_number_of_its_match(terminal: Terminal, mon
 
 def test_nothing_is_known_of_other_matches(terminal: Terminal) -> None:
     terminal.register()
-    assert "No letter about m7 has come." in terminal("m7", status=1)
-    assert "No letter about m7 has come." in terminal("accept", "m7", "--yes", status=1)
+    assert "No letter about m7 has come." in terminal("m7", status=4)
+    assert "No letter about m7 has come." in terminal("accept", "m7", "--yes", status=4)
 
 
 def test_waiting_ends_with_a_proposal_a_move_and_the_end(terminal: Terminal) -> None:
@@ -421,7 +421,7 @@ def test_of_a_proposal_it_is_shown_who_is_a_program(terminal: Terminal) -> None:
     terminal.referee.send(robo, "set program yes\n")
     terminal.referee.send(robo, new(robo, "spaceships", "ann", options=SMALL))
     assert "Spaceships with robo (a program)" in terminal()
-    shown = terminal("accept", "m1", typed="n\n", status=1)
+    shown = terminal("accept", "m1", typed="n\n", status=4)
     assert "seats     1 robo (a program), 2 ann" in shown
 
 
@@ -439,7 +439,7 @@ def test_tournaments_are_entered_listed_and_left(terminal: Terminal) -> None:
     terminal.register()
     bob = referee.registered("bob")
     referee.send(bob, f"tournament new spaceships\n{placed(bob)}closes: 2026-03-10\n{SMALL}\nend\n")
-    assert "The terms of t1 have not come" in terminal("enter", "t1", status=1)
+    assert "The terms of t1 have not come" in terminal("enter", "t1", status=4)
     shown = terminal("enter", "t1", typed="y\n")
     assert "tournament t1, by bob" in shown
     assert "0 players have entered so far.\nTo enter is to accept all your matches in it." in shown
@@ -470,4 +470,4 @@ def test_deadlines_for_the_calendar(terminal: Terminal) -> None:
     assert f"{path}: 0 deadlines." in terminal("--calendar", str(path))
     assert icalendar.Calendar.from_ical(path.read_bytes()).walk("VEVENT") == []
     assert "go without a command" in terminal("--calendar", str(path), "m1", status=2)
-    assert "Not a directory" in terminal("--calendar", str(path / "x"), status=1)
+    assert "Not a directory" in terminal("--calendar", str(path / "x"), status=4)

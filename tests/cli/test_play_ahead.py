@@ -168,7 +168,7 @@ def test_what_no_turn_could_make_legal_is_said_and_nothing_is_signed(terminal: T
     terminal("m1", "Rv1", "--final", "--yes")
     terminal.referee.turn((bob, ""))
     terminal()
-    assert "Turn 1 of m1 is over; turn 2 is being played." in terminal("m1", "--turn", "1", "Rv1", "--yes", status=1)
+    assert "Turn 1 of m1 is over; turn 2 is being played." in terminal("m1", "--turn", "1", "Rv1", "--yes", status=4)
     assert len(terminal.sent) == sent + 1
 
 
@@ -187,13 +187,13 @@ def test_nothing_is_ordered_in_advance_where_a_match_has_not_begun(terminal: Ter
     sent = len(terminal.sent)
     for place in (("--turn", "2"), ("--default",)):
         said = "m1 asks for no orders now: it is waiting for setups."
-        assert said in terminal("m1", *place, "Rv1", "--yes", status=1)
+        assert said in terminal("m1", *place, "Rv1", "--yes", status=4)
     terminal.referee.send(
         terminal.referee.people["bob@mail.example"],
         new(terminal.referee.people["bob@mail.example"], "spaceships", "ann"),
     )
     terminal()
-    assert "m2 asks for no orders now: it is proposed." in terminal("m2", "--default", ANN, "--yes", status=1)
+    assert "m2 asks for no orders now: it is proposed." in terminal("m2", "--default", ANN, "--yes", status=4)
     assert len(terminal.sent) == sent
 
 

@@ -104,7 +104,7 @@ def test_notes_in_a_copy_of_a_record_are_comments_on_the_page(tmp_path: Path) ->
     ):
         copy.write_text(wrong, "utf-8")
         done = CliRunner().invoke(group, ["publish", str(path), "--notes", str(copy)])
-        assert done.exit_code == 1
+        assert done.exit_code == 2
         assert str(copy) in done.stderr
         assert done.stdout == ""
 
@@ -113,7 +113,7 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     path.write_bytes(b"PK")
     done = CliRunner().invoke(group, ["publish", str(path)])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert sentences.NOT_A_BUNDLE in done.stderr
 
 

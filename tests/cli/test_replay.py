@@ -151,6 +151,7 @@ def test_replay_imports_the_record_and_the_rules_of_its_game_alone() -> None:
         *(
             "pbem",
             "pbem.cli",
+            "pbem.cli.ending",
             "pbem.cli.group",
             "pbem.cli.harmless",
             "pbem.cli.replay",
@@ -179,5 +180,6 @@ def test_help_names_every_command_and_imports_none() -> None:
         "pbem",
         "pbem.cli",
         "pbem.cli.command_table",
+        "pbem.cli.ending",
     }
     assert all(f"  {name} " in said for name in COMMANDS)

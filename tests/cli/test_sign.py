@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 from data.material import KEYS
 
 from pbem import identity
-from pbem.cli.sign import sign
+from pbem.cli.group import group
 from pbem.identity import ssh
 from pbem.mail.message import Letter, read
 from pbem.proof.signed_letters import VOCABULARY
@@ -38,7 +38,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(form: str | bytes, *options: str, key: Path = KEYS / "ssh-ed25519", typed: str = "") -> Result:
     Path("orders.txt").write_bytes(form.encode() if isinstance(form, str) else form)
-    return CliRunner().invoke(sign, ["orders.txt", "--key", str(key), *options], input=typed)
+    return CliRunner().invoke(group, ["sign", "orders.txt", "--key", str(key), *options], input=typed)
 
 
 def signed(output: str, name: str = "ed25519", server: str = "play.example") -> str:
@@ -57,7 +57,7 @@ def test_what_is_printed_verifies(name: str) -> None:
 
 
 def test_the_form_may_come_from_a_pipe() -> None:
-    result = CliRunner().invoke(sign, ["-", "--key", str(KEYS / "ssh-ed25519")], input=FORM)
+    result = CliRunner().invoke(group, ["sign", "-", "--key", str(KEYS / "ssh-ed25519")], input=FORM)
     assert signed(result.stdout) == FORM
 
 
@@ -78,7 +78,7 @@ def test_quotes_and_margins_are_taken_away(given: str) -> None:
 def test_in_any_terminal_it_is_utf_8_that_was_signed() -> None:
     given = FORM.replace("# so", "# süß, 船")
     Path("orders.txt").write_text(given, encoding="utf-8")
-    result = CliRunner(charset="latin-1").invoke(sign, ["orders.txt", "--key", str(KEYS / "ssh-ed25519")])
+    result = CliRunner(charset="latin-1").invoke(group, ["sign", "orders.txt", "--key", str(KEYS / "ssh-ed25519")])
     assert signed(result.stdout_bytes.decode()) == given
 
 
@@ -104,7 +104,7 @@ def test_a_server_by_option() -> None:
 )
 def test_what_is_no_form_is_not_signed(form: str | bytes, options: tuple[str, ...], said: str) -> None:
     result = run(form, *options)
-    assert result.exit_code == 1
+    assert result.exit_code == 4
     assert said in result.stderr
     assert result.stdout == ""
 
@@ -123,7 +123,7 @@ def test_a_passphrase_is_asked_for_and_never_shown(tmp_path: Path) -> None:
     assert "Wrong passphrase" in result.stderr
     assert "secret" not in result.stdout + result.stderr
     locked = run(FORM, key=tmp_path / "key", typed="a\nb\nc\n")
-    assert (locked.exit_code, locked.stdout) == (1, "")
+    assert (locked.exit_code, locked.stdout) == (4, "")
     assert "stays locked" in locked.stderr
 
 
@@ -133,11 +133,11 @@ def test_keys_that_cannot_sign_are_named(tmp_path: Path) -> None:
     for data in (pem(x25519.X25519PrivateKey.generate()), b"none of ours", (KEYS / "ssh-ed25519.pub").read_bytes()):
         path.write_bytes(data)
         result = run(FORM, key=path)
-        assert (result.exit_code, result.stdout) == (1, "")
+        assert (result.exit_code, result.stdout) == (4, "")
         assert str(path) in result.stderr
 
 
 def test_a_missing_key_is_named(tmp_path: Path) -> None:
     result = run(FORM, key=tmp_path / "none")
-    assert result.exit_code == 1
+    assert result.exit_code == 4
     assert "--key" in result.stderr

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import tomllib
 from pathlib import Path
 
@@ -120,7 +121,7 @@ def test_another_server_of_this_user_is_left_alone(user: Path, written: str, ins
     config = user / ".local/share/pbem/pbem.toml"
     config.write_text(config.read_text("utf-8").replace(written, instead), "latin-1")
     done = pbem(user, "play", "try")
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert "is not the configuration of a trial server" in done.stderr
     assert not (user / ".config/pbem/guest@pbem.localhost.toml").exists()
 
@@ -150,5 +151,22 @@ def test_a_server_that_does_not_start_says_why(user: Path) -> None:
     config = user / ".local/share/pbem/pbem.toml"
     config.write_text(config.read_text("utf-8") + "[limits]\nnonsense = 1\n")
     done = pbem(user, "play", "try")
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert "The trial server does not start: Error: " in done.stderr
+
+
+def test_the_doctor_finds_a_healthy_trial_server_well(user: Path) -> None:
+    """Its letters do not come round: they are filed."""
+    with subprocess.Popen(
+        [PBEM, "serve", "--ready-file", str(user / "ready")],
+        env={"PATH": os.environ["PATH"], "HOME": str(user)},
+        cwd=user,
+    ) as server:
+        try:
+            while not (user / "ready").exists() and server.poll() is None:
+                time.sleep(0.05)
+            examined = pbem(user, "doctor")
+        finally:
+            server.terminate()
+    assert examined.returncode == 0, examined.stdout
+    assert "ok     mail       a letter to pbem+canary@pbem.localhost was filed in " in examined.stdout

@@ -315,6 +315,7 @@ def test_help_tells_the_exit_status() -> None:
         "1",
         "2",
         "3",
+        "4",
     }
 
 

@@ -329,6 +329,14 @@ class TestGifts:
 
 
 class TestVacations:
+    def test_a_match_without_a_clock_for_the_seat_hears_of_it_as_well(self, referee: Referee) -> None:
+        ann, bob = begun(referee, options="pace: none\n")
+        assert not referee.match().clocks
+        referee.send(bob, "vacation 2026-03-10 to 2026-03-12\n")
+        assert "Your vacation: 2026-03-10 to 2026-03-12" in bob.text
+        assert "2026-03-12" in ann.text
+        assert not referee.match().clocks
+
     def test_the_clock_stands_and_opponents_are_told(self, referee: Referee) -> None:
         referee.now = datetime(2026, 12, 17, 12, tzinfo=UTC)
         ann, bob = begun(referee, first="set timezone Europe/Berlin\n")
@@ -344,9 +352,8 @@ class TestVacations:
             ("08.01. 12:00", REMINDER),
             ("11.01. 12:00", OVER),
         ]
-        assert f"{sentences.YOUR_CLOCK_IS_STOPPED_FOR_YOUR}\n    Monday 4 January 2027, 00:00" in body(
-            bob.letters[before]
-        )
+        days = "    Sunday 20 December 2026, 00:00 Europe/Berlin (UTC+1)\nuntil\n    Monday 4 January 2027, 00:00"
+        assert f"{sentences.YOUR_CLOCK_STANDS_STILL_FOR_YOUR}\n{days}" in body(bob.letters[before])
         proved(referee, ann)
 
     def test_a_turn_that_comes_meanwhile(self, referee: Referee) -> None:
@@ -359,12 +366,22 @@ class TestVacations:
         assert deadline(bob.find("turn 2")) == datetime(2026, 3, 28, 0, tzinfo=UTC)
         assert deadline(ann.find("turn 2")) == datetime(2026, 3, 13, 12, tzinfo=UTC)
 
+    def test_nothing_says_of_one_to_come_that_the_clock_is_stopped_or_runs_again(self, referee: Referee) -> None:
+        ann, bob = begun(referee)
+        for first, last in (("2026-03-22", "2026-03-29"), ("2026-03-06", "2026-03-08")):
+            referee.send(bob, f"vacation {first} to {last}\n")
+            told = [body(bob.last), body(ann.last)]
+            referee.send(bob, "status m1\n", sign=False)
+            referee.send(bob, "vacation off\n")
+            for text in (*told, *map(body, bob.letters[-2:]), body(ann.last)):
+                assert not re.search(r"Your\s+clocks?\s+(is|are)\s+stopped|runs?\s+again|(is|are)\s+back", text), text
+
     def test_off(self, referee: Referee) -> None:
         ann, bob = begun(referee)
         referee.send(bob, "vacation 2026-03-03 to 2026-03-20\n")
         referee.wait(4 * DAY)
         referee.send(bob, "vacation off\n")
-        assert sentences.YOU_ARE_BACK in bob.text
+        assert sentences.YOUR_VACATION_IS_CALLED_OFF in bob.text
         reads_like(ann.last, "clock/vacation-off")
         referee.send(bob, "status m1\n", sign=False)
         assert "due by\n    Wednesday 11 March 2026, 00:00 UTC" in bob.text

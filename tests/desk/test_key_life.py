@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 from in_a_box.inquiries import held, proved
-from in_a_box.referee import SERVER, Referee, another, attachment, body, form_in, placed, sent_from, whole_sentence
+from in_a_box.referee import (
+    SERVER,
+    Referee,
+    another,
+    attachment,
+    body,
+    confirming,
+    form_in,
+    placed,
+    sent_from,
+    whole_sentence,
+)
 from in_a_box.small_games import FLEETS, SMALL
 from in_a_box.stores import at_rest
 from judges import sentences
@@ -437,6 +448,20 @@ class TestMailboxAlone:
         assert not changes(proof(referee, bob))
         send(referee, ann, "clear m1\n", new)
         assert sentences.NOTHING_WAS_DONE_WITH_IT in said(ann)
+
+    def test_a_key_that_is_somebody_elses_by_then_is_not_taken(self, referee: Referee) -> None:
+        ann, bob = referee.begun(SMALL, FLEETS)
+        self.lost(referee, ann, another("ann"))
+        eve = referee.person("eve")
+        eve.key = another("ann")
+        referee.send(eve, f"register eve\n{line(eve.key)}\n", sign=False)
+        referee.send(eve, confirming(eve))
+        assert sentences.YOU_ARE_REGISTERED in eve.text
+        referee.wait(timedelta(days=30))
+        assert referee.desk.changes.next_due() is None
+        assert not changes(proof(referee, bob))
+        send(referee, ann, ann.filled("orders", "Rv1"), ann.key)
+        assert referee.match().orders
 
     def test_so_it_does_in_a_letter_that_came_in_time_and_is_read_late(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)

@@ -241,3 +241,13 @@ class TestSettings:
         cy = referee.registered("cy")
         referee.send(cy, "observe m1\n")
         assert sentences.THIS_MATCH_IS_OVER_AND_THERE in cy.text
+
+
+def test_of_two_setups_in_one_letter_none_counts(referee: Referee) -> None:
+    """Only their order would decide; with a `rev` each, it is said which is the later one."""
+    ann, _ = referee.agreed(SMALL)
+    two = [ann.filled("setup", fleet).replace("rev 1\n", "") for fleet in FLEETS]
+    assert two[0] != two[1]
+    referee.send(ann, "".join(two), follow=False)
+    assert ann.text.count(sentences.THIS_LETTER_SUBMITS_TWO_OF_THESE) == 2
+    assert not referee.match().setups

@@ -9,8 +9,10 @@ from in_a_box.referee import ANN, BOB, SERVER, attachment, body, form_in, placed
 from in_a_box.small_games import FLEETS
 from judges import sentences
 
+from pbem.desk.ratings import reliability
 from pbem.identity import ssh
 from pbem.letters.render import Templates
+from pbem.match.transcript import Entry
 from pbem.store.database import to_db
 from pbem.store.people import People
 from pbem.store.players import Players
@@ -259,3 +261,15 @@ def test_standings_follow_closed_matches(referee: Referee) -> None:
     assert "provisional" in ann.text
     referee.send(bob, "new spaceships with ann\nend\n")
     assert sentences.HAS_PLAYED_MATCH_OF_HERE_WON.format("bob", 1, "Spaceships", 1) in ann.text
+
+
+@pytest.mark.parametrize("late", [("turn", {"orders": {"1": {}}}), ("step", {"seat": 1, "mail": "a"})])
+def test_a_miss_and_the_late_answer_in_one_step_count_once(
+    referee: Referee, late: tuple[str, dict[str, Any]]
+) -> None:
+    """Both are made when a server was away: what it hears first is that time is over."""
+    referee.begun()
+    entries = [Entry(1, "", "", "missed", {"seat": 1}), Entry(2, "", "", *late)]
+    assert list(reliability(referee.match(), entries)) == [(1, False)]
+    entries += [Entry(3, "", "", late[0], {**late[1], "mail": "b"})]
+    assert list(reliability(referee.match(), entries)) == [(1, False), (1, True)], "the next one is on time"

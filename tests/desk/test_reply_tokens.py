@@ -16,7 +16,7 @@ from judges import sentences
 from signing.domains import Domain, rsa_key
 
 from pbem.config.server import HousePlayer, Identity, NotifyConfig
-from pbem.desk.daily_limits import DailyLimit
+from pbem.desk.daily_limits import WITHOUT_COMMAND, DailyLimit
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
 from pbem.match.changed import replace
@@ -1055,3 +1055,18 @@ def test_a_topic_beside_the_mail_is_confirmed_by_an_answer(post: Post) -> None:
     assert not topics.is_confirmed("bob"), "anybody can have written that"
     post.reply(bob, f"set notify {topic.code}")
     assert topics.is_confirmed("bob")
+
+
+@pytest.mark.parametrize("away", ["I am away until Monday.", "Vielen Dank für Ihre Nachricht.", "x", ""])
+def test_a_machine_that_answers_letters_about_a_match_gets_three_answers_and_its_owner_all(
+    post: Post, away: str
+) -> None:
+    _, bob = post.begun()
+    before = len(bob.letters)
+    for _ in range(8):
+        post.reply(bob, away)
+    assert len(bob.letters) == before + WITHOUT_COMMAND.most
+    assert sentences.THIS_IS_THE_LAST_ANSWER_TODAY in " ".join(bob.text.split())
+    post.reply(bob, "bOy3Oy5", to=reply_to(bob.find("begins")))
+    assert post.standing(2) == "bOy3Oy5"
+    assert len(bob.letters) == before + WITHOUT_COMMAND.most + 1

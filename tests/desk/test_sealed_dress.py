@@ -93,7 +93,7 @@ def post(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Post]:
 
 
 TAKEN = ["inline ssh", "inline minisign", "inline openpgp", "attached ssh", "attached openpgp", "clear-signed"]
-HARMLESS = ["as it is", "CR LF", "no last line feed"]
+HARMLESS = ["as it is", "CR LF", "no last line feed", "byte order mark"]
 
 
 @pytest.mark.parametrize("dress", HARMLESS)
@@ -103,8 +103,8 @@ def test_plain_words_are_taken(post: Post, way: str, dress: str) -> None:
 
 
 def test_the_refusal_says_how_to_sign(post: Post) -> None:
-    assert not post.send("attached ssh", ("byte order mark",))
-    assert sentences.AS_UTF_WITHOUT_A_BYTE_ORDER in " ".join(post.referee.people["ann@mail.example"].text.split())
+    assert not post.send("attached ssh", ("mixed line ends",))
+    assert sentences.AS_UTF_WITH_THE_SAME_LINE in " ".join(post.referee.people["ann@mail.example"].text.split())
 
 
 @pytest.mark.parametrize("dress", DRESSES)

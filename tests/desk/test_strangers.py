@@ -11,8 +11,10 @@ import pytest
 from in_a_box.referee import SERVER, form_in, new, sent_from
 from judges import sentences
 
+from pbem.desk.daily_limits import WITHOUT_COMMAND
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
+from pbem.mail.return_path import without_tags
 from pbem.mailbox.envelope import sender
 from pbem.store.inbox import Envelope
 
@@ -50,13 +52,14 @@ def test_case_35_an_address_gets_three_short_letters_a_day(referee: Referee, tex
     victim = referee.person("victim")
     for _ in range(8):
         forged(referee, victim, text, sender or "x@elsewhere.example")
-    assert 0 < len(victim.letters) <= EACH
+    most = EACH + text.startswith("register")
+    assert 0 < len(victim.letters) <= most
     for letter in victim.letters:
         assert SPAM not in letter.as_string().upper()
         assert not list(letter.iter_attachments())
     referee.wait(timedelta(days=1))
     forged(referee, victim, text)
-    assert len(victim.letters) <= EACH + 1
+    assert len(victim.letters) <= most + 1
 
 
 def under_many_addresses(referee: Referee, count: int) -> list[Mailbox]:
@@ -177,6 +180,52 @@ def test_one_registers_by_short_letters_alone(referee: Referee) -> None:
     assert sentences.YOU_ARE_REGISTERED_AS_X.format("zoe") in plain(zoe.last)
 
 
+def test_a_newcomer_who_looked_around_first_can_still_register(referee: Referee) -> None:
+    zoe = referee.person("zoe")
+    for text in ("help", "games", "rules spaceships", "help", "games"):
+        referee.deliver(referee.raw(zoe, f"{text}\n"), zoe.address)
+    assert len(zoe.letters) == EACH
+    for _ in range(3):
+        referee.deliver(referee.raw(zoe, f"register zoe\n{ssh.public(zoe.key)}\n"), zoe.address)
+    assert len(zoe.letters) == EACH + 1
+    referee.deliver(
+        referee.raw(zoe, referee.signed(zoe, form_in(zoe.text, "confirm").replace("NAME", "zoe"))), zoe.address
+    )
+    assert sentences.YOU_ARE_REGISTERED_AS_X.format("zoe") in plain(zoe.last)
+
+
+@pytest.mark.parametrize("path", ["dora+games@mail.example", "Dora@mail.example", "prvs=0129c1a5=dora@mail.example"])
+def test_a_return_path_of_its_senders_mailbox_is_vouched_for_however_it_is_written(
+    referee: Referee, path: str
+) -> None:
+    dora = referee.person("dora")
+    for text in ("help", "games", "rules spaceships", f"register dora\n{ssh.public(dora.key)}"):
+        referee.deliver(referee.raw(dora, f"{text}\n", headers=sent_from(path)), without_tags(path))
+    assert all(sentences.NOTHING_SHOWS_THAT_THIS_LETTER not in plain(letter) for letter in dora.letters)
+    assert "> games" in "".join(map(plain, dora.letters))
+    assert form_in(dora.text, "confirm")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "victim-1@mail.example",
+        "victim@elsewhere.example",
+        "SRS0=HHHH=TT=mail.example=victim@elsewhere.example",
+        "prvs=0129c1a5=victim@elsewhere.example",
+        "victim+mail=example@elsewhere.example",
+    ],
+)
+def test_the_word_of_our_server_is_about_the_domain_that_it_names(referee: Referee, path: str) -> None:
+    """Whoever may send for a domain writes any return path under it, with any tags."""
+    victim = referee.person("victim")
+    raw = referee.raw(victim, f"games\n{SPAM}\n", headers=sent_from(path))
+    for number in range(8):
+        referee.deliver(b"X-Number: %d\r\n" % number + raw, without_tags(path))
+    assert len(victim.letters) == EACH
+    assert all(sentences.NOTHING_SHOWS_THAT_THIS_LETTER in plain(letter) for letter in victim.letters)
+
+
 def test_a_return_path_that_is_not_the_sender_is_vouched_for_by_nobody(referee: Referee) -> None:
     victim = referee.person("victim")
     raw = referee.raw(victim, f"help\n{SPAM}\n", headers=sent_from("eve@elsewhere.example"))
@@ -229,14 +278,20 @@ def test_case_35_bounces_of_answers_to_strangers_are_told_to_nobody(referee: Ref
     assert len(operator.letters) == 0
 
 
-@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(
+    ("text", "signed", "most", "last"),
+    [
+        ("I am away.\n", False, WITHOUT_COMMAND.most, sentences.THIS_IS_THE_LAST_ANSWER_TODAY),
+        ("help\n", False, 110, sentences.UNTIL_TOMORROW_UTC_SUCH_LETTERS_ARE),
+        ("I am away.\n", True, 110, ""),
+    ],
+)
 @pytest.mark.parametrize("registered", [False, True])
 def test_case_28_a_machine_that_answers_all_our_letters_is_answered_only_so_often(
-    referee: Referee, registered: bool, signed: bool
+    referee: Referee, registered: bool, text: str, signed: bool, most: int, last: str
 ) -> None:
     """It marks its letters in no way, and answers to each Reply-To; perhaps it signs, by a key of its own."""
     away, machine = referee.registered("away") if registered else referee.person("away"), referee.person("machine")
-    text = "I am away.\n"
     text, before = referee.signed(machine, text) if signed else text, len(away.letters)
 
     def answer() -> int:
@@ -249,10 +304,46 @@ def test_case_28_a_machine_that_answers_all_our_letters_is_answered_only_so_ofte
 
     count = 0
     while count != (count := answer()):
-        assert count - before < 110
-    assert signed or sentences.UNTIL_TOMORROW_UTC_SUCH_LETTERS_ARE in plain(away.last)
+        assert count - before <= most
+    assert last in plain(away.last)
     referee.wait(timedelta(days=1))
     assert answer() == count + 1
+
+
+@pytest.mark.parametrize("text", ["", "Thank you for your letter.\nI am away.", "Re: your turn"])
+def test_after_three_letters_without_a_command_those_with_one_are_answered_as_before(
+    referee: Referee, text: str
+) -> None:
+    ann, bob = referee.begun()
+    before = len(ann.letters)
+    for number in range(6):
+        referee.send(ann, f"{text}\n{number}\n", sign=False)
+        told = sentences.THIS_IS_THE_LAST_ANSWER_TODAY in plain(ann.last)
+        assert told == (number >= WITHOUT_COMMAND.most - 1)
+    assert len(ann.letters) == before + WITHOUT_COMMAND.most
+    for asked in ("status\n", "help\n", "rules spaceships\n"):
+        referee.send(ann, asked, sign=False)
+        assert f"> {asked}" in ann.text
+    # What she signs is heard and answered, though it asks for nothing.
+    before = len(ann.letters)
+    referee.send(ann, "Hello!\n", follow=False)
+    assert len(ann.letters) == before + 1
+    referee.send(ann, ann.filled("orders", "Gx3"))
+    assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in ann.text
+    # Nobody else's letters are counted with hers.
+    before = len(bob.letters)
+    referee.send(bob, "Hello!\n", sign=False)
+    assert len(bob.letters) == before + 1
+
+
+def test_letters_that_others_write_in_somebodys_name_are_not_counted_with_those(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    for number in range(8):
+        forged(referee, ann, f"Hello {number}!\n")
+    before = len(ann.letters)
+    referee.send(ann, "Hello!\n", sign=False)
+    assert len(ann.letters) == before + 1
+    assert sentences.THIS_IS_THE_LAST_ANSWER_TODAY not in plain(ann.last)
 
 
 AUTOMATIC = {

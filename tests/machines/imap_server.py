@@ -42,6 +42,8 @@ class Account:
     """The days on which letters came, by UID; today, where nothing is said."""
     token: str = ""
     """Where there is one, it opens the account, and no password does."""
+    names: str | None = ""
+    """What the client called itself (ID); None where it must before it sees a folder, as 163.com has it."""
     lies: dict[str, bytes] = field(default_factory=dict)
     """What is said to a command instead of the truth; TAG stands for the command's, `endless` repeats it."""
     endless: bool = False
@@ -153,12 +155,18 @@ class _Session(socketserver.StreamRequestHandler):
 
     def do_namespace(self, _: str) -> None:
         prefix, delim = self.server.account.namespace
-        self._say(f'* NAMESPACE (("{prefix}" "{delim}")) NIL NIL'.encode())
+        quoted = f'"{delim}"' if delim else "NIL"
+        self._say(f'* NAMESPACE (("{prefix}" {quoted})) NIL NIL'.encode())
+
+    def do_id(self, rest: str) -> None:
+        self.server.account.names = rest
+        self._say(b"* ID NIL")
 
     def do_list(self, _: str) -> None:
         account = self.server.account
+        delim = f'"{account.namespace[1]}"' if account.namespace[1] else "NIL"
         for name in account.folders:
-            self._say(f'* LIST ({account.flags.get(name, "")}) "{account.namespace[1]}" "{name}"'.encode())
+            self._say(f'* LIST ({account.flags.get(name, "")}) {delim} "{name}"'.encode())
 
     def do_create(self, rest: str) -> None:
         self.server.account.folders[rest.strip('"')] = {}
@@ -167,6 +175,8 @@ class _Session(socketserver.StreamRequestHandler):
         name = rest.strip('"')
         if name not in self.server.account.folders:
             return "NO no such folder"
+        if self.server.account.names is None:
+            return "NO SELECT Unsafe Login. Please contact kefu@188.com for help"
         self.folder = name
         self._say(f"* {len(self._letters())} EXISTS".encode())
         self._say(f"* OK [UIDVALIDITY {self.server.account.validity}] valid".encode())

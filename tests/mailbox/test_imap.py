@@ -434,3 +434,45 @@ def test_a_connection_that_is_open_before_tls_is_not_used() -> None:
     with opened(account, tls="starttls") as box, pytest.raises(MailboxUnreachable):
         list(box.letters())
     assert not {"LOGIN", "AUTHENTICATE", "SELECT"} & set(account.seen)
+
+
+@pytest.mark.parametrize("more", [(), ("NAMESPACE",)])
+def test_where_folders_have_no_folders_in_them_the_one_for_read_letters_stands_alone(more: tuple[str, ...]) -> None:
+    account = Account(
+        namespace=("", ""), capabilities=("IMAP4rev1", "MOVE", *more), folders={"INBOX": {}, "Junk": {}}
+    )
+    account.put(LETTER)
+    account.put(b"spam" + LETTER, "Junk")
+    with opened(account) as box:
+        for one in list(box.letters()):
+            box.done(one.handle)
+    assert sorted(account.folders) == ["INBOX", "Junk", "pbem-done"]
+    assert account.raws("pbem-done") == [b"spam" + LETTER, LETTER]
+
+
+def test_a_provider_that_wants_to_know_by_whom_it_is_read_is_told() -> None:
+    account = Account(names=None, capabilities=("IMAP4rev1", "MOVE", "ID"))
+    account.put(LETTER)
+    with opened(account) as box:
+        assert [one.raw for one in box.letters()] == [LETTER]
+    assert account.names == '("name" "pbem")'
+
+
+def test_a_provider_that_does_not_ask_is_not_told() -> None:
+    account = Account()
+    with opened(account) as box:
+        list(box.letters())
+    assert "ID" not in account.seen
+
+
+@pytest.mark.parametrize("octets", [b'""', b"NIL", b"{0}\r\n"])
+def test_a_letter_without_octets_is_withheld_and_not_passed_over(octets: bytes) -> None:
+    """It may come later: a provider that keeps letters elsewhere says so of one that it cannot find now."""
+    account = Account(lies={"UID FETCH": b"* 1 FETCH (UID 1 BODY[]<0> " + octets + b")\r\nTAG OK done\r\n"})
+    account.put(LETTER)
+    with opened(account) as box:
+        with pytest.raises(Withheld) as caught:
+            list(box.letters())
+        assert [handle.name for handle in caught.value.handles] == ["1"]
+        account.lies.clear()
+        assert [one.raw for one in box.letters()] == [LETTER]

@@ -236,7 +236,7 @@ def test_one_plays_at_a_time_and_another_stands_by(tmp_path: Path) -> None:
     try:
         first.until("plays spaceships")
         refused = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        assert refused.returncode == 1
+        assert refused.returncode == 4
         assert "Another `pbem opponent` runs with" in refused.stderr
         second = subprocess.Popen([*command, "--standby"], stderr=subprocess.PIPE, text=True)
         assert second.stderr is not None

@@ -319,3 +319,42 @@ def test_chance_is_fair() -> None:
     orders = Counter(tuple(chance.shuffled("abc")) for _ in range(6000))
     assert len(orders) == 6
     assert all(850 < count < 1150 for count in orders.values())
+
+
+# What is left where nothing promises anything
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_program_of_any_level_that_finds_no_move_rams_moves_its_home_or_passes(level: int) -> None:
+    """It is entitled to such a move, and must order something legal; in Dueling Masters, that may be nothing."""
+    ram = {"piece": "Z1", "square": "D1", "to": [], "rams": ["D2"]}
+    home = {"piece": "H", "square": "A1", "to": ["A2"], "rams": []}
+    for entitled, orders in (
+        ([ram], {"Z1 D1-D2"}),
+        ([home], {"H A1-A2"}),
+        ([ram, home], {"H A1-A2"}),
+        ([{**ram, "rams": []}], {""}),
+        ([], {""}),
+        (None, {""}),
+    ):
+        options = rules("dueling-masters").options({"mobile_home": True}, 2)
+        position = Position(options, 1, {"entitled": entitled}, [])
+        assert {dueling_masters.orders(level, Chance(bytes([n])), position) for n in range(9)} == orders
+
+
+def test_a_program_of_the_lowest_level_that_sees_no_target_strikes_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(spaceships, "_hunted", lambda *_: [0] * len(NAMES))
+    judge = rules("spaceships")
+    options = judge.options({}, 2)
+    setups = [strategy("spaceships").setup(1, Chance(bytes([seat])), options, seat) for seat in (1, 2)]
+    state = judge.begin(
+        options, [judge.setup(options, seat, text) for seat, text in zip((1, 2), setups, strict=True)]
+    )
+    position = told(options, state, 1, [])
+    ordered = {
+        next(word for word in spaceships.orders(1, Chance(bytes([n])), position).split() if len(word) == 3)
+        for n in range(9)
+    }
+    assert len(ordered) > 1, "not always the first cell of all"

@@ -255,7 +255,7 @@ def test_numbers_of_characters_that_are_none(bench: Against) -> None:
 def test_what_has_no_bytes_is_no_page(match: Bundle, tmp_path: Path) -> None:
     file = tmp_path / "m1.pbem.zip"
     file.write_bytes(bundle.write(signed_again(with_entry(match, 0, lambda body: body.update(match="\ud800")))))
-    assert CliRunner().invoke(publish, [str(file)]).exit_code == 1
+    assert CliRunner().invoke(publish, [str(file)]).exit_code == 2
     assert CliRunner().invoke(verify_command, [str(file)]).exit_code == 1
 
 

@@ -263,7 +263,7 @@ def test_there_is_no_page_of_it(proof: bytes, tmp_path: Path) -> None:
     file = tmp_path / "m1.pbem.zip"
     file.write_bytes(proof)
     done = CliRunner().invoke(group, ["publish", str(file)])
-    assert (done.exit_code, "pages do not know marbles; `pbem verify` checks its bundle" in done.output) == (1, True)
+    assert (done.exit_code, "pages do not know marbles; `pbem verify` checks its bundle" in done.output) == (2, True)
 
 
 def test_the_second_verifier_says_that_it_does_not_know_the_game(proof: bytes) -> None:

@@ -157,10 +157,22 @@ def key_beside(text: bytes) -> bytes:
     return several("multipart/mixed", part(text + by_ssh(text)), key)
 
 
+def from_windows(text: bytes) -> bytes:
+    """A file of Notepad, pasted into Outlook."""
+    file = b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n")
+    return part(text.replace(b"play.example", b"play.example<http://play.example>") + by_ssh(file))
+
+
+def through_a_pipe(text: bytes) -> bytes:
+    return part(text + by_ssh(text + b"\r\n"))
+
+
 @pytest.mark.parametrize(
     ("way", "dress"),
     [
         (key_beside, "as it is"),
+        (from_windows, "as it is"),
+        (through_a_pipe, "as it is"),
         (WAYS["clear-signed file"], "as it is"),
         (WAYS["inline minisign"], "no last line feed"),
         (WAYS["in_one_file minisign"], "mixed line ends"),

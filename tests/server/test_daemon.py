@@ -298,6 +298,18 @@ def test_logs_hold_no_word_of_a_letter_nor_of_an_exception(
     assert not any(word in json.dumps(lines) for word in ("secret", "hello", "anna"))
 
 
+def test_a_line_of_the_log_is_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With PYTHONUNBUFFERED, as in containers, lines of other processes stand between two writes."""
+    written: list[str] = []
+    stderr = io.StringIO()
+    monkeypatch.setattr(stderr, "write", written.append)
+    monkeypatch.setattr("sys.stderr", stderr)
+    configure_logs(LogConfig())
+    structlog.get_logger().warning("one", number=1)
+    assert [json.loads(line)["event"] for line in written] == ["one"]
+    assert written[0].endswith("\n")
+
+
 def test_an_interrupt_stops_the_server_cleanly(tmp_path: Path) -> None:
     with serving(tmp_path) as (server, port):
         assert deliver(port, TEXT)[0] == 250

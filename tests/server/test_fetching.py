@@ -166,6 +166,9 @@ def test_the_envelope_is_made_from_the_letter_alone() -> None:
     assert found.sender == "anna@example.org"
     assert found.recipients == ("pbem+m1.tok7@play.example", "pbem@play.example")
     assert (found.network, found.for_operator) == ("", False)
+    long = "prvs=0129c1a5=" + "a" * 60
+    tagged = envelope(f"Return-Path: <{long}@example.org>\r\n\r\n".encode(), known.__contains__, "pbem@play.example")
+    assert tagged.sender == "a" * 60 + "@example.org"
     hidden = envelope(
         b"From: x@y.example\r\nTo: somebody@else.example\r\n\r\n", known.__contains__, "pbem@play.example"
     )

@@ -50,6 +50,14 @@ def test_several_letters_in_one_connection_and_the_null_sender() -> None:
     assert letters[0][0].recipients == ("PBEM+m17.tok@Play.Example",)
 
 
+def test_a_tag_in_the_return_path_is_taken_off() -> None:
+    async def dialog(client: Client) -> None:
+        await client.open([HELLO[0], b"MAIL FROM:<prvs=0129c1a5=anna@example.org>", HELLO[2]])
+        assert (await client.data(TEXT)).startswith("250")
+
+    assert [envelope.sender for envelope, _ in speak(dialog, []).letters] == ["anna@example.org"]
+
+
 @pytest.mark.parametrize("end", [b"RSET", b"EHLO client.example", b"QUIT", b"", b"DATA"])
 def test_a_letter_has_begun_from_mail_until_it_is_here_or_given_up(end: bytes) -> None:
     async def scene(office: Office) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec
 import click
 
 from pbem.cli import home, programs, telling
+from pbem.cli.ending import Status
 from pbem.cli.play import event_text
 from pbem.cli.play.event_text import about, indented
 from pbem.cli.play.proved import prove_ended
@@ -204,7 +205,7 @@ class PlayTable:
             self.wait(lambda _: state(self.letters, sent) not in {"ready", "sent"}, "the server's answer")
         match state(self.letters, sent):
             case "refused":
-                sys.exit(1)
+                sys.exit(Status.REFUSED)
             case "ready" | "sent":
                 tell(Phrase("No answer yet; `pbem play` fetches it when it comes."))
 
@@ -223,7 +224,7 @@ def troubles() -> Iterator[None]:
             yield
     except Refused as refused:
         report_refused(refused)
-        sys.exit(1)
+        sys.exit(Status.REFUSED)
     except Contradiction as error:
         found = Phrase("The server's statements cannot all be true: {found}", found=clean(str(error)))
         raise click.ClickException(telling.said(found)) from error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pbem.cli.ending import Status
 from pbem.cli.play.display import is_due, list_matches
 from pbem.cli.play.foundation import at_table, state
 from pbem.cli.play.proved import proved
@@ -50,7 +51,7 @@ def wait(table: PlayTable, match: str | None) -> None:
 
     if not table.wait(due, "your move"):
         click.echo("It is not your move.")
-        sys.exit(3)
+        sys.exit(Status.OPEN)
     list_matches(table)
 
 
@@ -71,4 +72,4 @@ def letter(table: PlayTable, match: str) -> None:
 def verify(table: PlayTable, match: str) -> None:
     """Verify a match's bundle again, and compare all its letters with it."""
     if not proved(table.letters, match):
-        sys.exit(1)
+        sys.exit(Status.REFUSED)

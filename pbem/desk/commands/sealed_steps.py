@@ -33,8 +33,8 @@ _AS_TEXT = Phrase(
 )
 _UNLIKE = Phrase(
     "your opponent gets what you sign as text, with the signature below it, and could not verify yours there: sign"
-    " only the form, as UTF-8 without a byte order mark, with the same line end after every line, including the last,"
-    " and nothing like `-----BEGIN` in a comment"
+    " only the form, as UTF-8, with the same line end after every line, including the last, and nothing like"
+    " `-----BEGIN` in a comment"
 )
 
 

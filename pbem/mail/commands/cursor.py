@@ -9,6 +9,8 @@ import re
 from bisect import bisect_left
 from itertools import accumulate
 
+from pbem.linked_names import unlinked
+
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _LINE_END = re.compile(r"\r\n?|[\n\v\f\x85\u2028\u2029]")
 _BLANK = re.compile(r"[^\S\n]")
@@ -17,10 +19,10 @@ _UNCLEAN = re.compile(r"[^\n -~]")
 
 
 def clean(text: str) -> str:
-    """Turn line ends into LF and every other white space into a blank, and remove what cannot be seen."""
-    if not _UNCLEAN.search(text):
-        return text
-    return _BLANK.sub(" ", _LINE_END.sub("\n", text).translate(_INVISIBLE))
+    """Make line ends LF, other white space blanks; remove invisible characters, and links that repeat names."""
+    if _UNCLEAN.search(text):
+        text = _BLANK.sub(" ", _LINE_END.sub("\n", text).translate(_INVISIBLE))
+    return unlinked(text)
 
 
 class Words:

@@ -141,22 +141,10 @@ def asked_by_nothing() -> AnyCommand:
 def parse(text: str) -> Reading:
     """Read the commands of a text, up to a limit, and ignore the rest; never raises."""
     kept, quotes, signature = _split(clean(text))
-    skipped = list(quotes)
     words = Words(kept)
-    commands: list[AnyCommand] = []
-    unknown = 0
     optout = words.low() == "stop"
-    while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN and len(commands) < MOST:
-        spec = _command_at(words)
-        if spec is not None:
-            commands.append(_command(words, spec))
-            continue
-        start = words.start
-        # A stray `end` or a comment does not count as an unknown line.
-        unknown += not (_END.match(words.word()) or words.word().startswith("#"))
-        words.take()
-        words.take_line()
-        skipped.append((words.line(start), words.text[start : words.passed]))
+    commands, skipped = _read(words)
+    skipped += quotes
     if words.more:
         skipped.append((words.line(words.start), words.text[words.start :].rstrip()))
     first = _first_paragraph(kept, quotes)
@@ -168,6 +156,31 @@ def parse(text: str) -> Reading:
     ignored = [masked(run) for run in (*(run for _, run in skipped), *signature)]
     short = "" if optout or any(command.match or not command.faults for command in commands) else first
     return Reading(commands, ignored, optout, _place_of_stop(words) if optout else {}, short)
+
+
+def holds_commands(text: str) -> bool:
+    """True if a text has a command, or begins with `stop`: of several texts of a letter, such a one is read."""
+    words = Words(_split(clean(text))[0])
+    return words.low() == "stop" or bool(_read(words)[0])
+
+
+def _read(words: Words) -> tuple[list[AnyCommand], list[tuple[int, str]]]:
+    """The commands of a text, up to a limit, and the numbered lines between them."""
+    commands: list[AnyCommand] = []
+    skipped: list[tuple[int, str]] = []
+    unknown = 0
+    while words.more and words.low() != "stop" and unknown < MAX_UNKNOWN and len(commands) < MOST:
+        spec = _command_at(words)
+        if spec is not None:
+            commands.append(_command(words, spec))
+            continue
+        start = words.start
+        # A stray `end` or a comment does not count as an unknown line.
+        unknown += not (_END.match(words.word()) or words.word().startswith("#"))
+        words.take()
+        words.take_line()
+        skipped.append((words.line(start), words.text[start : words.passed]))
+    return commands, skipped
 
 
 def without_effect(reading: Reading) -> Reading:

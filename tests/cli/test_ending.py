@@ -1,0 +1,142 @@
+"""However a command ends: a status of its own for what could not be done, one line, and no traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from pbem.cli.command_table import COMMANDS, Entrance
+from pbem.cli.ending import MEANINGS, Status, exiting
+from pbem.cli.group import group
+
+PROJECT = Path(__file__).parents[2]
+BUNDLE = PROJECT / "docs" / "sample" / "m1-game-1.pbem.zip"
+RECORD = PROJECT / "tests" / "data" / "examples" / "spaceships" / "beam-names-its-ship.pbem.toml"
+FORM = "orders\nserver play.example\nmatch m1\ngame 1\nturn 1\nprev 1:{}\npass\nend\n".format("a" * 64)
+NO_SPACE = "No space left on device"
+
+
+def pbem(words: str, *, program: str = "", stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    """Run a line of a shell, in which `pbem` is the command."""
+    command = ["-m", program] if program else ["-c", "from pbem.cli import main; main()"]
+    script = f'pbem() {{ "${{COMMAND[@]}}" "$@"; }}; COMMAND=("$@"); {words}'
+    return subprocess.run(
+        ["bash", "-c", script, "bash", sys.executable, *command],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        cwd=PROJECT,
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["--help", "--version", "sign --help", f"verify {BUNDLE}", f"replay {RECORD}", f"publish {BUNDLE}"],
+)
+def test_a_full_disk_is_no_verdict(words: str) -> None:
+    done = pbem(f"pbem {words} > /dev/full")
+    assert (done.returncode, done.stderr) == (4, f"Error: {NO_SPACE}\n")
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", f"verify {BUNDLE}"])
+def test_a_closed_pipe_is_no_verdict_and_says_nothing(words: str) -> None:
+    """`| head -n 1`, where `head` is gone before anything is written."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = pbem(f"pbem {words}", stdout=writing)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (4, "")
+
+
+def test_the_second_verifier_does_not_take_a_full_disk_for_a_verdict() -> None:
+    done = pbem(f"pbem {BUNDLE} > /dev/full", program="verifier")
+    assert (done.returncode, done.stderr) == (4, f"not done: {NO_SPACE}\n")
+
+
+def test_full_and_closed_streams_leave_the_status() -> None:
+    assert pbem("pbem status --config /none > /dev/full 2> /dev/full").returncode == 4
+    closed = pbem(f"pbem verify {BUNDLE} >&-")
+    assert (closed.returncode, closed.stderr) == (0, "")
+    assert "no form" in pbem("pbem sign - <&-").stderr
+
+
+def test_a_folder_that_cannot_be_made_is_named() -> None:
+    done = pbem("pbem init /proc/x --kind domain --address a@b.example --operator o@c.example")
+    assert (done.returncode, done.stderr) == (4, "Error: /proc/x: No such file or directory\n")
+
+
+def test_a_bundle_that_cannot_be_read_is_named() -> None:
+    done = pbem("pbem verify /proc/self/mem")
+    assert (done.returncode, done.stderr) == (2, "Error: /proc/self/mem cannot be read: Input/output error\n")
+
+
+def test_a_terminal_that_knows_ascii_alone_is_no_reason_to_fail() -> None:
+    done = pbem(f"PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 LC_ALL=C pbem replay {RECORD} $'\\xc3\\xa4.toml'")
+    assert (done.returncode, done.stderr) == (2, "")
+
+
+def test_who_has_no_home_gets_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a container's user does, who is not in /etc/passwd."""
+    monkeypatch.delenv("HOME", raising=False)
+    real = os.path.expanduser
+    monkeypatch.setattr(os.path, "expanduser", lambda path: real(path) if os.environ.get("HOME") else path)
+    with exiting():
+        assert Path("~/.ssh").expanduser() == Path("/.ssh")
+
+
+def test_an_unpacked_bundle_and_one_packed_again_are_no_verdict(tmp_path: Path) -> None:
+    """Safari unpacks what it saves; Finder packs a folder, and compresses."""
+    with zipfile.ZipFile(BUNDLE) as bundle:
+        bundle.extractall(tmp_path / "m1")
+        names = bundle.namelist()
+    again = {
+        "folder.zip": [("m1/", b""), *((f"m1/{name}", (tmp_path / "m1" / name).read_bytes()) for name in names)],
+        "sorted.zip": [(name, (tmp_path / "m1" / name).read_bytes()) for name in sorted(names)],
+        "small.zip": [(name, (tmp_path / "m1" / name).read_bytes()) for name in names],
+    }
+    for file, members in again.items():
+        with zipfile.ZipFile(tmp_path / file, "w", zipfile.ZIP_DEFLATED) as packed:
+            for name, content in members:
+                packed.writestr(name, content)
+    for place, said in (("m1", "this is a folder"), *((file, "packed again") for file in again)):
+        done = CliRunner().invoke(group, ["verify", str(tmp_path / place)])
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+        assert said in done.stderr
+        assert "as it came with the letter" in done.stderr
+
+
+def test_a_bundle_that_was_changed_is_a_verdict(tmp_path: Path) -> None:
+    (tmp_path / "x.zip").write_bytes(BUNDLE.read_bytes().replace(b'"seq":2', b'"seq":3'))
+    assert CliRunner().invoke(group, ["verify", str(tmp_path / "x.zip")]).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "raised", [OSError(5, "Input/output error"), MemoryError(), KeyboardInterrupt(), KeyError("x")]
+)
+def test_whatever_is_raised_is_no_verdict(monkeypatch: pytest.MonkeyPatch, raised: BaseException) -> None:
+    """A fault of the program has its traceback, and no status of a verdict either."""
+
+    def fail() -> None:
+        raise raised
+
+    monkeypatch.setitem(COMMANDS, "fail", Entrance(__name__, "Fails."))
+    monkeypatch.setattr(sys.modules[__name__], "fail", click.Command("fail", callback=fail), raising=False)
+    done = CliRunner().invoke(group, ["fail"])
+    assert done.exit_code == 4
+    assert ("Traceback" in done.stderr) == isinstance(raised, KeyError)
+
+
+def test_the_table_of_statuses_is_documented() -> None:
+    documented = (PROJECT / "docs" / "verification.md").read_text("utf-8")
+    assert list(MEANINGS) == list(Status)
+    for status, meaning in MEANINGS.items():
+        assert f"\n| {status:d} | {meaning[0].lower()}{meaning[1:-1]}" in documented

@@ -1,0 +1,386 @@
+"""Nobody is unheard: odd headers, subjects and MIME shapes decide at most that nothing is answered."""
+
+from __future__ import annotations
+
+from email.utils import parseaddr
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from in_a_box.referee import SERVER, Mailbox, Openings, Referee, body
+from in_a_box.small_games import FLEETS, SMALL
+from signing.domains import Domain, rsa_key
+
+from pbem.desk import silences
+from pbem.desk.silences import SILENCES, Silence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HOME = Domain("mail.example", key=rsa_key(1024))
+PBEM = f"pbem@{SERVER}"
+NUMBERS = count(1)
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    made = Referee(tmp_path, openings=Openings())
+    made.records[HOME.where] = HOME.record
+    yield made
+    made.close()
+
+
+def craft(text: str, *heads: str, sender: str = "ann <ann@mail.example>", to: str = PBEM) -> bytes:
+    """A letter with these headers beside the usual ones; a header named here stands in place of the usual one."""
+    usual = {
+        "From": sender,
+        "To": to,
+        "Subject": "orders",
+        "Message-ID": f"<{next(NUMBERS)}@mua.mail.example>",
+        "Content-Type": "text/plain; charset=utf-8",
+    }
+    named = {head.partition(":")[0] for head in heads}
+    lines = [f"{name}: {value}" for name, value in usual.items() if name not in named]
+    return "\r\n".join([*lines, *heads, "", *text.split("\n")]).encode()
+
+
+def outcome(referee: Referee) -> str:
+    number = referee.database.scalar("SELECT max(id) FROM inbox")
+    return str(referee.inbox.outcome(int(str(number)))[1])
+
+
+def mixed(*texts: str) -> tuple[str, str]:
+    """A letter of several texts with a picture between them: the header, and the body."""
+    picture = "Content-Type: image/png; name=board.png\nContent-Disposition: inline\n\nx"
+    parts = [piece for text in texts for piece in (f"Content-Type: text/plain\n\n{text}", picture)]
+    return 'Content-Type: multipart/mixed; boundary="P"', "".join(f"--P\n{part}\n" for part in parts) + "--P--\n"
+
+
+PERSONS = [
+    "Subject: On vacation from Monday",
+    "Subject: Out of the office",
+    "Subject: Undeliverable orders, second try",
+    "Subject: Abwesenheit im Dezember",
+    "List-Unsubscribe: <https://relay.example/u/1>",
+    "Precedence: bulk",
+    "List-Id: <club.example>",
+    "Auto-Submitted:",
+    f"Message-ID: <1@{SERVER}>",
+    "From: ann@mail.example <ann@mail.example>",
+    "From: 'ann@mail.example' <ann@mail.example>",
+    "From: Mueller, Ann <ann@mail.example>",
+    "From: Ann @ Home <ann@mail.example>",
+    "From: Ann <ann@mail.example >",
+    "From: Ann :( <ann@mail.example>",
+    "From: mailto:ann@mail.example",
+    "From: ann <ann@mail.example>,",
+]
+
+
+@pytest.mark.parametrize("head", PERSONS)
+def test_what_a_key_signed_is_obeyed_and_answered(referee: Referee, head: str) -> None:
+    ann = referee.registered("ann")
+    referee.deliver(craft(referee.signed(ann, "set timezone Europe/Berlin\n"), head), ann.address)
+    before = len(ann.letters)
+    sentence = f"vacation 2031-12-20 to 2031-12-24\nserver {SERVER}\nplayer ann\nrev 7\n"
+    referee.deliver(craft(referee.signed(ann, sentence), head), ann.address)
+    assert "2031-12-20" in ann.text or "20 December 2031" in ann.text, outcome(referee)
+    assert len(ann.letters) == before + 1
+
+
+MACHINES = [
+    "Auto-Submitted: auto-replied",
+    "X-Autoreply: yes",
+    f"X-Loop: {PBEM}",
+    "\r\n".join(["Received: x"] * 51),
+]
+
+
+@pytest.mark.parametrize("head", MACHINES)
+def test_what_a_key_signed_is_obeyed_under_marks_of_machines(referee: Referee, head: str) -> None:
+    """An answer could begin a loop; the match goes on all the same."""
+    ann, bob = referee.begun(SMALL, FLEETS)
+    before = len(ann.letters)
+    referee.deliver(craft(referee.signed(ann, ann.filled("orders", "Rv5")), head), ann.address)
+    assert outcome(referee).startswith("obeyed: commands: orders")
+    assert len(ann.letters) == before
+    referee.send(bob, bob.filled("orders", "final"))
+    assert "turn 1" in ann.last["Subject"]
+    assert "Rv5" in body(ann.last)
+
+
+def test_the_envelope_may_be_empty(referee: Referee) -> None:
+    ann, _ = referee.begun(SMALL, FLEETS)
+    referee.deliver(craft(referee.signed(ann, ann.filled("orders", "Rv5"))), "")
+    assert referee.match().orders[1].rev == 1
+
+
+@pytest.mark.parametrize("head", [*MACHINES, "Precedence: bulk", "List-Id: <club.example>"])
+def test_machines_are_not_answered(referee: Referee, head: str) -> None:
+    ann = referee.registered("ann")
+    before = len(ann.letters)
+    referee.deliver(HOME.sign(craft("help\n", head), referee.now), ann.address)
+    assert outcome(referee).startswith("automatic: ")
+    assert len(ann.letters) == before
+
+
+@pytest.mark.parametrize("head", MACHINES)
+def test_words_that_were_signed_before_are_a_machines(referee: Referee, head: str) -> None:
+    ann = referee.registered("ann")
+    text = referee.signed(ann, "set timezone Europe/Berlin\n")
+    referee.deliver(craft(text), ann.address)
+    before = len(ann.letters)
+    referee.deliver(craft(text, head), ann.address)
+    assert outcome(referee).startswith("automatic: ")
+    assert len(ann.letters) == before
+
+
+@pytest.mark.parametrize("head", PERSONS[:5])
+def test_a_command_in_the_text_is_answered_whatever_the_subject(referee: Referee, head: str) -> None:
+    ann = referee.person("ann")
+    referee.deliver(HOME.sign(craft("help\n", head), referee.now), ann.address)
+    assert "register" in ann.text
+
+
+def test_a_vacation_answer_has_no_command(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    before = len(ann.letters)
+    referee.deliver(craft("I am away until Monday.\n", "Subject: Out of the office"), ann.address)
+    assert outcome(referee) == "automatic: vacation subject"
+    assert len(ann.letters) == before
+
+
+@pytest.mark.parametrize("head", PERSONS[9:])
+def test_a_malformed_from_gets_an_answer_without_a_key(referee: Referee, head: str) -> None:
+    ann = referee.person("ann")
+    referee.deliver(HOME.sign(craft("help\n", head), referee.now), ann.address)
+    assert "register" in ann.text
+
+
+def keyless(referee: Referee, name: str) -> Mailbox:
+    """A player without a key: the second letter answers the first one's reply address."""
+    person = referee.person(name)
+    for _ in range(2):
+        to = parseaddr(str(person.last["Reply-To"]))[1] if person.letters else PBEM
+        raw = craft(f"register {name}\n", sender=f"{name} <{person.address}>", to=to)
+        referee.deliver(HOME.sign(raw, referee.now), person.address, to)
+    assert referee.desk.players.by_name(name)
+    return person
+
+
+def reply(referee: Referee, person: Mailbox, text: str, *heads: str, envelope: str | None = None) -> None:
+    to = parseaddr(str(person.last["Reply-To"]))[1]
+    raw = craft(text, *heads, sender=f"{person.name} <{person.address}>", to=to)
+    referee.deliver(HOME.sign(raw, referee.now), person.address if envelope is None else envelope, to)
+
+
+def test_a_malformed_from_proves_no_mailbox(referee: Referee) -> None:
+    cy = keyless(referee, "cy")
+    reply(referee, cy, "set timezone Europe/Berlin\n", "From: Cy, home <cy@mail.example>")
+    assert referee.desk.players.setting("cy", "timezone", "") == ""
+    assert "From" in cy.text
+    reply(referee, cy, "set timezone Europe/Berlin\n")
+    assert referee.desk.players.setting("cy", "timezone", "") == "Europe/Berlin"
+
+
+@pytest.mark.parametrize("head", ["Precedence: bulk", "List-Id: <club.example>", "Subject: Out of the office"])
+def test_a_command_at_a_live_reply_address_is_obeyed(referee: Referee, head: str) -> None:
+    cy = keyless(referee, "cy")
+    reply(referee, cy, "set timezone Europe/Berlin\n", head)
+    assert referee.desk.players.setting("cy", "timezone", "") == "Europe/Berlin"
+
+
+def test_the_mailbox_speaks_through_an_empty_envelope(referee: Referee) -> None:
+    cy = keyless(referee, "cy")
+    reply(referee, cy, "set timezone Europe/Berlin\n", envelope="")
+    assert referee.desk.players.setting("cy", "timezone", "") == "Europe/Berlin"
+    assert outcome(referee).startswith("obeyed: ")
+
+
+@pytest.mark.parametrize("head", ["Auto-Submitted: auto-replied", "X-Autoreply: yes"])
+def test_only_a_key_speaks_through_an_answering_machine(referee: Referee, head: str) -> None:
+    cy = keyless(referee, "cy")
+    reply(referee, cy, "set timezone Europe/Berlin\n", head)
+    assert referee.desk.players.setting("cy", "timezone", "") == ""
+    assert outcome(referee).startswith("automatic: ")
+
+
+def test_a_letter_of_ours_that_comes_round_is_known_by_its_keyed_mark(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    own = str(ann.last["Message-ID"])
+    before = len(ann.letters)
+    referee.deliver(craft(referee.signed(ann, "whoami\n"), f"Message-ID: {own}"), ann.address)
+    assert outcome(referee) == "our own letter"
+    mark, _, rest = own.partition(".")
+    referee.deliver(
+        craft(referee.signed(ann, "whoami\n"), f"Message-ID: <{'0' * (len(mark) - 1)}.{rest}"), ann.address
+    )
+    assert len(ann.letters) == before + 1
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "From: ann <ann@mail.example>, bob <bob@mail.example>",
+        "From: bob@mail.example <ann@mail.example>",
+        "From:",
+        "From: ann <ann@mail.example>\r\nFrom: ann <ann@mail.example>",
+    ],
+)
+def test_an_unclear_sender_brings_one_short_answer_to_the_envelopes(referee: Referee, head: str) -> None:
+    ann = referee.registered("ann")
+    before = len(ann.letters)
+    for _ in range(5):
+        referee.deliver(craft(referee.signed(ann, "whoami\n"), head), ann.address)
+    assert len(ann.letters) == before + 3, "within the day's limit"
+    assert "From" in ann.text
+    assert "whoami" not in ann.text
+
+
+def test_too_many_headers_are_answered(referee: Referee) -> None:
+    ann = referee.person("ann")
+    for head in ("\r\n".join(f"X-H{number}: x" for number in range(201)), "X-M: " + "x" * 800 + "\r\n x" * 20_000):
+        before = len(ann.letters)
+        referee.deliver(craft("help\n", head), ann.address)
+        assert len(ann.letters) == before + 1
+        assert "headers" in ann.text or "lines" in ann.text
+
+
+def test_the_text_below_a_picture_is_read(referee: Referee) -> None:
+    ann = referee.person("ann")
+    for texts in (("", "rules spaceships"), ("[Warning: this came from outside]", "rules spaceships")):
+        head, text = mixed(*texts)
+        referee.deliver(HOME.sign(craft(text, head), referee.now), ann.address)
+        assert "The rules of Spaceships" in ann.text
+
+
+def test_a_signature_in_the_second_text_counts(referee: Referee) -> None:
+    ann, _ = referee.begun(SMALL, FLEETS)
+    head, text = mixed("[Warning: this came from outside]", referee.signed(ann, ann.filled("orders", "Rv5")))
+    referee.deliver(craft(text, head), ann.address)
+    assert referee.match().orders[1].rev == 1
+
+
+def test_several_texts_with_commands_count_for_nothing_and_the_answer_says_so(referee: Referee) -> None:
+    cy = keyless(referee, "cy")
+    head, text = mixed("set timezone Europe/Berlin", "set timezone Asia/Tokyo")
+    reply(referee, cy, text, head)
+    assert referee.desk.players.setting("cy", "timezone", "") == ""
+    assert "several texts with commands" in " ".join(cy.text.split())
+
+
+# The table of silences.
+
+
+def test_each_silence_has_a_reason_and_says_who_is_told() -> None:
+    assert len({silence.outcome for silence in SILENCES}) == len(SILENCES)
+    assert all(silence.why and silence.told for silence in SILENCES)
+
+
+def _kept(referee: Referee) -> None:
+    referee.deliver(craft("Hello\n"), PBEM, f"postmaster@{SERVER}")
+
+
+def _passed_on(referee: Referee) -> None:
+    for _ in range(21):
+        referee.deliver(craft("Hello\n"), "ann@mail.example", f"postmaster@{SERVER}")
+
+
+def _own(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    referee.deliver(craft("help\n", f"Message-ID: {ann.last['Message-ID']}"), ann.address)
+
+
+def _bounce(referee: Referee) -> None:
+    referee.registered("ann")
+    token = referee.database.scalar("SELECT max(token) FROM outbox")
+    referee.deliver(craft("No such user\n"), "", f"pbem+b{token}@{SERVER}")
+
+
+def _automatic(referee: Referee) -> None:
+    referee.deliver(craft("help\n", "Auto-Submitted: auto-replied"), "ann@mail.example")
+
+
+def _unreadable(referee: Referee) -> None:
+    for _ in range(4):
+        referee.deliver(craft("help\n" * 6000), "ann@mail.example")
+
+
+def _unattributed(referee: Referee) -> None:
+    for _ in range(4):
+        referee.deliver(craft("help\n", "From: a@b.example, b@c.example"), "ann@mail.example")
+
+
+def _bad_signature(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    for _ in range(4):
+        referee.deliver(craft(referee.signed(ann, "whoami\n").replace("whoami", "games")), ann.address)
+
+
+def _unvouched(referee: Referee) -> None:
+    for _ in range(4):
+        referee.deliver(craft("help\n"), "ann@mail.example")
+
+
+def _too_many(referee: Referee) -> None:
+    for _ in range(53):
+        referee.deliver(HOME.sign(craft("help\n"), referee.now), "ann@mail.example")
+
+
+def _said_before(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    text = referee.signed(ann, "set timezone Europe/Berlin\n")
+    for _ in range(5):
+        referee.deliver(craft(text), ann.address)
+
+
+def _stop(referee: Referee) -> None:
+    for _ in range(2):
+        referee.deliver(craft("stop\n"), "ann@mail.example")
+
+
+def _changes_nothing(referee: Referee) -> None:
+    cy = keyless(referee, "cy")
+    for _ in range(52):
+        reply(referee, cy, "games\n")
+
+
+def _quiet(referee: Referee) -> None:
+    ann = referee.registered("ann")
+    referee.deliver(craft(referee.signed(ann, "games\n"), "X-Autoreply: yes"), ann.address)
+
+
+REACHED: dict[Silence, Callable[[Referee], None]] = {
+    silences.KEPT: _kept,
+    silences.ENOUGH_PASSED_ON: _passed_on,
+    silences.OWN: _own,
+    silences.BOUNCE: _bounce,
+    silences.AUTOMATIC: _automatic,
+    silences.UNREADABLE: _unreadable,
+    silences.UNATTRIBUTED: _unattributed,
+    silences.BAD_SIGNATURE: _bad_signature,
+    silences.UNVOUCHED: _unvouched,
+    silences.TOO_MANY: _too_many,
+    silences.SAID_BEFORE: _said_before,
+    silences.STOP: _stop,
+    silences.CHANGES_NOTHING: _changes_nothing,
+    silences.QUIET: _quiet,
+}
+
+
+@pytest.mark.parametrize("silence", SILENCES, ids=lambda silence: silence.outcome)
+def test_each_silence_is_reached(referee: Referee, silence: Silence) -> None:
+    """What ends so was not answered; and what was not answered ends so, in all the letters before it, too."""
+    REACHED[silence](referee)
+    assert outcome(referee).startswith(silence.outcome)
+    for row in referee.database.rows("SELECT outcome FROM inbox"):
+        ended = str(row["outcome"])
+        answered = ended.startswith(("commands: ", "passed on")) or ended.endswith(("answered", "noticed"))
+        assert answered or any(ended.startswith(one.outcome) for one in SILENCES), ended
+
+
+def test_the_operators_document_shows_the_table() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
+    for silence in SILENCES:
+        assert f"| `{silence.outcome}` | {silence.why} | {silence.told} |" in page

@@ -1,0 +1,74 @@
+"""Marks of machines: which letters bear them, and which people's do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from pbem.mail.marks import MARKS, Arrival, marks_of
+from pbem.mail.message import read
+
+HEAD = b"From: Anna <anna@example.org>\r\nSubject: hi\r\nMessage-ID: <1@play.example>\r\n"
+
+
+def marks(head: bytes = b"", sender: str = "anna@example.org", base: bytes = HEAD) -> tuple[str, ...]:
+    found = read(base + head + b"\r\ntext\r\n")
+    return tuple(mark.name for mark in marks_of(Arrival(found, sender, "pbem@play.example", 50)))
+
+
+@pytest.mark.parametrize(
+    ("head", "mark"),
+    [
+        (b"Auto-Submitted: auto-replied (vacation)\r\n", "Auto-Submitted"),
+        (b"Auto-Submitted:\r\nAuto-Submitted: auto-generated\r\n", "Auto-Submitted"),
+        (b"Precedence: bulk\r\n", "Precedence"),
+        (b"List-Id: <x.example>\r\n", "mailing list"),
+        (b"List-Unsubscribe: <https://relay.example/u/1>\r\n", "List-Unsubscribe"),
+        (b"Content-Type: multipart/report; report-type=delivery-status\r\n", "report"),
+        (b"X-Autoreply: yes\r\n", "answering machine"),
+        (b"X-Loop: PBEM@play.example\r\n", "own loop mark"),
+        (b"Received: x\r\n" * 51, "too many hops"),
+    ],
+)
+def test_a_machine_is_known_by_its_headers(head: bytes, mark: str) -> None:
+    assert marks(head) == (mark,)
+
+
+@pytest.mark.parametrize(
+    "subject",
+    ["Out of Office: turn 5", "Automatic reply: turn 5", "Abwesenheitsnotiz", "Undelivered Mail Returned to Sender"],
+)
+def test_a_vacation_answer_is_known_by_its_subject(subject: str) -> None:
+    assert marks(base=f"From: anna@example.org\r\nSubject: {subject}\r\n".encode()) == ("vacation subject",)
+
+
+def test_a_machine_is_known_by_its_addresses() -> None:
+    assert marks(sender="") == ("null sender",)
+    for daemon in (b"MAILER-DAEMON", b"Postmaster"):
+        assert marks(base=b"From: " + daemon + b"@example.org\r\n") == ("daemon",)
+    for own in (b"pbem", b"PBEM", b"pbem+m1.x", b"pbem-m1"):
+        assert marks(base=b"From: " + own + b"@play.example\r\n") == ("own address",)
+    for other in (b"pbem@mail.example", b"pbemx@play.example", b"anna@play.example"):
+        assert not marks(base=b"From: " + other + b"\r\n")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"",
+        b"Auto-Submitted: no\r\n",
+        b"Auto-Submitted:\r\n",
+        b"Precedence: first-class\r\n",
+        b"In-Reply-To: <x@play.example>\r\n",
+    ],
+)
+def test_people_bear_no_mark(head: bytes) -> None:
+    assert marks(head) == ()
+
+
+def test_an_answer_to_a_report_is_no_vacation_answer() -> None:
+    assert marks(base=b"From: anna@example.org\r\nSubject: Re: [pbem m17] Spaceships, turn 5\r\n") == ()
+
+
+def test_a_key_lifts_every_mark() -> None:
+    """No mark decides by itself that a letter is nobody's: each names the proof that lifts it."""
+    assert {mark.lifted_by for mark in MARKS} == {"command", "mailbox", "key"}
