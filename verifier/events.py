@@ -129,13 +129,21 @@ def operator(match: Match, entry: Entry) -> None:
     if entry.type == "stopped":
         abandon(match, f"operator: {entry.body['reason']}")
         return
-    must(entry.type == "restored" or match.paused == (entry.type == "resumed"), "paused or not")
+    if entry.type == "restored":
+        restored(match, entry)
+    else:
+        must(match.paused == (entry.type == "resumed"), "paused or not")
     match.paused = entry.type != "resumed"
     if match.paused:
         match.began = match.began or moment(entry.time)
     elif match.began:
         match.pauses.append((match.began, moment(entry.time)))
         match.began = None
+
+
+def restored(match: Match, entry: Entry) -> None:
+    must(entry.body["generation"] > match.generation, "no later generation")
+    match.generation = entry.body["generation"]
 
 
 def resigned(match: Match, entry: Entry) -> None:

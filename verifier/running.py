@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from verifier.conventions import Body, must
+from verifier.events import restored
 from verifier.forms import check_form, is_time
 from verifier.papers import read_opening, read_receipt
 
@@ -25,6 +26,8 @@ def running_step(match: Match, entry: Entry, before: Entry, turns: int) -> None:
     check_form(match, entry)
     must(entry.time >= before.time, "time runs backwards")
     body = entry.body
+    if entry.type == "restored":
+        restored(match, entry)
     if entry.type == "commitments":
         must(match.phase == "setup" and not match.paused and turns < 0, "no setups are asked for")
         must((body["game"], body["options"]) == (match.game, match.options), "another game")

@@ -56,6 +56,7 @@ class Match:
     offers: dict[str, set[int]] = field(default_factory=dict)
     nominated: dict[int, tuple[str, set[int]]] = field(default_factory=dict)
     paused: bool = False
+    generation: int = 1
     pauses: list[tuple[datetime, datetime]] = field(default_factory=list)
     began: datetime | None = None
     defaults: list[tuple[int, int, int, datetime]] = field(default_factory=list)

@@ -31,7 +31,7 @@ from pbem.server.logs import configure_logs
 from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.errors import LockedError, StoreError
-from pbem.store.operator import Busy, Instructions, generation
+from pbem.store.operator import Busy, Instructions
 from pbem.store.owners import at_work
 from pbem.store.sqlite import Lock
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_key
@@ -187,7 +187,7 @@ def _obey(store: Opened) -> None:
     configure_logs(store.config.log)
     keys = own_keys.load(store.config.store_key, store.config.signing_key, os.urandom)
     own_keys.check(store.database, keys)
-    composer = open_composer(store.config, generation(store.database))
+    composer = open_composer(store.config, store.database)
     reader = InProcess(store.config.limits)
     desk = Desk(store.config, store.database, store.vault, keys.signing, composer, os.urandom, reader)
     WorkingDesk(desk).obey(store.now)

@@ -16,7 +16,6 @@ from pbem.server import examination
 from pbem.server.composer import open_composer
 from pbem.store import own_keys
 from pbem.store.inbox import Inbox
-from pbem.store.operator import generation
 from pbem.store.owners import at_work
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def _findings(store: Opened, deadline: float) -> Iterator[Diagnosis]:
     yield from examination.examined("queues", examination.queues(database, vault, now))
     if deadline and at_work(database, now):
         try:
-            composer = open_composer(config, generation(database))
+            composer = open_composer(config, database)
         except BadDkimKey:
             return  # said above
         yield examination.mail_loop(

@@ -17,6 +17,7 @@ from pbem.match.transcript import Entry
 from pbem.proof import bundle
 from pbem.store.matches import Matches
 from pbem.store.operator import matches as all_matches
+from pbem.store.operator import paused_by_restore
 from pbem.store.people import People
 
 if TYPE_CHECKING:
@@ -33,8 +34,10 @@ def match() -> None:
     """Matches: list and show them; pause, resume or end one."""
 
 
-def _number(_context: click.Context, _parameter: click.Parameter, value: str) -> int:
+def _number(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
     """The number of a match, written as m17 or 17."""
+    if value is None:
+        return None
     digits = value.lower().removeprefix("m")
     if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
         raise click.BadParameter(f"{value} is no match; write one such as m17")
@@ -155,16 +158,17 @@ def _secrets(store: Opened, number: int) -> list[dict[str, object]]:
     ]
 
 
+_reason_option = click.option(
+    "--reason", required=True, help="Why: the reason is in the transcript for ever, and in a letter to every player."
+)
+
+
 def _instruction(what: str, says: str) -> click.Command:
     """A command by which the operator instructs the desk."""
 
     @match.command(what, help=says)
     @click.argument("number", metavar="MATCH", callback=_number)
-    @click.option(
-        "--reason",
-        required=True,
-        help="Why: the reason is in the transcript for ever, and in a letter to every player.",
-    )
+    @_reason_option
     @config_option
     def instructed(number: int, reason: str, config_file: Path) -> None:
         with opened(config_file) as store:
@@ -173,8 +177,24 @@ def _instruction(what: str, says: str) -> click.Command:
     return instructed
 
 
+@match.command()
+@click.argument("number", metavar="MATCH", callback=_number, required=False)
+@click.option("--all", "everything", is_flag=True, help="All matches that stand still only because of a restore.")
+@_reason_option
+@config_option
+def resume(number: int | None, reason: str, config_file: Path, *, everything: bool) -> None:
+    """Resume MATCH, or with --all those that `pbem restore` paused."""
+    if (number is None) != everything:
+        raise click.UsageError("Name a match, or give --all.")
+    with opened(config_file) as store:
+        numbers = [number] if number is not None else paused_by_restore(store.database)
+        if not numbers:
+            click.echo("No match stands still because of a restore.")
+        for each in numbers:
+            click.echo(f"{instruct(store, 'resume', each, reason)}.")
+
+
 _instruction("pause", "Pause MATCH: what players send is kept; nothing begins, resolves or runs out.")
-_instruction("resume", "Resume MATCH.")
 click.confirmation_option(prompt="The game is abandoned and its secrets are revealed. Shall the match end?")(
     _instruction("end", "End MATCH for good: a game under way is abandoned and revealed, and nobody wins.")
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.mail.commands import AnyCommand
-    from pbem.mail.compose import Attachment
+    from pbem.mail.compose import Attachment, Generation
     from pbem.match.state import Match
     from pbem.store.matches import MatchRow
     from pbem.tlog.proof import InclusionProof
@@ -30,11 +30,12 @@ SIGNED_TEXT = ".signed.txt"
 
 
 def of_match(
-    match: Match, row: MatchRow, seat: int, signature: str, address: str, programs: Sequence[int]
+    match: Match, row: MatchRow, seat: int, signature: str, generation: int, address: str, programs: Sequence[int]
 ) -> JsonObject:
     """The state of a match for one of its seats; `signature` signs its head, and its forms are sent to `address`.
 
-    `programs`: the seats of players who said that they are programs.
+    `generation`: of the store now, as this may wait for a daily letter. `programs`: the seats of players who said
+    that they are programs.
     """
     asked_of = {"setup": match.setups, "playing": match.orders}.get(match.phase, {})
     standing = asked_of.get(seat)
@@ -69,6 +70,8 @@ def of_match(
         ],
         "outcome": match.outcome,
         "head": head,
+        "generation": generation,
+        "restored": match.restored,
         "address": address,
     }
     if match.terms.tournament is not None:
@@ -82,7 +85,9 @@ def of_tournament(t: Tournament, reader: str) -> JsonObject:
     """The state of a tournament for its reader, who may have no place in it."""
     own = tournament_facts.standing(t, reader) or {"place": None, "of": None, "points": None, "running": 0}
     line = t.line_of(reader)
-    told = {"about": "tournament", "tournament": t.id, "seq": t.seq, "format": t.terms.format, "phase": t.phase}
+    told = {"about": "tournament", "tournament": t.id, "seq": t.seq}
+    told |= {"generation": t.generation, "restored": t.restored}
+    told |= {"format": t.terms.format, "phase": t.phase}
     told |= {"rules": t.terms.match["game"], "organiser": t.organiser.name, "entrants": len(t.entrants)}
     told |= {"agreement": t.terms.document(), "hash": t.rules}
     told |= {"entered": line is not None and not line.out}
@@ -144,12 +149,23 @@ def is_for_programs(name: str, kind: str) -> bool:
 
 
 def unsigned(
-    server: str, to: str, time: datetime, items: Sequence[JsonObject], files: Sequence[Attachment], key: str
+    server: str,
+    generation: Generation,
+    to: str,
+    time: datetime,
+    items: Sequence[JsonObject],
+    files: Sequence[Attachment],
+    key: str,
 ) -> JsonObject:
-    """The bulletin of a letter: items, and the hashes of JSON files and signed texts by their names."""
+    """The bulletin of a letter: items, and the hashes of JSON files and signed texts by their names.
+
+    `generation` is the store's: a restored server has forgotten what letters of earlier ones told.
+    """
     return {
         "pbem": "bulletin 1",
         "server": server,
+        "generation": generation.number,
+        "forgotten": dict(generation.forgotten),
         "to": to,
         "time": written(time),
         "items": list(items),

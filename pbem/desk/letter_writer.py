@@ -175,7 +175,8 @@ class LetterWriter:
         """A letter's signed bulletin; nothing if there is nothing to say."""
         if not made.bulletin:
             return b""
-        document = bulletin.unsigned(self._composer.server, address, now, made.bulletin, files, self._archive.key)
+        server, key = (self._composer.server, self._composer.generation), self._archive.key
+        document = bulletin.unsigned(*server, address, now, made.bulletin, files, key)
         return canonical(document | {"signature": self._archive.announce(sha256_hex(canonical(document)))})
 
     def _rendered(self, out: OutgoingLetter, language: str) -> OutgoingLetter:

@@ -239,6 +239,8 @@ class MatchLetters:
                 return {}
             case "begin":
                 return self._position(match, row, seat, out)
+            case "resumed":
+                return self._asked_again(match, row, seat, out)
             case "turn":
                 return self._of_turn(notice, row, out)
             case "ended":
@@ -300,7 +302,8 @@ class MatchLetters:
         """The bulletin's items about a match for a seat: its state, and the proof that witnesses saw its head."""
         assert out.reply_to is not None
         signature = self._signature(match, row)
-        items = [bulletin.of_match(match, row, seat, signature, out.reply_to, self.programs(match))]
+        generation = self._composer.generation.number
+        items = [bulletin.of_match(match, row, seat, signature, generation, out.reply_to, self.programs(match))]
         if (logged := self._archive.logged(row.number)) is not None:
             items.append(bulletin.of_log(match.id, *logged))
         if (t := self.tournament(match)) is not None:
@@ -361,6 +364,14 @@ class MatchLetters:
         """The facts for a seat about the beginning of a game: its view, also attached, and the commitments."""
         view = self._files.position(match, row, seat, out)
         return {"view": view, "commitments": commitments_of(match), "levels": levels_of(match)}
+
+    def _asked_again(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> Facts:
+        """Attach the files of what is due: those of before may tell what a restored server has forgotten."""
+        if match.phase == "playing":
+            self._files.position(match, row, seat, out)
+        elif not match.begins_by_itself:
+            self._files.setup(match, row, seat, out)
+        return {}
 
     def _of_turn(self, notice: Notice, row: MatchRow, out: OutgoingLetter) -> Facts:
         """The facts for the report of a turn; attaches the reports as the file whose hash is in the transcript."""

@@ -23,7 +23,7 @@ import msgspec
 from pbem.mail.message import MESSAGE_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from pbem.letters.render import Templates
@@ -85,6 +85,14 @@ class _Entity(msgspec.Struct, frozen=True):
         return "".join(f"{line}\r\n" for line in self.headers).encode("ascii") + b"\r\n" + self.body
 
 
+class Generation(NamedTuple):
+    """The number of times that a store was restored from a backup, plus one."""
+
+    number: int = 1
+    forgotten: Mapping[str, Sequence[int]] = {}
+    """The numbers of matches and tournaments that the last restore has forgotten, from and to."""
+
+
 class Composer:
     """Builds the letters of one server, all from and to one mailbox; `sign` signs the finished bytes."""
 
@@ -96,7 +104,7 @@ class Composer:
         *,
         address: str = "",
         delimiter: str = "+",
-        generation: int = 1,
+        generation: Generation | None = None,
         sign: Callable[[bytes, datetime], bytes] | None = None,
     ) -> None:
         self.server = server
@@ -104,7 +112,8 @@ class Composer:
         self.delimiter = delimiter
         self.templates = templates
         # A store that was restored from a backup says so, lest its letters be taken for those it has forgotten.
-        self._mark = [f"X-Pbem-Generation: {generation}"] if generation > 1 else []
+        self.generation = generation or Generation()
+        self._mark = [f"X-Pbem-Generation: {self.generation.number}"] if self.generation.number > 1 else []
         self._sign = sign
         self._from = f"pbem <{self.address}>"
 

@@ -122,6 +122,8 @@ class SealedPlay(msgspec.Struct, frozen=True):
     """The hash of the agreed terms."""
     game: ToldGame
     table: Table
+    restored: bool = False
+    """True if the server was restored from a backup: papers may have been made after a head that it has forgotten."""
 
     def place(self, seat: int) -> PaperPlace:
         """The place of a seat's papers."""

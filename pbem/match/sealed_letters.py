@@ -106,7 +106,15 @@ def under_way(match: Match) -> SealedPlay:
     assert match.sealed_rules is not None
     assert match.sealed_game is not None
     where = match.server, match.id, match.game
-    return SealedPlay(match.sealed_rules, *where, match.names, match.rules_hash, match.sealed_game, match.table)
+    return SealedPlay(
+        match.sealed_rules,
+        *where,
+        match.names,
+        match.rules_hash,
+        match.sealed_game,
+        match.table,
+        restored=match.restored > 0,
+    )
 
 
 def judge_steps(play: SealedPlay, seat: int, form: SignedForm[TakeSteps], mail: str, letter: str) -> list[Taken]:
@@ -231,7 +239,7 @@ class _StepJudge:
         return {
             "rules": self.play.terms,
             "setup": game.commitments[self.seat],
-            **({"after": after} if after else {}),
+            **({"after": after} if after and not self.play.restored else {}),
             "to": next(iter(cited), NOTHING),
             "own": next(iter(own), NOTHING),
         }

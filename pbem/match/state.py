@@ -189,6 +189,10 @@ class Match(msgspec.Struct, frozen=True):
     """The nominees, by seat."""
     paused: str = ""
     """The reason of a pause, if there is one: the operator's, or a restored backup."""
+    generation: int = 1
+    """The number of times that the server was restored from a backup, plus one, as far as the entries say."""
+    restored: int = 0
+    """The entry of the last of these restores; 0 if there was none."""
     outcome: JsonObject | None = None
     bundle: int = BUNDLE
     """The version of its bundles, see `BUNDLES`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
@@ -28,10 +29,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.json_object import JsonObject
+    from pbem.player.standing import TranscriptHead
 
 
-_EDITION = 1
-"""The edition of the tables; 0 stands for files from before editions were recorded, with the same tables."""
+_EDITION = 2
+"""The edition of the tables; 0 is that of a new file."""
+
+_NUMBERED = re.compile(r"-(?:step|resign)-([0-9]+)-")
+"""The entry in the name of a file that another player signed."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -47,8 +52,9 @@ CREATE TABLE IF NOT EXISTS papers (
     match TEXT NOT NULL, game INTEGER NOT NULL, turn INTEGER NOT NULL, kind TEXT NOT NULL, seq INTEGER NOT NULL,
     content TEXT NOT NULL, PRIMARY KEY (match, game, turn, kind));
 CREATE TABLE IF NOT EXISTS heads (
-    match TEXT NOT NULL, seq INTEGER NOT NULL, head TEXT NOT NULL, signature TEXT NOT NULL, letter INTEGER NOT NULL,
-    PRIMARY KEY (match, seq));
+    match TEXT NOT NULL, generation INTEGER NOT NULL, seq INTEGER NOT NULL, head TEXT NOT NULL,
+    signature TEXT NOT NULL, letter INTEGER NOT NULL, forgotten INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (match, generation, seq));
 CREATE TABLE IF NOT EXISTS bundles (match TEXT PRIMARY KEY, name TEXT NOT NULL, seq INTEGER NOT NULL,
     content BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS texts (
@@ -61,7 +67,8 @@ CREATE TABLE IF NOT EXISTS replies (
 CREATE TABLE IF NOT EXISTS sent (
     id INTEGER PRIMARY KEY, message_id TEXT NOT NULL UNIQUE, command TEXT NOT NULL, match TEXT NOT NULL,
     place TEXT NOT NULL, rev INTEGER NOT NULL, form TEXT NOT NULL, raw BLOB NOT NULL, to_address TEXT NOT NULL,
-    state TEXT NOT NULL, faults TEXT NOT NULL DEFAULT '[]', UNIQUE (command, match, place, rev));
+    state TEXT NOT NULL, faults TEXT NOT NULL DEFAULT '[]', first INTEGER NOT NULL, generation INTEGER NOT NULL,
+    UNIQUE (command, match, place, rev));
 """
 
 
@@ -72,7 +79,8 @@ class BadMemory(PlayerTrouble):
 class SentForm(NamedTuple):
     """A letter of the player's: its command, its place in a match, its bytes, and what became of it.
 
-    `state`: ready (on the disk, perhaps sent), sent, done, refused, asked, or bounced.
+    `state`: ready (on the disk, perhaps sent), sent, done, refused, asked, or bounced. `first` and `generation`: the
+    server's, as far as was known, when it was prepared, and when it was last to be sent.
     """
 
     id: int
@@ -86,6 +94,8 @@ class SentForm(NamedTuple):
     to: str
     state: str
     faults: str = "[]"
+    first: int = 1
+    generation: int = 1
 
     @property
     def written(self) -> datetime:
@@ -124,7 +134,7 @@ class Alarm(NamedTuple):
     said: str
 
 
-_SENT = "id, message_id, command, match, place, rev, form, raw, to_address, state, faults"
+_SENT = "id, message_id, command, match, place, rev, form, raw, to_address, state, faults, first, generation"
 
 
 @contextmanager
@@ -162,6 +172,8 @@ class Memory:
         edition = self._value("PRAGMA user_version")
         if edition > _EDITION:
             raise BadMemory("a later pbem wrote it, which may know what this one would do twice: use that one")
+        if edition < _EDITION and self._value("SELECT 1 FROM sqlite_master"):
+            raise BadMemory("a pbem from before 1.0 wrote it, which this one cannot read")
         # A form must be on the disk before it leaves, and a letter before its mailbox is told that it was read.
         # EXTRA: as long as the name of a journal that was removed is on the disk, a power cut takes the commit back.
         self._database.execute("PRAGMA synchronous = EXTRA")
@@ -196,6 +208,11 @@ class Memory:
     def forget(self, name: str) -> None:
         """Forget the fact of this name."""
         self._database.execute("DELETE FROM facts WHERE name = ?", (name,))
+
+    def generation(self, match: str = "") -> int:
+        """The server's generation, by the newest letter; that in which a match stands, if it is known."""
+        known = self.standing(match) if match else None
+        return known.generation if known else int(self.fact("generation") or 1)
 
     # Letters.
 
@@ -305,20 +322,47 @@ class Memory:
         )
         self._database.execute(query, (*place, seq, json.dumps(content, sort_keys=True)))
 
-    def head(self, match: str, seq: int) -> str | None:
-        """The head after this entry, as the first letter showed it."""
-        head: str | None = self._value("SELECT head FROM heads WHERE match = ? AND seq = ?", match, seq)
+    def head(self, match: str, seq: int, generation: int = 0) -> str | None:
+        """The head after this entry, as the first letter showed it: of this generation, or if it is not forgotten."""
+        which = "generation = ?" if generation else "forgotten = ?"
+        query = f"SELECT head FROM heads WHERE match = ? AND seq = ? AND {which} ORDER BY generation"
+        head: str | None = self._value(query, match, seq, generation)
         return head
 
     def heads(self, match: str) -> dict[int, str]:
-        """The heads that letters showed, by their entries."""
-        rows = self._database.execute("SELECT seq, head FROM heads WHERE match = ? ORDER BY seq", (match,))
-        return dict(rows)
+        """The heads that letters showed, by their entries; without those that the server has forgotten."""
+        query = "SELECT seq, head FROM heads WHERE match = ? AND NOT forgotten ORDER BY seq, generation DESC"
+        return dict(self._database.execute(query, (match,)))
 
-    def put_head(self, match: str, seq: int, head: str, signature: str, letter: int) -> None:
-        """Remember a signed head."""
-        row = (match, seq, head, signature, letter)
-        self._database.execute("INSERT OR IGNORE INTO heads VALUES (?, ?, ?, ?, ?)", row)
+    def put_head(
+        self, match: str, generation: int, told: TranscriptHead, letter: int, *, forgotten: bool = False
+    ) -> None:
+        """Remember a signed head, in the generation whose letter showed it."""
+        row = (match, generation, told.seq, told.head, told.signature, letter, forgotten)
+        self._database.execute("INSERT OR IGNORE INTO heads VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    def forget_since(self, told: MatchStanding, seq: int) -> list[int]:
+        """A generation began with this entry: what letters of earlier ones told since then counts no more.
+
+        The letters stay, and so do the heads in them, as evidence. Returns the entries that the server has forgotten.
+        """
+        match, generation = told.match, told.generation
+        lost = "match = ? AND generation < ? AND seq >= ?"
+        self._database.execute(f"UPDATE heads SET forgotten = 1 WHERE {lost}", (match, generation, seq))
+        # The position of the turn that is due now, and all before it, is the same in both stories.
+        past = "match = ? AND kind <> 'setup' AND (turn = 0 OR (game, turn) >= (?, ? + (kind = 'position')))"
+        self._database.execute(f"DELETE FROM papers WHERE {past}", (match, told.game, told.turn))
+        self._database.execute("UPDATE papers SET seq = 0 WHERE match = ?", (match,))
+        self._database.execute("DELETE FROM bundles WHERE match = ?", (match,))
+        # Files are named by entries, which another generation may number alike.
+        for (name,) in self._database.execute("SELECT name FROM texts WHERE match = ?", (match,)).fetchall():
+            numbered = _NUMBERED.search(name)
+            if numbered and int(numbered[1]) >= seq:
+                self._database.execute("DELETE FROM texts WHERE match = ? AND name = ?", (match, name))
+        rows = self._database.execute(
+            f"SELECT DISTINCT seq FROM heads WHERE {lost} ORDER BY seq", (match, generation, seq)
+        )
+        return [number for (number,) in rows]
 
     def bundle(self, match: str) -> bytes | None:
         """The latest bundle of a match."""
@@ -343,8 +387,9 @@ class Memory:
         self._database.execute("INSERT OR REPLACE INTO texts VALUES (?, ?, ?)", (match, name, content))
 
     def alarm(self, time: str, match: str, said: str) -> None:
-        """Remember an accusation of the server."""
-        self._database.execute("INSERT INTO alarms (time, match, said) VALUES (?, ?, ?)", (time, match, said))
+        """Remember an accusation of the server, once."""
+        if not self._value("SELECT 1 FROM alarms WHERE match = ? AND said = ?", match, said):
+            self._database.execute("INSERT INTO alarms (time, match, said) VALUES (?, ?, ?)", (time, match, said))
 
     def forget_alarm(self, match: str, said: str) -> None:
         """Forget an accusation that its owner took back."""
@@ -376,15 +421,23 @@ class Memory:
     def prepare(self, sent: SentForm) -> SentForm:
         """Keep a letter that is to be sent, under a new number."""
         query = (
-            "INSERT INTO sent (message_id, command, match, place, rev, form, raw, to_address, state)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            "INSERT INTO sent (message_id, command, match, place, rev, form, raw, to_address, state, faults, first,"
+            " generation) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         )
-        found = self._database.execute(query, sent[1:10])
-        return sent._replace(id=int(found.lastrowid or 0))
+        generation = self.generation(sent.match)
+        found = self._database.execute(query, (*sent[1:11], generation, generation))
+        return sent._replace(id=int(found.lastrowid or 0), first=generation, generation=generation)
 
     def settle(self, number: int, state: str, faults: str = "[]") -> None:
         """Record what became of a letter."""
         self._database.execute("UPDATE sent SET state = ?, faults = ? WHERE id = ?", (state, faults, number))
+
+    def send_again(self, sent: SentForm) -> SentForm:
+        """Have a letter leave once more, unchanged, to the server as it is now."""
+        again = sent._replace(state="ready", faults="[]", generation=self.generation(sent.match))
+        query = "UPDATE sent SET state = ?, faults = ?, generation = ? WHERE id = ?"
+        self._database.execute(query, (again.state, again.faults, again.generation, again.id))
+        return again
 
     def sent(self, command: str, match: str, place: str) -> list[SentForm]:
         """The letters prepared with a command at a place, oldest first."""

@@ -223,7 +223,8 @@ class Program:
             log.info("%s: declined: %s", match, ", ".join(reasons))
             return False
         accepted = self.memory.prepared("accept", match)
-        if not accepted or (accepted[-1].state == "refused" and may_repeat(accepted, now)):
+        forgotten = bool(accepted) and accepted[-1].generation < standing.generation
+        if not accepted or forgotten or (accepted[-1].state == "refused" and may_repeat(accepted, now)):
             with self.memory.transaction():
                 plan = self._planned(standing)
                 self.letters.accept(match, now, comment(plan.commitment))
@@ -357,7 +358,9 @@ class Program:
         """True if the server refused the same, in the present state or too often, not long ago."""
         command = "setup" if standing.phase == "setup" else "orders"
         turn = f" turn {standing.turn}" if command == "orders" else ""
-        refused = self.memory.sent(command, standing.match, f"game {standing.game}{turn}")
+        place = f"game {standing.game}{turn}"
+        sent_here = self.memory.sent(command, standing.match, place)
+        refused = [sent for sent in sent_here if sent.generation >= standing.generation]
         same = any(f"\nprev {standing.prev}\n" in sent.form for sent in refused)
         return (same or len(refused) >= _REFUSALS) and not may_repeat(refused, now)
 
@@ -423,7 +426,7 @@ class Program:
                 log.warning("refused: %s %s%s", event.sent.command, event.match, said)
             case "bounced" if event.sent is not None:
                 log.warning("came back, and goes again at the next start: %s %s", event.sent.command, event.match)
-            case "forged" | "contradiction" | "unread":
+            case "forged" | "contradiction" | "forgotten" | "unread":
                 log.error("%s: %r: %s", event.kind, event.subject, event.said)
             case "account":
                 log.info("registered as %s", self.letters.account.name)

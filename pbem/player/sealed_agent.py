@@ -18,6 +18,7 @@ import msgspec
 
 from pbem.failpoints import passing
 from pbem.games import Refused, rules
+from pbem.mail.commands import parse
 from pbem.match import transcript
 from pbem.match.sealed_documents import PaperPlace
 from pbem.phrase import Phrase
@@ -27,7 +28,15 @@ from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.standings import Impossible, demand_playing
 from pbem.player.memory import may_repeat
 from pbem.player.sealed_plans import Planning, Plans, canonical
-from pbem.player.sealed_view import Contradiction, NextLetter, OrdersAsked, SealedSide, SealedState, commitment
+from pbem.player.sealed_view import (
+    Contradiction,
+    NextLetter,
+    OrdersAsked,
+    SealedSide,
+    SealedState,
+    SignedBefore,
+    commitment,
+)
 from pbem.player.secret_vault import BadNote, Code, Secrets
 from pbem.player.signed_texts import Unread
 from pbem.player.told_checks import (
@@ -38,6 +47,7 @@ from pbem.player.told_checks import (
     forget_told,
     has_resigned,
 )
+from pbem.requests import TakeSteps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -156,8 +166,10 @@ class Agent:
         Returns further faults. Raises `Impossible` if there is no accusation or doubt.
         """
         with self.memory.transaction():
+            accused = self.held.accused(match) is not None
             self.held.take_back(match)
-            forget_told(self.memory, match, self.letters.matches.standing(match).game)
+            if accused:
+                forget_told(self.memory, self.letters.matches.standing(match))
         return self._judge(match, now)
 
     def _check(self, standing: MatchStanding) -> None:
@@ -173,7 +185,7 @@ class Agent:
         if game.prev != standing.prev and game.told.owes:
             raise Impossible(Phrase("a letter about it has not come"))
         with self.held.unless_taken_back(match):
-            check_unrevealed(self.memory, standing)
+            check_unrevealed(self.memory, standing, game)
         if self._passed.get(match) is game:
             return
         check_told(self.memory, self.held, game)
@@ -276,10 +288,10 @@ class Agent:
         secrets = self._demanded(standing, game)
         if secrets != self.vault.secrets(standing.match, standing.game):
             self._keep(secrets)  # from the note of another machine, which continued the game
-        found = game.letter(secrets, standing.prev)
+        found = self._letter(standing, game, secrets)
         planned = self._planned(standing, game, secrets, now) if isinstance(found, OrdersAsked) else None
         if planned is not None:
-            found = game.letter(secrets.with_orders(planned.turn, planned.orders), standing.prev)
+            found = self._letter(standing, game, secrets.with_orders(planned.turn, planned.orders))
         if not isinstance(found, NextLetter):
             return None
         self._demand_unrefused(standing, "step", _place(game), now)
@@ -297,7 +309,7 @@ class Agent:
             before = self._setup(standing)
             if before is not None and before.setup == judged.text:
                 return self._seal(standing, before, now)
-            if before is not None and self._committed(standing):
+            if before is not None and (self._committed(standing) or self._was_restored_since(standing)):
                 raise Impossible(Phrase("You committed to a setup, and it cannot be changed."))
             secrets = Secrets.begun(self._place(standing), judged.text, self._random)
             self._keep(secrets)
@@ -322,7 +334,7 @@ class Agent:
             asked = self._asking(standing, game, secrets)
             orders, _ = canonical(standing, game, asked, text)
             secrets = secrets.with_orders(asked.table.turn, orders)
-            found = game.letter(secrets, standing.prev)
+            found = self._letter(standing, game, secrets)
             if not isinstance(found, NextLetter):
                 raise Impossible(Phrase("It is not your move in {match}.", match=match))
             return self._step(standing, game, found, now)
@@ -340,7 +352,7 @@ class Agent:
 
     def _moment(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> tuple[OrdersAsked, bool]:
         """The own side and the table, and whether orders are due."""
-        found = game.letter(secrets, standing.prev)
+        found = self._letter(standing, game, secrets)
         # A step on its way is no longer owed, although the server's letters may not show it yet.
         sent = self._alive("step", standing.match, _place(game)) is not None
         if isinstance(found, OrdersAsked):
@@ -406,9 +418,9 @@ class Agent:
             raise Impossible(Phrase("What you owe in {match} is signed, and cannot be changed.", match=match))
         if not standing.owes:
             raise Impossible(Phrase("It is not your move in {match}.", match=match))
-        found = game.letter(secrets, standing.prev)
+        found = self._letter(standing, game, secrets)
         if isinstance(found, NextLetter):
-            found = game.letter(secrets.without_orders(found.ordered), standing.prev)
+            found = self._letter(standing, game, secrets.without_orders(found.ordered))
         if not isinstance(found, OrdersAsked):
             raise Impossible(
                 Phrase("There is nothing to order in {match} now: `pbem play` answers by itself.", match=match)
@@ -472,9 +484,40 @@ class Agent:
         return None if sent is not None and sent.state == "done" and standing.owes else sent
 
     def _alive(self, command: str, match: str, place: str) -> SentForm | None:
-        """The last letter prepared for this place that was not refused; None if there is none."""
-        alive = [sent for sent in self.memory.sent(command, match, place) if sent.state != "refused"]
+        """The last letter to the server as it is now, for this place, that was not refused; None if there is none."""
+        latest = self.memory.generation(match)
+        alive = [
+            sent
+            for sent in self.memory.sent(command, match, place)
+            if sent.state != "refused" and sent.generation >= latest
+        ]
         return alive[-1] if alive else None
+
+    # A server that was restored from a backup asks again for what it has forgotten: each place gets the same answer,
+    # as whoever got the first one could otherwise have two. It goes in a new letter: the restored server may know the
+    # first one, and have refused it while the match was paused.
+
+    def _was_restored_since(self, standing: MatchStanding) -> bool:
+        """True if a commitment to the setup of this game was signed before the server was restored."""
+        seals = self.memory.sent("seal", standing.match, _setup_place(standing))
+        return any(sent.first < standing.generation and sent.state != "refused" for sent in seals)
+
+    def _letter(self, standing: MatchStanding, game: SealedSide, secrets: Secrets) -> NextLetter | OrdersAsked | None:
+        """The next letter of a game, with the steps that were signed before the server was restored."""
+        signed = dict[int, SignedBefore]()
+        letters = [
+            sent
+            for sent in self.memory.prepared("step", standing.match)
+            if sent.first < standing.generation and sent.place.startswith(f"game {standing.game} ")
+        ]
+        # Also what was refused may have been shown to somebody.
+        for sent in sorted(letters, key=lambda sent: sent.state == "refused"):
+            number, form = int(sent.place.rpartition(" ")[2]), parse(sent.form).commands[0].form
+            assert isinstance(form.request, TakeSteps)
+            sections = [section for section in form.request.sections if section.name != "note"]
+            for at, section in enumerate(sections, number):
+                signed.setdefault(at, SignedBefore(section, form.prev or ""))
+        return game.letter(secrets, standing.prev, signed)
 
     def _demand_unrefused(self, standing: MatchStanding, command: str, place: str, now: datetime) -> None:
         """Raise `Impossible` if the server refused the same, in the present state, not long ago."""
@@ -558,8 +601,7 @@ class Agent:
 
 def _place(game: SealedSide) -> str:
     """The place of our next step: its game and turn, and its number among our steps in this game."""
-    own = sum(step.seat == game.place.seat for step in game.told.steps)
-    return f"game {game.place.game} turn {game.table.turn} step {own + 1}"
+    return f"game {game.place.game} turn {game.table.turn} step {game.count + 1}"
 
 
 def _setup_place(standing: MatchStanding) -> str:

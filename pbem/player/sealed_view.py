@@ -8,7 +8,7 @@ Implements sealed.md 1.3 and 1.5, "Papers", from the player's side.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -18,6 +18,8 @@ from pbem.match.sealed_documents import NOTHING, ORDERS, PaperPlace, hashed, lin
 from pbem.match.sealed_game import SealedPlay, ToldGame
 from pbem.match.sealed_letters import judge_lines, judge_steps, write_step
 from pbem.match.transcript import canonical, sha256_hex
+from pbem.phrase import Phrase
+from pbem.player.correspondence.standings import Impossible
 from pbem.requests import Section, SignedForm, TakeSteps
 
 if TYPE_CHECKING:
@@ -108,6 +110,17 @@ class NextLetter(msgspec.Struct, frozen=True):
     """The turn whose orders are in it; 0 if none are."""
 
 
+class SignedBefore(NamedTuple):
+    """A step that its player signed for a server that was restored since, and may have forgotten it.
+
+    Both sides know it, so it is told again in the same words.
+    """
+
+    section: Section
+    prev: str
+    """The head that its letter cites."""
+
+
 class OrdersAsked(msgspec.Struct, frozen=True):
     """Orders are needed before anything can be sent; with the state for the player who decides on them."""
 
@@ -139,7 +152,7 @@ class SealedSide(msgspec.Struct, frozen=True):
         place = PaperPlace(server, standing.match, document["game"], standing.seat, standing.player)
         commitments = {seat: told.commitments.get(str(seat), NOTHING) for seat in range(1, len(players) + 1)}
         where, game = (server, place.match, place.game, players), ToldGame(commitments, {})
-        plays = [SealedPlay(found, *where, told.terms, game, found.begin(options))]
+        plays = [SealedPlay(found, *where, told.terms, game, found.begin(options), standing.restored > 0)]
         for step in told.steps:
             plays.append(_entered(plays[-1], step))
         if any(step.paper is None and step.turn >= plays[-1].table.turn - 1 for step in told.steps):
@@ -192,24 +205,43 @@ class SealedSide(msgspec.Struct, frozen=True):
         after = secrets.after.get(str(turn))
         return after is not None and hashed(self._written(self.play, _OPEN, secrets, after)[1]) == committed.paper
 
-    def letter(self, secrets: Secrets, prev: str) -> NextLetter | OrdersAsked | None:
-        """The next letter, which cites `prev`; or what must be decided before; None if nothing is due."""
+    def letter(
+        self, secrets: Secrets, prev: str, signed: Mapping[int, SignedBefore] | None = None
+    ) -> NextLetter | OrdersAsked | None:
+        """The next letter, which cites `prev`; or what must be decided before; None if nothing is due.
+
+        `signed`: the player's steps that a restored server may have forgotten, by their number in the game. Raises
+        `Contradiction` if they do not fit what is told now, `Impossible` if the secrets lack their orders.
+        """
         seat, play = self.place.seat, self.play
         sections, ordered = list[Section](), 0
         while owed := play.rules.owed(play.table, seat):
             step, turn = owed[0], play.table.turn
+            before = (signed or {}).get(self.count + len(sections) + 1)
             own = self.own(play, secrets)
             if play.rules.asks(own, play.table):
+                if before is not None:
+                    raise Impossible(
+                        Phrase("What you owe in {match} is signed, and cannot be changed.", match=self.place.match)
+                    )
                 return OrdersAsked(own, play.table)
             if self._binds(step) and play.game.committed(seat, turn) is None:
                 ordered = turn
                 if str(turn) not in secrets.orders:
                     secrets = secrets.with_orders(turn, play.rules.orders(own, turn))  # there was nothing to choose
             if step == COMMIT:
-                secrets = secrets.committed(turn, prev)
-            sections.append(self._made(play, step, secrets, prev))
-            play = _judged(play, seat, turn, sections[-1]).play
+                secrets = secrets.committed(turn, before.prev if before else prev)
+            sections.append(before.section if before else self._made(play, step, secrets, prev))
+            try:
+                play = _judged(play, seat, turn, sections[-1]).play
+            except Refused as refused:
+                raise refusal(f"turn {turn}, seat {seat}, {step}, as signed here before", refused) from refused
         return NextLetter(tuple(sections), secrets, self.table.turn, ordered) if sections else None
+
+    @property
+    def count(self) -> int:
+        """The number of own steps in this game."""
+        return sum(step.seat == self.place.seat for step in self.told.steps)
 
     def _made(self, play: SealedPlay, step: str, secrets: Secrets, prev: str) -> Section:
         """The section of a step that is owed."""

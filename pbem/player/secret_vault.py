@@ -72,7 +72,10 @@ class Secrets(msgspec.Struct, frozen=True):
     orders: dict[_Turn, str] = {}
     """The canonical orders, by turn."""
     after: dict[_Turn, _Hash] = {}
-    """The head that our committed paper follows, by turn; it is revealed when we open the paper."""
+    """The head that our committed paper follows, by turn; it is revealed when we open the paper.
+
+    Those of all turns: a server that is restored from a backup asks again for what it has forgotten.
+    """
     pbem: str = _TITLE
 
     def salt(self, turn: int, what: str) -> str:
@@ -95,12 +98,14 @@ class Secrets(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, orders=orders)
 
     def committed(self, turn: int, head: str) -> Secrets:
-        """The same, once the paper of a turn is made after this head.
+        """The same, once the paper of a turn is made after this head."""
+        return msgspec.structs.replace(self, after={**self.after, str(turn): head})
 
-        That of the turn before may be opened in the same letter: until it left, both may have to be made again.
-        """
-        after = {number: known for number, known in self.after.items() if int(number) >= turn - 1}
-        return msgspec.structs.replace(self, after={**after, str(turn): head})
+    @property
+    def noted(self) -> Secrets:
+        """The part that a note to self has: of earlier turns no heads, which would make it too long."""
+        latest = sorted(self.after, key=int)[-2:]
+        return msgspec.structs.replace(self, after={turn: self.after[turn] for turn in latest})
 
     @property
     def by_turn(self) -> dict[int, str]:
@@ -145,7 +150,7 @@ class Code:
     def note(self, secrets: Secrets) -> str | None:
         """The note to self, in base64; None if there is too much to note."""
         plain = zlib.compressobj(9, wbits=-15)
-        content = _padded(plain.compress(canonical(msgspec.structs.asdict(secrets))) + plain.flush())
+        content = _padded(plain.compress(canonical(msgspec.structs.asdict(secrets.noted))) + plain.flush())
         salt, nonce = self._random(_SALT), self._random(_NONCE)
         sealed = salt + nonce + AESGCM(self._key(salt)).encrypt(nonce, content, _bound(secrets.place))
         return base64.b64encode(sealed).decode() if len(sealed) <= _NOTE else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -49,6 +49,10 @@ class _Bulletin(msgspec.Struct, frozen=True):
     time: str
     items: Annotated[tuple[JsonObject, ...], msgspec.Meta(max_length=500)]
     files: JsonObject
+    generation: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+    """The number of times that the server was restored from a backup, plus one."""
+    forgotten: dict[Literal["matches", "tournaments"], tuple[int, int]]
+    """The numbers that the last restore has forgotten, from and to."""
 
     def __post_init__(self) -> None:
         if not is_time(self.time):
@@ -94,7 +98,7 @@ def hear(letter: Letter) -> HeardBulletin | None:
     if not ed25519_points.holds(bytes.fromhex(said.key), bytes.fromhex(signature), statement):
         raise NotGenuine(Phrase("the signature of its bulletin does not hold"))
     files, texts = _files(letter, said.files)
-    return HeardBulletin(said.key, said.server, said.to, said.time, said.items, files, texts, _bundles(letter))
+    return HeardBulletin(**msgspec.structs.asdict(said) | {"files": files}, texts=texts, bundles=_bundles(letter))
 
 
 def _document(packed: str) -> JsonObject:

@@ -82,6 +82,10 @@ class MatchStanding(msgspec.Struct, frozen=True):
     ended: list[EndedGame]
     outcome: ClosedMatch | None
     head: TranscriptHead | None
+    generation: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+    """The number of times that the server was restored from a backup, plus one."""
+    restored: _Number
+    """The last entry that tells of a restored backup; 0 if none does."""
     address: _Word
     sealed: SealedOwes | None = None
     programs: list[_Number] = []
@@ -139,6 +143,10 @@ class TournamentStanding(msgspec.Struct, frozen=True):
 
     tournament: Annotated[str, msgspec.Meta(pattern=r"\At[1-9][0-9]{0,8}\Z")]
     seq: _Number
+    generation: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+    """The number of times that the server was restored from a backup, plus one, as its transcript says."""
+    restored: _Number
+    """The last entry that tells of a restored backup; 0 if none does."""
     format: _Line
     phase: Literal["open", "playing", "ended"]
     rules: _Word

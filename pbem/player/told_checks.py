@@ -42,12 +42,18 @@ def check_agreed(letters: Correspondence, standing: MatchStanding, terms: str) -
         raise Contradiction("the server asks for a setup under other terms, or at another seat, than were agreed on")
 
 
-def check_unrevealed(memory: Memory, standing: MatchStanding) -> None:
-    """Check that a game in which a reveal was requested is over: otherwise the requester learned the secrets."""
+def check_unrevealed(memory: Memory, standing: MatchStanding, game: SealedSide) -> None:
+    """Check that a game in which a reveal was requested is over: otherwise the requester learned the secrets.
+
+    A server that was restored since may ask once more for the steps that were told before.
+    """
     revealed = memory.sent("reveal", standing.match, f"game {standing.game}")
-    owed = standing.sealed.owes.values() if standing.sealed else ()
-    if revealed and any(set(steps) - {"reveal"} for steps in owed):
-        raise Contradiction("the server had you reveal your secrets, and now the game goes on")
+    again = all(sent.generation < standing.generation for sent in revealed)
+    answers = _answers(memory, game)
+    for seat, steps in standing.sealed.owes.items() if standing.sealed and revealed else ():
+        told = sum(str(step.seat) == seat for step in game.told.steps)
+        if set(steps) - {"reveal"} and not (again and told < len(answers.get(seat, ()))):
+            raise Contradiction("the server had you reveal your secrets, and now the game goes on")
 
 
 def check_told(memory: Memory, held: Accusations, game: SealedSide) -> None:
@@ -56,7 +62,7 @@ def check_told(memory: Memory, held: Accusations, game: SealedSide) -> None:
     Raises `Contradiction`; `Unread` for a signed text that cannot be read, and `Impossible` for one that is missing.
     """
     match = game.place.match
-    for compare in (_check_keys, _check_begun, _check_steps, _check_heads):
+    for compare in (_check_keys, _check_begun, _check_answers, _check_steps, _check_heads):
         with held.unless_taken_back(match):
             compare(memory, game)
     for seat, name in game.told.seals.items():
@@ -91,18 +97,41 @@ def _check_begun(memory: Memory, game: SealedSide) -> None:
         raise Changed("the terms, options or commitments of this game differ from those told before")
 
 
-def _check_steps(memory: Memory, game: SealedSide) -> None:
-    """Check that steps that were told do not change, nor their heads.
+def _answers(memory: Memory, game: SealedSide) -> dict[str, list[list[str | None]]]:
+    """The steps of each seat that were ever told in a game, also those that a restored server has forgotten."""
+    found: dict[str, list[list[str | None]]] = json.loads(
+        memory.fact(_named("answers", game.place.match, game.place.game)) or "{}"
+    )
+    return found
 
-    Letters have papers only of recent steps, so these are compared only if both letters have them.
+
+def _check_answers(memory: Memory, game: SealedSide) -> None:
+    """Check that each seat has one answer at each place, also after the server was restored from a backup.
+
+    Whoever saw what the others told after the backup must not answer otherwise. Letters have papers only of recent
+    steps, so these are compared only if both letters have them.
     """
-    fact = _named("steps", game.place.match, game.place.game)
-    now = [[step.seq, step.head, step.said, step.paper] for step in game.told.steps]
+    before, now = _answers(memory, game), dict[str, list[list[str | None]]]()
+    for step in game.told.steps:
+        now.setdefault(str(step.seat), []).append([step.said, step.paper])
+    for seat, told in now.items():
+        known = before.get(seat, [])
+        for then, new in zip(known, told, strict=False):
+            if then[0] != new[0] or (then[1] and new[1] and then[1] != new[1]):
+                raise Changed("the steps of this game differ from those told before")
+            new[1] = new[1] or then[1]
+        now[seat] = told + known[len(told) :]
+    if before | now != before:
+        memory.know(_named("answers", game.place.match, game.place.game), json.dumps(before | now))
+
+
+def _check_steps(memory: Memory, game: SealedSide) -> None:
+    """Check that the entries of steps do not change, nor their heads, unless the server was restored."""
+    fact = _in_generation(memory, "steps", game)
+    now = [[step.seq, step.head] for step in game.told.steps]
     before = json.loads(memory.fact(fact) or "[]")
-    for then, told in zip(before, now, strict=False):
-        if then[:3] != told[:3] or (then[3] and told[3] and then[3] != told[3]):
-            raise Changed("the steps of this game differ from those told before")
-        told[3] = told[3] or then[3]
+    if any(then != told for then, told in zip(before, now, strict=False)):
+        raise Changed("the steps of this game differ from those told before")
     if (told_so_far := now + before[len(now) :]) != before:
         memory.know(fact, json.dumps(told_so_far))
 
@@ -118,7 +147,7 @@ def _check_heads(memory: Memory, game: SealedSide) -> None:
 def _check_signed(memory: Memory, held: Accusations, game: SealedSide) -> None:
     """Check that the others signed what was told; what they signed for this turn and the last must have arrived."""
     match, heads = game.place.match, _heads(memory, game)
-    fact = _named("cited", match, game.place.game)
+    fact = _in_generation(memory, "cited", game)
     cited: list[str] = json.loads(memory.fact(fact) or "[]")
     for at, count in unproved(game, len(cited)):
         first, last, prev = game.told.steps[at], game.told.steps[at + count - 1], ""
@@ -175,10 +204,17 @@ def _heads(memory: Memory, game: SealedSide) -> dict[int, str]:
     return memory.heads(game.place.match) | {step.seq: step.head for step in game.told.steps}
 
 
-def forget_told(memory: Memory, match: str, game: int) -> None:
+def forget_told(memory: Memory, standing: MatchStanding) -> None:
     """Forget what was told before: what is told next is what later letters are checked against."""
-    for fact in (f"keys {match}", *(_named(what, match, game) for what in ("begun", "steps", "cited"))):
-        memory.forget(fact)
+    match, game, generation = standing.match, standing.game, standing.generation
+    memory.forget(f"keys {match}")
+    for what in ("begun", "answers", f"steps {generation}", f"cited {generation}"):
+        memory.forget(_named(what, match, game))
+
+
+def _in_generation(memory: Memory, fact: str, game: SealedSide) -> str:
+    """The name of a fact about a game that a server tells anew once it was restored from a backup."""
+    return _named(f"{fact} {memory.generation(game.place.match)}", game.place.match, game.place.game)
 
 
 def _named(fact: str, match: str, game: int) -> str:

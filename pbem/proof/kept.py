@@ -47,6 +47,18 @@ class Logged(msgspec.Struct, frozen=True):
     """The entry's head by the server's word; of a match, the bulletin shows it elsewhere."""
 
 
+class ToldGeneration(msgspec.Struct, frozen=True):
+    """The server's generation with a head, from a bulletin, with the bulletin's hash and signature, in hex."""
+
+    server: str
+    match: str
+    seq: int
+    head: str
+    generation: int
+    bulletin: str
+    signature: str
+
+
 class ReplyAddress(msgspec.Struct, frozen=True):
     """A reply address and its place, from a letter's bulletin, with the bulletin's hash and signature, in hex."""
 
@@ -91,6 +103,8 @@ class Kept(msgspec.Struct, frozen=True):
     """The entries that it shows in the server's log."""
     addresses: tuple[ReplyAddress, ...] = ()
     """The addresses that it brought for answers without a key."""
+    generations: tuple[ToldGeneration, ...] = ()
+    """The generation in which the server showed each head to programs."""
     notes: tuple[str, ...] = ()
     """The signed notes in its text, such as the two with which a witness says that a log forked."""
     quoted: frozenset[SignedHead | SignedPaper] = frozenset()

@@ -25,7 +25,7 @@ from pbem.mail.compose import BULLETIN, LETTER
 from pbem.mail.message import Letter, Unreadable, read
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.proof import bundle
-from pbem.proof.kept import Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper
+from pbem.proof.kept import Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper, ToldGeneration
 from pbem.proof.mailbox_evidence import TOKEN, place
 
 if TYPE_CHECKING:
@@ -69,6 +69,10 @@ _NOTE = re.compile(
 _FOREIGN = re.compile(r"^[ \t>|]*: .*$", re.MULTILINE)
 """The lines of press, as the letter that brings it marks them: a player's words, not the server's."""
 _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
+
+
+InBulletin = SignedHead | Logged | ReplyAddress | ToldGeneration
+"""What a bulletin tells of a match that a bundle may contradict."""
 
 
 class _KeptWords:
@@ -145,6 +149,7 @@ def kept(source: str, raw: bytes) -> Kept:
         heads=heads,
         for_programs=tuple(one for one in found.programs if isinstance(one, SignedHead)),
         logged=tuple(one for one in found.programs if isinstance(one, Logged)),
+        generations=tuple(one for one in found.programs if isinstance(one, ToldGeneration)),
         addresses=tuple(one for one in found.programs if isinstance(one, ReplyAddress)),
         notes=tuple(dict.fromkeys(_NOTE.findall(f"{everything}\n{_QUOTE.sub('', page)}\n"))),
         papers=papers,
@@ -173,7 +178,7 @@ class _Found(msgspec.Struct):
     """The texts of HTML that stands beside a plain text."""
     attachments: list[Attached] = msgspec.field(default_factory=list)
     servers: set[str] = msgspec.field(default_factory=set)
-    programs: list[SignedHead | Logged | ReplyAddress] = msgspec.field(default_factory=list)
+    programs: list[InBulletin] = msgspec.field(default_factory=list)
     """The contents of bulletins."""
 
 
@@ -197,7 +202,7 @@ def _take_apart(letter: Letter, found: _Found, depth: int) -> None:
             found.texts.append(part.text)
 
 
-def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged | ReplyAddress]:
+def _for_programs(letter: Letter) -> Iterator[InBulletin]:
     """Heads, addresses and the proof about the log in a letter's bulletin (docs/attachments.md), and nothing else."""
     for packed in letter.values(BULLETIN):
         try:
@@ -216,6 +221,9 @@ def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged | ReplyAddress
                 } if _HEAD.fullmatch(f"{match} {seq} {head} {signature}"):
                     server, key = str(document.get("server")), str(document.get("key"))
                     yield SignedHead(server, match, seq, head, signature, key if _KEY.fullmatch(key) else None)
+                    if isinstance(generation := item.get("generation"), int):
+                        with suppress(TypeError):  # what no server writes
+                            yield ToldGeneration(server, match, seq, head, generation, *_signed(document))
             match item:
                 case {"about": "log", "match": str(match), "seq": int(seq), "proof": str(proof)} if _SEQ.fullmatch(
                     str(seq)
@@ -242,11 +250,16 @@ def _for_programs(letter: Letter) -> Iterator[SignedHead | Logged | ReplyAddress
 def _address(document: JsonObject, match: str, address: str, where: str) -> Iterator[ReplyAddress]:
     """A reply address in a bulletin, and what the server signed with it."""
     token = TOKEN.search(address.lower())
-    unsigned = {name: value for name, value in document.items() if name != "signature"}
     with suppress(TypeError):  # what no server writes
         if token is not None:
-            hashes = sha256_hex(token[1].encode()), where, sha256_hex(canonical(unsigned))
-            yield ReplyAddress(str(document.get("server")), match, *hashes, str(document.get("signature")))
+            hashed = sha256_hex(token[1].encode())
+            yield ReplyAddress(str(document.get("server")), match, hashed, where, *_signed(document))
+
+
+def _signed(document: JsonObject) -> tuple[str, str]:
+    """The hash of a bulletin as it is signed, and its signature; raises TypeError."""
+    unsigned = {name: value for name, value in document.items() if name != "signature"}
+    return sha256_hex(canonical(unsigned)), str(document.get("signature"))
 
 
 def _number(written: str) -> int | float:

@@ -105,13 +105,17 @@ def _checks(content: bytes, reader: type[Letters], server_key: str | None, prove
 
 def _formal(entries: Sequence[Entry]) -> None:
     """Check that each body has the form of its type, and time never runs backwards."""
-    before = ""
+    before, generation = "", 1
     seats = len(entries[0].body.get("players", ()))
     for entry in entries:
         events.check(entry, seats)
         if not is_time(entry.time) or entry.time < before:
             raise TranscriptError(entry.seq, None, f"its time, {entry.time}, runs backwards, or is none")
         before = entry.time
+        if entry.type == "restored":
+            if entry.body["generation"] <= generation:
+                raise TranscriptError(entry.seq, None, "`generation`: not a later one")
+            generation = entry.body["generation"]
     check_chain(entries)
 
 

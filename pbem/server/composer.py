@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.letters.render import Templates
-from pbem.mail.compose import Composer
+from pbem.mail.compose import Composer, Generation
 from pbem.mail.dkim_signing import DkimSigner
+from pbem.store.operator import forgotten, generation
 
 if TYPE_CHECKING:
     from pbem.config.server import Config
+    from pbem.store.database import Database
 
 
-def open_composer(config: Config, generation: int) -> Composer:
-    """The composer of a server whose store is of this generation; raises `BadDkimKey`."""
+def open_composer(config: Config, database: Database | None = None) -> Composer:
+    """The composer of a server with this store, whose generation its letters name; raises `BadDkimKey`."""
     dkim = config.dkim
     return Composer(
         config.server,
@@ -21,6 +23,6 @@ def open_composer(config: Config, generation: int) -> Composer:
         Templates(),
         address=config.mail_address,
         delimiter=config.delimiter,
-        generation=generation,
+        generation=Generation(generation(database), forgotten(database)) if database else None,
         sign=DkimSigner(dkim.selector, config.dkim_domain, dkim.key_file) if dkim.selector else None,
     )

@@ -181,7 +181,7 @@ class Daemon:
             self._lock = stack.enter_context(await self._locked(config.store))
         # Steps that can fail for lack of a password, key or port come before anything is written.
         secret = _password(config)
-        open_composer(config, 1)
+        open_composer(config)
         intake = self._intake()
         stack.push_async_callback(intake.close)
         places = await self._listen(intake)

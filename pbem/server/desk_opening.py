@@ -23,7 +23,6 @@ from pbem.server.sandbox import Worker
 from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.disk import THIS_DISK
-from pbem.store.operator import generation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,6 +90,6 @@ def opened(supplies: Supplies, worked: Callable[[], None]) -> Iterator[Work]:
         closing(supplies.reader(config.limits)) as reader,
     ):
         enable_games(config, database)
-        composer = open_composer(config, generation(database))
+        composer = open_composer(config, database)
         desk = supplies.open_desk(supplies, database, keys, composer, reader)
         yield Work(desk, database, supplies, worked)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 DROPPED = "dropped by the operator"
 
+PUBLIC = ("matches", "tournaments")
+"""The tables whose numbers players know by name, such as m17."""
+
 LEAP = 1000
 """The jump of numbers at a restore: what was given out after the backup must not be given out again."""
 
@@ -107,14 +110,22 @@ def generation(database: Database) -> int:
 def begin_generation(database: Database, above: int) -> int:
     """Begin the next generation, above this store's and another's, in the caller's transaction; its number.
 
-    Numbers of matches and letters jump, so that no number that was ever given out means two things.
+    Numbers of matches, tournaments and letters jump, so that no number that was ever given out means two things.
     """
     number = max(generation(database), above) + 1
     database.set_meta("generation", str(number))
     last = database.engine.last_numbers()
-    for table in ("matches", "inbox", "outbox"):
+    for table in (*PUBLIC, "inbox", "outbox"):
         database.engine.number_from(table, last.get(table, 0) + LEAP)
+    skipped = {table: [last.get(table, 0) + 1, last.get(table, 0) + LEAP] for table in PUBLIC}
+    database.set_meta("forgotten", json.dumps(skipped))
     return number
+
+
+def forgotten(database: Database) -> dict[str, list[int]]:
+    """The numbers of matches and tournaments that the last restore skipped, from and to: those are forgotten."""
+    found: dict[str, list[int]] = json.loads(database.meta("forgotten") or "{}")
+    return found
 
 
 class Box:
@@ -263,6 +274,20 @@ def matches(database: Database, *, everything: bool = False) -> list[Row]:
     )
     paused = {row["match"]: row["since"] for row in database.rows(PAUSED)}
     return [row | {"paused": paused.get(row["match"], ""), "last": row["last"] or row["created"]} for row in rows]
+
+
+def paused_by_restore(database: Database) -> list[int]:
+    """The matches that stand still since a restore, and were not paused by the operator before or since."""
+    kind = "json_extract(CAST(entry AS TEXT), '$.type')"
+    rows = database.rows(
+        f"SELECT match, {kind} AS kind FROM matches JOIN entries ON match = number"
+        f" WHERE phase IN ('setup', 'playing') AND {kind} IN ('paused', 'restored', 'resumed') ORDER BY match, seq"
+    )
+    latest: dict[int, set[str]] = {}
+    for row in rows:
+        kinds = latest.setdefault(row["match"], set())
+        kinds.clear() if row["kind"] == "resumed" else kinds.add(row["kind"])
+    return [match for match, kinds in latest.items() if kinds == {"restored"}]
 
 
 # Entries are JSON in a BLOB, which later versions of SQLite would read as their own binary form.

@@ -474,7 +474,7 @@ def _restored(tournament: Tournament, entry: Entry) -> Tournament:
     """The server was restored from a backup: what came after that is forgotten, and these heads are others."""
     if entry.body["generation"] <= tournament.generation:
         raise _untrue(entry, "`generation`: not a later one")
-    return replace(tournament, generation=entry.body["generation"])
+    return replace(tournament, generation=entry.body["generation"], restored=entry.seq)
 
 
 def _withdrawn(tournament: Tournament, entry: Entry) -> Tournament:

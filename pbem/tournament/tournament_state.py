@@ -108,6 +108,8 @@ class Tournament(msgspec.Struct, frozen=True):
     """A ruling ends the tournament."""
     generation: int = 1
     """The number of times that the server was restored from a backup, plus one, as far as the entries say."""
+    restored: int = 0
+    """The entry of the last of these restores; 0 if there was none."""
     heard: frozenset[str] = frozenset()
     """The hashes of the signed words, and of the letters without a key, that were obeyed: none is obeyed twice."""
 

@@ -358,7 +358,13 @@ def test_a_restored_server_pauses_and_says_so(house: House) -> None:
     with Database(house.store) as database:
         assert database.scalar("SELECT seq FROM sqlite_sequence WHERE name = 'inbox'") >= numbers + 1000
         assert database.scalar("SELECT answer FROM instructions") == "generation 2; paused: m1"
-    assert "m1 is playing" in house.run("match", "resume", "m1", "--reason", "both agree")
+    reason = "--reason", "both agree"
+    assert "Name a match, or give --all." in house.run("match", "resume", *reason, status=2)
+    assert "Name a match, or give --all." in house.run("match", "resume", "m1", "--all", *reason, status=2)
+    assert "m1 is playing." in house.run("match", "resume", "--all", *reason)
+    assert "No match stands still" in house.run("match", "resume", "--all", *reason)
+    house.run("match", "pause", "m1", *reason)
+    assert "No match stands still" in house.run("match", "resume", "--all", *reason), "somebody paused it by hand"
     # The same backup again, and the store between lost: the generation is not given a second time.
     house.store.unlink()
     assert "generation 3" in house.run("restore", str(backup), "--yes")

@@ -219,6 +219,8 @@ def test_what_a_stranger_signs_writes_no_line_of_its_own(terminal: Terminal) -> 
         "server": "play.example",
         "to": "ann@mail.example",
         "time": "2026-03-01T12:00:00Z",
+        "generation": 1,
+        "forgotten": {},
         "items": [],
         "files": {name: "0" * 64},
         "key": key.public_key().public_bytes_raw().hex(),

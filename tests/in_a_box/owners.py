@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from in_a_box.machine import Machine
     from in_a_box.referee import Mailbox, Referee
 
     from pbem.failpoints import Failpoints
@@ -98,7 +99,7 @@ def propose(referee: Referee, players: Sequence[Side | Mailbox], game: str, opti
     referee.send(first, form)
 
 
-def live(owners: Sequence[Owner], most: int = 4000) -> Iterator[Owner]:
+def live(owners: Sequence[Owner | Machine], most: int = 4000) -> Iterator[Owner | Machine]:
     """Pass after pass, each owner in turn, until nothing comes; each whose pass brought something."""
     for _ in range(most):
         moved = False
@@ -112,7 +113,7 @@ def live(owners: Sequence[Owner], most: int = 4000) -> Iterator[Owner]:
     raise AssertionError("it goes on for ever")
 
 
-def live_out(owners: Sequence[Owner]) -> None:
+def live_out(owners: Sequence[Owner | Machine]) -> None:
     """Until nothing comes any more."""
     for _ in live(owners):
         pass

@@ -30,10 +30,11 @@ from pbem.desk.wiring import Desk
 from pbem.desk.working import WorkingDesk
 from pbem.identity import ssh
 from pbem.letters.render import Templates
-from pbem.mail.compose import Composer
+from pbem.mail.compose import Composer, Generation
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.lookups import Lookups
+from pbem.store.operator import forgotten, generation
 from pbem.store.outages import Outages
 from pbem.store.vault import Vault
 
@@ -298,7 +299,13 @@ class Referee:
 
     def open_desk(self) -> None:
         """The desk, as after a restart: nothing of it is remembered but the store."""
-        composer = Composer(SERVER, "pbem", self.templates, delimiter=self.config.delimiter)
+        composer = Composer(
+            SERVER,
+            "pbem",
+            self.templates,
+            delimiter=self.config.delimiter,
+            generation=Generation(generation(self.database), forgotten(self.database)),
+        )
         self.desk = Desk(
             self.config,
             self.database,

@@ -50,6 +50,8 @@ def standing(place: PaperPlace, rules: str, players: Sequence[str], prev: str) -
         ended=[],
         outcome=None,
         head=None,
+        generation=1,
+        restored=0,
         address=f"play@{place.server}",
     )
 

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 
 from pbem.letters.render import Templates
-from pbem.mail.compose import Composer
+from pbem.mail.compose import Composer, Generation
 from pbem.mail.dkim_signing import BadDkimKey, DkimSigner
 
 if TYPE_CHECKING:
@@ -96,6 +96,6 @@ def test_a_key_that_cannot_sign_is_refused_in_plain_words(tmp_path: Path, key: r
 def test_letters_of_a_restored_store_are_marked() -> None:
     facts: dict[str, Any] = {"message_id": "<1@play.example>", "date": NOW}
     for generation, marks in ((1, 0), (2, 1)):
-        composer = Composer("play.example", "pbem", Templates(), generation=generation)
+        composer = Composer("play.example", "pbem", Templates(), generation=Generation(generation))
         raw = composer.compose("anna@example.org", "x", "x", **facts)
         assert raw.count(b"X-Pbem-Generation: 2\r\n") == marks

@@ -192,11 +192,11 @@ def test_after_a_backup_was_restored_what_was_signed_is_checked_anew(referee: Re
     """What bob's agent was told before are other steps: their letters say nothing of those that are told now."""
     ann, bob = owners
     in_second_turn(referee, owners)
-    cited = "cited m1 game 1"
+    cited = "cited 1 m1 game 1"
     known = json.loads(bob.memory.fact(cited) or "[]")
     assert any(known)
     bob.memory.know(cited, json.dumps(["f" * 64] * len(known)))
-    bob.memory.know("steps m1 game 1", json.dumps([[1, "f" * 64, "another", None]]))
+    bob.memory.know("steps 1 m1 game 1", json.dumps([[1, "f" * 64]]))
     for _ in live(owners):
         if bob.memory.alarms():
             break

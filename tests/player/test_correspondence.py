@@ -410,6 +410,8 @@ def forged(key: Ed25519PrivateKey, items: list[dict[str, Any]], **other: Any) ->
         "server": SERVER,
         "to": "ann@mail.example",
         "time": "2026-03-01T12:00:00Z",
+        "generation": 1,
+        "forgotten": {},
         "items": items,
         "files": {},
         "key": key.public_key().public_bytes_raw().hex(),
@@ -625,7 +627,7 @@ class TestBadInput:
             standing = playing.letters.matches.standing("m1")
             place = {"server": SERVER, "match": "m1", "game": 1, "turn": 1, "seat": standing.seat}
             heard = HeardBulletin(
-                "", SERVER, "", standing.deadline or "2026-03-01T12:00:00Z", (), {"x.json": place | document}
+                "", SERVER, "", standing.deadline or "2026-03-01T12:00:00Z", (), {"x.json": place | document}, 1, {}
             )
             for found in heard.files.values():
                 playing.letters.inbox._belief._put(found, {"m1": standing})

@@ -138,7 +138,9 @@ def test_orders_replaced_forget_the_head_of_what_they_replace() -> None:
     assert MINE.with_orders(2, "Rv3").after == {}
     third = MINE.committed(3, "cd" * 32)
     assert third.after == {"2": "ab" * 32, "3": "cd" * 32}  # the letter with the third may open the second
-    assert third.committed(4, "ef" * 32).after == {"3": "cd" * 32, "4": "ef" * 32}
+    fourth = third.committed(4, "ef" * 32)
+    assert fourth.after == {"2": "ab" * 32, "3": "cd" * 32, "4": "ef" * 32}  # a restored server asks for all again
+    assert fourth.noted.after == {"3": "cd" * 32, "4": "ef" * 32}
     assert MINE.with_orders(10, "x").by_turn == {1: "Rv1", 2: "", 10: "x"}
 
 

@@ -25,6 +25,7 @@ _OUTCOMES = {
 _LOUD = {
     "forged": Phrase("NOT BELIEVED: “{about}”: {said}"),
     "contradiction": Phrase("ALARM: “{about}”: {said}"),
+    "forgotten": Phrase("ALARM: “{about}”: {said}"),
     "unread": Phrase("WARNING: “{about}”: {said}"),
 }
 
@@ -52,7 +53,7 @@ def report(event: Event) -> None:
             tell(f"\n    {line_of(event.said)}\n")
         case "account":
             tell(Phrase("Registered, without a key."))
-        case "forged" | "contradiction" | "unread":
+        case "forged" | "contradiction" | "forgotten" | "unread":
             about_what = line_of(event.subject or event.match)
             tell(_LOUD[event.kind].given(about=about_what, said=line_of(event.said)), loud=True)
         case "doubled":

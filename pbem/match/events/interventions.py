@@ -36,6 +36,7 @@ def restored(step: Step, generation: int) -> None:
     """The server was restored from a backup: until somebody has checked, nothing may be told a second time."""
     _under_way(step.match, "restored", paused=None)
     _stand_still(step, "restored", RESTORED, {"generation": generation})
+    step.match = replace(step.match, generation=generation, restored=step.match.seq)
 
 
 def resume(step: Step, reason: str) -> None:

@@ -178,8 +178,11 @@ class Correspondence:
 
     def has_said(self, match: str, words: str, now: datetime) -> bool:
         """True if this sentence was prepared before in the present state of the match, and not refused long ago."""
-        before = self.memory.sent(words.split(maxsplit=1)[0], match, _spoken(self.matches.standing(match), words))
-        return bool(before) and not (before[-1].state == "refused" and may_repeat(before, now))
+        standing = self.matches.standing(match)
+        before = self.memory.sent(words.split(maxsplit=1)[0], match, _spoken(standing, words))
+        if not before or before[-1].generation < standing.generation:
+            return False
+        return not (before[-1].state == "refused" and may_repeat(before, now))
 
     def accept(self, match: str, now: datetime, comment: str = "") -> SentForm:
         """Prepare the agreement to a proposal, by the hash of its terms; the signed text may have comments."""

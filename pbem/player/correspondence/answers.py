@@ -99,7 +99,9 @@ class Answers:
             state = {"refused": "refused", "asked": "asked", "unplaced": "refused"}.get(outcome, "done")
             if ours.state == "done" and state != "done":
                 continue  # what was obeyed stays so; who saw the letter since can write under its Message-ID
-            self._memory.settle(ours.id, state, json.dumps(found))
+            # A restored server refuses what cites a forgotten head: it cannot know what came of that before.
+            if state != "refused" or not ours.match or heard.generation <= ours.generation:
+                self._memory.settle(ours.id, state, json.dumps(found))
             if ours.command == "register" and state == "asked":
                 self._memory.know("asked by", _own_message_id(heard))
             ours = ours._replace(state=state)
@@ -109,12 +111,15 @@ class Answers:
     def repeat(self, heard: HeardBulletin, now: datetime) -> None:
         """Have what was due sent once more, unchanged, where the server writes about its match and has not answered.
 
-        A mail system may lose a letter that it accepted, and a server that is restored forgets what came since.
+        A mail system may lose a letter that it accepted. A restored server asks again by itself for what it forgot.
         """
         matches = {item.get("match") for item in heard.items if item.get("about") == "match"}
         for sent in self._memory.in_state("sent"):
-            if sent.match in matches and sent.command in _DUE and now - sent.written >= _PATIENCE:
-                self._memory.settle(sent.id, "ready")
+            known = self._memory.standing(sent.match) if sent.match in matches else None
+            if known is None or sent.command not in _DUE or now - sent.written < _PATIENCE:
+                continue
+            if sent.generation >= known.generation:
+                self._memory.send_again(sent)
 
 
 def _named(found: Sequence[SentForm], item: JsonObject) -> SentForm | None:

@@ -2,6 +2,8 @@
 
 Even the server's own word must have the form of it, be for this player, and fit what it told before: its signed heads
 must never tell two stories, and a sealed match stays one. What contradicts that is an alarm, and is not believed.
+A server that was restored from a backup tells another story, in a later generation: that one is believed, and what it
+has forgotten is an alarm that stays.
 `incoming` decides whether a letter is the server's at all. Implements docs/attachments.md, from the reader's side.
 """
 
@@ -22,7 +24,7 @@ from pbem.player.correspondence.answers import MESSAGE_ID
 from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.standings import SEALED_POSITION
 from pbem.player.memory import AnswerPlace
-from pbem.player.standing import MatchStanding, TournamentStanding
+from pbem.player.standing import OVER, MatchStanding, TournamentStanding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +53,7 @@ class Belief:
 
     def take_over(self, number: int, letter: Letter, heard: HeardBulletin, now: datetime) -> list[Event]:
         """Carry out the changes in a genuine letter's items and files; the letter is kept under this number."""
-        events: list[Event] = []
+        events = self._begin_generation(letter, heard, now)
         standings = dict[str, MatchStanding]()
         for item in heard.items:
             if item.get("about") == "match":
@@ -71,7 +73,7 @@ class Belief:
                 standings[standing.match] = standing
                 events += self._standing(number, letter, standing, heard, now)
             elif item.get("about") == "tournament":
-                self._enter(number, item)
+                events += self._enter(number, letter, item, now)
             elif item.get("about") == "challenge":
                 events += self._challenged(letter, item)
             elif item.get("about") == "account" and item.get("player") == self._account.name:
@@ -89,19 +91,51 @@ class Belief:
             events.append(Event("open", letter.subject))
         # A letter that contradicts earlier ones brings no files: they may be those of the other story.
         if not any(event.kind == "contradiction" for event in events):
-            self._put_files(heard, standings)
+            latest = self._memory.generation
+            self._put_files(heard, {m: told for m, told in standings.items() if told.generation == latest(m)})
         return events
 
-    def _enter(self, number: int, item: JsonObject) -> None:
+    def _begin_generation(self, letter: Letter, heard: HeardBulletin, now: datetime) -> list[Event]:
+        """The alarms of the first letter of a server that was restored: matches that it has forgotten are over."""
+        began = heard.generation
+        if began <= self._memory.generation():
+            return []
+        self._memory.know("generation", str(began))
+        events = []
+        first, last = heard.forgotten.get("matches", (0, 0))
+        for known in self._memory.standings():
+            if first <= int(known.match[1:]) <= last and known.generation < began and known.phase not in OVER:
+                self._memory.stand(heard.time, msgspec.structs.replace(known, phase="withdrawn", generation=began))
+                events.append(self._forgot(letter, known.match, began, "the whole match", now))
+        first, last = heard.forgotten.get("tournaments", (0, 0))
+        for entered in self._memory.tournaments():
+            if first <= int(entered.tournament[1:]) <= last and entered.phase != "ended":
+                self._memory.stand_in(msgspec.structs.replace(entered, phase="ended", generation=began))
+                events.append(self._forgot(letter, entered.tournament, began, "the whole tournament", now))
+        return events
+
+    def _forgot(self, letter: Letter, about: str, generation: int, what: str, now: datetime) -> Event:
+        """The alarm that a restored server has forgotten what it told."""
+        said = f"the server was restored from a backup (generation {generation}), and has forgotten {what}"
+        self._memory.alarm(written(now), about, said)
+        return Event("forgotten", letter.subject, about, said)
+
+    def _enter(self, number: int, letter: Letter, item: JsonObject, now: datetime) -> list[Event]:
         """Record how a tournament stands, unless something newer is known."""
         try:
             told = TournamentStanding.read(item)
         except msgspec.ValidationError:
-            return
-        self._memory.file(number, told.tournament)
-        known = self._memory.tournament(told.tournament)
-        if known is None or told.seq >= known.seq:
-            self._memory.stand_in(told)
+            return []
+        name = told.tournament
+        self._memory.file(number, name)
+        known = self._memory.tournament(name)
+        if known is not None and (told.generation, told.seq) < (known.generation, known.seq):
+            return []
+        self._memory.stand_in(told)
+        if known is None or known.restored == told.restored or known.seq < told.restored:
+            return []
+        lost = f"the tournament's entries {told.restored} to {known.seq}, which it had told"
+        return [self._forgot(letter, name, told.generation, lost, now)]
 
     def _put_files(self, heard: HeardBulletin, standings: Mapping[str, MatchStanding]) -> None:
         """Keep the files of a letter that are about its matches."""
@@ -129,15 +163,32 @@ class Belief:
         self, number: int, letter: Letter, standing: MatchStanding, heard: HeardBulletin, now: datetime
     ) -> list[Event]:
         """Record how a match stands, unless something newer is known; the heads must belong to one chain."""
-        match = standing.match
-        wrong = self._head(number, standing, heard.key) or self._unsealed(standing)
+        match, known = standing.match, self._memory.standing(standing.match)
+        events = self._lost(letter, known, standing, now) if known else []
+        wrong = self._head(number, standing, known, heard) or self._unsealed(standing)
         if wrong is not None:
             self._memory.alarm(written(now), match, wrong)
-            return [Event("contradiction", letter.subject, match, wrong)]
-        known = self._memory.standing(match)
+            return [*events, Event("contradiction", letter.subject, match, wrong)]
         if known is None or _age(standing, heard.time) >= _age(known, self._memory.standing_time(match)):
             self._memory.stand(heard.time, standing)
-        return [Event("news", letter.subject, match)]
+        return [*events, Event("news", letter.subject, match)]
+
+    def _lost(self, letter: Letter, known: MatchStanding, told: MatchStanding, now: datetime) -> list[Event]:
+        """The alarm if the server has forgotten something of a match: heads of a later generation take over."""
+        if told.generation < known.generation:  # a late letter, perhaps of entries that were forgotten
+            new = self._memory.head(told.match, told.seq, told.generation) is None
+            lost = [told.seq] if told.seq >= known.restored > 0 and new else []
+        elif told.generation == known.generation or (known.restored == told.restored and told.phase in OVER):
+            return []
+        else:
+            # A match that was under way has the entry `restored`; one that was not has begun anew.
+            since = told.restored if told.restored != known.restored else 0
+            lost = self._memory.forget_since(told, since)
+        if not lost:
+            return []
+        entries = f"entry {lost[0]}" if len(lost) == 1 else f"entries {lost[0]} to {lost[-1]}"
+        generation = max(known.generation, told.generation)
+        return [self._forgot(letter, told.match, generation, f"{entries}, which it had signed", now)]
 
     def _unsealed(self, standing: MatchStanding) -> str | None:
         """The fault if a sealed match is reported as a refereed one: its setup would be asked for openly."""
@@ -148,22 +199,32 @@ class Belief:
             return "it was agreed on as a sealed match, and the server tells of it as of one that is not"
         return None
 
-    def _head(self, number: int, standing: MatchStanding, key: str) -> str | None:
-        """The fault of a signed head, if any; a good one is remembered."""
+    def _head(
+        self, number: int, standing: MatchStanding, known: MatchStanding | None, heard: HeardBulletin
+    ) -> str | None:
+        """The fault of a signed head, if any; a good one is remembered. `known`: the state of the match before."""
         match, told = standing.match, standing.head
         if told is None:
             return None
         said = statement(self._account.server, match, told.seq, told.head)
         try:
-            holds = ed25519_points.holds(bytes.fromhex(key), bytes.fromhex(told.signature), said)
+            holds = ed25519_points.holds(bytes.fromhex(heard.key), bytes.fromhex(told.signature), said)
         except ValueError:
             holds = False
         if not holds:
             return f"the signature of its head after entry {told.seq} does not hold"
-        known = self._memory.head(match, told.seq)
-        if known is not None and known != told.head:
-            return f"the server signed two heads after entry {told.seq}: {known} and {told.head}"
-        self._memory.put_head(match, told.seq, told.head, told.signature, number)
+        generation = standing.generation
+        forgotten = known is not None and generation < known.generation and told.seq >= known.restored
+        others = [self._memory.head(match, told.seq, generation)]
+        others += [] if forgotten else [self._memory.head(match, told.seq)]
+        for other in others:
+            if other is not None and other != told.head:
+                return f"the server signed two heads after entry {told.seq}: {other} and {told.head}"
+        # A part of a daily letter may be older than the letter.
+        fell = known is not None and heard.generation < known.generation
+        if known is not None and fell and heard.time > self._memory.standing_time(match):
+            return f"the server's generation was {known.generation}, and later {heard.generation}"
+        self._memory.put_head(match, generation, told, number, forgotten=forgotten)
         return None
 
     def _put(self, document: JsonObject, standings: Mapping[str, MatchStanding]) -> None:
@@ -208,6 +269,6 @@ def _place_of(item: JsonObject) -> AnswerPlace | None:
     )
 
 
-def _age(standing: MatchStanding, time: str) -> tuple[int, int, str]:
+def _age(standing: MatchStanding, time: str) -> tuple[int, int, int, str]:
     """The sort key of standings: later ones are greater."""
-    return standing.seq, standing.rev, time
+    return standing.generation, standing.seq, standing.rev, time

@@ -21,6 +21,7 @@ Kind = Literal[
     "account",
     "open",
     "contradiction",
+    "forgotten",
     "unread",
     "bounced",
 ]
@@ -32,6 +33,7 @@ class Event(msgspec.Struct, frozen=True):
     `foreign`: not from this server; `unpinned`: it says so, but no key is known yet that would prove it; `forged`: it
     says so, and is not, or not for this player; `doubled`: it was read before; `news` about a match; an `answer` to a
     letter of ours; a `challenge`; an `account`; the `open` list; a `contradiction`, which accuses the server;
+    `forgotten`: the server was restored from a backup, and told something before that it does not know any more;
     `unread`: what another player signed cannot be read; `bounced`: a letter of ours came back.
     """
 

@@ -130,12 +130,14 @@ class FormOutbox:
         return (place.game, place.turn) != (known.game, known.turn) or known.phase in OVER
 
     def again(self, sent: SentForm) -> SentForm:
-        """The same letter as was prepared before: if it bounced, it is sent once more, unchanged."""
-        if sent.state != "bounced":
+        """The same letter as was prepared before.
+
+        It is sent once more, unchanged, if it bounced, or if the server was restored and may have forgotten it.
+        """
+        if sent.state != "bounced" and sent.generation >= self._memory.generation(sent.match):
             return sent
         with self._memory.transaction():
-            self._memory.settle(sent.id, "ready")
-        return sent._replace(state="ready")
+            return self._memory.send_again(sent)
 
     def unsent(self) -> list[SentForm]:
         """Prepared letters that may not have left; those that are too late by now are given up."""

@@ -92,7 +92,7 @@ class OwnMatches:
     def _last(self, match: str) -> SentForm | None:
         standing = self.standing(match)
         command, place = due(standing)
-        alive = [sent for sent in self._memory.sent(command, match, place) if _is_alive(sent)]
+        alive = [sent for sent in self._memory.sent(command, match, place) if _is_alive(sent, standing)]
         # With a higher revision it was withdrawn since, or replaced from elsewhere.
         return alive[-1] if alive and standing.rev <= alive[-1].rev + 1 else None
 
@@ -106,7 +106,7 @@ class OwnMatches:
         letters = [*self._memory.prepared("orders", match), *self._memory.prepared("clear", match)]
         for sent in sorted(letters, key=lambda sent: sent.rev):
             turn = early(standing, sent.place)
-            if turn is not None and _is_alive(sent) and (sent.command, sent.state) != ("clear", "bounced"):
+            if turn is not None and _is_alive(sent, standing) and (sent.command, sent.state) != ("clear", "bounced"):
                 last[turn] = sent
         return {turn: sent for turn, sent in sorted(last.items()) if sent.command == "orders"}
 
@@ -225,5 +225,6 @@ def is_late(standing: MatchStanding, sent: SentForm) -> bool:
     return sent.command in {"setup", "orders"} and sent.place != here and early(standing, sent.place) is None
 
 
-def _is_alive(sent: SentForm) -> bool:
-    return sent.state not in {"refused", "asked"}
+def _is_alive(sent: SentForm, standing: MatchStanding) -> bool:
+    """True if a letter may count: it was not refused, nor sent to a server that was restored since."""
+    return sent.state not in {"refused", "asked"} and sent.generation >= standing.generation

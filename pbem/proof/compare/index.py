@@ -41,9 +41,12 @@ class BundleIndex:
         hashes = (re.findall(r'"([0-9a-f]{64})"', canonical(entry.body).decode()) for entry in entries)
         self.named = frozenset(value for values in hashes for value in values)
         """All hashes in the entries."""
+        restores = [entry for entry in entries if entry.type == "restored"]
+        self.generations = [(entry.seq, entry.body.get("generation", 1)) for entry in restores]
+        """The entries that tell of a restored backup, each with the generation that began."""
         self.addresses = dict(_addresses(found))
         """The reply addresses by which letters counted, by the hash of their token."""
-        restored = ", ".join(str(entry.seq) for entry in entries if entry.type == "restored")
+        restored = ", ".join(str(entry.seq) for entry in restores)
         self.restored = ""
         """The backups that may explain two stories, if the bundle has any."""
         if restored:

@@ -1,0 +1,40 @@
+"""A store that is put back from a backup, in a new generation, as `pbem restore` puts it there."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from in_a_box.stores import connection
+
+from pbem.store.operator import Instructions, begin_generation
+
+if TYPE_CHECKING:
+    from in_a_box.referee import Referee
+
+
+def back_up(referee: Referee) -> sqlite3.Connection:
+    """A copy of the store as it is."""
+    into = sqlite3.connect(":memory:")
+    connection(referee.database).backup(into)
+    return into
+
+
+def put_back(referee: Referee, backup: sqlite3.Connection, above: int = 1) -> int:
+    """Put the copy in place of the store, and start the server: all matches are paused. Returns the generation."""
+    backup.backup(connection(referee.database))
+    with referee.database.transaction():
+        generation = begin_generation(referee.database, above)
+        Instructions(referee.database).give("restored", None, "", "root", referee.now)
+    referee.outbox.release_all()
+    referee.inbox.release_all()
+    referee.open_desk()
+    referee.work()
+    return generation
+
+
+def resume_all(referee: Referee) -> None:
+    """What `pbem match resume --all` does."""
+    for number in referee.desk.archive.matches.in_phases("setup", "playing"):
+        Instructions(referee.database).give("resume", number, "restored; play on from here", "root", referee.now)
+    referee.work()

@@ -1,0 +1,295 @@
+"""Players' programs after a server was restored from a backup: they play on from there, and their alarm stays."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from datetime import timedelta
+from random import Random
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from desk.test_tournaments import Club
+from in_a_box.machine import Machine
+from in_a_box.owners import Owner, live, live_out, propose
+from in_a_box.referee import new
+from in_a_box.restores import back_up, put_back, resume_all
+from playing import random_players
+from playing.random_players import sensible_orders
+
+from pbem.mail.commands import parse
+from pbem.player.correspondence.standings import Impossible
+from pbem.player.memory import SentForm
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verification import verify
+from pbem.requests import Reveal, Seal, Section, TakeSteps
+from pbem.store.inbox import Envelope
+from verifier import verified
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from in_a_box.referee import Referee
+    from in_a_box.table import Side
+
+    from pbem.player.correspondence.event import Event
+
+pytestmark = pytest.mark.usefixtures("quick")
+
+
+class Mover(Owner):
+    """A side with `pbem play`, whose player also plays open matches, by chance."""
+
+    def look(self) -> list[Event]:
+        events = super().look()
+        for standing in self.letters.matches.standings:
+            match, where = standing.match, (standing.game, standing.turn, standing.seat)
+            if standing.sealed or standing.paused or not standing.asked or self.letters.matches.pending(match):
+                continue
+            rnd, chance = Random(f"{self.person.name} {where}"), random_players.PLAYERS[standing.rules]
+            if standing.phase == "setup":
+                text = chance.setup(rnd, self.letters.judge.options(match), standing.seat)
+                self.letters.set_up(match, text, self.referee.now)
+            elif (position := self.letters.matches.position(match)) and position["turn"] == standing.turn:
+                self.letters.order(match, sensible_orders(rnd, dict(position["view"])), self.referee.now, final=True)
+        self.flush()
+        return events
+
+
+def backed_up_in(referee: Referee, owners: Sequence[Owner], steps: int) -> sqlite3.Connection:
+    """Play until there are so many steps."""
+    for _ in live(owners):
+        game = referee.match().sealed_game
+        if game is not None and len(game.steps) >= steps:
+            break
+    return back_up(referee)
+
+
+def play(owners: Sequence[Owner | Machine], referee: Referee, turns: int) -> None:
+    """Play so many turns, or to the end."""
+    last = referee.match().turn + turns
+    for _ in live(owners):
+        if referee.match().phase == "closed" or referee.match().turn >= last:
+            break
+
+
+def forgotten(owner: Side) -> list[str]:
+    """The alarms that the server has forgotten something."""
+    return [alarm.said for alarm in owner.memory.alarms() if "and has forgotten" in alarm.said]
+
+
+def demand_proved(owner: Side) -> None:
+    """The bundle of the first match holds."""
+    bundle = owner.memory.bundle("m1")
+    assert bundle is not None
+    (*_, last) = verify(bundle, Letters)
+    assert last.holds, last
+    assert verified(bundle).phase == "closed"
+
+
+GAMES = ("spaceships", "dueling-masters", "shoot-em-up")
+
+
+@pytest.mark.parametrize(
+    ("game", "steps", "turns"),
+    [
+        *((game, 3, 4) for game in GAMES),
+        ("spaceships", 0, 100),
+        *(pytest.param(game, steps, 100, marks=pytest.mark.long) for game in GAMES for steps in (1, 5, 8)),
+    ],
+)
+def test_sealed_matches_go_on_with_the_same_answers(
+    referee: Referee, owners: list[Owner], game: str, steps: int, turns: int
+) -> None:
+    propose(referee, owners, game)
+    backup = backed_up_in(referee, owners, steps)
+    play(owners, referee, turns)
+    referee.work()
+    put_back(referee, backup)
+    live_out(owners)
+    assert referee.match().paused
+    resume_all(referee)
+    live_out(owners)
+    assert referee.match().phase == "closed"
+    assert referee.match().games[-1].reason == "rules"
+    for owner in owners:
+        assert forgotten(owner)
+        assert {alarm.said for alarm in owner.memory.alarms()} == set(forgotten(owner))
+        assert not owner.agent.held.accused("m1")
+        demand_proved(owner)
+        assert all(len(answers) == 1 for answers in answers_of(owner).values())
+
+
+def answers_of(owner: Side) -> dict[tuple[str, int], set[Section]]:
+    """All that a player ever signed at each place of a sealed match."""
+    found: dict[tuple[str, int], set[Section]] = {}
+    for command in ("seal", "step", "reveal"):
+        for sent in owner.memory.prepared(command, "m1"):
+            request = parse(sent.form).commands[0].form.request
+            assert isinstance(request, Seal | TakeSteps | Reveal)
+            sections = [section for section in request.sections if section.name != "note"]
+            first = int(sent.place.rpartition(" ")[2]) if command == "step" else 1
+            for at, section in enumerate(sections, first):
+                found.setdefault((command, at), set()).add(section)
+    return found
+
+
+# A server that lies: it names a higher generation, and has what was signed signed again.
+
+
+def test_a_step_that_waited_in_the_backup_is_signed_again(referee: Referee, owners: list[Owner]) -> None:
+    """The restored server refuses it, as the match is paused, and knows the letter from then on."""
+    propose(referee, owners, "spaceships")
+    backed_up_in(referee, owners, 3)
+    owner, sent = owners[0], list[SentForm]()
+    while not sent:
+        for one in owners:
+            one.agent.hear(one.receive(), referee.now)
+            one.agent.act(referee.now)
+            if not one.letters.outbox.unsent() and one.agent.asks("m1"):
+                one.decide("m1")
+            if sent := one.letters.outbox.unsent():
+                owner = one
+                break
+    raw, address = sent[0].raw, owner.person.address
+    referee.inbox.put(Envelope(address, (sent[0].to,), ""), raw, referee.now)
+    backup = back_up(referee)
+    referee.work()
+    live_out(owners)
+    put_back(referee, backup)
+    live_out(owners)
+    resume_all(referee)
+    live_out(owners)
+    assert referee.match().phase == "closed"
+    assert all(len(answers) == 1 for one in owners for answers in answers_of(one).values())
+
+
+def test_a_place_that_was_answered_before_cannot_be_answered_otherwise(referee: Referee, owners: list[Owner]) -> None:
+    propose(referee, owners, "spaceships")
+    backup = backed_up_in(referee, owners, 3)
+    play(owners, referee, 1)
+    put_back(referee, backup)
+    resume_all(referee)
+    asked = 0
+    for owner in owners:
+        owner.letters.inbox.receive(owner.person.letters.came[-1], referee.now)
+        if owner.letters.matches.standing("m1").owes:
+            asked += 1
+            assert not owner.agent.asks("m1")
+            with pytest.raises(Impossible, match="cannot be changed"):
+                owner.agent.order("m1", "", referee.now)
+    assert asked == 1
+    live_out(owners)
+    assert all(len(answers) == 1 for owner in owners for answers in answers_of(owner).values())
+
+
+def test_another_answer_of_the_opponent_is_an_accusation_in_any_generation(
+    referee: Referee, owners: list[Owner]
+) -> None:
+    """Whoever knows what was told after the backup must not order anew."""
+    ann, bob = owners
+    propose(referee, owners, "spaceships")
+    backup = backed_up_in(referee, owners, 3)
+    secrets, last = bob.agent.vault.secrets("m1", 1), bob.memory.count()
+    assert secrets is not None
+    play(owners, referee, 2)
+    put_back(referee, backup)
+    with bob.agent.vault.alone():
+        bob.agent.vault.keep(msgspec.structs.replace(secrets, orders={}, after={}))
+    bob.memory._database.execute("DELETE FROM sent WHERE id > ? AND command = 'step'", (last,))
+    bob.chance = "another"
+    resume_all(referee)
+    live_out(owners)
+    assert ann.agent.held.accused("m1") == "the steps of this game differ from those told before"
+    assert referee.match().phase == "playing"
+    assert all(len(answers) == 1 for answers in answers_of(ann).values())
+
+
+def test_a_later_generation_drops_no_evidence_and_an_earlier_one_is_not_believed_again(
+    referee: Referee, ann: Side, tmp_path: Path
+) -> None:
+    del tmp_path
+    bob = referee.registered("bob")
+    referee.send(bob, new(bob, "spaceships", "ann", options="settle: 0\nfleet: cost:3"))
+    ann.receive()
+    ann.post(ann.letters.accept("m1", referee.now))
+    ann.post(ann.letters.set_up("m1", "MD Rv1 Rv2 Rv3", referee.now))
+    backup = back_up(referee)
+    referee.send(bob, bob.filled("setup", "MD Rv1 Rv2 Rv3"))
+    ann.receive()
+    before = ann.memory.letters("m1")
+    known = ann.letters.matches.standing("m1")
+    assert known.seq == 2
+    put_back(referee, backup, above=6)
+    (forgot,) = [event.said for event in ann.receive() if event.kind == "forgotten"]
+    assert forgot.endswith("(generation 7), and has forgotten entry 2, which it had signed")
+    assert ann.memory.letters("m1")[: len(before)] == before
+    assert ann.memory.head("m1", 2, 1) == known.head.head if known.head else False
+    # As if somebody had put back a snapshot of the disk.
+    with referee.database.transaction():
+        referee.database.set_meta("generation", "1")
+    referee.open_desk()
+    referee.wait(timedelta(hours=1))
+    resume_all(referee)
+    (wrong,) = {event.said for event in ann.receive() if event.kind == "contradiction"}
+    assert wrong == "the server's generation was 7, and later 1"
+    assert {alarm.said for alarm in ann.memory.alarms()} >= {forgot, wrong}
+    assert ann.letters.matches.standing("m1").generation == 7
+
+
+def test_open_matches_go_on_between_a_person_and_a_program(referee: Referee, tmp_path: Path) -> None:
+    ann = Mover(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")
+    house = Machine(referee, referee.person("house"), tmp_path / "house" / "memory.sqlite")
+    with closing(ann), closing(house):
+        ann.register()
+        house.live()
+        referee.send(ann.person, new(ann.person, "spaceships", "house", options="settle: 0\nfleet: cost:8"))
+        play([ann, house], referee, 3)
+        backup = back_up(referee)
+        play([ann, house], referee, 4)
+        assert referee.match().turn == 7
+        put_back(referee, backup)
+        live_out([ann, house])
+        assert referee.match().paused
+        assert referee.match().turn == 3
+        resume_all(referee)
+        live_out([ann, house])
+        assert referee.match().phase == "closed"
+        for side in (ann, house):
+            (alarm,) = side.memory.alarms()
+            assert "(generation 2), and has forgotten entries " in alarm.said
+            demand_proved(side)
+
+
+def test_tournaments_of_programs_end_by_themselves(referee: Referee, tmp_path: Path) -> None:
+    """With matches that began after the backup, which the restored server begins anew under other names."""
+    club = Club(referee, "org")
+    sides = [Machine(referee, referee.person(name), tmp_path / name / "memory.sqlite") for name in ("x", "y", "z")]
+    rules = club.announce("org", "format: round robin\nprograms: yes\npace: 1d\ngrace: 0\nat-once: 1")
+    with ExitStack() as stack:
+        for side in sides:
+            stack.callback(side.close)
+            side.live()
+            side.letters.tell(f"enter t1 {rules}", referee.now)
+            side.live()
+        club.start()
+        backup = None
+        for _ in live(sides):
+            if backup is None and referee.match().phase == "playing":
+                backup = back_up(referee)
+            if backup is not None and len([one for one in club.t.pairings if one.match]) > 2:
+                break
+        assert backup is not None
+        put_back(referee, backup)
+        live_out(sides)
+        resume_all(referee)
+        live_out(sides)
+        assert club.t.phase == "ended"
+        for side in sides:
+            standings = side.letters.matches.standings
+            assert {standing.phase for standing in standings} <= {"closed", "withdrawn"}
+        assert any(alarm.match == "t1" for side in sides for alarm in side.memory.alarms())
+        assert any("has forgotten the whole match" in said for side in sides for said in forgotten(side))
+        club.proof(club.bundles())
