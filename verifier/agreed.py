@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from verifier.asking import ask_setups
 from verifier.conventions import No, must, sha256
-from verifier.letters import Player, letter_named, proven
-from verifier.papers import read_mailbox
+from verifier.letters import Player, in_one_letter, letter_named, proven
+from verifier.papers import read_mailbox, read_replies
 from verifier.rules import Result
 from verifier.signature import Key, fingerprint
 from verifier.terms import agrees, check_terms
@@ -55,6 +55,9 @@ def agreed(match: Match, entry: Entry) -> None:
     newest = match.given_up_loses or not match.is_sealed
     must(newest or "unreachable" not in match.terms, "a version before such terms")
     must(list(body["letters"]) == seats, "letters of other seats")
+    match.phase, match.replies = "proposed", read_replies(match, entry, "replies-game-0", "proposal")
+    addressed = any("rev" in letter for letter in body["letters"].values())
+    must(("proposal" in body) == addressed, "addresses of a proposal that nobody used")
     for seat in seats:
         check_agreement(match, entry, int(seat), body["letters"][seat])
     match.totals = [0] * len(seats)
@@ -66,7 +69,8 @@ def check_agreement(match: Match, entry: Entry, seat: int, said: Mapping[str, st
     letter = letter_named(match, entry, f"letters/agreed-seat-{seat}.eml", said["mail"], said["received"])
     player = match.players[seat]
     match.once(said["mail"], "agreed", seat)
-    for commands, _ in proven(letter, player, said.get("evidence"), waited=""):
+    for read, _ in proven(letter, player, said.get("evidence"), waited=""):
+        commands = in_one_letter(letter, said, read, seat, player.name)
         for command in commands:
             given = {"server": match.server, "player": player.name}
             right = all(command.said.get(key, value) == value for key, value in given.items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verifier.conventions import moment, seconds
+from verifier.papers import replies_of_setups
 from verifier.state import Clock, Match
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def ask_setups(match: Match, entry: Entry, last: Result) -> None:
     first = match.rules.options(match.terms["options"], len(match.seats))
     carried = match.terms["kind"] == "continued" and match.game > 1
     match.options = match.rules.carry(first, last.scores) if carried else first
-    match.prev, match.printed = entry.head, []
+    match.prev, match.printed, match.replies = entry.head, [], replies_of_setups(match, entry)
     match.setups, match.position, match.played, match.left = {}, None, [], []
     match.commitments, match.told, match.owing, match.ending, match.reveals = {}, [], {}, None, {}
     match.said.clear()

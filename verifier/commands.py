@@ -205,6 +205,21 @@ def text_of(message: Message) -> str:
     return next(iter(holding or texts), "")
 
 
+def only_command(text: str) -> Command | None:
+    """The command of a text that has nothing else, and no fault."""
+    reading = Reading(text, signed=True)
+    name = command_here(reading)
+    if name is None:
+        return None
+    for _ in name.split():
+        reading.take()
+    command = Command(name)
+    arguments(reading, command)
+    blocks = {"block", "message", "options"} & set(COMMANDS[name][1].split())
+    ends = not blocks and bare(text.rsplit(maxsplit=1)[-1].lower()) == "end"
+    return None if command.fault or ends or reading.peek() else command
+
+
 def command_here(reading: Reading) -> str | None:
     for count in (2, 1):
         name = " ".join(reading.peek(number).lower() for number in range(count))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verifier.asking import ask_orders
 from verifier.conventions import No, must
-from verifier.letters import Want, clears, game_of, letter_named, proven
+from verifier.letters import Want, clears, game_of, in_one_letter, letter_named, proven
 from verifier.papers import read_opening, read_replies
 from verifier.rules import Refused
 from verifier.traces import trace
@@ -29,7 +29,7 @@ def commitments(match: Match, entry: Entry) -> None:
         match.setups[seat] = opening(match, entry, seat, body["commitments"][str(seat)], aside)
     match.position = match.rules.begin(match.options, [match.setups[seat] for seat in match.seats])
     match.phase, match.prev, match.printed = "playing", entry.head, [entry.head]
-    match.replies = read_replies(match, entry)
+    match.replies = read_replies(match, entry, f"replies-{entry.seq}")
     match.said.clear()
     match.silent.clear()
     ask_orders(match, entry)
@@ -46,7 +46,8 @@ def opening(match: Match, entry: Entry, seat: int, commitment: str, aside: Seque
     rev = int(paper["rev"])
     must(all(int(one["rev"]) < rev for one in aside if one["seat"] == str(seat)), "set aside later")
     match.once(paper["mail"], "setup", seat, match.game, 0)
-    for commands, _ in proven(letter, player, paper.get("evidence"), waited="waited", turn=0):
+    for read, _ in proven(letter, player, paper.get("evidence"), waited="waited", turn=0):
+        commands = in_one_letter(letter, paper, read, seat, player.name)
         want = Want(match, player.name, [match.prev], "evidence" in paper)
         due = {match.game, 0} if want.mailbox else {match.game}
         fits = [one for one in commands if one.name == "setup" and want.fits(one, rev) and game_of(one) in due]

@@ -138,6 +138,9 @@ def verified(content: bytes) -> Match:
         if type(version) is not int or version not in {2, 3}:
             raise Wrong(1, path, "a version that cannot be read")
         match.given_up_loses = version == 3
+        match.shown = {entry.body["game"] for entry in entries if entry.type == "revealed"}
+        if entries[-1].type == "closed":
+            match.shown.add(len(match.shown) + 1)
         check_form(match, entries[0])
         path = "heads.txt"
         check_heads(entries, members[path])

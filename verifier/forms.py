@@ -82,7 +82,13 @@ def is_letter(value: Any) -> bool:
     if not isinstance(value, dict) or not {"mail", "received"} <= set(value):
         return False
     more = {"level", "evidence"} if "level" in value or "evidence" in value else set()
-    fits = set(value) == {"mail", "received", *more} and is_hash(value["mail"]) and is_time(value["received"])
+    more |= {"rev"} & set(value) if more else set()
+    fits = (
+        set(value) == {"mail", "received", *more}
+        and is_number(value.get("rev", 1))
+        and is_hash(value["mail"])
+        and is_time(value["received"])
+    )
     return fits and (not more or (value["level"] == "mailbox" and is_hash(value["evidence"])))
 
 
@@ -233,6 +239,10 @@ SEALED_FORMS: dict[str, Form] = {
 }
 
 
+ADDRESSES = {"agreed": ("proposal", "replies"), **dict.fromkeys(("commitments", "turn", "revealed"), ("replies",))}
+"""The secrets of reply addresses that an entry may name (4.10)."""
+
+
 def check_form(match: Match, entry: Entry) -> None:
     kinds, body = FORMS.get(entry.type), dict(entry.body)
     if match.terms.get("sealed") and entry.type in SEALED_FORMS:
@@ -245,8 +255,8 @@ def check_form(match: Match, entry: Entry) -> None:
         kinds |= {"mail": is_hash, "received": is_time, "rev": is_number}
         if "level" in body or "evidence" in body:
             kinds |= {"level": one_of("mailbox"), "evidence": is_hash}
-    if entry.type in {"commitments", "turn"} and "replies" in body and not match.terms.get("sealed"):
-        kinds["replies"] = is_hash
+    if not match.terms.get("sealed"):
+        kinds |= {key: is_hash for key in ADDRESSES.get(entry.type, ()) if key in body}
     if entry.type == "closed" and match.phase == "setup":
         kinds["trace"] = is_hash
     must(set(body) == set(kinds), "other keys in the body")

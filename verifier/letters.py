@@ -6,14 +6,13 @@ import email
 import email.utils
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verifier.commands import Command, read_commands, text_of
 from verifier.conventions import Body, No, moment, must, sha256
 from verifier.mailbox import dkim_holds, evidence
-from verifier.one_letter import Place, detail_in, given
+from verifier.one_letter import SENTENCES, Place, detail_in, given
 from verifier.papers import read_evidence
-from verifier.quotes import marked
 from verifier.signature import Key, signed_text
 from verifier.text import entity, plain
 
@@ -128,37 +127,50 @@ def proven_texts(
             yield text, key.fingerprint
 
 
-def in_one_letter(letter: Letter, paper: Mapping[str, str], commands: list[Command]) -> list[Command]:
+def whole(command: Command) -> bool:
+    """True if a command says all of something; an `accept` without the hash does not."""
+    if command.name == "accept" and "*hash" not in command.said:
+        return False
+    return not command.fault or "*match" in command.said
+
+
+def in_one_letter(
+    letter: Letter, paper: Mapping[str, Any], commands: list[Command], seat: int, player: str
+) -> list[Command]:
     """The commands of a letter, or what it gives at its reply address if it has none (6.7)."""
     match = letter.match
-    bare_letter = all(one.fault and "*match" not in one.said for one in commands)
-    if "evidence" not in paper or not bare_letter or match.phase != "playing" or not match.replies:
+    bare_letter = not any(map(whole, commands))
+    if "evidence" not in paper or "rev" not in paper or not bare_letter or not match.replies:
+        return commands
+    if match.phase not in SENTENCES:
         return commands
     found = read_evidence(match.papers[letter.path.replace("letters/", "evidence/").replace(".eml", ".txt")])
     detail = detail_in([str(to) for to in letter.message.get_all("To") or []])
-    place = Place(match.id, match.turn_due, match.prev, int(paper["seat"]), int(paper["rev"]), match.replies)
+    prev = match.rules_hash if match.phase == "proposed" else match.prev
+    place = Place(
+        match.server,
+        match.id,
+        match.phase,
+        match.game,
+        match.turn_due,
+        prev,
+        player,
+        seat,
+        int(paper["rev"]),
+        match.replies,
+    )
     here = f"game {match.game} turn {match.turn_due}"
-    if found["by"] != "dkim" or found["place"] != here or detail != f"{match.id}.{place.token}":
+    if found["by"] != "dkim" or (found["match"], found["place"]) != (match.id, here):
         return commands
-    if sha256(place.token.encode()) != found["token"]:
+    if detail != f"{match.id}.{place.token}" or sha256(place.token.encode()) != found["token"]:
         return commands
     try:
         dkim_holds(letter.raw, found["name"], found["record"], moment(found["received"]), "to")
     except No:
         return commands
     text = plain(text_of(letter.message)).split("-----BEGIN SSH SIGNATURE-----")[0]
-    what, block_said, final = given(place, marked(text))
-    said = {"*match": match.id, "*turn": str(place.turn), "server": match.server, "prev": match.prev}
-    said |= {"player": paper["player"], "rev": str(place.rev)}
-    if what == "quoted":
-        form = read_commands(block_said, signed=False)[0]
-        right = all(form.said.get(key) == value for key, value in said.items() if key != "rev")
-        if form.fault or not form.block or not right or "rev" not in form.said:
-            return commands
-        block_said, final = form.block, "*final" in form.said
-    if final:
-        said["*final"] = "yes"
-    return [Command("clear" if what == "clear" else "orders", said, block_said)] if what else commands
+    command = given(place, text)
+    return [command] if command is not None else commands
 
 
 def game_of(command: Command) -> int:
@@ -190,7 +202,8 @@ def sentence(
     want = Want(match, player.name, [match.prev], "level" in body)
     name = "substitute" if what == "substituted" else what
     match.once(body["mail"], what, body.get("word"), seat, match.game, match.turn_due, body["rev"])
-    for commands, _ in proven(letter, player, body.get("evidence"), waited=""):
+    for read, _ in proven(letter, player, body.get("evidence"), waited=""):
+        commands = in_one_letter(letter, body, read, seat, player.name)
         for command in commands:
             fits = command.name == name and want.fits(command, body["rev"]) and here(match, command, body)
             fits = fits and game in {"", command.said.get("*game", command.said.get("game"))}

@@ -1,4 +1,4 @@
-"""6.7 of bundle.md: what a letter without a form gives at the reply address of its turn."""
+"""6.7 of bundle.md: what a letter without a form gives at its reply address."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verifier.commands import is_broken
+from verifier.commands import COMMANDS, FIELDS, Command, is_broken, only_command, read_commands
+from verifier.quotes import marked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,17 +17,25 @@ if TYPE_CHECKING:
 YES = frozenset(
     re.findall(
         r"\w+",
-        "yes yeah yep sure ok okay accept accepted agree agreed fine ja jawohl gern gerne klar einverstanden"
-        " angenommen abgemacht akzeptier akzeptiert akzeptiere nehme dabei passt",
+        "yes yeah yep sure accept accepted agree agreed ja jawohl gern gerne klar einverstanden angenommen abgemacht"
+        " akzeptier akzeptiert akzeptiere nehme dabei",
     )
 )
+RECEIVED = frozenset(["ok", "okay", "fine", "passt"])
 BESIDE = frozenset(
     re.findall(
         r"\w+",
-        "i we with it of course the this match game please thanks thank you very much gladly play to all right"
-        " ich wir bin sind an die das diese partie spiel bitte danke sehr doch natürlich alles spielen mit",
+        "i we with it of course the this match game please thanks thank you very much gladly play to all right let us"
+        " s d m ll am in love like would happy glad ready"
+        " ich wir bin sind an die das diese partie spiel bitte danke sehr doch natürlich alles spielen mit lass lasst"
+        " uns spiele mach mache los geht auf freue mich dir euch",
     )
 )
+SENTENCES = {
+    "proposed": {"accept"},
+    "setup": {"clear", "resign"},
+    "playing": {"clear", "resign", "draw", "annul", "extend", "claim", "substitute"},
+}
 FINAL = re.compile(r"(?i)(?<![^\s,;])final(?![^\s,;.])[,;.]?")
 ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
 TIME = re.compile(r"\b[0-9]{1,2}:[0-9]{2}\b")
@@ -34,11 +43,16 @@ TIME = re.compile(r"\b[0-9]{1,2}:[0-9]{2}\b")
 
 @dataclass
 class Place:
-    """The place where a letter counts: the seat and the revision, and what its turn says of the addresses."""
+    """The place where a letter counts: the seat and the revision, and what the match says of the addresses."""
 
+    server: str
     match: str
+    phase: str
+    game: int
     turn: int
     prev: str
+    """The head that is printed; of a proposal the hash of the terms."""
+    player: str
     seat: int
     rev: int
     salt: str
@@ -49,6 +63,17 @@ class Place:
             f"pbem reply address 1\nprev {self.prev}\nseat {self.seat}\nrev {self.rev}\nsalt {self.salt}\n".encode()
         )
         return base64.b32encode(hashlib.sha256(said).digest()).decode()[:20].lower()
+
+    @property
+    def head(self) -> str:
+        """The first line of the form of what is due."""
+        kind = f"orders {self.match} turn {self.turn}" if self.phase == "playing" else ""
+        return kind or f"setup {self.match} game {self.game}"
+
+    def command(self, name: str, block: str = "", **more: str) -> Command:
+        where = {"*turn": str(self.turn)} if self.phase == "playing" else {"*game": str(self.game)}
+        said = {"*match": self.match, "server": self.server, "player": self.player, "prev": self.prev}
+        return Command(name, said | {"rev": str(self.rev)} | where | more, block)
 
 
 def detail_in(to: Sequence[str]) -> str | None:
@@ -98,11 +123,10 @@ def first_paragraph(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def quoted_form(place: Place, lines: Sequence[str]) -> str | None:
-    """The one form of orders for this turn in the letter that was answered, up to its last marked line."""
+def quoted_form(place: Place, lines: Sequence[str]) -> Command | None:
+    """The one form of what is due in the letter that was answered, up to its last marked line."""
     once = [re.fullmatch(r" *> *+((?!>).*)", line) for line in lines]
-    head = f"orders {place.match} turn {place.turn}"
-    heads = [at for at, line in enumerate(once) if line and line[1].strip().lower() == head]
+    heads = [at for at, line in enumerate(once) if line and line[1].strip().lower() == place.head]
     if len(heads) != 1:
         return None
     whole = []
@@ -110,23 +134,70 @@ def quoted_form(place: Place, lines: Sequence[str]) -> str | None:
         if line is None:
             break
         whole.append(line[1])
-    return "\n".join(whole)
+    form = read_commands("\n".join(whole), signed=False)[0]
+    here = place.command(form.name, **({"*final": "yes"} if "*final" in form.said else {}))
+    right = all(form.said.get(key) == value for key, value in here.said.items() if key != "rev")
+    if form.fault or not form.block or not right or "rev" not in form.said:
+        return None
+    here.block = form.block
+    return here
 
 
-def given(place: Place, text: str) -> tuple[str, str, bool]:
-    """The meaning of a text that has no command: `clear`, or `quoted` with a form, or `orders`, and whether final."""
-    lines = text.split("\n")
+def named(place: Place, short: str) -> Command | None:
+    """The one command that a text is, if it only leaves out the match."""
+    name, rest = [*short.strip(" .!").split(None, 1), "", ""][:2]
+    if "match" not in COMMANDS.get(name.lower(), ("", "", ""))[0].replace("?", "").split()[:1]:
+        return None
+    if name.lower() == "accept" and rest.lower() in {"", place.match}:
+        rest = place.prev
+    if not rest and name.lower() == "resign" and place.phase == "playing":
+        rest = f"game {place.game}"
+    command = only_command(f"{name} {place.match} {rest}")
+    if command is None or FIELDS & {*command.said} or command.said.get("*match") != place.match:
+        return None
+    if command.name not in SENTENCES["playing"]:
+        return command
+    for one, due in (("turn", place.turn), ("game", place.game)):
+        if one in command.said or command.said.get(f"*{one}", str(due)) not in {str(due), "match"}:
+            return None
+    return command
+
+
+def of_these_terms(place: Place, lines: Sequence[str], *, quoted: bool) -> bool:
+    text = "\n".join(re.sub(r"^ *>? *", "", line) for line in lines)
+    found = set(re.findall(rf"(?m)^accept {place.match}\s+([0-9a-f]{{8,64}})\b", text))
+    return found == {place.prev} or not (found or quoted)
+
+
+def given(place: Place, text: str) -> Command | None:
+    """What a text that has no command gives at this place."""
+    written, lines = text.split("\n"), marked(text).split("\n")
     mine = lines[: next((at for at, line in enumerate(lines) if line.rstrip() == "--"), None)]
     if " ".join(line for line in mine if not line.lstrip().startswith(">")).lower().split()[:1] == ["stop"]:
-        return "", "", False
+        return None
     short = "\n".join(first_paragraph(mine))
-    if short.strip(" .!").lower() == "clear":
-        return "clear", "", False
+    command = named(place, short)
     words = re.findall(r"[^\W\d_]+", short.lower())
-    if not re.search(r"\d", short) and YES & {*words} and {*words} <= YES | BESIDE:
-        form = quoted_form(place, lines)
-        return ("quoted", form, False) if form else ("", "", False)
+    agrees = YES if place.phase == "proposed" else YES | RECEIVED
+    yes = not re.search(r"\d", short) and agrees & {*words} and {*words} <= YES | RECEIVED | BESIDE
+    if command is not None:
+        if command.name not in SENTENCES[place.phase]:
+            return None
+        if command.name == "accept":
+            right = command.said["*hash"] == place.prev and of_these_terms(place, written, quoted=False)
+            return command if right else None
+        where = {key: one for key, one in command.said.items() if key != "*match"}
+        return place.command(command.name, **where)
+    if place.phase == "proposed":
+        accepts = yes and of_these_terms(place, written, quoted=True)
+        return Command("accept", {"*match": place.match, "*hash": place.prev}) if accepts else None
+    if yes:
+        return quoted_form(place, lines)
     if is_broken(short):
-        return "", "", False
-    orders = FINAL.sub("", re.sub(r"(?i)\A(orders|setup)[:,]?\s+", "", short)).strip()
-    return ("orders" if orders else "", orders, FINAL.search(short) is not None)
+        return None
+    own = re.sub(r"(?i)\A(orders|setup)[:,]?\s+", "", short).strip()
+    if place.phase == "setup":
+        return place.command("setup", own) if own else None
+    orders = FINAL.sub("", own).strip()
+    final = {"*final": "yes"} if FINAL.search(short) else {}
+    return place.command("orders", orders, **final) if orders else None

@@ -47,7 +47,9 @@ class Match:
     head: str = ""
     prev: str = ""
     replies: str = ""
-    """The secret of the reply addresses for the turn that is due."""
+    """The secret of the reply addresses for what is due."""
+    shown: set[int] = field(default_factory=set)
+    """The games whose papers must be here: those that are revealed, and, if the match is closed, one more."""
     printed: list[str] = field(default_factory=list)
     said: dict[tuple[str, int], int] = field(default_factory=dict)
     missed: dict[int, datetime] = field(default_factory=dict)

@@ -63,7 +63,7 @@ def prove_set_aside(match: Match, letter: Letter, player: Player, paper: dict[st
     for read, key in proven(letter, player, paper.get("evidence"), waited=waited, turn=turn):
         if key != paper["key"]:
             continue
-        commands = in_one_letter(letter, paper, read)
+        commands = in_one_letter(letter, paper, read, seat, player.name)
         want = Want(match, player.name, prevs, "evidence" in paper)
         if not withdrawal:
             must(not any(clears(match, want, one, what, turn) for one in commands), "orders and their withdrawal")

@@ -44,7 +44,7 @@ def turn(match: Match, entry: Entry) -> None:
     for seat in map(int, body["orders"]):
         if seat not in default:
             match.silent[seat] = 0
-    match.prev, match.replies = entry.head, read_replies(match, entry)
+    match.prev, match.replies = entry.head, read_replies(match, entry, f"replies-{entry.seq}")
     match.printed.append(entry.head)
     match.said.clear()
     if state.result:
@@ -74,7 +74,7 @@ def receipt(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str
     match.once(paper["mail"], "orders", seat, match.game, number)
     for read, key in proven(letter, player, paper.get("evidence"), waited="waited", turn=number):
         if key == paper["key"]:
-            commands = in_one_letter(letter, paper, read)
+            commands = in_one_letter(letter, paper, read, seat, player.name)
             want = Want(match, player.name, match.printed, "evidence" in paper)
             found = ordered(match, want, commands, seat, int(paper["rev"]), default=default)
             if found is not None:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
 from pbem.desk.reply import SHORT
-from pbem.desk.seats import answered_at
+from pbem.desk.seats import answered_at, seat_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, masked, unattributed
+from pbem.match.state import RUNNING
 from pbem.pages import served
 from pbem.phrase import Phrase
 
@@ -57,16 +58,18 @@ def write(
     out = OutgoingLetter("", "")
     going_on = desk.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
     # An answer to a letter about a match is in its thread: what is written next then finds the match, too.
-    at = next((reply.at for _, reply in replies if reply.at is not None), None) or answered_at(desk.seats, caller)
+    at = next((reply.at for _, reply in replies if reply.at is not None), None) or _due(desk, caller)
+    for letter in (letter for _, reply in replies for letter in reply.letters):
+        letter.language = language
+        if at is not None and letter.detail is None and keyless(caller):
+            letter.detail, letter.place = desk.mailboxes.detail_for(at.match, at.seat), at.place
+        desk.letters.send(caller.address, letter, caller.now)
     if at is not None:
         out = desk.match_letters.thread(at.match, at.row, at.seat, Phrase("your letter"))
     asked = next((reply.reply_to for _, reply in replies if reply.reply_to), None)
     out.reply_to = asked or going_on or out.reply_to
     told = []
     for command, reply in replies:
-        for letter in reply.letters:
-            letter.language = language
-            desk.letters.send(caller.address, letter, caller.now)
         out.attachments += [file for file in reply.attachments if file not in out.attachments]
         out.bulletin += _items(desk, caller.letter.message_id, command, reply, language)
         told.append(_section(desk, command.echo, reply.template, reply.facts, language))
@@ -91,6 +94,20 @@ def write(
     if not caller.repeated:
         out.answer(caller.letter)
     desk.letters.send(caller.address, out, caller.now)
+
+
+def _due(desk: Desk, caller: Caller) -> SeatContext | None:
+    """The seat that an answer is about: that of the letter that is answered, or the player's only one under way."""
+    at = answered_at(desk.seats, caller)
+    if at is not None or caller.player is None or not keyless(caller):
+        return at
+    numbers = desk.archive.matches.of_player(caller.player.name, ("proposed", *RUNNING))
+    return seat_at(desk.seats, numbers[0], caller.player.name) if len(numbers) == 1 else None
+
+
+def keyless(caller: Caller) -> bool:
+    """True for a player without a key."""
+    return caller.player is not None and caller.player.level == "mailbox"
 
 
 def _is_open(command: AnyCommand, reply: Reply) -> bool:

@@ -146,15 +146,15 @@ def _prove(
 
 
 def _is_revealed(desk: Desk, token: Token) -> bool:
-    """True if a token was for a turn of a game whose end showed everybody from what it was made."""
-    if token.place is None or not token.turn or not desk.config.delimiter:
+    """True if a token was for an agreement or a game whose end showed everybody from what it was made."""
+    if token.place is None or not desk.config.delimiter:
         return False
     match, _ = desk.archive.known(token.place[0])
-    return match.phase != "playing" or match.game != token.game
+    return token.game < match.told[0]
 
 
 def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place | None:
-    """The place in the match of our letter that a player without a key answers."""
+    """The place in the match of our letter that a player without a key answers: the first that is named."""
     if player is None or player.level != "mailbox":
         return None
     mailed = (token.place for token in tokens if token.purpose == "reply" and token.name == player.name)

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem import games
+from pbem.desk.answer_letter import own_lines
 from pbem.desk.caller import Trust
 from pbem.desk.reply import Reply
 from pbem.desk.seats import answered_at
 from pbem.games import Fault
 from pbem.letters.visible import escaped
-from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, parse
+from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, masked, parse, row_of
 from pbem.match.signed import here
 from pbem.match.state import standing
 from pbem.phrase import Phrase
-from pbem.proof.one_letter import FINAL, NAMED, consents
-from pbem.requests import Accept, SignedForm, SubmitOrders
+from pbem.proof.one_letter import FINAL, NAMED, SENTENCES, consents, named
+from pbem.requests import Accept, SignedForm, SubmitOrders, SubmitSetup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pbem.desk.caller import Caller
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.seats import SeatContext, Seats
+    from pbem.mail.commands import Reading
     from pbem.match.state import Match
 
 _WIDTH = 72
@@ -123,9 +125,13 @@ def understood(
     broken = [Fault("orders", None, BROKEN)] if WRAPPED.search(short) else []
     # A yes to an older letter may be one to anything.
     after = None if older else _after_consent(short)
-    if after is not None and (reply := _consented(at)) is not None:
+    if after is not None and (match.phase == "proposed" or _due(match, seat)):
         consent = Command("accept", short[: len(short) - len(after)], "", 1, SignedForm(Accept()))
-        return consent, reply, after.split("\n")
+        return consent, _consented(mailboxes, caller, at, short), after.split("\n")
+    sentence = named(match, short)
+    if sentence is not None and sentence.name in SENTENCES["playing"]:
+        facts: dict[str, object] = {"faults": [*older, *_unsigned(caller)], "form": sentence.echo, "level": "mailbox"}
+        return sentence, Reply("completed", facts, at=at, outcome="unplaced"), []
     first, _, rest = short.partition("\n")
     text, left_out = short, ""
     found, wrong = _complete(match, seat, NAMED.sub("", short)), nearly(match, seat, short)
@@ -134,15 +140,66 @@ def understood(
         found, wrong = _complete(match, seat, NAMED.sub("", first)), nearly(match, seat, first)
     if found is not None:
         told = [*older, *broken, *(escaped(slip) for slip in found.slips)]
-        yes = mailboxes.stand_for_place(match) and caller.understood.reading.meant is None
-        facts: dict[str, object] = {"faults": told, "form": found.form, "level": "mailbox", "yes": yes}
+        told += _unsigned(caller)
+        yes = yes_counts(mailboxes, caller, match)
+        facts = {"faults": told, "form": found.form, "level": "mailbox", "yes": yes}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:
         facts = {"faults": [*older, *(escaped(fault) for fault in wrong)], "due": _due(match, seat)}
         reply = Reply("nearly", facts, at=at, outcome="unplaced")
     else:
         return None
-    return Command("orders", text, "", 1, SignedForm(SubmitOrders())), reply, left_out.split("\n")
+    request = SubmitOrders() if match.phase == "playing" else SubmitSetup()
+    return Command(row_of(request).name, text, "", 1, SignedForm(request)), reply, left_out.split("\n")
+
+
+def yes_counts(mailboxes: ReplyTokens, caller: Caller, match: Match) -> bool:
+    """True if a yes to a form that the answer quotes may count, as far as the caller's letter shows."""
+    return mailboxes.stand_for_place(match) and caller.understood.reading.meant is None and not _unsigned(caller)
+
+
+def _unsigned(caller: Caller) -> list[Fault]:
+    """The reason why no letter of the caller's counts by its reply address alone, if the DNS was asked about it."""
+    voucher = caller.understood.voucher
+    return [] if voucher.covers_to or voucher.wanted else [_UNSIGNED]
+
+
+_UNSIGNED = Fault(
+    "yes",
+    None,
+    Phrase(
+        "no signature of your provider (DKIM) that we could check covers the line To, so nobody could tell later"
+        " which letter you answered: only whole forms count, and no `yes`"
+    ),
+)
+_PLAIN = Fault("yes", None, Phrase("our address does not say what you answer: only whole forms count, and no `yes`"))
+_USED = Fault("yes", None, Phrase("you answered a letter whose reply address was used before"))
+_RECEIVED = Fault("yes", None, Phrase("this may only mean that you have read the terms"))
+_MORE = Fault("yes", None, Phrase("your letter says more than `yes`, and that may change what you mean"))
+_UNQUOTED = Fault("yes", None, Phrase("your letter does not quote what you agree to, or not all of it"))
+_ACCEPT = Fault("yes", None, Phrase("`accept` counts whatever else your letter says or quotes"))
+
+
+def beside(reading: Reading) -> list[str]:
+    """The ignored runs of lines without those of the first paragraph."""
+    said = masked(reading.short).split("\n")
+    return [run for run in reading.ignored if run.strip() not in said]
+
+
+def _uncounted(mailboxes: ReplyTokens, caller: Caller, match: Match, short: str) -> list[Fault]:
+    """The reason why the caller's yes does not count."""
+    if caller.understood.reading.meant is not None:
+        return []
+    if unsigned := _unsigned(caller):
+        return unsigned
+    if not mailboxes.stand_for_place(match):
+        return [_PLAIN]
+    if not caller.tokens:
+        return [_USED]
+    if match.phase == "proposed" and consents(short) and not consents(short, to_terms=True):
+        return [_RECEIVED]
+    why = _UNQUOTED if consents(short) and not own_lines(beside(caller.understood.reading)) else _MORE
+    return [why, _ACCEPT] if match.phase == "proposed" else [why]
 
 
 def _older(match: Match) -> Fault:
@@ -159,15 +216,15 @@ def _after_consent(text: str) -> str | None:
     return text[end.end() :] if consents(text[: end.start()]) else None
 
 
-def _consented(at: SeatContext) -> Reply | None:
-    """The answer to a yes: to terms, their acceptance to send back; in a turn, whether nothing is to be ordered."""
+def _consented(mailboxes: ReplyTokens, caller: Caller, at: SeatContext, short: str) -> Reply:
+    """The answer to a yes that does not count: why, and what to send instead."""
     match = at.match
+    faults = _uncounted(mailboxes, caller, match, short)
     if match.phase == "proposed":
-        facts: dict[str, object] = {"faults": [], "form": _accepting(match), "level": "mailbox"}
+        yes = yes_counts(mailboxes, caller, match)
+        facts: dict[str, object] = {"faults": faults, "form": _accepting(match), "level": "mailbox", "yes": yes}
         return Reply("completed", facts, at=at, outcome="unplaced")
-    if _due(match, at.seat) != "orders":
-        return None
-    asked = {"turn": match.turn, "allowed": match.rules.empty_orders, "consent": True}
+    asked = {"turn": match.turn, "allowed": match.rules.empty_orders, "consent": True, "faults": faults}
     return Reply("untouched", asked | at.facts(), at=at, outcome="asked")
 
 

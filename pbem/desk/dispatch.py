@@ -14,7 +14,7 @@ from pbem.desk import account_keys, answer_letter, bounces, instructions, mailin
 from pbem.desk.caller import Said, Trust
 from pbem.desk.commands import handlers
 from pbem.desk.commands.stop import stop
-from pbem.desk.completion import completed, proposing, stands, understood
+from pbem.desk.completion import completed, proposing, stands, understood, yes_counts
 from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, WITHOUT_COMMAND
 from pbem.desk.decisions import part
 from pbem.desk.refused import refused
@@ -335,6 +335,8 @@ def _reply(desk: Desk, caller: Caller, command: AnyCommand, together: Sequence[A
 
 def _without_effect(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     """The reply to a command without effect; to an answer to our own letter, with the form that will count."""
+    if COMMANDS[command.name].by_reply and caller.player is None:  # it only asks for the address that will count
+        return _reply(desk, caller, command, [command])
     at = _place(desk, caller, command)
     faults, form = command.faults, None
     # Anybody may write in this name: do not lay a stranger's words before its owner, ready to be sent back.
@@ -362,8 +364,7 @@ def _refused(desk: Desk, caller: Caller, command: AnyCommand, refused: Refused) 
     level = "key" if caller.verdict.kind == "valid" else "mailbox"
     kept = at is not None and stands(at, command)
     facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": kept}
-    is_orders = isinstance(command.request, SubmitOrders)
-    facts["yes"] = at is not None and is_orders and desk.mailboxes.stand_for_place(at.match)
+    facts["yes"] = at is not None and yes_counts(desk.mailboxes, caller, at.match)
     return Reply("refused", facts, at=at, outcome="refused")
 
 

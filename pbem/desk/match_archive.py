@@ -161,7 +161,8 @@ class MatchRepository:
 
     def _restore(self, row: MatchRow) -> Match:
         if row.head == BEFORE:
-            return Match(f"m{row.number}", self._server, Terms.read(row.terms), phase=row.phase)
+            terms, replies = Terms.read(row.terms), self.matches.secret(row.number)
+            return Match(f"m{row.number}", self._server, terms, phase=row.phase, replies=replies)
         match = self._replayed(row.number)
         rows = self.matches.waiting(row.number, match.game, match.turn)
         waiting = {r.seat: _submission(r) for r in rows if (r.game, r.turn) == (match.game, match.turn)}
@@ -239,13 +240,21 @@ class MatchRepository:
             "key": signed.key,
             "evidence": signed.evidence.decode(),
             "received": signed.received,
+            "rev": signed.rev,
         }
         self.matches.consent(number, seat, content, signed.raw)
 
     def consents(self, number: int) -> dict[int, Signed]:
         """The letters by which seats agreed, by seat; older proposals, whose letters were not stored, lack some."""
         return {
-            seat: Signed(letter, content["level"], content["key"], content["received"], content["evidence"].encode())
+            seat: Signed(
+                letter,
+                content["level"],
+                content["key"],
+                content["received"],
+                content["evidence"].encode(),
+                content["rev"],
+            )
             for seat, content, letter in self.matches.consents(number)
         }
 

@@ -283,7 +283,7 @@ class MatchLetters:
             "",
             reply_to=self._composer.reply_address(detail),
             detail=detail if keyless else None,
-            place=(row.number, match.game, match.turn),
+            place=(row.number, *match.told),
             references=[self._writer.thread(match.id)],
         )
         out.bulletin = self._for_programs(latest or match, row, seat, out)

@@ -93,34 +93,26 @@ class ReplyTokens:
         return f"{match}.{tokens.new(self._random)}"
 
     def detail_for(self, match: Match, seat: int) -> str:
-        """The detail of the reply address for a letter about a match: in a turn, one that the transcript proves."""
+        """The detail of the reply address for a letter about a match: one that the transcript proves, if possible."""
         token = replies.token(match, seat, self._next(match, seat)) if self.stand_for_place(match) else ""
         return f"{match.id}.{token}" if token else self.draw(match.id)
 
     def stand_for_place(self, match: Match) -> bool:
-        """True if orders for this turn need no form, because their reply address proves their place."""
-        return bool(self._config.delimiter and match.replies) and match.phase == "playing"
+        """True if what is due needs no form, because its reply address proves its place."""
+        return bool(self._config.delimiter and match.replies) and match.phase in replies.ADDRESSED
 
     def revision(self, match: Match, seat: int, token: Token, letter: Letter) -> int:
-        """The revision of the letter that this token lets count in this turn; 0 if it lets none, or did before."""
+        """The revision of the letter that this token lets count at this place; 0 if it lets none, or did before."""
         last = self._next(match, seat)
         revs = (rev for rev in range(last, max(last - _LATEST, 0), -1) if _hash_of(match, seat, rev) == token.hash)
-        rev = next(revs, 0)
-        if token.used is not None:
-            return rev if token.letter == _text_of(letter) else 0
-        return rev if rev >= self._least(match, seat) else 0
+        return 0 if token.used is not None and token.letter != _text_of(letter) else next(revs, 0)
 
     def _next(self, match: Match, seat: int) -> int:
-        """The revision for which a seat's next letter in this turn brings an address."""
-        rev = self._least(match, seat)
-        while self._tokens.find(replies.token(match, seat, rev)):
+        """The revision for which a seat's next letter at this place brings an address."""
+        rev = least(match, seat)
+        while (token := replies.token(match, seat, rev)) and self._tokens.find(token):
             rev += 1
         return rev
-
-    @staticmethod
-    def _least(match: Match, seat: int) -> int:
-        before = match.orders.get(seat)
-        return before.rev + 1 if before else 1
 
     def give(self, detail: str, player: PlayerRow, place: Place | None, now: datetime) -> None:
         """Record that such a detail goes to this player, in a letter about this place."""
@@ -243,6 +235,12 @@ class ReplyTokens:
         self.use(token, letter, now)
         beside = mailbox_evidence.tokens_anywhere(letter) - {token.hash}
         self._tokens.use_with_it(beside, token.name, _text_of(letter), to_db(now))
+
+
+def least(match: Match, seat: int) -> int:
+    """The lowest revision at which a seat may submit what is due, or withdraw it."""
+    before = (match.setups if match.phase == "setup" else match.orders).get(seat)
+    return before.rev + 1 if before else 1
 
 
 def _hash_of(match: Match, seat: int, rev: int) -> str:

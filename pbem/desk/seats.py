@@ -84,7 +84,7 @@ class SeatContext(msgspec.Struct):
     @property
     def place(self) -> Place:
         """The place of the match."""
-        return self.row.number, self.match.game, self.match.turn
+        return self.row.number, *self.match.told
 
     def step(self, now: datetime, oldest_unhandled: datetime | None = None) -> Step:
         """A new step of the match.

@@ -104,7 +104,7 @@ def mapping(form: Mapping[str, Form], may: Mapping[str, Form] | None = None) -> 
 
 _numbers = list_of(seat_number)
 _MAILBOX: Mapping[str, Form] = {"level": one_of("mailbox"), "evidence": hash_}
-letter = mapping({"mail": hash_, "received": time}, _MAILBOX)
+letter = mapping({"mail": hash_, "received": time}, {**_MAILBOX, "rev": number})
 key = mapping({"format": text, "fingerprint": text, "public": text})
 player = mapping({"name": text, "keys": list_of(key)}, {"mailbox": hash_})
 

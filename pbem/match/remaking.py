@@ -41,8 +41,14 @@ class Sentence(msgspec.Struct, frozen=True):
     rev: int
 
 
-Proving = Opening | Receipt | Withdrawal | Sentence
-"""The document that names a letter: a paper from before its entry, or the entry of a sentence."""
+class Consent(msgspec.Struct, frozen=True):
+    """The fact about a letter that agrees at its reply address: the revision of that."""
+
+    rev: int
+
+
+Proving = Opening | Receipt | Withdrawal | Sentence | Consent
+"""The document that names a letter: a paper from before its entry, or the entry of a sentence or an agreement."""
 
 
 class UnvouchedError(ValueError):
@@ -82,11 +88,24 @@ class _Past(Environment, frozen=True, kw_only=True):
     def set_aside(self, match: Match, what: str) -> Sequence[tuple[int, SetAside]]:
         return self.remaking.set_aside(match, what)
 
-    def reply_salt(self, match: Match, path: str) -> str:
+    def reply_salt(self, match: Match, path: str, game: int) -> str:
         if match.seq == len(self.remaking.entries) or "replies" not in self.remaking.entries[match.seq].body:
+            return ""
+        if self.remaking.source.paper(path) is None and self._is_hidden(game):
             return ""
         content = self.remaking.hashed(path, self.remaking.entries[match.seq].body["replies"], "is not what it names")
         return self.remaking.read(path, Replies.read, content).salt
+
+    def hidden_replies(self, match: Match, game: int) -> dict[str, str]:
+        body = self.remaking.entries[match.seq].body
+        return {"replies": body["replies"]} if "replies" in body and self._is_hidden(game) else {}
+
+    def _is_hidden(self, game: int) -> bool:
+        """True if the setups of a game are not revealed yet, nor the match closed."""
+        return not any(
+            entry.type == "closed" or (entry.type == "revealed" and entry.body["game"] == game)
+            for entry in self.remaking.entries
+        )
 
     def chain(self, path: str) -> str:
         return (self.remaking.source.paper(path) or b"").decode()  # no bundle can have a paper of this name

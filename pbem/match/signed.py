@@ -30,6 +30,8 @@ class Signed(msgspec.Struct, frozen=True):
     received: str
     """The time of its arrival, UTC to the second, as papers write it."""
     evidence: bytes = b""
+    rev: int = 0
+    """The revision of the reply address that stood for the whole form of an agreement; 0: the letter has the form."""
     pasted: str = ""
     """The signed text with its signature beneath, where both are text: what other players can check themselves."""
 

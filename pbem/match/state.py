@@ -199,7 +199,7 @@ class Match(msgspec.Struct, frozen=True):
     time: str = ""
     """The time of the last entry: times never run backwards."""
     replies: str = ""
-    """The secret of the reply addresses for the orders that are due, if somebody plays by mailbox."""
+    """The secret of the reply addresses for what is due, if somebody plays by mailbox."""
     chance: str = ""
     """The secret of the chain of this game's dice or cards, which only the server has."""
     said: Mapping[tuple[int, str], int] = msgspec.field(default_factory=dict)
@@ -213,6 +213,11 @@ class Match(msgspec.Struct, frozen=True):
     def place_of(self, turn: int) -> MatchPlace:
         """The place of a submission for this turn, or for the game to begin."""
         return {"turn": turn} if self.phase == "playing" else {"game": self.game}
+
+    @property
+    def told(self) -> tuple[int, int]:
+        """The game and the turn that letters are about now; after the last game, one more than was played."""
+        return self.game + (self.phase == "closed"), self.turn
 
     @property
     def rules(self) -> Rules:

@@ -67,9 +67,13 @@ class Environment(msgspec.Struct, frozen=True):
         """64 hex digits that nobody can guess, for the paper of this path."""
         return self.random(32).hex()
 
-    def reply_salt(self, match: Match, path: str) -> str:
+    def reply_salt(self, match: Match, path: str, _game: int) -> str:
         """The secret of the next reply addresses, for the paper of this path; empty if nobody plays by mailbox."""
         return self.salt(path) if any(player.mailbox for player in match.players) else ""
+
+    def hidden_replies(self, _match: Match, _game: int) -> dict[str, str]:
+        """The hash of the secret for a game's setups, as the next entry names it, if it is not shown yet."""
+        return {}
 
     def chain(self, _path: str) -> str:
         """The secret of a game with dice or cards, for the paper of this path; empty if only the server has it."""

@@ -1,6 +1,6 @@
-"""The orders, or the `clear`, that a letter without a form gives at a reply address of its turn.
+"""The one command that a letter without a form gives at a reply address, which names its place.
 
-The desk and verification both call this, so that nobody understands such a letter in a way of their own. Place, head
+The desk and verification both call this, so that nobody understands such a letter in a way of their own. Match, head
 and revision follow from the address in To. A DKIM signature must cover that (`mailbox_evidence.signed_detail`).
 Implements protocol.md, "Identity", level `mailbox`; docs/bundle.md, "Letters without a form".
 """
@@ -11,15 +11,27 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from pbem.mail.commands import ARMOR, WRAPPED, Command, clean, masked, parse, row_of
+from pbem.mail.commands import ARMOR, COMMANDS, WRAPPED, Command, clean, masked, parse, row_of
 from pbem.mail.quotes import marked
 from pbem.match.replies import token
 from pbem.match.signed import here
-from pbem.requests import Clear, SubmitOrders
+from pbem.requests import Accept, InMatch, Resign, SubmitOrders, SubmitSetup
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pbem.mail.commands import AnyCommand
     from pbem.match.state import Match
+
+SENTENCES: Mapping[str, frozenset[str]] = {
+    "proposed": frozenset({"accept"}),
+    "setup": frozenset({"clear", "resign"}),
+    "playing": frozenset({"clear", "resign", "draw", "annul", "extend", "claim", "substitute"}),
+}
+"""The commands that need no match at an address of each phase, and whose letters a bundle holds.
+
+In phase `setup`, others have their effect long before the addresses of that phase may be shown.
+"""
 
 NAMED = re.compile(r"\A(orders|setup)[:,]?\s+", re.I)
 """The word that may stand before orders."""
@@ -27,17 +39,24 @@ NAMED = re.compile(r"\A(orders|setup)[:,]?\s+", re.I)
 FINAL = re.compile(r"(?<![^\s,;])final(?![^\s,;.])[,;.]?", re.I)
 
 YES = re.compile(
-    r"yes|yeah|yep|sure|ok|okay|accept(ed)?|agreed?|fine"
-    r"|ja|jawohl|gerne?|klar|einverstanden|angenommen|abgemacht|akzeptiert?|akzeptiere|nehme|dabei|passt"
+    r"yes|yeah|yep|sure|accept(ed)?|agreed?"
+    r"|ja|jawohl|gerne?|klar|einverstanden|angenommen|abgemacht|akzeptiert?|akzeptiere|nehme|dabei"
 )
+RECEIVED = re.compile(r"ok|okay|fine|passt")
+"""The words that may also mean that a letter was read: enough for a form that came back, and not for terms."""
+
 POLITE = re.compile(
     r"i|we|with|it|of|course|the|this|match|game|please|thanks|thank|you|very|much|gladly|play|to|all|right"
+    r"|let|us|s|d|m|ll|am|in|love|like|would|happy|glad|ready"
     r"|ich|wir|bin|sind|an|die|das|diese|partie|spiel|bitte|danke|sehr|doch|natürlich|alles|spielen|mit"
+    r"|lass|lasst|uns|spiele|mach|mache|los|geht|auf|freue|mich|dir|euch"
 )
 """The words that a consent may hold beside such a one, in the languages of the letters; with others it is prose."""
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
+_MARK = re.compile(r"^ *>? *", re.M)
+_ROUND = " .!"
 
 
 def given(match: Match, seat: int, rev: int, used: str, short: str, text: str) -> AnyCommand | None:
@@ -48,44 +67,83 @@ def given(match: Match, seat: int, rev: int, used: str, short: str, text: str) -
     """
     if not short or used != f"{match.id}.{token(match, seat, rev)}":
         return None
-    request: Clear | SubmitOrders | None
-    if short.strip(" .!").lower() == "clear":
-        request = Clear(match=match.id)
-    elif consents(short):
-        request = _quoted(match, seat, text)
-    elif WRAPPED.search(short):
+    sentence = named(match, short)
+    if sentence is not None and sentence.name not in SENTENCES[match.phase]:
         return None
-    else:
-        orders = FINAL.sub("", NAMED.sub("", short)).strip()
-        request = SubmitOrders(match=match.id, text=orders, final=FINAL.search(short) is not None) if orders else None
+    request = sentence.request if sentence else _submitted(match, seat, short, text)
+    if isinstance(request, Accept) and not _is_of_these_terms(match, text, quoted=sentence is None):
+        return None
     if request is None:
         return None
-    block = request.text if isinstance(request, SubmitOrders) else None
+    block = request.text if isinstance(request, SubmitOrders | SubmitSetup) else None
     shown = masked(short)
     return Command(row_of(request).name, shown, shown, 1, here(match, seat, rev, request), block=block)
 
 
-def consents(text: str) -> bool:
+def named(match: Match, short: str) -> AnyCommand | None:
+    """The one command that a text is, if it only leaves out this match; None if it says anything else."""
+    name, rest = [*short.strip(_ROUND).split(None, 1), "", ""][:2]
+    spec = COMMANDS.get(name.lower())
+    if spec is None or not issubclass(spec.request, InMatch):
+        return None
+    if spec.request is Accept and rest.lower() in {"", match.id}:
+        rest = match.rules_hash
+    if not rest and spec.request is Resign and match.phase == "playing":
+        rest = f"game {match.game}"
+    reading = parse(f"{name} {match.id} {rest}")
+    commands = [command for command in reading.commands if not (command.faults or command.fields)]
+    if len(commands) != 1 or len(reading.commands) > 1 or reading.ignored or commands[0].match != match.id:
+        return None
+    place = commands[0].form
+    is_here = place.turn in {None, match.turn} and place.game in {None, match.game}
+    return commands[0] if is_here or commands[0].name not in SENTENCES["playing"] else None
+
+
+def consents(text: str, *, to_terms: bool = False) -> bool:
     """True if a text says yes, and nothing else."""
     words = _LETTERS.findall(text.lower())
-    others = [word for word in words if not YES.fullmatch(word)]
-    return len(others) < len(words) and all(map(POLITE.fullmatch, others)) and not _DIGIT.search(text)
+    agree = [word for word in words if YES.fullmatch(word) or (not to_terms and RECEIVED.fullmatch(word))]
+    others = [word for word in words if not (YES.fullmatch(word) or RECEIVED.fullmatch(word))]
+    return bool(agree) and all(map(POLITE.fullmatch, others)) and not _DIGIT.search(text)
 
 
-def _quoted(match: Match, seat: int, text: str) -> SubmitOrders | None:
-    """The orders in the one form for this place in the letter that is quoted; never those of a quote within it."""
+def _submitted(match: Match, seat: int, short: str, text: str) -> Accept | SubmitSetup | SubmitOrders | None:
+    """What is due, in the player's own words or by a yes to what our letter quoted."""
+    if match.phase == "proposed":
+        return Accept(match=match.id, hash=match.rules_hash) if consents(short, to_terms=True) else None
+    if consents(short):
+        return _quoted(match, seat, text)
+    if WRAPPED.search(short):
+        return None
+    own = NAMED.sub("", short)
+    if match.phase == "setup":
+        return SubmitSetup(match=match.id, text=own.strip()) if own.strip() else None
+    orders = FINAL.sub("", own).strip()
+    return SubmitOrders(match=match.id, text=orders, final=FINAL.search(short) is not None) if orders else None
+
+
+def _is_of_these_terms(match: Match, text: str, *, quoted: bool) -> bool:
+    """True if a text quotes the acceptance of these terms, and of no others; a mere `accept` need not be `quoted`."""
+    # A line of its own, which a mail program may have broken: what an opponent wrote is marked within our letters.
+    lines = _MARK.sub("", clean(text).partition(ARMOR)[0])
+    found = {*re.findall(rf"^accept {match.id}\s+([0-9a-f]{{8,64}})\b", lines, re.M)}
+    return found == {match.rules_hash} or not (found or quoted)
+
+
+def _quoted(match: Match, seat: int, text: str) -> SubmitSetup | SubmitOrders | None:
+    """What is due, in the one form for this place in the letter that is quoted; never that of a quote within it."""
     lines = [_unmarked(line) for line in marked(clean(text).partition(ARMOR)[0]).split("\n")]
-    head = f"orders {match.id} turn {match.turn}"
+    head = f"orders {match.id} turn {match.turn}" if match.turn else f"setup {match.id} game {match.game}"
     heads = [at for at, line in enumerate(lines) if line is not None and line.strip().lower() == head]
     if len(heads) != 1:
         return None
     # A program that breaks the lines of a quote leaves some without a mark: what follows is not all that was there.
     whole = takewhile(lambda line: line is not None, lines[heads[0] :])
-    form = parse("\n".join(line for line in whole if line is not None), signed=False).commands[0]
-    request = form.request
-    if not isinstance(request, SubmitOrders) or form.faults or not request.text or form.form.rev is None:
+    command = parse("\n".join(line for line in whole if line is not None), signed=False).commands[0]
+    form, request = command.form, command.request
+    if not isinstance(request, SubmitSetup | SubmitOrders) or command.faults or not request.text or form.rev is None:
         return None
-    return request if form.form == here(match, seat, form.form.rev, request) else None
+    return request if form == here(match, seat, form.rev, request) else None
 
 
 def _unmarked(line: str) -> str | None:

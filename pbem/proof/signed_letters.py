@@ -188,12 +188,11 @@ class Letters:
                 keys = (*player.keys, *(key for _, key in player.former))
             level, (key, text) = "key", signed_text(signed.raw, keys, player.name, match.server)
         reading = commands.parse(text, signed=not signed.evidence)
-        if isinstance(paper, Receipt | Withdrawal):
-            if (paper.level, paper.key) != (level, key):
-                raise ValueError("the receipt names another level or key")
-            if signed.evidence and reading.short:
-                short = _in_one_letter(match, seat, signed, paper.rev, reading.short)
-                return [short] if short is not None else []
+        if isinstance(paper, Receipt | Withdrawal) and (paper.level, paper.key) != (level, key):
+            raise ValueError("the receipt names another level or key")
+        if paper is not None and signed.evidence and reading.short:
+            short = _in_one_letter(match, seat, signed, paper.rev, reading.short)
+            return [short] if short is not None else []
         return reading.commands
 
     @staticmethod
@@ -255,7 +254,7 @@ def vouched_text(
 def _in_one_letter(match: Match, seat: int, signed: Signed, rev: int, short: str) -> AnyCommand | None:
     """The command that a letter without a form gives at the reply address of this revision."""
     letter, evidence = _opened(signed.raw), Evidence.read(signed.evidence.decode())
-    if evidence.place != place_of(match.game, match.turn):
+    if (evidence.match, evidence.place) != (match.id, place_of(match.game, match.turn)):
         return None
     return one_letter.given(match, seat, rev, signed_detail(letter, evidence), short, letter.text or "")
 

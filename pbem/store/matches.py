@@ -259,9 +259,13 @@ class Matches(SealedRows):
         return self._database.read_one(EntryRow, query, (number, head))
 
     def file(self, number: int, path: str, game: int, seat: int | None, content: bytes) -> None:
-        """Keep a paper of the match."""
+        """Keep a paper of the match; one that is filed again is shown with the game that is named last."""
         row = self._sealed("papers", match=number, path=path, game=game, seat=seat, sealed=content)
-        self._database.put("papers", **row)
+        self._database.put("papers", "match, path", **row)
+
+    def secret(self, number: int) -> str:
+        """64 hex digits that nobody can guess, always the same for a match: of the addresses for its agreement."""
+        return self._vault.digest(f"pbem proposal m{number}".encode())
 
     def paper(self, number: int, path: str) -> bytes | None:
         """One paper of the match."""

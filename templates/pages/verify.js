@@ -66,6 +66,8 @@ const VERIFY = (() => {
     const revealed = new Set(entries.filter((entry) => entry.type === "revealed").map((entry) => entry.body.game));
     const running = entries.find((entry) => entry.type === "commitments" && !revealed.has(entry.body.game));
     const begun = entries.filter(({ type }) => type === "commitments" || type === "sealed").length; // games
+    const closed = entries.at(-1).type === "closed";
+    const unshown = (game) => !closed && !revealed.has(game); // what was asked for may still be answered
     const hidden = (seq) => running !== undefined && seq > running.seq;
     const check = async (path, hash, seq, optional) => {
       named.add(path);
@@ -82,12 +84,12 @@ const VERIFY = (() => {
     const mailbox = async (seat, player, seq) => {
       if (player.mailbox) await check(`evidence/mailbox-${seq}-seat-${seat}.txt`, player.mailbox, seq, cut || hidden(seq));
     };
-    // The secret of a turn's reply addresses, for players without a key.
-    const replies = async (body, seq, open) => {
-      if (!body.replies) return;
-      const { server, match } = entries[0].body, paper = await check(`evidence/replies-${seq}.txt`, body.replies, seq, cut || open);
+    // The secret of the reply addresses for what is asked for, for players without a key.
+    const replies = async (hash, name, seq, open) => {
+      if (!hash) return;
+      const path = `evidence/replies-${name}.txt`, { server, match } = entries[0].body, paper = await check(path, hash, seq, cut || open);
       const salt = paper && field(paper, "salt");
-      must(!paper || /^[0-9a-f]{64}$/.test(salt) && text(paper) === `pbem replies 1\nserver ${server}\nmatch ${match}\nsalt ${salt}\n`, say("entry {seq}: {path} is not what the transcript names", { seq, path: `evidence/replies-${seq}.txt` }));
+      must(!paper || /^[0-9a-f]{64}$/.test(salt) && text(paper) === `pbem replies 1\nserver ${server}\nmatch ${match}\nsalt ${salt}\n`, say("entry {seq}: {path} is not what the transcript names", { seq, path }));
     };
     // What was set aside: a list of papers by their hashes, each of which names its letter.
     const trace = async (name, hash, seq, optional) => {
@@ -108,9 +110,11 @@ const VERIFY = (() => {
       if (type === "agreed") {
         for (const [seat, { mail, evidence }] of Object.entries(body.letters)) await letter(`agreed-seat-${seat}`, mail, evidence, seat, seq, false);
         for (const [seat, player] of Object.entries(body.players)) await mailbox(seat, player, seq);
+        await replies(body.proposal, "game-0", seq, false);
+        await replies(body.replies, "game-1", seq, unshown(1));
       } else if (type === "commitments") {
         await trace(`game-${body.game}-setup`, body.trace, seq, open);
-        await replies(body, seq, open);
+        await replies(body.replies, seq, seq, open);
         for (const [seat, hash] of Object.entries(body.commitments)) {
           const path = `openings/game-${body.game}-seat-${seat}.txt`, paper = await check(path, hash, seq, open);
           if (!paper) continue;
@@ -137,7 +141,7 @@ const VERIFY = (() => {
       } else if (type === "turn") {
         const name = `game-${body.game}-turn-${body.turn}`;
         await trace(name, body.trace, seq, open);
-        await replies(body, seq, open);
+        await replies(body.replies, seq, seq, open);
         await check(`reports/${name}.json`, body.reports, seq, open);
         for (const [seat, hash] of Object.entries(body.shown)) await check(`reports/${name}-seat-${seat}.json`, hash, seq, open);
         for (const [seat, hash] of Object.entries(body.orders || {})) {
@@ -148,6 +152,7 @@ const VERIFY = (() => {
         await trace(`game-${body.game || begun + 1}-end`, body.trace, seq, false);
       } else if (type === "revealed") {
         await check(`records/game-${body.game}.pbem.toml`, body.record, seq, false);
+        await replies(body.replies, `game-${body.game + 1}`, seq, unshown(body.game + 1));
       } else if (type === "keys") {
         for (const [who, hash] of Object.entries(body.letters)) await check(`letters/keys-${seq}-seat-${body.seat}-${who}.eml`, hash, seq, cut || hidden(seq));
       } else if (FORMS.letters[type]) {

@@ -41,7 +41,7 @@ class Remembering(Letters):
         self, match: Match, wanted: SignedForm[Requested], seat: int, signed: Signed, paper: Proving | None
     ) -> SignedForm[Requested]:
         keys = repr((match.players, match.terms))  # those of `agreed` and `substituted` stand in that very entry
-        place = (match.head, keys, match.game, match.turn, wanted, seat, paper, signed)
+        place = (match.head, match.replies, keys, match.game, match.turn, wanted, seat, paper, signed)
         if place not in self.known:
             try:
                 self.known[place] = super().said(match, wanted, seat, signed, paper)

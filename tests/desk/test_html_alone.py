@@ -129,7 +129,7 @@ def test_an_example_names_the_match_of_the_letter_that_is_answered(referee: Refe
     asked = bob.last
     referee.send(ann, "new spaceships with bob\nsettle: 0\nend\n")
     for kind in (text, reply):
-        kind(referee, bob, "extend 3d", asked)
+        kind(referee, bob, "extend 3d please", asked)
         assert sentences.NAME_THE_MATCH_SUCH_AS.format("m1") in bob.text
         assert "m17" not in bob.text
 

@@ -229,7 +229,7 @@ def test_each_paper_of_the_level_is_needed(post: Post) -> None:
     assert all(line.startswith("ok") for line in checks(content))
     found = bundle.read(content)
     evidence = [path for path in found.papers if path.startswith("evidence/")]
-    assert len(evidence) == 7
+    assert len(evidence) == 8
     for path in evidence:
         paper = found.papers[path]
         forged = (
@@ -841,19 +841,36 @@ def test_a_slip_in_it_is_asked_back(post: Post) -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        *("Accept!", "accept", "yes \U0001f44d", "I accept.", "ok", "Einverstanden.", "accept m1", "Accept m1."),
-        *("Yes, please", "Sure, gladly!", "Yes! Looking forward to it.", "Of course, yes.\n\nAnn, who is that?"),
-        *("Ja", "Ja, gerne!", "Gerne. Wer spielt mit?", "Ich nehme die Partie an", "Natürlich, einverstanden"),
-        "Bin dabei!",
+        *("Accept!", "accept", "yes \U0001f44d", "I accept.", "Einverstanden.", "accept m1", "Accept m1."),
+        *("Yes, please", "Sure, gladly!", "Yes, let us play!", "Let's play, yes", "Okay, yes"),
+        *("Ja", "Ja, gerne!", "ja gerne", "Ich nehme die Partie an", "Natürlich, einverstanden", "Bin dabei!"),
     ],
 )
-def test_terms_are_accepted_by_the_line_that_comes_back(post: Post, written: str) -> None:
+def test_terms_are_accepted_in_one_letter(post: Post, written: str) -> None:
+    ann, bob = post.referee.registered("ann"), post.registered("bob")
+    post.referee.send(ann, "new spaceships with bob\nend\n")
+    post.reply(bob, written)
+    assert post.referee.match().phase == "setup"
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("ok", "you have read the terms"),
+        ("Okay, thanks!", "you have read the terms"),
+        ("Yes! Looking forward to it.", "says more than `yes`"),
+        ("Of course, yes.\n\nAnn, who is that?", "says more than `yes`"),
+        ("Gerne. Wer spielt mit?", "says more than `yes`"),
+    ],
+)
+def test_a_yes_in_doubt_brings_the_line_and_the_reason(post: Post, written: str, why: str) -> None:
     ann, bob = post.referee.registered("ann"), post.registered("bob")
     post.referee.send(ann, "new spaceships with bob\nend\n")
     post.reply(bob, written)
     assert post.referee.match().phase == "proposed"
     assert sentences.THIS_IS_THE_COMPLETED_FORM in bob.text
-    post.reply(bob, form_in(bob.text, "accept", lines=1))
+    assert why in " ".join(bob.text.split())
+    post.reply(bob, "yes")
     assert post.referee.match().phase == "setup"
 
 
@@ -882,10 +899,10 @@ def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> No
     assert ", final, at the level mailbox:\n\n  (none)" in bob.text
 
 
-def test_yes_where_a_setup_is_due_is_prose(post: Post) -> None:
+def test_yes_where_a_setup_is_due_is_asked_for_the_setup(post: Post) -> None:
     _, bob = post.agreed()
     post.reply(bob, "yes", to=reply_to(bob.find("send your setup")))
-    assert "Not understood" in bob.text
+    assert sentences.THERE_IS_NO_SETUP_IN_YOUR_LETTER in bob.text
 
 
 def test_one_line_from_elsewhere_or_to_an_old_letter_is_no_order(post: Post) -> None:
@@ -916,10 +933,25 @@ def test_prose_is_no_order(post: Post, written: str) -> None:
 def test_what_a_mail_program_broke_into_lines_is_read_whole(post: Post) -> None:
     """Also a setup as our letters show one, a ship in each line."""
     _, bob = post.agreed()
-    post.reply(bob, BOB, to=reply_to(bob.find("send your setup")))
-    assert bob.form("setup").endswith(f"\nrev 1\n{BOB}\nend\n")
-    post.reply(bob, BOB.replace(" ", "\n"))
-    assert bob.form("setup").endswith("\n{}\nend\n".format(BOB.replace(" ", "\n")))
+    rev = 0
+    for text in (BOB, BOB.replace(" ", "\n"), f"Setup:\n{BOB}"):
+        post.reply(bob, text, to=reply_to(bob.last if bob.text.startswith("> ") else bob.find("send your setup")))
+        stored = post.referee.match().setups[2]
+        assert stored.standing
+        assert stored.rev > rev
+        rev = stored.rev
+
+
+def test_yes_sends_the_completed_setup(post: Post) -> None:
+    """So does ok: what it is about is quoted whole."""
+    _, bob = post.agreed()
+    post.reply(bob, BOB.replace("DS", "ds"), to=reply_to(bob.find("send your setup")))
+    assert not post.referee.match().setups
+    assert "answer this\nletter with `yes`" in bob.text
+    post.reply(bob, "ok")
+    assert post.referee.match().setups[2].standing
+    post.reply(bob, "clear")
+    assert not post.referee.match().setups[2].standing
 
 
 def test_what_is_left_out_of_it_is_told(post: Post) -> None:
@@ -999,11 +1031,11 @@ def test_who_has_no_key_is_never_told_to_sign_and_the_form_of_each_letter_counts
     ]
 
 
-def test_a_draw_is_agreed_to_by_the_form_that_comes_with_the_offer(post: Post) -> None:
+def test_a_draw_is_agreed_to_by_the_line_that_comes_with_the_offer(post: Post) -> None:
     ann, bob = post.begun()
     post.referee.send(ann, "draw m1 offer\n")
-    assert sentences.TO_ACCEPT_ANSWER_THIS_LETTER_WITH in bob.text
-    post.reply(bob, form_in(bob.text, "draw"))
+    assert "To accept, answer this letter with this line" in bob.text
+    post.reply(bob, "draw accept")
     assert post.referee.match().phase == "closed"
 
 

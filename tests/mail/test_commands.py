@@ -271,7 +271,7 @@ def test_what_might_be_the_text_of_a_block_that_is_not_closed_is_told_and_not_ob
         ("Gx3\n\n> Turn 5\n\nGy3\n", "Gx3"),
         ("Gx3\nGy3\nAm 1. M\u00e4rz schrieb pbem:\n> Zug 5\n", "Gx3\nGy3"),
         ("Accept\n", "Accept"),
-        ("accept m17\n", ""),
+        ("accept m17\n", "accept m17"),
         (ORDERS, ""),
         ("whoami\n", ""),
         ("stop\nyes\n", ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from email import message_from_bytes
 from random import Random
 from typing import TYPE_CHECKING
@@ -12,21 +13,26 @@ from attackers.forgers import fails, holds
 from attackers.mutations import rewritten
 from vectors.make import VECTORS, home
 
-from pbem.mail.commands import WRAPPED, clean, parse
+from pbem.mail.commands import clean, parse
 from pbem.mail.message import decoded as in_first
 from pbem.mail.message import read
 from pbem.mail.quotes import marked as marked_by_first
+from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex
+from pbem.match.transcript_replay import begin, replay_transcript
 from pbem.proof import bundle, one_letter
 from pbem.proof.mailbox_evidence import detail_in_to
+from pbem.proof.signed_letters import Letters
 from verifier import Wrong, verified
 from verifier.commands import read_commands
+from verifier.letters import whole
 from verifier.one_letter import Place, detail_in, given
 from verifier.quotes import marked
 from verifier.text import decoded as in_second
 from verifier.text import plain
 
 if TYPE_CHECKING:
+    from pbem.match.state import Match
     from pbem.proof.bundle import Bundle
 
 LETTER = "letters/game-1-turn-1-seat-2.eml"
@@ -54,7 +60,13 @@ PIECES = (
         "help",
         "key",
         "accept",
-        "draw",
+        "draw accept",
+        "resign",
+        "Resign match.",
+        "extend 3d",
+        "claim",
+        "clear turn 2",
+        "resign game 1",
         "# note",
         "x:",
         "On 1 March, 12:00 pbem",
@@ -71,33 +83,57 @@ PIECES = (
     ),
     *("--", "-- ", "Sent from my iPhone", "12:30", "\u00a0", "\u200b", "\x0b", "\x85", "\t", "\u017fure", "\u0130"),
 )
-HERE = Place("m1", 1, "0" * 64, 2, 1, "0" * 64)
+SALT = "0" * 64
 
 
-def test_both_verifiers_read_the_same_in_a_text_without_a_command() -> None:
-    random, read = Random(5), 0
-    for _ in range(4000):
-        count = random.randrange(1, 9)
-        text = "".join(random.choice(PIECES) + random.choice((" ", "\n", "\n\n", "\r\n")) for _ in range(count))
+def stages() -> list[Match]:
+    """A match as it is proposed, as it waits for setups, and in its first turn."""
+    found = bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes())
+    proposed = replace(begin(found.entries[0]), phase="proposed")
+    later = [replay_transcript(found.entries, Letters(found.papers), until=until) for until in (1, 2)]
+    return [replace(match, replies=SALT) for match in (proposed, *later)]
+
+
+def place_in(match: Match) -> Place:
+    prev = match.rules_hash if match.phase == "proposed" else match.prev
+    here = (match.server, match.id, match.phase, match.game, match.turn, prev, match.name(2))
+    return Place(*here, 2, 1, SALT)
+
+
+@pytest.mark.parametrize("match", stages(), ids=lambda match: match.phase)
+def test_both_verifiers_read_the_same_in_a_text_without_a_command(match: Match) -> None:
+    random, read, given_ = Random(5), 0, Counter[str]()
+    here = place_in(match)
+    forms = (f"> setup m1 game 1\n> player bob\n> prev {match.prev}", f"> accept m1 {match.rules_hash}")
+    pieces = (*PIECES, *forms, f"accept m1 {match.rules_hash}", "> accept m1 0123456789", "DS Ry3-Oz4", "> rev 1")
+    for _ in range(6000):
+        count = random.randrange(1, 7)
+        text = "".join(random.choice(pieces) + random.choice((" ", "\n", "\n\n", "\r\n")) for _ in range(count))
         short, commands = parse(text, signed=False).short, read_commands(text, signed=False)
-        if not all(command.fault and "*match" not in command.said for command in commands):
+        if any(map(whole, commands)):
             continue
-        what, block, final = given(HERE, marked(plain(text)))
+        second = given(here, plain(text))
         if not short:
             # A word that asks for something by itself: no orders of any game.
-            assert what == "" or parse(text, signed=False).commands, repr(text)
+            assert second is None or parse(text, signed=False).commands, repr(text)
             continue
         read += 1
-        if WRAPPED.search(short) and not one_letter.consents(short):
-            assert what == "", repr(text)
+        first = one_letter.given(match, 2, 1, f"m1.{here.token}", short, text)
+        assert (first and first.name) == (second and second.name), repr(text)
+        if first is None or second is None:
             continue
-        assert (what == "clear") is (short.strip(" .!").lower() == "clear"), repr(text)
-        if what == "orders" or not (what or one_letter.consents(short)):
-            assert block == one_letter.FINAL.sub("", one_letter.NAMED.sub("", short)).strip(), repr(text)
-            assert final is (one_letter.FINAL.search(short) is not None), repr(text)
-        else:
-            assert what == "clear" or one_letter.consents(short), repr(text)
+        given_[first.name] += 1
+        form = first.form
+        said = {"*match": "m1"} if first.name == "accept" else {"*match": "m1", "prev": match.prev, "rev": "1"}
+        assert said.items() <= second.said.items(), repr(text)
+        assert (first.block or "") == second.block, repr(text)
+        assert second.said.get("*hash") == getattr(form.request, "hash", None), repr(text)
+        assert ("*final" in second.said) is getattr(form.request, "final", False), repr(text)
+        assert second.said.get("word") == getattr(form.request, "word", None), repr(text)
+        assert (second.said.get("*game") == "match") is getattr(form.request, "whole", False), repr(text)
     assert read > 2000
+    wanted = {"proposed": {"accept"}, "setup": {"setup", "clear", "resign"}}
+    assert set(given_) == wanted.get(match.phase, {"orders", "clear", "resign", "draw", "extend", "claim"}), given_
 
 
 WHOLE = f"orders m1 turn 1\nserver play.example\nplayer bob\nprev {'0' * 64}\nrev 1\nGx3\nend"

@@ -301,6 +301,27 @@ def one_letter(referee: Referee) -> bytes:
     return proof(referee, ann)
 
 
+def by_words_alone(referee: Referee) -> bytes:
+    """Bob, without a key, agrees, sets up, orders and resigns by words alone."""
+    domain = home()
+    referee.records[domain.where] = domain.record
+    ann, bob = referee.registered("ann"), referee.person("bob")
+    referee.send(bob, "register bob\n", sign=False)
+    reply(referee, domain, bob, "register bob\n")
+    referee.send(ann, f"new spaceships with bob\n{placed(ann)}{SMALL}\nend\n")
+    quoted = "".join(f"> {line}\n" for line in bob.text.split("\n"))
+    reply(referee, domain, bob, f"Yes, let us play!\n\nOn 1 March 2026, 12:00 pbem wrote:\n\n{quoted}")
+    where = asked(bob, "setup")
+    reply(referee, domain, bob, f"{SETUPS[0]}\n", where)
+    referee.send(ann, ann.filled("setup", SETUPS[1]))
+    where = asked(bob, "orders")
+    reply(referee, domain, bob, "Gx2\n", where)
+    referee.turn((ann, ""))
+    where = asked(bob, "orders")
+    reply(referee, domain, bob, "Resign!\n", where)
+    return proof(referee, ann)
+
+
 def by_format(file: str, signer: Callable[[Mailbox, str], bytes], referee: Referee) -> bytes:
     """Ann signs her setup and orders with a key of this format."""
     referee.now = IN_FORCE
@@ -390,6 +411,7 @@ GOOD: dict[str, Callable[[Referee], bytes]] = {
     "keys": keys,
     "mailbox": mailbox,
     "one-letter": one_letter,
+    "by-words-alone": by_words_alone,
     "running": running,
     "openpgp": partial(by_format, "pgp-anna.pub.asc", by_clear_openpgp),
     "smime": partial(by_format, "sm-p256.crt", by_smime),
@@ -668,6 +690,26 @@ LIES: dict[str, Lie] = {
         "one-letter",
         "yes to other orders than the letter that is quoted shows",
         partial(signed_otherwise, path="letters/game-1-turn-2-seat-2.eml", old="> Gx4", new="> > Gx4"),
+    ),
+    "other-terms": (
+        "by-words-alone",
+        "yes to other terms than the letter that is quoted shows",
+        partial(signed_otherwise, path="letters/agreed-seat-2.eml", old="> accept m1 ", new="> accept m1 0123456789"),
+    ),
+    "thanks": (
+        "by-words-alone",
+        "thanks for a proposal, taken for a yes",
+        partial(signed_otherwise, path="letters/agreed-seat-2.eml", old="Yes, let us play!", new="Ok, thanks!"),
+    ),
+    "other-address": (
+        "by-words-alone",
+        "a setup at an address of another match",
+        partial(signed_otherwise, path="letters/game-1-setup-seat-2.eml", old="To: pbem+m1.", new="To: pbem+m2."),
+    ),
+    "other-sentence": (
+        "by-words-alone",
+        "prose, taken for a resignation",
+        partial(signed_otherwise, path="letters/resign-4-seat-2.eml", old="Resign!", new="I resign!"),
     ),
     "salt": ("ssh", "a salt in another form", salted),
     "nowhere": ("ssh", "a vacation of a seat that there is not", nowhere),

@@ -57,6 +57,18 @@ _NO_NAMES = frozenset(
 
 def register(keys: Keyring, offers: Offers, caller: Caller, command: Command[Register]) -> Reply:
     """`register`: an account for the caller's address, by a key that has to prove itself, or by the mailbox."""
+    try:
+        return _register(keys, offers, caller, command)
+    except Refused as fault:
+        if caller.player is not None or command.request.key or _is_too_often(keys, caller):
+            raise
+        # The answer to this refusal registers by another name, at once.
+        told = refusal(command, fault.faults[0].message, _ask(keys, caller, command.request.name))
+        told.facts = {**told.facts, "faults": [*fault.faults]}
+        return told
+
+
+def _register(keys: Keyring, offers: Offers, caller: Caller, command: Command[Register]) -> Reply:
     name = command.request.name
     if caller.player is not None:
         known = Phrase("your address is already registered as {name}", name=caller.player.name)
@@ -104,13 +116,24 @@ def _too_many(keys: Keyring, caller: Caller, command: AnyCommand) -> Reply:
     return refusal(command, IN_YOUR_NAME, keys.mailboxes.write_back(caller.address, None, caller.now))
 
 
+def _is_too_often(keys: Keyring, caller: Caller) -> bool:
+    """True if so many registrations of this address wait that somebody else may have asked for them."""
+    waiting = keys.mailboxes.asked("register", caller.address, _A_DAY, caller.now)
+    return waiting >= _WAITING and not caller.tokens
+
+
+def _ask(keys: Keyring, caller: Caller, name: str) -> str:
+    """A reply address that registers whoever answers there, by whatever name the answer gives."""
+    return keys.mailboxes.ask("register", caller.address, name, caller.now)
+
+
 def _register_mailbox(keys: Keyring, offers: Offers, caller: Caller, command: AnyCommand, name: str) -> Reply:
     """An account without a key: a reply token goes to the mailbox, and registers when it comes back."""
     proof = caller.proof
-    if proof is None or (proof.holds and proof.token and proof.token.name != name):
-        if keys.mailboxes.asked("register", caller.address, _A_DAY, caller.now) >= _WAITING and not caller.tokens:
+    if proof is None:
+        if _is_too_often(keys, caller):
             return _too_many(keys, caller, command)
-        reply_to = keys.mailboxes.ask("register", caller.address, name, caller.now)
+        reply_to = _ask(keys, caller, name)
         return Reply("register_mailbox", {"name": name}, reply_to=reply_to, outcome="asked")
     if proof.missing is not None:
         raise refused("register", None, proof.missing)

@@ -47,7 +47,7 @@ def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) 
     turn = seated.match.turn
     if _untouched(seated, command):
         allowed = seated.match.rules.empty_orders
-        asked = {"turn": command.form.turn or 0, "allowed": allowed, "consent": False}
+        asked = {"turn": command.form.turn or 0, "allowed": allowed, "consent": False, "faults": ()}
         return Reply("untouched", asked | seated.facts(), at=seated, outcome="asked")
     if command.form.turn == DEFAULT or (command.form.turn or 0) > turn:
         return orders_in_advance.store(seated, command, caller)

@@ -303,7 +303,10 @@ def accept(offers: Offers, seated: SeatContext, caller: Caller, command: Command
     demand_leisure(offers.seats, match.name(seated.seat))
     offers.people.opt_in(caller.address)
     offers.seats.archive.matches.accept(seated.row.number, seated.seat)
-    offers.seats.archive.consent(seated.row.number, seated.seat, caller.signed)
+    signed = caller.signed
+    if signed.evidence:
+        signed = replace(signed, rev=command.form.rev or 0)
+    offers.seats.archive.consent(seated.row.number, seated.seat, signed)
     agreed = {seat.seat for seat in seated.row.seats if seat.accepted} | {seated.seat}
     if len(agreed) == len(match.seats):
         _begin(offers, seated, caller.now)

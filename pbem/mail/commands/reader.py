@@ -19,7 +19,7 @@ from pbem.mail.commands.sections import read as read_sections
 from pbem.mail.commands.table import COMMANDS
 from pbem.mail.quotes import marked
 from pbem.phrase import Phrase
-from pbem.requests import AnyForm, AnyRequest, InMatch, Requested_co, SignedForm
+from pbem.requests import Accept, AnyForm, AnyRequest, InMatch, Requested_co, SignedForm
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -122,7 +122,8 @@ class Reading(msgspec.Struct, frozen=True):
     place: dict[str, str] = {}
     """The server and the player that a `stop` names."""
     short: str = ""
-    """The first paragraph without its quotes, if the letter has no commands but faulty ones that name no match.
+    """The first paragraph without its quotes, if the letter has no commands but faulty ones that name no match, and
+    `accept` without a hash.
 
     Nothing in it is masked: a proof reads it."""
     meant: list[AnyCommand] | None = None
@@ -166,7 +167,7 @@ def parse(text: str, *, signed: bool = True) -> Reading:
         skipped = [(line, run) for line, run in skipped if not commands or run != first]
     skipped.sort()
     ignored = [masked(run) for run in (*(run for _, run in skipped), *signature)]
-    short = "" if optout or any(command.match or not command.faults for command in commands) else first
+    short = "" if optout or any(map(_is_whole, commands)) else first
     return Reading(commands, ignored, optout, _place_of_stop(words) if optout else {}, short)
 
 
@@ -198,6 +199,13 @@ def _read(words: Words, *, signed: bool) -> tuple[list[AnyCommand], list[tuple[i
         words.take_line()
         skipped.append((words.line(start), words.text[start : words.passed]))
     return commands, skipped
+
+
+def _is_whole(command: AnyCommand) -> bool:
+    """True if a command says all of something; an `accept` without the hash of the terms does not."""
+    if isinstance(command.request, Accept) and command.request.hash is None:
+        return False
+    return command.match is not None or not command.faults
 
 
 def without_effect(reading: Reading) -> Reading:

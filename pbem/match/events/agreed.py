@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match.asking import ask_for_setups
 from pbem.match.changed import replace
+from pbem.match.documents import Replies
 from pbem.match.entry_forms import anything, by_seat, hash_, letter, mapping, number, text
 from pbem.match.entry_forms import player as player_form
 from pbem.match.entry_type import EntryType
 from pbem.match.pinned_keys import Player
+from pbem.match.remaking import Consent
+from pbem.match.replies import file_replies_of_proposal, file_replies_of_setups, named_proposal, of_setups
 from pbem.match.state import BUNDLE, PHASES, SEALED_BUNDLE
 from pbem.phrase import Phrase
 from pbem.requests import Accept, SignedForm
@@ -41,11 +44,14 @@ def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed], *
     letters = {}
     for seat, (player, signed) in enumerate(zip(players, consents, strict=True), start=1):
         step.file_letter(f"agreed-seat-{seat}", signed.raw, signed.evidence, 0, seat)
-        letters[str(seat)] = step.named(signed)
+        letters[str(seat)] = step.named(signed) | ({"rev": signed.rev} if signed.rev else {})
         step.file_mailbox(seat, player)
+    addressed = file_replies_of_proposal(step) if any(signed.rev for signed in consents) else {}
     step.append_entry(
         "agreed",
         {
+            **addressed,
+            **file_replies_of_setups(step, 1),
             "bundle": step.match.bundle,
             "letters": letters,
             "version": step.world.version,
@@ -74,14 +80,20 @@ def remake(remaking: Remaking) -> Step:
         raise remaking.untrue(None, "a refereed match has no bundles of this version")
     players = [remaking.pinned(seat, player) for seat, player in enumerate(players, start=1)]
     at_first = remaking.match
-    remaking.match = replace(remaking.match, players=tuple(players))
+    replies = ""
+    if "proposal" in body:
+        content = remaking.hashed(of_setups(0), body["proposal"], "is not what the transcript names")
+        replies = remaking.read(of_setups(0), Replies.read, content).salt
+    remaking.match = replace(remaking.match, phase="proposed", players=tuple(players), replies=replies)
     consents = []
     for seat in remaking.match.seats:
         path = f"letters/agreed-seat-{seat}.eml"
-        consents.append(remaking.named(path, body["letters"][str(seat)]))
+        named = body["letters"][str(seat)]
+        rev = int(named.get("rev", 0))
+        consents.append(replace(remaking.named(path, named), rev=rev))
         wanted = SignedForm(Accept(match=remaking.match.id, hash=remaking.match.rules_hash))
-        remaking.form(wanted, seat, path, consents[-1], None)
-    remaking.match = at_first
+        remaking.form(wanted, seat, path, consents[-1], Consent(rev) if rev else None)
+    remaking.match = replace(at_first, replies=replies)
     step = remaking.at_work()
     agree(step, tuple(players), consents, bundle=body["bundle"])
     return step
@@ -111,8 +123,10 @@ ENTRY = EntryType(
             "terms": anything,
             "rules": hash_,
             "players": by_seat(player_form),
-        }
+        },
+        {"proposal": hash_, "replies": hash_},
     ),
     remake=remake,
     says=_says,
+    papers=named_proposal,
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pbem.match.changed import replace
 from pbem.match.entry_forms import hash_, list_of, mapping, number, text, whole
 from pbem.match.entry_type import EntryType
+from pbem.match.replies import show_replies_of_setups
 from pbem.match.set_aside import file_trace
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def close(step: Step, winner: int, reason: str) -> None:
     if step.match.phase == "setup":
         trace = file_trace(step, "end", step.match.game - 1)
         over |= {"setups": {}, "resolve_at": None}
+        show_replies_of_setups(step)
     step.append_entry("closed", {**outcome, **trace})
     step.match = replace(step.match, phase="closed", **over)
     step.notify("closed")

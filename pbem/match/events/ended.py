@@ -15,6 +15,7 @@ from pbem.match.entry_forms import hash_, list_of, mapping, number, text, whole
 from pbem.match.entry_type import EntryType
 from pbem.match.events.closed import close
 from pbem.match.record import Record, RecordedResult, Turn, write
+from pbem.match.replies import file_replies_of_setups
 from pbem.match.sealed_documents import ORDERS, SETUP
 from pbem.match.sealed_game import Ending
 from pbem.match.set_aside import file_trace
@@ -63,6 +64,8 @@ def conclude(
     match = step.match
     turns = len(match.turns) if record is None else len(record.turns)
     ended = Ended(result.winner, tuple(result.scores), result.reason, turns)
+    games = match.games.and_(ended)
+    over = closes is not None or _match_is_over(replace(match, games=games), ended)
     trace = file_trace(step, "end", match.game) if match.sealed_game is None else {}
     step.append_entry(
         "ended",
@@ -78,13 +81,14 @@ def conclude(
     if record is not None:
         content = write(record).encode()
         step.papers.append(Document(f"records/game-{match.game}.pbem.toml", content, match.game))
-        body = {"game": match.game, "record": sha256_hex(content), **shown_at_the_end(step)}
+        next_setups = {} if over else file_replies_of_setups(step, match.game + 1)
+        body = {"game": match.game, "record": sha256_hex(content), **shown_at_the_end(step), **next_setups}
         step.append_entry("revealed", body)
         step.match = replace(step.match, previous=sha256_hex(content))
     step.match = replace(
         step.match,
         phase="ended",
-        games=match.games.and_(ended),
+        games=games,
         orders={},
         stored={},
         resolve_at=None,
@@ -96,7 +100,7 @@ def conclude(
     step.notify("ended", game=match.game, ended=ended, by=by, **facts)
     if closes is not None:
         close(step, *closes)
-    elif _match_is_over(step.match, ended):
+    elif over:
         early = match.terms.kind == "single" and ended.reason != "rules"
         close(step, _winner(step.match, ended), ended.reason if early else "agreed length")
     else:
@@ -178,7 +182,7 @@ ENTRY = EntryType(
 
 REVEALED = EntryType(
     "revealed",
-    mapping({"game": number, "record": hash_}, {"chance": hash_}),
+    mapping({"game": number, "record": hash_}, {"chance": hash_, "replies": hash_}),
     says="game {game}: the record replays",
     silent=True,
 )

@@ -1,0 +1,418 @@
+"""Players without keys, who answer each letter on a phone: one letter for each step, and nothing to copy."""
+
+from __future__ import annotations
+
+import email.utils
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from attackers.mutations import rewritten, with_body
+from in_a_box.referee import ANN, BOB, MAIL_SERVER, Mailbox, Openings, Referee, attachment, body
+from judges.honest import accused
+from signing.domains import Domain, rsa_key
+
+from pbem.match import replies
+from pbem.match.changed import replace
+from pbem.match.documents import salt_in
+from pbem.match.transcript import sha256_hex
+from pbem.match.transcript_replay import begin
+from pbem.proof import bundle
+from pbem.proof.bundle import Bundle
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verification import verify
+from verifier import Wrong, verified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from email.message import EmailMessage
+    from pathlib import Path
+
+HOME = Domain("mail.example", key=rsa_key(1024))
+OPENINGS = Openings()
+WRITES = {
+    "en": "On Sun, 1 Mar 2026, 12:00 pbem <{}> wrote:",
+    "de": "Am So., 1. März 2026 um 12:00 schrieb pbem <{}>:",
+}
+FOOT = {"en": "Sent from my iPhone", "de": "Von meinem iPhone gesendet"}
+SIGNED = ("from", "to", "subject", "message-id", "content-type")
+
+
+class Phones:
+    """People with phones, who write above what they quote; their domain signs it."""
+
+    def __init__(self, referee: Referee) -> None:
+        self.referee = referee
+        self.sent = 0
+        self.told = ""  # what our own mail server writes above a letter
+
+    def reply(
+        self,
+        person: Mailbox,
+        text: str,
+        letter: EmailMessage | None = None,
+        *,
+        language: str = "en",
+        shown: str | None = None,
+        over: tuple[str, ...] = SIGNED,
+        html: bool = False,
+    ) -> str:
+        """An answer to the latest letter, above its text; what comes back, in one line."""
+        self.sent += 1
+        letter = letter or (person.last if person.letters else None)
+        to = email.utils.parseaddr(str(letter["Reply-To"] or letter["From"]))[1] if letter else "pbem@play.example"
+        shown = body(letter) if letter and shown is None else shown or ""
+        quoted = "".join(f"> {line}\n" for line in shown.split("\n")) if shown else ""
+        quoted = f"{FOOT[language]}\n\n{WRITES[language].format(to)}\n\n{quoted}" if quoted else FOOT[language]
+        plain = f"--b\nContent-Type: text/plain; charset=utf-8\n\n{text}\n\n{quoted}\n"
+        page = f"--b\nContent-Type: text/html; charset=utf-8\n\n<p>{text.replace(chr(10), '<br>')}</p>\n"
+        raw = (
+            f"From: {person.name} <{person.address}>\nTo: {to}\nSubject: Re: {letter['Subject'] if letter else ''}\n"
+            f"Message-ID: <{next(self.referee.sent)}.{person.name}@mail.example>\nContent-Language: {language}\n"
+            "MIME-Version: 1.0\nContent-Type: multipart/alternative; boundary=b\n\n"
+            f"{'' if html else plain}{page}--b--\n"
+        )
+        before = len(person.letters)
+        signed = HOME.craft(raw.encode().replace(b"\n", b"\r\n"), headers=over)
+        self.referee.deliver(self.told.encode().replace(b"\n", b"\r\n") + signed, person.address, to)
+        return " ".join(" ".join(body(one) for one in person.letters[before:]).split())
+
+    def registered(self, name: str, language: str = "en") -> Mailbox:
+        person = self.referee.person(name)
+        self.reply(person, f"register {name}", language=language)
+        self.reply(person, f"register {name}", language=language)
+        assert self.referee.desk.players.level(name) == "mailbox"
+        return person
+
+    def proposed(self) -> tuple[Mailbox, Mailbox]:
+        """Ann has proposed m1 to Bob, who has read nothing else since."""
+        ann, bob = self.registered("ann"), self.registered("bob")
+        self.reply(ann, "new spaceships with bob\nsettle: 0\nend")
+        return ann, bob
+
+    def playing(self) -> tuple[Mailbox, Mailbox]:
+        ann, bob = self.proposed()
+        self.reply(bob, "Yes, let us play!")
+        self.reply(ann, ANN, ann.find("send your setup"))
+        self.reply(bob, BOB, bob.find("send your setup"))
+        assert self.referee.match().phase == "playing"
+        return ann, bob
+
+    @property
+    def phase(self) -> str:
+        return self.referee.match().phase
+
+    def proof(self, reader: Mailbox) -> None:
+        """Both verifiers hold what the end brought."""
+        content = attachment(reader.find(", the end"), ".pbem.zip")
+        assert [f"{check.what}: {check.found}" for check in verify(content, Letters) if not check.holds] == []
+        verified(content)
+        assert accused(self.referee) == []
+
+
+@pytest.fixture
+def phones(tmp_path: Path) -> Iterator[Phones]:
+    referee = Referee(tmp_path, openings=OPENINGS)
+    referee.records[HOME.where] = HOME.record
+    yield Phones(referee)
+    referee.close()
+
+
+def test_a_game_of_two_turns_takes_fourteen_letters(phones: Phones) -> None:
+    """One player writes English, the other German; each step is one reply."""
+    ann, bob = phones.registered("ann"), phones.registered("bob", "de")
+    phones.reply(ann, "new spaceships with bob\nsettle: 0\nend")
+    proposal = bob.last
+    phones.reply(bob, "rules spaceships", language="de")
+    phones.reply(bob, "Ja, gerne!", proposal, language="de")
+    assert phones.phase == "setup"
+    phones.reply(ann, ANN, ann.find("send your setup"))
+    phones.reply(bob, BOB, bob.find("Aufstellung"), language="de")
+    for turn in (1, 2):
+        phones.reply(ann, "Rv5", ann.find("begins" if turn == 1 else "turn 1"))
+        phones.reply(bob, "Gx3 Gy3", bob.find("beginnt" if turn == 1 else "Zug 1"), language="de")
+    assert phones.referee.match().turn == 3
+    phones.reply(bob, "resign", bob.find("Zug 2"), language="de")
+    assert phones.phase == "closed"
+    assert phones.sent == 14
+    phones.proof(ann)
+
+
+# What counts, and what does not.
+
+
+def test_resign_and_other_sentences_are_about_the_match_of_the_letter(phones: Phones) -> None:
+    ann, bob = phones.playing()
+    assert "has 3 days more" in phones.reply(bob, "extend 3d")
+    phones.reply(bob, "Draw offer.")
+    assert phones.referee.match().offers == {"draw": {2}}
+    phones.reply(ann, "draw decline")
+    assert not phones.referee.match().offers["draw"]
+    assert "> report m1" in phones.reply(bob, "report")
+    assert "Legal" in phones.reply(bob, "preview turn 1 Gx3 end")
+    phones.reply(bob, "press I like this! end")
+    assert "I like this!" in body(ann.last)
+    phones.reply(bob, "Gx3")
+    phones.reply(bob, "clear")
+    assert not phones.referee.match().orders[2].standing
+    phones.reply(bob, "transcript")
+    running = attachment(bob.last, ".pbem.zip")
+    assert [check.found for check in verify(running, Letters) if not check.holds] == []
+    verified(running)
+    phones.reply(ann, "Resign!", ann.find("begins"))
+    assert phones.phase == "closed"
+    phones.proof(bob)
+
+
+def test_a_match_that_is_resigned_before_its_game_proves_it(phones: Phones) -> None:
+    """The addresses of setups are shown when the match closes; what was withdrawn by one stands in the trace."""
+    ann, bob = phones.proposed()
+    phones.reply(bob, "ja gerne")
+    phones.reply(bob, BOB)
+    phones.reply(bob, "clear")
+    assert "`resign m1 match`" in phones.reply(bob, "resign")
+    phones.reply(bob, "transcript")
+    running = attachment(bob.last, ".pbem.zip")
+    assert b"evidence/replies-game-1.txt" not in running
+    assert [check.found for check in verify(running, Letters) if not check.holds] == []
+    verified(running)
+    phones.reply(bob, "resign match")
+    assert phones.phase == "closed"
+    phones.reply(ann, "transcript")
+    content = attachment(ann.last, ".pbem.zip")
+    assert b"evidence/replies-game-1.txt" in content
+    assert [check.found for check in verify(content, Letters) if not check.holds] == []
+    verified(content)
+
+
+def test_a_match_of_two_games_has_addresses_for_each_setup(phones: Phones) -> None:
+    ann, bob = phones.registered("ann"), phones.registered("bob")
+    phones.reply(ann, "new spaceships with bob\nsettle: 0\nkind: scored\ngames: 2\nend")
+    phones.reply(bob, "accept")
+    for game in (1, 2):
+        for person, setup in ((ann, ANN), (bob, BOB)):
+            phones.reply(person, setup, person.find("send your setup"))
+        assert (phones.phase, phones.referee.match().game) == ("playing", game)
+        phones.reply(bob, "Gx3", bob.find("begins"))
+        if game == 1:
+            phones.reply(ann, "resign", ann.find("begins"))
+            phones.proof(bob)
+    phones.referee.read_cold()
+    phones.reply(ann, "resign", ann.find("begins"))
+    assert phones.phase == "closed"
+    phones.proof(bob)
+
+
+def test_a_refused_letter_brings_an_address_that_works(phones: Phones) -> None:
+    ann, bob = phones.playing()
+    assert "Refused" in phones.reply(bob, "extend 99d")
+    phones.reply(bob, "Gx3")
+    assert phones.referee.match().orders[2].text == "Gx3"
+    assert "Not understood" in phones.reply(ann, "What a lovely day")
+    phones.reply(ann, "resign")
+    assert phones.phase == "closed"
+
+
+def test_another_name_costs_no_further_letter(phones: Phones) -> None:
+    phones.registered("ann")
+    gw = phones.referee.person("gw")
+    assert "this name is taken" in phones.reply(gw, "register ann")
+    phones.reply(gw, "register gw2")
+    assert phones.referee.desk.players.level("gw2") == "mailbox"
+    eve = phones.referee.person("eve")
+    phones.reply(eve, "register eve")
+    phones.reply(eve, "register eve2")
+    assert phones.referee.desk.players.level("eve2") == "mailbox"
+
+
+def test_a_registration_in_html_alone_is_answered_with_an_address_that_works(phones: Phones) -> None:
+    bob = phones.referee.person("bob")
+    told = phones.reply(bob, "register bob", html=True)
+    assert "HTML only" in told
+    assert "answer this letter" in told
+    told = phones.reply(bob, "register bob", html=True)
+    assert "HTML only" in told
+    assert phones.referee.desk.players.by_name("bob") is None
+    phones.reply(bob, "register bob")
+    assert phones.referee.desk.players.level("bob") == "mailbox"
+
+
+def test_an_answer_to_the_rules_is_about_the_match_that_waits(phones: Phones) -> None:
+    _, bob = phones.proposed()
+    phones.reply(bob, "rules spaceships", shown="")
+    rules = next(letter for letter in reversed(bob.letters) if "A cell is" in body(letter))
+    told = phones.reply(bob, "yes", rules)
+    assert phones.phase == "proposed", "what it quotes are no terms"
+    assert "does not quote what you agree to" in told
+    phones.reply(bob, "accept", rules)
+    assert phones.phase == "setup"
+
+
+@pytest.mark.parametrize("by", ["the domain, but not To", "our own server"])
+def test_where_yes_cannot_count_it_is_not_offered_and_the_reason_is_named(phones: Phones, by: str) -> None:
+    """Nobody could check later to which address such a letter went."""
+    over = tuple(name for name in SIGNED if name != "to")
+    _, bob = phones.proposed()
+    if by == "our own server":
+        phones.referee.records[HOME.where] = None
+        phones.told = f"Authentication-Results: {MAIL_SERVER}; dkim=pass header.d=mail.example\n"
+    for words in ("Yes, let us play!", "yes", "accept"):
+        told = phones.reply(bob, words, over=over)
+        assert "covers the line To" in told, words
+        assert "with `yes`" not in told
+        assert "with these lines" in told
+    assert phones.phase == "proposed"
+    line = next(line for line in body(bob.last).split("\n") if line.startswith("accept m1 "))
+    phones.reply(bob, line, over=over)
+    assert phones.phase == "setup"
+    told = phones.reply(bob, BOB, over=over)
+    assert "covers the line To" in told
+    phones.reply(bob, bob.form("setup"), over=over)
+    assert phones.referee.match().setups[2].standing
+    told = phones.reply(bob, "resign match", over=over)
+    assert "covers the line To" in told
+    assert "quoted text: resign m1 match" in told
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "accept m1 " + "0" * 64,
+        "Will you take part in something else?",
+        "accept m2 HASH",
+        "accept m1 HASH\naccept m1 " + "1" * 64,
+        "> accept m1 HASH",  # a quote within the quote
+        ": accept m1 HASH",  # a message of the opponent's
+        "Do you agree? accept m1 HASH",
+    ],
+)
+def test_yes_is_to_the_terms_that_are_quoted(phones: Phones, shown: str) -> None:
+    _, bob = phones.proposed()
+    terms = phones.referee.match().rules_hash
+    told = phones.reply(bob, "Yes, let us play!", shown=shown.replace("HASH", terms))
+    assert phones.phase == "proposed"
+    assert "does not quote what you agree to" in told
+    phones.reply(bob, "yes")
+    assert phones.phase == "setup"
+
+
+@pytest.mark.parametrize("words", ["Good luck, Ann!", "Let us see who wins.", "Bob Miller\nAm Markt 5"])
+def test_other_words_beside_a_setup_do_no_harm(phones: Phones, words: str) -> None:
+    _, bob = phones.proposed()
+    phones.reply(bob, "yes")
+    phones.reply(bob, f"{BOB}\n\n{words}")
+    assert phones.referee.match().setups[2].standing
+
+
+def test_a_setup_with_other_ships_below_is_in_doubt(phones: Phones) -> None:
+    _, bob = phones.proposed()
+    phones.reply(bob, "yes")
+    phones.reply(bob, f"{BOB}\n\nNo, rather:\n\nLS Rv2")
+    assert not phones.referee.match().setups
+
+
+def test_a_mere_accept_needs_no_quote_and_contradicts_none(phones: Phones) -> None:
+    _, bob = phones.proposed()
+    phones.reply(bob, "accept", shown="accept m1 " + "0" * 64)
+    assert phones.phase == "proposed"
+    phones.reply(bob, "accept", shown="nothing of that")
+    assert phones.phase == "setup"
+
+
+def test_an_older_proposal_and_a_used_address_agree_to_nothing(phones: Phones) -> None:
+    _, bob = phones.proposed()
+    proposal = bob.last
+    phones.reply(bob, "decline m2", proposal)
+    phones.reply(bob, "Yes", proposal)
+    assert phones.phase == "setup", "it was never used"
+    phones.reply(bob, BOB, proposal)
+    assert not phones.referee.match().setups
+
+
+EDITS = {
+    "other words": (b"\r\n\r\nYes, let us play!", b"\r\n\r\nNo, let us not play!"),
+    "thanks alone": (b"\r\n\r\nYes, let us play!", b"\r\n\r\nOk, thanks!"),
+    "quote of other terms": (b"> accept m1 ", b"> accept m1 0123456789"),
+    "no quote of terms": (b"> accept m1 ", b"> to accept, write "),
+    "another match": (b"To: pbem+m1.", b"To: pbem+m2."),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_consent_to_something_else_is_refused_by_both_verifiers(phones: Phones, edit: str) -> None:
+    found = agreed(phones)
+    old, new = EDITS[edit]
+    raw = found.papers["letters/agreed-seat-2.eml"]
+    assert raw.count(old) == 1
+    raw = raw[raw.index(b"From:") :].replace(old, new)
+    refused(rewritten(found, "letters/agreed-seat-2.eml", HOME.craft(raw, headers=SIGNED)))
+
+
+def test_a_consent_at_another_address_is_refused_by_both_verifiers(phones: Phones) -> None:
+    """The address of another seat, of another revision, of other terms, and one that To does not sign."""
+    found = agreed(phones)
+    path, evidence = "letters/agreed-seat-2.eml", "evidence/agreed-seat-2.txt"
+    raw = found.papers[path]
+    raw = raw[raw.index(b"From:") :]
+    holds(rewritten(found, path, HOME.craft(raw, headers=SIGNED)))
+    refused(rewritten(found, path, HOME.craft(raw, headers=tuple(name for name in SIGNED if name != "to"))))
+    body_ = found.entries[0].body
+    letters = body_["letters"]
+    for rev in (2, 3):
+        refused(with_body(found, 0, {**body_, "letters": {**letters, "2": {**letters["2"], "rev": rev}}}))
+    without = {key: value for key, value in letters["2"].items() if key != "rev"}
+    refused(with_body(found, 0, {**body_, "letters": {**letters, "2": without}}))
+    papers, salt = found.papers, found.papers["evidence/replies-game-0.txt"]
+    refused(rewritten(found, "evidence/replies-game-0.txt", salt.replace(b"salt ", b"salt 0")[:-2] + b"\n"))
+    refused(rewritten(found, evidence, papers[evidence].replace(b"place game 0 turn 0", b"place game 1 turn 0")))
+    refused(rewritten(found, evidence, papers[evidence].replace(b"match m1", b"match m2")))
+    token = re.search(rb"To: pbem\+m1\.([a-z2-7]{20})@", raw)
+    assert token is not None
+    other = replies.token(replace(begin(found.entries[0]), phase="proposed", replies=salt_in(salt)), 1, 1).encode()
+    moved = rewritten(found, path, HOME.craft(raw.replace(token[1], other), headers=SIGNED))
+    names = sha256_hex(token[1]).encode(), sha256_hex(other).encode()
+    refused(rewritten(moved, evidence, moved.papers[evidence].replace(*names)))
+
+
+def test_a_setup_and_a_resignation_elsewhere_are_refused_by_both_verifiers(phones: Phones) -> None:
+    found = agreed(phones)
+    setup, resignation = "letters/game-1-setup-seat-2.eml", "letters/resign-3-seat-1.eml"
+    assert resignation in found.papers
+    for path, old, new in (
+        (setup, b"\r\n\r\nDS Ry3-Oz4", b"\r\n\r\nDS Ry3-Oz3"),
+        (setup, b"To: pbem+m1.", b"To: pbem+m2."),
+        (resignation, b"\r\n\r\nresign\r\n", b"\r\n\r\nresign match\r\n"),
+        (resignation, b"\r\n\r\nresign\r\n", b"\r\n\r\nI resign\r\n"),
+        (resignation, b"To: pbem+m1.", b"To: pbem+m2."),
+    ):
+        raw = found.papers[path]
+        assert raw.count(old) == 1, (path, old)
+        raw = raw[raw.index(b"From:") :].replace(old, new)
+        refused(rewritten(found, path, HOME.craft(raw, headers=SIGNED)))
+    salt = found.papers["evidence/replies-game-1.txt"]
+    refused(rewritten(found, "evidence/replies-game-1.txt", salt.replace(b"salt ", b"salt 0")[:-2] + b"\n"))
+    papers = {path: paper for path, paper in found.papers.items() if path != "evidence/replies-game-1.txt"}
+    refused(Bundle(found.entries, found.signatures, papers))
+
+
+def agreed(phones: Phones) -> Bundle:
+    """The bundle of a match that was agreed, set up and resigned by words alone."""
+    ann, bob = phones.playing()
+    phones.reply(ann, "resign", ann.find("begins"))
+    found = bundle.read(attachment(bob.find(", the end"), ".pbem.zip"))
+    holds(found)
+    return found
+
+
+def holds(found: Bundle) -> None:
+    content = bundle.write(found)
+    assert [f"{check.what}: {check.found}" for check in verify(content, Letters) if not check.holds] == []
+    verified(content)
+
+
+def refused(found: Bundle) -> None:
+    """Both verifiers refuse it."""
+    content = bundle.write(found)
+    assert not all(check.holds for check in verify(content, Letters))
+    with pytest.raises(Wrong):
+        verified(content)
