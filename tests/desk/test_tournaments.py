@@ -11,6 +11,7 @@ from judges import sentences
 from signing.domains import Domain, rsa_key
 
 from pbem.desk import seats
+from pbem.desk.commands import tournament_commands
 from pbem.desk.public import Public
 from pbem.identity import ssh
 from pbem.match.transcript import utc
@@ -507,12 +508,36 @@ def second(club: Club) -> str:
     return found.rules
 
 
-def test_a_challenge_respects_the_limit_of_both(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_challenge_respects_the_limit_of_the_challenger(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
     club.announce("ann", "format: ladder")
     club.enter("ann", "bob", "carl")
     monkeypatch.setattr(seats, "_PLAYED", 1)
     assert "the match begins" in club.say("carl", "challenge t1 bob")
     assert "nobody plays more than 1 matches" in club.say("bob", "challenge t1 ann")
+
+
+@pytest.mark.parametrize("by", ["block", "a friend's challenge"])
+def test_nobody_keeps_a_place_of_a_ladder_from_challengers(
+    club: Club, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    club.announce("bob", "format: ladder\nrematch: 0")
+    club.enter("ann", "bob", "carl")
+    if by == "block":
+        club.say("ann", "block carl")
+    else:
+        assert "the match begins" in club.say("bob", "challenge t1 ann")
+    asked: list[str] = []
+    monkeypatch.setattr(tournament_commands, "demand_leisure", lambda _, player: asked.append(player))
+    assert "the match begins" in club.say("carl", "challenge t1 ann")
+    assert {*asked} == {"carl"}
+    club.win(club.awaited[-1], "carl")
+    assert club.t.ladder == ("carl", "ann", "bob")
+    club.proof(club.bundles())
+
+
+def test_no_mailbox_that_refuses_letters_keeps_a_place(club: Club) -> None:
+    told = club.say("ann", "tournament new spaceships\nformat: ladder\nunreachable: stands\nend")
+    assert "in a tournament, unreachable is loses" in " ".join(told.split())
 
 
 @pytest.mark.parametrize("language", ["en", "de"])

@@ -117,15 +117,15 @@ def leave(director: Director, caller: Caller, command: Command[Leave]) -> Reply:
     return _told(director, caller, step.tournament, "left")
 
 
-def challenge(director: Director, people: People, caller: Caller, command: Command[ChallengePlayer]) -> Reply:
-    """`challenge`: a match for a place of a ladder begins."""
+def challenge(director: Director, caller: Caller, command: Command[ChallengePlayer]) -> Reply:
+    """`challenge`: a match for a place of a ladder begins.
+
+    Neither blocks nor other matches of the challenged player matter: they would keep a place from everybody else.
+    """
     name, against = caller.known_player.name, command.request.name
-    if people.blocks(against, name):
-        raise refused("challenge", against, Phrase("{name} wants no mail from you", name=against))
     t = _tournament(director, command)
     _demand_entered(director, t, name, caller)
-    for player in (name, against):
-        demand_leisure(director.seats, player)
+    demand_leisure(director.seats, name)
     step = director.step(t, caller.now)
     step.challenge(name, against, _said(caller))
     director.commit(step, caller.signed)
