@@ -7,7 +7,6 @@ nothing wrong in it. Implements docs/bundle.md, 12.1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pbem.json_object import JsonObject
-    from pbem.letters.draft import Enclosed
     from pbem.match.pinned_keys import Player
     from pbem.store.tlog import TransparencyLog
     from pbem.store.tournament_rows import Tournaments
@@ -45,6 +43,8 @@ class TournamentRepository:
     _sign: Callable[[bytes], bytes] = nothing_is_signed
     _log: TransparencyLog | None = None
     _warm: dict[int, Tournament] = field(default_factory=dict)
+    _proof: tuple[str, bytes] = ("", b"")
+    """A head, and the file of its tournament."""
 
     def load(self, number: int) -> Tournament | None:
         """The tournament of this number; None if there is none."""
@@ -60,9 +60,9 @@ class TournamentRepository:
             self._warm[number] = known
         return known
 
-    def entries(self, number: int) -> list[TournamentEntry]:
-        """The entries of a tournament."""
-        return [TournamentEntry.read(row.entry) for row in self.rows.entries(number)]
+    def entries(self, number: int, since: int = 1) -> list[TournamentEntry]:
+        """The entries of a tournament, from this one on."""
+        return [TournamentEntry.read(row.entry) for row in self.rows.entries(number, since)]
 
     def save(self, step: TournamentStep, due: str | None, signed: Signed | None = None) -> None:
         """Write a step's entries, papers and row; `signed` is the letter that caused it."""
@@ -132,10 +132,15 @@ class TournamentRepository:
             told.append(bulletin.of_tournament_log(t.id, seq, head, proof))
         return told
 
-    def enclosed(self, t: Tournament) -> Enclosed:
-        """The file of a tournament, with all letters, for those who take part."""
-        content = partial(self.bundle, int(t.id[1:]), letters=True)
-        return f"{t.id}.pbem-tournament.zip", "application/zip", content
+    def proof(self, t: Tournament, most: int) -> bytes | None:
+        """The file of a tournament, with all letters, for those who take part; None beyond this many octets."""
+        number = int(t.id[1:])
+        if t.octets + self.rows.octets(number) > most:
+            return None
+        if self._proof[0] != t.head:
+            self._proof = t.head, self.bundle(number, letters=True)
+        content = self._proof[1]
+        return content if len(content) <= most else None
 
     def bundle(self, number: int, *, letters: bool) -> bytes:
         """The file of a tournament; without the letters, it has no address of anybody."""

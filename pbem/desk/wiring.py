@@ -159,6 +159,7 @@ class Desk:
             tournaments,
             self.seats,
             self.players,
+            self.people,
             self.letters,
             self.inbox,
             Beacons(database),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.referee import SERVER, START, another, body, form_in, placed
@@ -17,13 +19,14 @@ from pbem.identity import ssh
 from pbem.match.transcript import utc
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
+from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions, begin_generation
 from verifier import judged_tournament
 from verifier.table import table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from in_a_box.referee import Mailbox, Referee
@@ -54,9 +57,12 @@ class Club:
         return self.t.rules
 
     def say(self, name: str, text: str) -> str:
+        """The answer to a letter; what comes of it comes later, in letters of its own."""
         person = self.people[name]
+        before = len(person.letters)
         self.referee.send(person, f"{text}\n")
-        return person.text
+        answers = [one for one in person.letters[before:] if str(one["Subject"]).startswith("Re: ")]
+        return body(answers[-1]) if answers else person.text
 
     def enter(self, *names: str) -> None:
         for name in names:
@@ -483,6 +489,91 @@ def test_nobody_has_more_than_three_tournaments_announced(club: Club) -> None:
     club.announce("bob")
 
 
+@pytest.mark.parametrize("how", ["leave t1", "block ann", "stop"])
+def test_who_wants_no_more_gets_the_end_alone(club: Club, how: str) -> None:
+    club.people["dave"] = club.referee.registered("dave")
+    club.announce("ann", "format: ladder")
+    club.enter(*club.people)
+    club.say("dave", "set mail digest")
+    dave = club.people["dave"]
+    club.referee.send(dave, f"{how}\n{placed(dave) if how == 'stop' else ''}")
+    before = len(dave.letters)
+    match = club.say("carl", "challenge t1 bob") and club.awaited[0].match
+    assert RULED in club.say("ann", f"rule t1 annul {match}\nreason: by error\nend")
+    club.referee.wait(35 * DAY)
+    assert len(dave.letters) == before
+    assert letters_about(club.people["bob"], "[pbem t1] a ruling")
+    assert RULED in club.say("ann", "rule t1 close\nreason: enough\nend")
+    assert [str(one["Subject"]) for one in dave.letters[before:]] == ["[pbem t1] it is over"]
+
+
+def test_what_follows_a_ruling_waits_for_no_letter_and_no_letter_for_it(club: Club) -> None:
+    """The transaction of the ruling writes its answer; each letter to the others has one of its own."""
+    club.announce("ann", "format: ladder")
+    club.enter("ann", "bob", "carl")
+    referee, ann = club.referee, club.people["ann"]
+    text = f"rule t1 close\n{placed(ann)}reason: enough\nend\n"
+    referee.inbox.put(
+        Envelope(ann.address, (f"pbem@{SERVER}",)), referee.raw(ann, referee.signed(ann, text)), referee.now
+    )
+    while referee.running.handle_next(referee.now):
+        pass
+    referee.collect()
+    assert RULED in ann.text
+    assert not letters_about(club.people["bob"], "it is over")
+    referee.open_desk()
+    referee.work()
+    for person in club.people.values():
+        assert len(letters_about(person, "it is over")) == 1
+
+
+def test_two_rulings_at_once_are_told_in_one_letter(club: Club) -> None:
+    club.announce("ann", "format: ladder")
+    club.enter("ann", "bob", "carl")
+    desk = club.referee.desk
+    for name in ("dave", "eve"):
+        step = desk.tournaments.step(club.t, club.referee.now)
+        step.rule({"what": "substitute", "player": name, "for": "bob", "reason": "ill"})
+        with desk.database.transaction():
+            desk.tournaments.commit(step)
+    club.referee.work()
+    (told,) = letters_about(club.people["carl"], "[pbem t1] a ruling")
+    assert told.count("may play on for bob") == 2
+
+
+def test_a_letter_that_a_tournament_keeps_is_short(club: Club) -> None:
+    """All get it in the end."""
+    rules = club.announce("ann")
+    told = club.say("bob", f"enter t1 {rules}\n\n> {'so ' * 12_000}\n")
+    assert "it has more than 32 KiB" in " ".join(told.split())
+    club.enter("bob")
+
+
+def test_a_large_proof_is_not_in_everybodys_last_letter(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+    club.announce("ann", "entrants: 3")
+    club.enter("ann", "bob", "carl")
+    monkeypatch.setattr("pbem.desk.tournament_director._BESIDE", 1000)
+    assert RULED in club.say("ann", "rule t1 close\nreason: enough\nend")
+    bob = club.people["bob"]
+    (end,) = letters_about(bob, "it is over")
+    assert "`tournament t1` brings it" in " ".join(end.split())
+    assert "in a letter of its own" in club.say("bob", "tournament t1")
+    (apart,) = (one for one in bob.letters if str(one["Subject"]) == "[pbem t1] the proof")
+    (file,) = apart.iter_attachments()
+    assert not [check for check in verify_tournament(file.get_content()) if check.standing == "FAIL"]
+    monkeypatch.setattr("pbem.desk.tournament_director.ROOM", 1000)
+    club.say("bob", "tournament t1")
+    assert [len([*one.iter_attachments()]) for one in bob.letters if "the proof" in str(one["Subject"])] == [1, 0]
+
+
+def test_no_more_rulings_than_twenty_a_day(club: Club) -> None:
+    club.announce("ann", "format: ladder")
+    club.enter("ann", "bob", "carl")
+    for number in range(20):
+        assert RULED in club.say("ann", f"rule t1 substitute d{number} for bob\nreason: ill\nend")
+    assert "`rule` is answered 20 times a day" in club.say("ann", "rule t1 close\nreason: ill\nend")
+
+
 def test_not_too_many_matches_begin_together(club: Club) -> None:
     many = f"tournament new spaceships\ncloses: {CLOSES}\nentrants: 128\n"
     told = " ".join(club.say("ann", f"{many}end").split())
@@ -607,3 +698,40 @@ def test_two_without_keys_enter_in_the_same_words_and_one_again(club: Club) -> N
     club.start()
     assert len(club.awaited) == 3
     club.proof(club.bundles())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("format_", ["ladder", "swiss", "round robin"])
+def test_a_hundred_and_twenty_eight_hold_the_store_for_moments(
+    referee: Referee, format_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Start, ruling, table and end take at most 0.2 s of processor time a transaction; the last letter is small."""
+    held: list[float] = []
+    real = Database.transaction
+
+    @contextmanager
+    def timed(database: Database, **how: Any) -> Iterator[None]:
+        began = time.process_time()
+        with real(database, **how):
+            yield
+        held.append(time.process_time() - began)
+
+    club = Club(referee, *(f"p{number:03}" for number in range(128)))
+    club.announce("p000", f"format: {format_}\nentrants: 128\n{'at-once: 2' if 'robin' in format_ else ''}")
+    first, *others, last = club.people
+    club.enter(first, *others)
+    for name in club.people:
+        club.say(name, "set mail digest")
+    monkeypatch.setattr(Database, "transaction", timed)
+    club.enter(last)
+    if format_ == "ladder":
+        club.say(last, f"challenge t1 {others[-1]}")
+    match = club.awaited[-1].match
+    assert RULED in club.say(first, f"rule t1 annul {match}\nreason: by error\nend")
+    with referee.database.transaction():
+        referee.desk.tournaments.tell_tables()
+    referee.work()
+    assert RULED in club.say(first, "rule t1 close\nreason: enough\nend")
+    assert max(held) <= 0.2
+    ends = [one for one in club.people[last].letters if "it is over" in str(one["Subject"])]
+    assert [len(bytes(one)) < 1 << 20 for one in ends] == [True]
