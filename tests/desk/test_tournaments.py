@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.referee import SERVER, START, another, body, form_in, placed
@@ -19,14 +17,13 @@ from pbem.identity import ssh
 from pbem.match.transcript import utc
 from pbem.pages.site import pages, publish
 from pbem.proof.tournament_proof import verify_tournament
-from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.operator import Instructions, begin_generation
 from verifier import judged_tournament
 from verifier.table import table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from in_a_box.referee import Mailbox, Referee
@@ -698,40 +695,3 @@ def test_two_without_keys_enter_in_the_same_words_and_one_again(club: Club) -> N
     club.start()
     assert len(club.awaited) == 3
     club.proof(club.bundles())
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("format_", ["ladder", "swiss", "round robin"])
-def test_a_hundred_and_twenty_eight_hold_the_store_for_moments(
-    referee: Referee, format_: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Start, ruling, table and end take at most 0.2 s of processor time a transaction; the last letter is small."""
-    held: list[float] = []
-    real = Database.transaction
-
-    @contextmanager
-    def timed(database: Database, **how: Any) -> Iterator[None]:
-        began = time.process_time()
-        with real(database, **how):
-            yield
-        held.append(time.process_time() - began)
-
-    club = Club(referee, *(f"p{number:03}" for number in range(128)))
-    club.announce("p000", f"format: {format_}\nentrants: 128\n{'at-once: 2' if 'robin' in format_ else ''}")
-    first, *others, last = club.people
-    club.enter(first, *others)
-    for name in club.people:
-        club.say(name, "set mail digest")
-    monkeypatch.setattr(Database, "transaction", timed)
-    club.enter(last)
-    if format_ == "ladder":
-        club.say(last, f"challenge t1 {others[-1]}")
-    match = club.awaited[-1].match
-    assert RULED in club.say(first, f"rule t1 annul {match}\nreason: by error\nend")
-    with referee.database.transaction():
-        referee.desk.tournaments.tell_tables()
-    referee.work()
-    assert RULED in club.say(first, "rule t1 close\nreason: enough\nend")
-    assert max(held) <= 0.2
-    ends = [one for one in club.people[last].letters if "it is over" in str(one["Subject"])]
-    assert [len(bytes(one)) < 1 << 20 for one in ends] == [True]
