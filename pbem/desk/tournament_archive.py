@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from pbem.desk import bulletin
 from pbem.desk.log_proofs import latest_proof
 from pbem.desk.match_archive import nothing_is_signed
+from pbem.desk.refused import refused
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.pinned_keys import KeyChange
 from pbem.match.signed import Signed
 from pbem.match.transcript import sha256_hex
+from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.store.matches import EntryRow
 from pbem.store.tournament_rows import TournamentLetter
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     from pbem.store.tournament_rows import Tournaments
     from pbem.tournament.tournament_state import Tournament
     from pbem.tournament.tournament_step import TournamentStep
+
+
+_KEYS = 256 << 10
+"""The octets of a player's letters about keys since the entry, beyond which there is no room for a new key."""
 
 
 @dataclass(eq=False, repr=False)
@@ -108,11 +114,32 @@ class TournamentRepository:
         found = (content for path, content in papers.items() if path.startswith("evidence/mailbox-"))
         return next((NamedMailbox.read(one.decode()) for one in found if sha256_hex(one) == player.mailbox), None)
 
+    def demand_room(self, player: str) -> None:
+        """Refuse a new key if the letters about earlier ones, which each match that begins gets, are long by now."""
+        for number in self.rows.of_player(player):
+            t = self.load(number)
+            assert t is not None
+            if sum(len(one) for change in self.changes(t, player) for one in change.letters.values()) > _KEYS:
+                says = Phrase(
+                    "{id} keeps the letters about your last keys for your matches, and they are long: first send"
+                    " `enter {id} {hash}`",
+                    id=t.id,
+                    hash=t.rules,
+                )
+                raise refused("key", t.id, says)
+
     def change_keys(self, player: str, change: KeyChange) -> None:
-        """Keep a change of a player's keys for the matches that are to begin."""
+        """Keep a change of a player's keys for the matches that are to begin.
+
+        One that replaces all keys takes the place of earlier changes: there, it replaces those of the entry.
+        """
         letters = {who: letter.hex() for who, letter in change.letters.items()}
         for number in self.rows.of_player(player):
-            self.rows.change_keys(number, player, {"body": change.body(0), "letters": letters})
+            kept, t = change, self.load(number)
+            if change.change == "replaced" and t is not None and (line := t.line_of(player)) is not None:
+                self.rows.forget_keys(number, player)
+                kept = replace(change, revoked=tuple(key["fingerprint"] for key in line.player.keys))
+            self.rows.change_keys(number, player, {"body": kept.body(0), "letters": letters})
 
     def changes(self, t: Tournament, player: str) -> list[KeyChange]:
         """The changes of a player's keys since the latest letter of entry."""

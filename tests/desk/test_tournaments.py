@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from desk.test_key_life import code_of
 from in_a_box.referee import SERVER, START, another, body, form_in, placed
 from judges import sentences
 from signing.domains import Domain, rsa_key
@@ -366,6 +367,40 @@ def test_matches_that_begin_later_know_of_new_keys(club: Club) -> None:
         club.win(playing, next(name for name in playing.players if name != loser))
     club.proof(club.bundles())
     assert not [line for line in club.proof(club.bundles()) if not line.startswith("ok")]
+
+
+def test_letters_about_keys_that_wait_for_matches_have_an_end(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each match that begins gets them all."""
+    club.announce("ann", "format: ladder")
+    club.enter("ann", "bob", "carl")
+    monkeypatch.setattr("pbem.desk.tournament_archive._KEYS", 1000)
+    person = club.people["carl"]
+    add_key(club, "carl")
+    old, fresh = person.key, another("carl2")
+    club.referee.send(person, f"key add\n{ssh.public(fresh)} carl@new\n")
+    person.key = fresh
+    club.referee.send(person, form_in(person.text, "confirm"))
+    assert "first send `enter t1" in " ".join(person.text.split())
+    person.key = old
+    club.enter("carl")
+    club.say("carl", "challenge t1 bob")
+    club.win(club.awaited[-1], "carl")
+    club.proof(club.bundles())
+
+
+def test_a_recovery_takes_the_place_of_earlier_changes_of_keys(club: Club) -> None:
+    club.announce("ann", "format: ladder")
+    club.enter("carl", "ann", "bob")
+    add_key(club, "carl")
+    person, rows = club.people["carl"], club.referee.desk.tournaments.archive.rows
+    code, person.key = code_of(person), another("carl2")
+    club.referee.send(person, f"recover {code}\n{ssh.public(person.key)}\n", sign=False)
+    club.referee.send(person, form_in(person.text, "confirm"))
+    assert [one["body"]["change"] for one in rows.changed_keys(1, "carl")] == ["replaced"]
+    club.say("ann", "challenge t1 carl")
+    club.win(club.awaited[0], "ann")
+    assert club.t.ladder == ("ann", "carl", "bob")
+    assert not [one for one in club.proof(club.bundles()) if not one.startswith("ok")]
 
 
 def test_a_round_that_is_due_begins_with_whatever_comes_first(referee: Referee) -> None:
