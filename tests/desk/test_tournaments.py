@@ -388,6 +388,26 @@ def test_letters_about_keys_that_wait_for_matches_have_an_end(club: Club, monkey
     club.proof(club.bundles())
 
 
+def test_a_match_begins_with_the_keys_with_which_it_was_paired(club: Club) -> None:
+    """Its players enter again after that, before the clock has begun it."""
+    club.announce("ann", "format: ladder")
+    club.enter("carl", "bob", "ann")
+    referee, old = club.referee, club.people["carl"].key
+    add_key(club, "carl")
+    referee.send(club.people["carl"], f"key revoke {ssh.parse(ssh.public(old)).fingerprint}\n")
+    for name, words in (("bob", "challenge t1 carl"), ("carl", f"enter t1 {club.t.rules}")):
+        person = club.people[name]
+        letter = referee.raw(person, referee.signed(person, f"{words}\n{placed(person)}"))
+        referee.inbox.put(Envelope(person.address, (f"pbem@{SERVER}",)), letter, referee.now)
+    while referee.running.handle_next(referee.now):
+        pass
+    assert [entry.type for entry in referee.desk.tournaments.archive.entries(1)[-2:]] == ["paired", "entered"]
+    referee.work()
+    club.win(club.awaited[0], "bob")  # which carl signs with the new key
+    assert club.t.ladder == ("bob", "carl", "ann")
+    club.proof(club.bundles())
+
+
 def test_a_recovery_takes_the_place_of_earlier_changes_of_keys(club: Club) -> None:
     club.announce("ann", "format: ladder")
     club.enter("carl", "ann", "bob")
