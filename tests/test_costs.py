@@ -7,14 +7,16 @@ import gc
 import os
 import re
 import sqlite3
+import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 from unittest.mock import Mock
 
 import pytest
+from desk.test_tournaments import RULED, Club
 from in_a_box.boxes import Outbox
 from in_a_box.referee import Referee, body, known
 from in_a_box.stores import connection
@@ -354,3 +356,42 @@ def test_letters_that_go_out_share_their_commits_and_their_ways_to_the_store(tmp
     most = 2 if letters == 1 else letters // 10
     assert heard.count("COMMIT") <= most
     assert ways <= most + 3  # and to find that nothing is left
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("format_", ["ladder", "swiss", "round robin"])
+def test_a_hundred_and_twenty_eight_hold_the_store_for_moments(
+    tmp_path: Path, format_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Start, ruling, table and end take at most 0.2 s of processor time a transaction; the last letter is small."""
+    held: list[float] = []
+    real = Database.transaction
+
+    @contextmanager
+    def timed(database: Database, **how: Any) -> Iterator[None]:
+        began = time.process_time()
+        with real(database, **how):
+            yield
+        held.append(time.process_time() - began)
+
+    referee = Referee(tmp_path)
+    club = Club(referee, *(f"p{number:03}" for number in range(128)))
+    club.announce("p000", f"format: {format_}\nentrants: 128\n{'at-once: 2' if 'robin' in format_ else ''}")
+    first, *others, last = club.people
+    club.enter(first, *others)
+    for name in club.people:
+        club.say(name, "set mail digest")
+    monkeypatch.setattr(Database, "transaction", timed)
+    club.enter(last)
+    if format_ == "ladder":
+        club.say(last, f"challenge t1 {others[-1]}")
+    match = next(pairing.match for pairing in club.awaited if first not in pairing.names)
+    assert RULED in club.say(first, f"rule t1 annul {match}\nreason: by error\nend")
+    with referee.database.transaction():
+        referee.desk.tournaments.tell_tables()
+    referee.work()
+    assert RULED in club.say(first, "rule t1 close\nreason: enough\nend")
+    assert max(held) <= 0.2
+    ends = [one for one in club.people[last].letters if "it is over" in str(one["Subject"])]
+    assert [len(bytes(one)) < 1 << 20 for one in ends] == [True]
+    referee.close()

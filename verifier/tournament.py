@@ -128,7 +128,7 @@ def challenged(state: Tournament, entry: Entry) -> None:
     above = state.ladder.index(line.name) - state.ladder.index(other.name)
     must(1 <= above <= state.document["places"], "not so many places above")
     for one in state.awaited:
-        busy = one.names[0] == line.name or one.names[1] == other.name or {*one.names} == {line.name, other.name}
+        busy = one.names[0] == line.name or {*one.names} == {line.name, other.name}
         must(not busy, "a challenge awaits its result")
     ends = [one.over for one in state.pairings if {*one.names} == {line.name, other.name} and one.over]
     must(state.after(entry.time, "rematch", max(ends, default=None)), "too soon after the last result")
@@ -190,7 +190,7 @@ def result(state: Tournament, entry: Entry) -> None:
         if line.silent > 1 and not line.out:
             line.leaving = line.leaving or "silent"
     one, other = pairing.names
-    if body["winner"] == 1 and {one, other} <= {*state.ladder} and not pairing.annulled:
+    if body["winner"] == 1 and {one, other} <= {*state.ladder} and not (pairing.annulled or pairing.late):
         at = state.ladder.index(other)
         if state.ladder.index(one) > at:
             state.ladder.remove(one)
@@ -218,6 +218,7 @@ def ruled(state: Tournament, entry: Entry) -> None:
         line, player = state.line_of(body["for"]), body["player"]
         must(player not in state.lines, "the name of a line")
         must(all(one.player.name != player for one in state.lines.values() if not one.out), "plays already")
+        must(state.nominated_for.get(player) != line.name, "a nomination that stands")
         state.nominated_for[player] = line.name
     else:
         found = [one for one in state.pairings if one.match == body["match"] and not one.annulled]
@@ -272,7 +273,7 @@ def swiss_round(state: Tournament) -> tuple[list[Pairing], str | None, int]:
 
 def due(state: Tournament) -> str | None:
     """The type of the entry that must follow."""
-    if state.closing:
+    if state.closing or (state.full and state.form == "ladder"):
         return "ended"
     if state.phase == "open":
         return None
@@ -314,7 +315,7 @@ def paired(state: Tournament, entry: Entry) -> None:
     must(all(body[key] == value for key, value in made_body.items()), "another round")
     for one, match in zip(begin, matches, strict=True):
         lines = [state.lines[name] for name in one.names]
-        one.match, one.entry = match, entry.head
+        one.match, one.entry, one.began = match, entry.head, moment(entry.time)
         one.players, one.mails = tuple(line.player.name for line in lines), tuple(line.mail for line in lines)
     if state.form not in ROUND_ROBINS:
         state.pairings += begin
@@ -333,7 +334,8 @@ def withdrawn(state: Tournament, entry: Entry) -> None:
 
 
 def ended(state: Tournament, entry: Entry) -> None:
-    reason = "ruled" if state.closing else "too few" if too_few(state) else "played"
+    full = "full" if state.full and state.form == "ladder" else ""
+    reason = "ruled" if state.closing else full or ("too few" if too_few(state) else "played")
     must(entry.body == {"reason": reason, "table": table(state)}, "another end")
     state.phase, state.closing = "ended", False
 
@@ -361,7 +363,10 @@ def step(state: Tournament, entry: Entry, before: Entry | None) -> None:
         return
     must(entry.time >= before.time, "time runs backwards")
     must(state.phase != "ended" and entry.type in KINDS, f"{entry.type} cannot stand here")
+    lengthens = entry.type in {"entered", "challenged", "ruled"} and entry.body.get("what") != "close"
+    must(not (state.full and lengthens), "a full transcript")
     if state.form == "ladder":
+        state.pass_late(state.last)
         state.sink(state.last)
     needed = due(state)
     must(needed in {None, entry.type}, f"{needed} must follow")
@@ -384,7 +389,7 @@ def verified_tournament(content: bytes) -> Tournament:
         raise Wrong(None, path, str(error)) from error
     state = Tournament({name: paper for name, paper in members.items() if name not in TOURNAMENT_LISTS})
     before: Entry | None = None
-    for entry in entries:
+    for entry, line in zip(entries, members["tournament.jsonl"].splitlines(), strict=True):
         try:
             step(state, entry, before)
         except No as error:
@@ -393,6 +398,7 @@ def verified_tournament(content: bytes) -> Tournament:
         except UNREADABLE as error:
             raise Wrong(entry.seq, None, f"cannot be read: {error!r}") from error
         before = entry
+        state.seq, state.octets = entry.seq, state.octets + len(line) + 1
     if state.phase != "ended" and (needed := due(state)):
         raise Wrong(len(entries) + 1, None, f"{needed} must follow")
     foreign = sorted(set(state.papers) - state.named)

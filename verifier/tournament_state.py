@@ -40,10 +40,12 @@ class Pairing:
     names: tuple[str, str]
     match: str = ""
     entry: str = ""
+    began: datetime | None = None
     players: tuple[str, ...] = ()
     mails: tuple[str, ...] = ()
     result: Body | None = None
     annulled: bool = False
+    late: bool = False
     over: datetime | None = None
 
 
@@ -53,6 +55,8 @@ class Tournament(Match):
 
     document: dict[str, Any] = field(default_factory=dict)
     server_key: str = ""
+    seq: int = 0
+    octets: int = 0
     generation: int = 1
     secret: str | None = None
     organiser: Player | None = None
@@ -71,6 +75,10 @@ class Tournament(Match):
     def form(self) -> str:
         return str(self.document["format"])
 
+    @property
+    def full(self) -> bool:
+        return self.seq >= 5_000 or self.octets >= 8_388_608
+
     def by_ordinal(self) -> list[str]:
         return sorted(self.lines, key=lambda name: self.lines[name].ordinal)
 
@@ -84,7 +92,7 @@ class Tournament(Match):
         raise No(f"{player} plays for no line")
 
     def void(self, pairing: Pairing) -> bool:
-        return pairing.annulled or any(self.lines[name].out == "annulled" for name in pairing.names)
+        return pairing.annulled or pairing.late or any(self.lines[name].out == "annulled" for name in pairing.names)
 
     def forfeited(self, pairing: Pairing) -> bool:
         return not pairing.match and any(self.lines[name].out for name in pairing.names)
@@ -114,6 +122,14 @@ class Tournament(Match):
     @property
     def round_now(self) -> int:
         return max((one.round for one in self.pairings), default=0)
+
+    def pass_late(self, time: datetime) -> None:
+        for one in self.awaited:
+            assert one.began
+            ends = one.began + seconds(self.document["longest"])
+            one.late = ends <= time
+            for name in one.names if one.late else ():
+                self.lines[name].active = max(self.lines[name].active, ends)
 
     def sink(self, time: datetime) -> None:
         idle = seconds(self.document["idle"])

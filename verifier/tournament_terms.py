@@ -26,6 +26,7 @@ OF_A_FORMAT: dict[str, tuple[tuple[str, ...], int, int, int]] = {
     "places": (("ladder",), 3, 1, 20),
     "rematch": (("ladder",), 1_209_600, 0, YEAR),
     "idle": (("ladder",), 7_776_000, WEEK, YEAR),
+    "longest": (("ladder",), 15_552_000, WEEK, YEAR),
 }
 """The formats that know a number, its default, the least and the most."""
 OWN = {"format", "closes", "entrants", "programs", "beacon", *OF_A_FORMAT}
@@ -51,6 +52,7 @@ def check_tournament_terms(terms: Mapping[str, Any]) -> None:
     must(match["privacy"] == "public" and match["pace"], "matches that are private, or without deadlines")
     must(match["games"] or match["target"], "matches without an end")
     must(match["miss"] in {"forfeit", "pass"}, "matches that wait")
+    must(form != "ladder" or match.get("unreachable") == "loses", "a place is kept by a mailbox that refuses letters")
 
 
 def check_closing(terms: Mapping[str, Any]) -> None:
@@ -97,7 +99,7 @@ def own_terms(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, A
         must(key not in OF_A_FORMAT or made["format"] in OF_A_FORMAT[key][0], "a line of another format")
         if key == "round":
             made[key] = 0 if value == "none" else time_of(value) or "?"
-        elif key in {"rematch", "idle"}:
+        elif key in {"rematch", "idle", "longest"}:
             made[key] = time_of(value)
         elif key == "closes":
             made[key] = f"{value}T00:00:00Z"

@@ -399,7 +399,8 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
         left_out = _left_out(desk, caller, command)
     if caller.waits and not spec.newcomer:
         raise refused(command.name, None, Phrase("the key of this letter, or its address, is not yours yet"))
-    if spec.a_day is not None and not _is_house(desk, caller) and _left(desk, caller, command, spec.a_day) < 0:
+    most = None if caller.player is None or _is_house(desk, caller) else spec.a_day
+    if most is not None and _left(desk, caller, command, most) < 0:
         return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=spec.a_day))
     handle = handlers(desk)[command.name]
     if not left_out:

@@ -98,8 +98,8 @@ def beat(desk: Desk, heard: datetime, now: datetime) -> None:
 
 
 def _see_to_tournaments(desk: Desk, now: datetime) -> datetime | None:
-    """Start tournaments and rounds that are due, and tell the tables once a month; returns when to call again."""
-    rows = desk.tournaments.archive.rows
+    """Start tournaments and rounds that are due, and carry out what is planned; returns when to call again."""
+    rows, failed = desk.tournaments.archive.rows, False
     for number in rows.due(to_db(now)):
         try:
             decide(desk, partial(desk.tournaments.wake, number, now))
@@ -111,15 +111,24 @@ def _see_to_tournaments(desk: Desk, now: datetime) -> datetime | None:
                 rows.look_at(number, to_db(now + _TRY_AGAIN))
     month = now.date().isoformat()[:7]
     if desk.tables_told != month:
-        decide(desk, partial(_tell_tables, desk, month, now))
+        decide(desk, partial(_tell_tables, desk, month))
         desk.tables_told = month
-    return rows.next_due()
+    for task in rows.tasks():
+        try:
+            decide(desk, partial(desk.tournaments.carry_out, task, now))
+        except StoreError:
+            raise
+        except Exception as error:
+            _LOG.error("tournament failed", tournament=task.tournament, exc_info=error)
+            failed = True
+    times = [rows.next_due(), now + _TRY_AGAIN if failed else None]
+    return min(filter(None, times), default=None)
 
 
-def _tell_tables(desk: Desk, month: str, now: datetime) -> None:
+def _tell_tables(desk: Desk, month: str) -> None:
     if desk.database.meta("tables told") != month:
         desk.database.set_meta("tables told", month)
-        desk.tournaments.tell_tables(now)
+        desk.tournaments.tell_tables()
 
 
 def _see_to_recoveries(desk: Desk, now: datetime) -> datetime | None:

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from pbem.store.players import Players
     from pbem.tournament.tournament_state import Tournament
 
-_ROOM = 6 * 1024 * 1024
+ROOM = 6 * 1024 * 1024
 """The largest bundle, in octets, that is mailed: mail servers accept ten million, and base64 adds a third.
 
 Players can make a bundle larger, because it holds their letters.
@@ -519,7 +519,7 @@ class MatchLetters:
         out = self.thread(match, row, seat, _PROOF.given(game=match.game), latest)
         # What is encrypted is in base64 a second time.
         encrypted = self._writer.setting(match.name(seat), "encrypted") == "yes"
-        fits = len(content) <= (_ROOM * 3 // 4 if encrypted else _ROOM)
+        fits = len(content) <= (ROOM * 3 // 4 if encrypted else ROOM)
         if fits:
             out.attachments.append((name, "application/zip", content))
         m = self.facts(match, row, seat, latest)

@@ -7,17 +7,18 @@ nothing wrong in it. Implements docs/bundle.md, 12.1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
 from pbem.desk.log_proofs import latest_proof
 from pbem.desk.match_archive import nothing_is_signed
+from pbem.desk.refused import refused
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.pinned_keys import KeyChange
 from pbem.match.signed import Signed
 from pbem.match.transcript import sha256_hex
+from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.store.matches import EntryRow
 from pbem.store.tournament_rows import TournamentLetter
@@ -28,12 +29,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pbem.json_object import JsonObject
-    from pbem.letters.draft import Enclosed
     from pbem.match.pinned_keys import Player
     from pbem.store.tlog import TransparencyLog
     from pbem.store.tournament_rows import Tournaments
     from pbem.tournament.tournament_state import Tournament
     from pbem.tournament.tournament_step import TournamentStep
+
+
+_KEYS = 256 << 10
+"""The octets of a player's letters about keys since the entry, beyond which there is no room for a new key."""
 
 
 @dataclass(eq=False, repr=False)
@@ -45,6 +49,8 @@ class TournamentRepository:
     _sign: Callable[[bytes], bytes] = nothing_is_signed
     _log: TransparencyLog | None = None
     _warm: dict[int, Tournament] = field(default_factory=dict)
+    _proof: tuple[str, bytes] = ("", b"")
+    """A head, and the file of its tournament."""
 
     def load(self, number: int) -> Tournament | None:
         """The tournament of this number; None if there is none."""
@@ -60,9 +66,9 @@ class TournamentRepository:
             self._warm[number] = known
         return known
 
-    def entries(self, number: int) -> list[TournamentEntry]:
-        """The entries of a tournament."""
-        return [TournamentEntry.read(row.entry) for row in self.rows.entries(number)]
+    def entries(self, number: int, since: int = 1) -> list[TournamentEntry]:
+        """The entries of a tournament, from this one on."""
+        return [TournamentEntry.read(row.entry) for row in self.rows.entries(number, since)]
 
     def save(self, step: TournamentStep, due: str | None, signed: Signed | None = None) -> None:
         """Write a step's entries, papers and row; `signed` is the letter that caused it."""
@@ -108,11 +114,32 @@ class TournamentRepository:
         found = (content for path, content in papers.items() if path.startswith("evidence/mailbox-"))
         return next((NamedMailbox.read(one.decode()) for one in found if sha256_hex(one) == player.mailbox), None)
 
+    def demand_room(self, player: str) -> None:
+        """Refuse a new key if the letters about earlier ones, which each match that begins gets, are long by now."""
+        for number in self.rows.of_player(player):
+            t = self.load(number)
+            assert t is not None
+            if sum(len(one) for change in self.changes(t, player) for one in change.letters.values()) > _KEYS:
+                says = Phrase(
+                    "{id} keeps the letters about your last keys for your matches, and they are long: first send"
+                    " `enter {id} {hash}`",
+                    id=t.id,
+                    hash=t.rules,
+                )
+                raise refused("key", t.id, says)
+
     def change_keys(self, player: str, change: KeyChange) -> None:
-        """Keep a change of a player's keys for the matches that are to begin."""
+        """Keep a change of a player's keys for the matches that are to begin.
+
+        One that replaces all keys takes the place of earlier changes: there, it replaces those of the entry.
+        """
         letters = {who: letter.hex() for who, letter in change.letters.items()}
         for number in self.rows.of_player(player):
-            self.rows.change_keys(number, player, {"body": change.body(0), "letters": letters})
+            kept, t = change, self.load(number)
+            if change.change == "replaced" and t is not None and (line := t.line_of(player)) is not None:
+                self.rows.forget_keys(number, player)
+                kept = replace(change, revoked=tuple(key["fingerprint"] for key in line.player.keys))
+            self.rows.change_keys(number, player, {"body": kept.body(0), "letters": letters})
 
     def changes(self, t: Tournament, player: str) -> list[KeyChange]:
         """The changes of a player's keys since the latest letter of entry."""
@@ -132,10 +159,15 @@ class TournamentRepository:
             told.append(bulletin.of_tournament_log(t.id, seq, head, proof))
         return told
 
-    def enclosed(self, t: Tournament) -> Enclosed:
-        """The file of a tournament, with all letters, for those who take part."""
-        content = partial(self.bundle, int(t.id[1:]), letters=True)
-        return f"{t.id}.pbem-tournament.zip", "application/zip", content
+    def proof(self, t: Tournament, most: int) -> bytes | None:
+        """The file of a tournament, with all letters, for those who take part; None beyond this many octets."""
+        number = int(t.id[1:])
+        if t.octets + self.rows.octets(number) > most:
+            return None
+        if self._proof[0] != t.head:
+            self._proof = t.head, self.bundle(number, letters=True)
+        content = self._proof[1]
+        return content if len(content) <= most else None
 
     def bundle(self, number: int, *, letters: bool) -> bytes:
         """The file of a tournament; without the letters, it has no address of anybody."""

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pbem.desk import tournament_facts
+from pbem.desk.match_letters import ROOM
 from pbem.desk.seats import SeatContext
 from pbem.desk.tournament_archive import pinned_in_match
 from pbem.letters.draft import OutgoingLetter
@@ -31,13 +32,16 @@ if TYPE_CHECKING:
     from pbem.desk.seats import Seats
     from pbem.desk.tournament_archive import TournamentRepository
     from pbem.json_object import JsonObject
-    from pbem.letters.draft import Facts
+    from pbem.letters.draft import Enclosed, Facts
     from pbem.match.signed import Signed
     from pbem.match.state import Match
     from pbem.requests import Rule
     from pbem.store.beacons import Beacons
     from pbem.store.inbox import Inbox
+    from pbem.store.people import People
     from pbem.store.players import Players
+    from pbem.store.tournament_rows import TournamentTask
+    from pbem.tournament.tournament_entries import TournamentEntry
     from pbem.tournament.tournament_state import Pairing, Tournament
 
 _UNHANDLED = timedelta(seconds=30)
@@ -45,6 +49,11 @@ _UNHANDLED = timedelta(seconds=30)
 
 _NO_BEACON = timedelta(hours=1)
 """The same while a lot waits for its beacon: when that comes, the clock looks at once."""
+
+_BESIDE = 640 * 1024
+"""The largest proof, in octets, that comes with the letter about the end, which then has less than a mebibyte.
+
+All get it, and entrants can make it longer. A larger one comes to those who ask."""
 
 _NEWS = ("started", "ruled", "withdrawn", "ended")
 """The entries of which players get a letter: of their own matches they hear from these."""
@@ -64,6 +73,7 @@ class Director:
     archive: TournamentRepository
     seats: Seats
     players: Players
+    people: People
     letters: LetterWriter
     inbox: Inbox
     beacons: Beacons
@@ -103,9 +113,36 @@ class Director:
         self.archive.save(step, None if paused else self._due(step.tournament, step.now), signed)
 
     def _go_on(self, step: TournamentStep) -> None:
-        self._tell(step)
+        """Plan the matches that begin with a step, and the letters about it."""
+        t, number = step.tournament, int(step.tournament.id[1:])
+        news = [entry for entry in step.entries if entry.type in _NEWS]
+        for name in sorted({line.player.name for line in t.entrants.values()} | {t.organiser.name}) if news else ():
+            own = [entry.seq for entry in news if self._concerns(entry, t, name)]
+            if own:
+                self.archive.rows.plan_letter(number, name, own[0])
         for pairing in step.begins:
-            self._begin(step.tournament, pairing, step.now)
+            self.archive.rows.plan_match(number, pairing.match)
+
+    # What is planned: hundreds of matches and letters may be, and everybody's letters wait while the store is locked.
+
+    def carry_out(self, task: TournamentTask, now: datetime) -> None:
+        """Begin a match, or write a letter, that is planned."""
+        if not self.archive.rows.take(task):
+            return
+        t = self.archive.load(task.tournament)
+        assert t is not None
+        if task.match is not None:
+            pairing = t.pairing_of(task.match)
+            assert pairing is not None
+            self._begin(t, pairing, now)
+        elif task.player is not None:
+            self._tell(t, task.player, task.since or 0, now)
+
+    def begin_matches(self, t: Tournament, now: datetime) -> None:
+        """Begin what is planned of a tournament: its matches begin with the keys by which their players entered."""
+        for task in self.archive.rows.tasks(int(t.id[1:])):
+            if task.match is not None:
+                self.carry_out(task, now)
 
     def _waits(self, t: Tournament, now: datetime) -> bool:
         """True if a letter that came before entries closed may still be unhandled: it may be an entry."""
@@ -175,21 +212,38 @@ class Director:
 
     # The letters.
 
-    def _tell(self, step: TournamentStep) -> None:
-        """Tell players what concerns all, or is about themselves, in one letter each."""
-        t = step.tournament
-        news = [entry for entry in step.entries if entry.type in _NEWS]
-        concerned = {line.player.name for line in t.entrants.values()} | {t.organiser.name}
-        for name in sorted(concerned) if news else ():
-            own = [entry for entry in news if _concerns(entry, t, name)]
-            if own:
-                self.write(t, name, _SUBJECTS[own[-1].type], [(entry.type, entry.body) for entry in own], step.now)
-
-    def write(self, t: Tournament, name: str, subject: Phrase, news: list[tuple[str, object]], now: datetime) -> None:
-        """A letter to a player about a tournament, with its table, and the player's games."""
+    def _tell(self, t: Tournament, name: str, since: int, now: datetime) -> None:
+        """Tell a player all news since an entry, in one letter; without any, put the table into the next digest."""
         player = self.players.by_name(name)
-        if player is not None:
-            self.letters.send(player.address, self.letter(t, name, subject, news), now)
+        if player is None:
+            return
+        if not since:
+            self.letters.hold(player, 0, [self.letter(t, name, Phrase("the table"), [])], now)
+            return
+        entries = self.archive.entries(int(t.id[1:]), since)
+        own = [entry for entry in entries if entry.type in _NEWS and self._concerns(entry, t, name)]
+        if own:
+            news: list[tuple[str, object]] = [(entry.type, entry.body) for entry in own]
+            self.letters.send(player.address, self.letter(t, name, _SUBJECTS[own[-1].type], news), now)
+
+    def _concerns(self, entry: TournamentEntry, t: Tournament, name: str) -> bool:
+        """True if a player gets a letter about an entry; who has left hears so in the answer.
+
+        Who takes no part any more, has blocked the organiser, or wants no mail, gets one about the end alone.
+        """
+        if entry.type == "ended":
+            return True
+        if not self._wants(t, name):
+            return False
+        if entry.type == "withdrawn":
+            return bool(entry.body["why"] == "silent" and t.entrants[entry.body["player"]].player.name == name)
+        return name == t.organiser.name or t.line_of(name) is not None
+
+    def _wants(self, t: Tournament, name: str) -> bool:
+        """True if a player wants to hear of a tournament while it goes on."""
+        player = self.players.by_name(name)
+        stopped = player is None or self.people.opted_out(player.address)
+        return not stopped and not self.people.blocks(name, t.organiser.name)
 
     def facts(self, t: Tournament, reader: str) -> Facts:
         """The facts of a tournament for a reader: the `t` of the templates."""
@@ -197,16 +251,35 @@ class Director:
 
     def letter(self, t: Tournament, name: str, subject: Phrase, news: list[tuple[str, object]]) -> OutgoingLetter:
         """A letter about a tournament, with its table, and its reader's games."""
-        facts = {"t": self.facts(t, name), "news": news}
+        proof = None
+        if t.phase == "ended" and name in {line.player.name for line in t.entrants.values()}:
+            proof = self.archive.proof(t, _BESIDE)
+        facts = {"t": self.facts(t, name), "news": news, "attached": proof is not None}
         out = OutgoingLetter(Phrase("[pbem {id}] {subject}", id=t.id, subject=subject), "")
         out.text = self.letters.draft("letters/tournament.txt", **facts)
         if self.letters.setting(name, "format") not in {"text", "words"}:
             out.html = self.letters.draft("letters/tournament.html", **facts)
         out.references = [self.letters.thread(t.id)]
         out.bulletin = self.archive.items(t, name)
-        if t.phase == "ended" and name in {line.player.name for line in t.entrants.values()}:
-            out.attachments.append(self.archive.enclosed(t))
+        if proof is not None:
+            out.attachments.append((file_name(t), "application/zip", proof))
         return out
+
+    def proof(self, t: Tournament, name: str) -> tuple[list[Enclosed], list[OutgoingLetter]]:
+        """The file of a tournament for one who takes part and asks: with the answer, or in a letter of its own."""
+        # What is encrypted is in base64 a second time.
+        encrypted = self.letters.setting(name, "encrypted") == "yes"
+        content = self.archive.proof(t, ROOM * 3 // 4 if encrypted else ROOM)
+        if content is not None and len(content) <= _BESIDE:
+            return [(file_name(t), "application/zip", content)], []
+        out = OutgoingLetter(Phrase("[pbem {id}] {subject}", id=t.id, subject=Phrase("the proof")), "")
+        out.text = self.letters.draft(
+            "letters/tournament_proof.txt", id=t.id, file=file_name(t), fits=content is not None
+        )
+        out.references = [self.letters.thread(t.id)]
+        if content is not None:
+            out.attachments.append((file_name(t), "application/zip", content))
+        return [], [out]
 
     # Limits.
 
@@ -227,26 +300,23 @@ class Director:
 
     # Once a month.
 
-    def tell_tables(self, now: datetime) -> None:
-        """Put the tables of all tournaments under way into the digests of those who get digests."""
+    def tell_tables(self) -> None:
+        """Plan the tables of all tournaments under way for the digests of those who get digests."""
         for number in self.archive.rows.running():
             t = self.archive.load(number)
             assert t is not None
             playing = [line.player.name for line in t.entrants.values() if not line.out]
             for name in playing if t.phase == "playing" else ():
-                player = self.players.by_name(name)
-                if player is not None and self.letters.setting(name, "mail") == "digest":
-                    self.letters.hold(player, 0, [self.letter(t, name, Phrase("the table"), [])], now)
+                if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):
+                    self.archive.rows.plan_letter(number, name, 0)
+
+
+def file_name(t: Tournament) -> str:
+    """The name of a tournament's file."""
+    return f"{t.id}.pbem-tournament.zip"
 
 
 def ruling_of(asked: Rule, reason: str) -> JsonObject:
     """The ruling that a command asks for, as its entry has it."""
     named = {"match": asked.match, "player": asked.name, "for": asked.leaver}
     return {"what": asked.what, "reason": reason, **{key: value for key, value in named.items() if value}}
-
-
-def _concerns(entry: Entry, t: Tournament, name: str) -> bool:
-    """True if a player gets a letter about an entry; who leaves hears of it in the answer."""
-    if entry.type != "withdrawn":
-        return True
-    return entry.body["why"] == "silent" and t.entrants[entry.body["player"]].player.name == name

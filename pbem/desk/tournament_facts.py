@@ -1,10 +1,14 @@
 """Facts of a tournament for letters, answers and pages: its terms, its table, and its reader's games.
 
-Only pure functions of a tournament. A table shows which of its cells rest on somebody's bare word.
+Only pure functions of a tournament; what is the same for all readers is made once a head. A table shows which of its
+cells rest on somebody's bare word.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -32,10 +36,31 @@ class Cell(msgspec.Struct, frozen=True):
     annulled: bool
 
 
+@dataclass(frozen=True)
+class _AtHead:
+    """A tournament at a head, by which alone it is compared."""
+
+    head: str
+    t: Tournament = field(compare=False)
+
+
 def of(t: Tournament, reader: str) -> Facts:
     """The public facts of a tournament, and its reader's games in it."""
-    terms = Terms.read({**t.terms.match, "players": ("1", "2")})
     line = t.line_of(reader)
+    return _public(_AtHead(t.head, t)) | {
+        "me": reader,
+        "line": line.name if line else None,
+        "out": line.out if line else "",
+        "standing": standing(t, reader),
+        "games": [_game(t, pairing, line.name) for pairing in t.pairings if line and line.name in pairing.names],
+    }
+
+
+@lru_cache(maxsize=16)  # Everybody in a tournament is told of it at once.
+def _public(at: _AtHead) -> Facts:
+    t = at.t
+    terms, groups = Terms.read({**t.terms.match, "players": ("1", "2")}), table(t) if t.phase != "open" else []
+    rows = [_group(t, group) for group in groups]
     return {
         "id": t.id,
         "title": rules(terms.game).title,
@@ -50,13 +75,14 @@ def of(t: Tournament, reader: str) -> Facts:
         "entrants": [_entrant(t, name) for name in t.entrants],
         "round": t.round,
         "rounds": t.rounds,
-        "groups": [_group(t, rows) for rows in table(t)] if t.phase != "open" else [],
-        "teams": [teams(t, rows) for rows in table(t)] if t.phase != "open" else [],
-        "me": reader,
-        "line": line.name if line else None,
-        "out": line.out if line else "",
-        "standing": standing(t, reader),
-        "games": [_game(t, pairing, line.name) for pairing in t.pairings if line and line.name in pairing.names],
+        "groups": rows,
+        "teams": [teams(t, group) for group in groups],
+        "places": {
+            row.entrant: {"place": place, "of": len(group), "points": row.points}
+            for group in groups
+            for place, row in enumerate(group, start=1)
+        },
+        "lines": [[_line(row) for row in group] for group in rows],
         "pairings": [_pairing(t, pairing) for pairing in t.pairings if pairing.match],
         "m": _matches(terms),
     }
@@ -75,29 +101,25 @@ def _pairing(t: Tournament, pairing: Pairing) -> Facts:
 def standing(t: Tournament, player: str) -> Facts | None:
     """The place of a player's line in the table; None if the player has none, or nothing has begun."""
     line = t.line_of(player)
-    if line is None or t.phase == "open":
+    place: Facts | None = _public(_AtHead(t.head, t))["places"].get(line.name) if line else None
+    if line is None or place is None:
         return None
-    for rows in table(t):
-        for place, row in enumerate(rows, start=1):
-            if row.entrant == line.name:
-                running = sum(line.name in pairing.names and bool(pairing.match) for pairing in t.awaited)
-                told = {"id": t.id, "place": place, "of": len(rows), "points": row.points, "running": running}
-                return told | {"format": t.terms.format}
-    return None
+    running = sum(line.name in pairing.names and bool(pairing.match) for pairing in t.awaited)
+    return {**place, "id": t.id, "running": running, "format": t.terms.format}
 
 
 def lines(t: Tournament) -> list[list[Facts]]:
-    """The table, group by group, as bulletins have it; only where all play all does a line have cells."""
+    """The table, group by group, as bulletins have it."""
+    told: list[list[Facts]] = _public(_AtHead(t.head, t))["lines"]
+    return told
+
+
+def _line(row: Facts) -> Facts:
     told = ("name", "player", "played", "points")
-    return [
-        [
-            {name: row[name] for name in told}
-            | {"out": bool(row["out"])}
-            | {"cells": msgspec.to_builtins(row["cells"]) if t.terms.robin else []}
-            for row in _group(t, rows)
-        ]
-        for rows in (table(t) if t.phase != "open" else ())
-    ]
+    return {name: row[name] for name in told} | {
+        "out": bool(row["out"]),
+        "cells": msgspec.to_builtins(row["cells"]),
+    }
 
 
 def _matches(terms: Terms) -> Facts:
@@ -122,17 +144,16 @@ def _entrant(t: Tournament, name: str) -> Facts:
 
 
 def _group(t: Tournament, rows: Sequence[TableRow]) -> list[Facts]:
-    """The lines of a group in their order, each with its cells against the others."""
-    cells = _cells(t)
+    """The lines of a group in their order; where all play all, each with its cells against the others."""
+    cells = _cells(t) if t.terms.robin else {}
+    played = Counter(name for each in scored(t) for name in each.pairing.names)
     return [
         {
             **msgspec.to_builtins(row),
             "place": place,
             **_entrant(t, row.entrant),
-            "cells": [cells.get((row.entrant, other.entrant), []) for other in rows],
-            "played": sum(
-                cell.points is not None for other in rows for cell in cells.get((row.entrant, other.entrant), ())
-            ),
+            "cells": [cells.get((row.entrant, other.entrant), []) for other in rows] if cells else [],
+            "played": played[row.entrant],
         }
         for place, row in enumerate(rows, start=1)
     ]

@@ -160,6 +160,7 @@ class Desk:
             tournaments,
             self.seats,
             self.players,
+            self.people,
             self.letters,
             self.inbox,
             Beacons(database),

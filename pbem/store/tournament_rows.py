@@ -31,6 +31,16 @@ class TournamentLetter(msgspec.Struct, frozen=True):
     sealed: bytes
 
 
+class TournamentTask(msgspec.Struct, frozen=True):
+    """A match to begin, or a letter to write to a player: its news since this entry; 0: the table alone."""
+
+    id: int
+    tournament: int
+    match: str | None
+    player: str | None
+    since: int | None
+
+
 class Tournaments(SealedRows):
     """The tournaments of a store."""
 
@@ -113,10 +123,13 @@ class Tournaments(SealedRows):
         if moved.rowcount != 1:
             raise HeadMoved(f"t{number}")
 
-    def entries(self, number: int) -> list[EntryRow]:
-        """All entries, in order."""
-        query = "SELECT seq, entry, head, signature FROM tournament_entries WHERE tournament = ? ORDER BY seq"
-        return self._database.read(EntryRow, query, (number,))
+    def entries(self, number: int, since: int = 1) -> list[EntryRow]:
+        """The entries from this one on, in order."""
+        query = (
+            "SELECT seq, entry, head, signature FROM tournament_entries"
+            " WHERE tournament = ? AND seq >= ? ORDER BY seq"
+        )
+        return self._database.read(EntryRow, query, (number, since))
 
     def file(self, number: int, path: str, content: bytes) -> None:
         """Keep a paper that is no letter."""
@@ -143,6 +156,33 @@ class Tournaments(SealedRows):
         """All papers of a tournament, by path."""
         query = "SELECT * FROM tournament_papers WHERE tournament = ? ORDER BY path"
         return {row["path"]: row["sealed"] for row in self._opened_rows("tournament_papers", query, (number,))}
+
+    def plan_match(self, number: int, match: str) -> None:
+        """Plan to begin a match."""
+        self._database.add("tournament_tasks", tournament=number, match=match)
+
+    def plan_letter(self, number: int, player: str, since: int) -> None:
+        """Plan a letter to a player; one that waits already brings this news, too."""
+        query = "SELECT 1 FROM tournament_tasks WHERE tournament = ? AND player = ? AND since BETWEEN 1 AND ?"
+        if self._database.scalar(query, (number, player, since)) is None:
+            self._database.add("tournament_tasks", tournament=number, player=player, since=since)
+
+    def tasks(self, number: int | None = None) -> list[TournamentTask]:
+        """What is planned, of all tournaments or of one, oldest first."""
+        query = (
+            "SELECT id, tournament, match, player, since FROM tournament_tasks"
+            " WHERE tournament = coalesce(?, tournament) ORDER BY id"
+        )
+        return self._database.read(TournamentTask, query, (number,))
+
+    def take(self, task: TournamentTask) -> bool:
+        """Take a task that is to be done; False if it was done before."""
+        return self._database.write("DELETE FROM tournament_tasks WHERE id = ?", (task.id,)).rowcount == 1
+
+    def octets(self, number: int) -> int:
+        """The length of all papers of a tournament."""
+        query = "SELECT sum(length(sealed)) FROM tournament_papers WHERE tournament = ?"
+        return int(self._database.scalar(query, (number,)) or 0)
 
     def change_keys(self, number: int, player: str, change: JsonObject) -> None:
         """Keep a change of a player's keys, which each match that begins is told."""

@@ -37,6 +37,9 @@ Following = tuple[str, "JsonObject"]
 """The type and the body of an entry that follows by itself; matches that begin have no names in it yet."""
 
 _AUTOMATIC = ("paired", "withdrawn", "ended")
+_LENGTHENING = ("entered", "challenged", "ruled")
+"""The entries that a full transcript does not take, except for the ruling that ends it."""
+
 _SILENCE = 2
 """The number of matches in a row, lost by silence, after which a player is withdrawn."""
 
@@ -97,10 +100,12 @@ def fold(tournament: Tournament, entry: Entry) -> Tournament:
         raise _untrue(entry, "not an entry of a tournament in its form and its time")
     if entry.time < body.get("received", ""):
         raise _untrue(entry, "its letter was received after its effect")
+    if tournament.is_full and entry.type in _LENGTHENING and body.get("what") != "close":
+        raise _refused(entry.type, tournament.id, Phrase("the transcript of this tournament is full"))
     if _once(body) & tournament.heard:
         raise _refused(entry.type, None, Phrase("these words were obeyed before"))
     if tournament.terms.format == LADDER:
-        tournament = _sunk(tournament, entry.time)
+        tournament = _sunk(_without_late(tournament, entry.time), entry.time)
     due = follows(tournament) or (follows(tournament, entry.time) if entry.type in _AUTOMATIC else None)
     if (due is not None or entry.type in _AUTOMATIC) and due != (entry.type, _unnamed(body)):
         if due is None or due[0] != entry.type:
@@ -112,7 +117,8 @@ def fold(tournament: Tournament, entry: Entry) -> Tournament:
 
 def _passed(tournament: Tournament, entry: Entry) -> Tournament:
     heard = tournament.heard | _once(entry.body)
-    return replace(tournament, seq=entry.seq, head=entry.head, time=entry.time, heard=heard)
+    octets = tournament.octets + len(entry.canonical()) + 1
+    return replace(tournament, seq=entry.seq, head=entry.head, time=entry.time, octets=octets, heard=heard)
 
 
 def _once(body: JsonObject) -> set[str]:
@@ -136,6 +142,8 @@ def follows(tournament: Tournament, time: str = "") -> Following | None:
         return None
     if tournament.closing:
         return _end(tournament, "ruled")
+    if tournament.is_full and tournament.terms.format == LADDER:  # no other format goes on for ever
+        return _end(tournament, "full")
     if tournament.phase == "open":
         return None
     leavers = [entrant for entrant in tournament.entrants.values() if entrant.leaves and not entrant.out]
@@ -300,7 +308,10 @@ def _left(tournament: Tournament, entry: Entry) -> Tournament:
 
 
 def _challenged(tournament: Tournament, entry: Entry) -> Tournament:
-    """A challenge in a ladder: to one who is not too far above, and not met too lately."""
+    """A challenge in a ladder: to one who is not too far above, and not met too lately.
+
+    The other's matches do not matter: with friends as challengers, one could always have another to play.
+    """
     if tournament.terms.format != LADDER:
         raise _refused("challenge", tournament.id, Phrase("nobody is challenged in this tournament: it is no ladder"))
     own, other = _own_line(tournament, entry.body["player"]).name, _own_line(tournament, entry.body["against"]).name
@@ -310,9 +321,9 @@ def _challenged(tournament: Tournament, entry: Entry) -> Tournament:
         )
         raise _refused("challenge", other, says)
     playing = list(tournament.awaited)
-    if any(pairing.names[0] == own or pairing.names[1] == other for pairing in playing):
-        raise _refused("challenge", other, Phrase("one challenge at a time: one of the two is not over"))
-    met = max((pairing.over for pairing in tournament.pairings if pairing.pair == {own, other}), default="")
+    if any(pairing.names[0] == own for pairing in playing):
+        raise _refused("challenge", other, Phrase("one challenge at a time: yours is not over"))
+    met = max((each.over for each in tournament.pairings if own in each.names and other in each.names), default="")
     if any(pairing.pair == {own, other} for pairing in playing) or _later(met, tournament.terms.rematch) > entry.time:
         raise _refused("challenge", other, Phrase("you two have met too lately, or play already"))
     return replace(tournament, challenge=(own, other))
@@ -372,6 +383,7 @@ def _pair(tournament: Tournament, entry: Entry) -> Tournament:
             tuple(pair["players"]),
             pair["match"],
             entry.head,
+            _later(entry.time, tournament.terms.longest) if tournament.terms.format == LADDER else "",
             tuple(line.player.name for line in lines),
             tuple(line.mail for line in lines),
         )
@@ -416,13 +428,23 @@ def _changed(tournament: Tournament, pairing: Pairing, **changes: object) -> Tou
 def _ranked(tournament: Tournament, pairing: Pairing, result: MatchResult) -> Tournament:
     """In a ladder, a challenger who won takes the place of the other, and those between move down."""
     challenger, other = pairing.names
-    if result.winner != 1 or not {challenger, other} <= set(tournament.ladder) or pairing.annulled:
+    counts = not (pairing.annulled or pairing.late)
+    if result.winner != 1 or not {challenger, other} <= set(tournament.ladder) or not counts:
         return tournament
     if tournament.ladder.index(challenger) < tournament.ladder.index(other):
         return tournament
     rest = [name for name in tournament.ladder if name != challenger]
     rest.insert(rest.index(other), challenger)
     return replace(tournament, ladder=tuple(rest))
+
+
+def _without_late(tournament: Tournament, time: str) -> Tournament:
+    """A ladder in which matches that have lasted too long count for nothing; nobody sinks because of them."""
+    for pairing in [pairing for pairing in tournament.awaited if pairing.until <= time]:
+        lines = [tournament.entrants[name] for name in pairing.names]
+        active = [replace(line, active=max(line.active, pairing.until)) for line in lines]
+        tournament = _changed(_with(tournament, *active), pairing, late=True)
+    return tournament
 
 
 def _sunk(tournament: Tournament, time: str) -> Tournament:
@@ -458,6 +480,9 @@ def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
         line = _own_line(tournament, body["for"])
         if tournament.line_of(body["player"]) or body["player"] in tournament.entrants:
             raise _refused("rule", body["player"], Phrase("{player} is in the tournament", player=body["player"]))
+        if tournament.nominated.get(body["player"]) == line.name:
+            says = Phrase("{player} is nominated for this place", player=body["player"])
+            raise _refused("rule", body["player"], says)
         return replace(tournament, nominated={**tournament.nominated, body["player"]: line.name})
     pairing = tournament.pairing_of(body["match"])
     if pairing is None or pairing.annulled:

@@ -126,6 +126,6 @@ FORMS: Mapping[str, Form] = {
     ),
     "restored": mapping({"generation": number}),
     "withdrawn": mapping({"player": _name, "why": one_of("left", "silent"), "games": text}),
-    "ended": mapping({"reason": one_of("played", "too few", "ruled"), "table": list_of(list_of(anything))}),
+    "ended": mapping({"reason": one_of("played", "too few", "ruled", "full"), "table": list_of(list_of(anything))}),
 }
 """The form of each type of entry."""

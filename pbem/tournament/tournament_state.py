@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from pbem.tournament.tournament_terms import TournamentTerms
 
 
+FULL, FULL_OCTETS = 5_000, 8 << 20
+"""The entries, and their octets, with which a transcript is full: verifiers must be able to read it, and a restarted
+server to fold it in a moment. What follows by itself comes on top; octets count for entrants with many long keys."""
+
+
 class Entrant(msgspec.Struct, frozen=True):
     """One line of the table."""
 
@@ -55,6 +60,8 @@ class Pairing(msgspec.Struct, frozen=True):
     """The match; empty until it begins."""
     entry: str = ""
     """The head of the entry that paired them."""
+    until: str = ""
+    """In a ladder, the end of the longest time of the match."""
     players: tuple[str, ...] = ()
     """Those who played for the lines then."""
     mails: tuple[str, ...] = ()
@@ -64,6 +71,8 @@ class Pairing(msgspec.Struct, frozen=True):
     """The time of the result."""
     annulled: bool = False
     """By a ruling."""
+    late: bool = False
+    """In a ladder: the longest time of a match was over before its result."""
 
     @property
     def pair(self) -> frozenset[str]:
@@ -106,6 +115,8 @@ class Tournament(msgspec.Struct, frozen=True):
     beacon: str = ""
     closing: bool = False
     """A ruling ends the tournament."""
+    octets: int = 0
+    """The length of all entries."""
     generation: int = 1
     """The number of times that the server was restored from a backup, plus one, as far as the entries say."""
     restored: int = 0
@@ -119,6 +130,11 @@ class Tournament(msgspec.Struct, frozen=True):
         drawn = sorted(self.entrants.values(), key=lambda entrant: entrant.ordinal)
         count = -(-len(drawn) // self.terms.group) if self.terms.robin else 1
         return [[entrant.name for entrant in drawn[group::count]] for group in range(count)]
+
+    @property
+    def is_full(self) -> bool:
+        """True if no letter may lengthen the transcript any more; what follows by itself still has room."""
+        return self.seq >= FULL or self.octets >= FULL_OCTETS
 
     def closed_to(self, received: str) -> bool:
         """True for a letter of this time that must not change the lot, whose beacon may be out by then."""
@@ -135,7 +151,9 @@ class Tournament(msgspec.Struct, frozen=True):
 
     def is_void(self, pairing: Pairing) -> bool:
         """True if a pairing does not count, whatever its result."""
-        return pairing.annulled or any(self.entrants[name].out == "annulled" for name in pairing.names)
+        if pairing.annulled or pairing.late:
+            return True
+        return any(self.entrants[name].out == "annulled" for name in pairing.names)
 
     def is_forfeited(self, pairing: Pairing) -> bool:
         """True if a pairing never begins, because one of the two was withdrawn."""
@@ -149,7 +167,7 @@ class Tournament(msgspec.Struct, frozen=True):
             pairing
             for pairing in self.pairings
             if pairing.result is None
-            and not pairing.annulled
+            and not (pairing.annulled or pairing.late)
             and (gone.isdisjoint(pairing.names) or not (self.is_void(pairing) or self.is_forfeited(pairing)))
         )
 

@@ -59,6 +59,10 @@ OPTIONS: Mapping[str, tuple[Phrase, tuple[str, ...]]] = {
     "places": (Phrase("how many places above one may be challenged (default 3)"), (LADDER,)),
     "rematch": (Phrase("the time before the same two meet again (default 14d); 0 for none"), (LADDER,)),
     "idle": (Phrase("the time without a game after which a player sinks to the end (default 90d)"), (LADDER,)),
+    "longest": (
+        Phrase("the time after which a match that is not over counts for nothing (default 180d)"),
+        (LADDER,),
+    ),
 }
 """The options of a tournament, each with its meaning and formats; all other lines are about its matches."""
 
@@ -87,6 +91,8 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds."""
     idle: int
     """Seconds."""
+    longest: int
+    """Seconds after which a match that is not over counts for nothing."""
 
     @property
     def robin(self) -> bool:
@@ -130,7 +136,7 @@ class _Announcement(OptionLines):
                 self.refuse(key, self.lines[key], Phrase("of a {format}, there is no {key}", format=format_, key=key))
         closes, drawn = self.closes(format_), self.choice("lot", ("secret", "drand"))
         terms = TournamentTerms(
-            match=self.template(game, settle),
+            match=self.template(game, settle, format_),
             format=format_,
             closes=closes,
             entrants=self.number("entrants", FEWEST.get(format_, 0) or 2, 128) or (12 if format_ in _ROBINS else 128),
@@ -143,6 +149,7 @@ class _Announcement(OptionLines):
             places=self.number("places", 1, 20) or 3,
             rematch=self.time("rematch", 14 * _DAY, (0, 366 * _DAY)),
             idle=self.time("idle", 90 * _DAY, (7 * _DAY, 366 * _DAY)),
+            longest=self.time("longest", 180 * _DAY, (7 * _DAY, 366 * _DAY)),
         )
         if self.faults:
             raise Refused(*self.faults)
@@ -158,7 +165,7 @@ class _Announcement(OptionLines):
             return None
         return f"{text}T00:00:00Z"
 
-    def template(self, game: str, settle: timedelta) -> JsonObject:
+    def template(self, game: str, settle: timedelta, format_: str) -> JsonObject:
         """The terms of each match: by default, players sign with a key, and silence loses."""
         lines = {key: text for key, text in self.lines.items() if key not in OPTIONS}
         try:
@@ -167,7 +174,9 @@ class _Announcement(OptionLines):
             self.faults += refused.faults
             return {}
         # A match that need not end holds up all others; and a private one proves nothing to those who read the table.
-        wanted = {"privacy": ("public",), "miss": ("forfeit", "pass")}
+        wanted: dict[str, tuple[str, ...]] = {"privacy": ("public",), "miss": ("forfeit", "pass")}
+        if format_ == LADDER:  # Nobody keeps a place by a mailbox that refuses our letters.
+            wanted["unreachable"] = ("loses",)
         for key, words in wanted.items():
             if getattr(terms, key) not in words:
                 says = Phrase("in a tournament, {key} is {words}", key=key, words=either(words))

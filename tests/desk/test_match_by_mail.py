@@ -137,6 +137,16 @@ def test_press_goes_to_the_other_player(referee: Referee) -> None:
     assert len(bob.letters) == before
 
 
+def test_a_message_has_four_thousand_characters_at_most(referee: Referee) -> None:
+    ann, bob = referee.begun(SMALL, FLEETS)
+    before = len(bob.letters)
+    referee.send(ann, f"press m1 public\n{'so ' * 1400}\nend\n")
+    assert "a message has at most 4000 characters, and this one has 4199" in " ".join(ann.text.split())
+    assert len(bob.letters) == before
+    referee.send(ann, f"press m1 public\n{'so ' * 1300}\nend\n")
+    assert len(bob.letters) == before + 1
+
+
 @pytest.mark.parametrize(
     "text",
     [

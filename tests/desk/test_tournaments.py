@@ -6,11 +6,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from desk.test_key_life import code_of
 from in_a_box.referee import SERVER, START, another, body, form_in, placed
 from judges import sentences
 from signing.domains import Domain, rsa_key
 
 from pbem.desk import seats
+from pbem.desk.commands import tournament_commands
 from pbem.desk.public import Public
 from pbem.identity import ssh
 from pbem.match.transcript import utc
@@ -53,9 +55,12 @@ class Club:
         return self.t.rules
 
     def say(self, name: str, text: str) -> str:
+        """The answer to a letter; what comes of it comes later, in letters of its own."""
         person = self.people[name]
+        before = len(person.letters)
         self.referee.send(person, f"{text}\n")
-        return person.text
+        answers = [one for one in person.letters[before:] if str(one["Subject"]).startswith("Re: ")]
+        return body(answers[-1]) if answers else person.text
 
     def enter(self, *names: str) -> None:
         for name in names:
@@ -364,6 +369,60 @@ def test_matches_that_begin_later_know_of_new_keys(club: Club) -> None:
     assert not [line for line in club.proof(club.bundles()) if not line.startswith("ok")]
 
 
+def test_letters_about_keys_that_wait_for_matches_have_an_end(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each match that begins gets them all."""
+    club.announce("ann", "format: ladder")
+    club.enter("ann", "bob", "carl")
+    monkeypatch.setattr("pbem.desk.tournament_archive._KEYS", 1000)
+    person = club.people["carl"]
+    add_key(club, "carl")
+    old, fresh = person.key, another("carl2")
+    club.referee.send(person, f"key add\n{ssh.public(fresh)} carl@new\n")
+    person.key = fresh
+    club.referee.send(person, form_in(person.text, "confirm"))
+    assert "first send `enter t1" in " ".join(person.text.split())
+    person.key = old
+    club.enter("carl")
+    club.say("carl", "challenge t1 bob")
+    club.win(club.awaited[-1], "carl")
+    club.proof(club.bundles())
+
+
+def test_a_match_begins_with_the_keys_with_which_it_was_paired(club: Club) -> None:
+    """Its players enter again after that, before the clock has begun it."""
+    club.announce("ann", "format: ladder")
+    club.enter("carl", "bob", "ann")
+    referee, old = club.referee, club.people["carl"].key
+    add_key(club, "carl")
+    referee.send(club.people["carl"], f"key revoke {ssh.parse(ssh.public(old)).fingerprint}\n")
+    for name, words in (("bob", "challenge t1 carl"), ("carl", f"enter t1 {club.t.rules}")):
+        person = club.people[name]
+        letter = referee.raw(person, referee.signed(person, f"{words}\n{placed(person)}"))
+        referee.inbox.put(Envelope(person.address, (f"pbem@{SERVER}",)), letter, referee.now)
+    while referee.running.handle_next(referee.now):
+        pass
+    assert [entry.type for entry in referee.desk.tournaments.archive.entries(1)[-2:]] == ["paired", "entered"]
+    referee.work()
+    club.win(club.awaited[0], "bob")  # which carl signs with the new key
+    assert club.t.ladder == ("bob", "carl", "ann")
+    club.proof(club.bundles())
+
+
+def test_a_recovery_takes_the_place_of_earlier_changes_of_keys(club: Club) -> None:
+    club.announce("ann", "format: ladder")
+    club.enter("carl", "ann", "bob")
+    add_key(club, "carl")
+    person, rows = club.people["carl"], club.referee.desk.tournaments.archive.rows
+    code, person.key = code_of(person), another("carl2")
+    club.referee.send(person, f"recover {code}\n{ssh.public(person.key)}\n", sign=False)
+    club.referee.send(person, form_in(person.text, "confirm"))
+    assert [one["body"]["change"] for one in rows.changed_keys(1, "carl")] == ["replaced"]
+    club.say("ann", "challenge t1 carl")
+    club.win(club.awaited[0], "ann")
+    assert club.t.ladder == ("ann", "carl", "bob")
+    assert not [one for one in club.proof(club.bundles()) if not one.startswith("ok")]
+
+
 def test_a_round_that_is_due_begins_with_whatever_comes_first(referee: Referee) -> None:
     """Once its time is over, the clock is not set again for it."""
     club = Club(referee, *(f"p{number}" for number in range(16)))
@@ -482,6 +541,91 @@ def test_nobody_has_more_than_three_tournaments_announced(club: Club) -> None:
     club.announce("bob")
 
 
+@pytest.mark.parametrize("how", ["leave t1", "block ann", "stop"])
+def test_who_wants_no_more_gets_the_end_alone(club: Club, how: str) -> None:
+    club.people["dave"] = club.referee.registered("dave")
+    club.announce("ann", "format: ladder")
+    club.enter(*club.people)
+    club.say("dave", "set mail digest")
+    dave = club.people["dave"]
+    club.referee.send(dave, f"{how}\n{placed(dave) if how == 'stop' else ''}")
+    before = len(dave.letters)
+    match = club.say("carl", "challenge t1 bob") and club.awaited[0].match
+    assert RULED in club.say("ann", f"rule t1 annul {match}\nreason: by error\nend")
+    club.referee.wait(35 * DAY)
+    assert len(dave.letters) == before
+    assert letters_about(club.people["bob"], "[pbem t1] a ruling")
+    assert RULED in club.say("ann", "rule t1 close\nreason: enough\nend")
+    assert [str(one["Subject"]) for one in dave.letters[before:]] == ["[pbem t1] it is over"]
+
+
+def test_what_follows_a_ruling_waits_for_no_letter_and_no_letter_for_it(club: Club) -> None:
+    """The transaction of the ruling writes its answer; each letter to the others has one of its own."""
+    club.announce("ann", "format: ladder")
+    club.enter("ann", "bob", "carl")
+    referee, ann = club.referee, club.people["ann"]
+    text = f"rule t1 close\n{placed(ann)}reason: enough\nend\n"
+    referee.inbox.put(
+        Envelope(ann.address, (f"pbem@{SERVER}",)), referee.raw(ann, referee.signed(ann, text)), referee.now
+    )
+    while referee.running.handle_next(referee.now):
+        pass
+    referee.collect()
+    assert RULED in ann.text
+    assert not letters_about(club.people["bob"], "it is over")
+    referee.open_desk()
+    referee.work()
+    for person in club.people.values():
+        assert len(letters_about(person, "it is over")) == 1
+
+
+def test_two_rulings_at_once_are_told_in_one_letter(club: Club) -> None:
+    club.announce("ann", "format: ladder")
+    club.enter("ann", "bob", "carl")
+    desk = club.referee.desk
+    for name in ("dave", "eve"):
+        step = desk.tournaments.step(club.t, club.referee.now)
+        step.rule({"what": "substitute", "player": name, "for": "bob", "reason": "ill"})
+        with desk.database.transaction():
+            desk.tournaments.commit(step)
+    club.referee.work()
+    (told,) = letters_about(club.people["carl"], "[pbem t1] a ruling")
+    assert told.count("may play on for bob") == 2
+
+
+def test_a_letter_that_a_tournament_keeps_is_short(club: Club) -> None:
+    """All get it in the end."""
+    rules = club.announce("ann")
+    told = club.say("bob", f"enter t1 {rules}\n\n> {'so ' * 12_000}\n")
+    assert "it has more than 32 KiB" in " ".join(told.split())
+    club.enter("bob")
+
+
+def test_a_large_proof_is_not_in_everybodys_last_letter(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+    club.announce("ann", "entrants: 3")
+    club.enter("ann", "bob", "carl")
+    monkeypatch.setattr("pbem.desk.tournament_director._BESIDE", 1000)
+    assert RULED in club.say("ann", "rule t1 close\nreason: enough\nend")
+    bob = club.people["bob"]
+    (end,) = letters_about(bob, "it is over")
+    assert "`tournament t1` brings it" in " ".join(end.split())
+    assert "in a letter of its own" in club.say("bob", "tournament t1")
+    (apart,) = (one for one in bob.letters if str(one["Subject"]) == "[pbem t1] the proof")
+    (file,) = apart.iter_attachments()
+    assert not [check for check in verify_tournament(file.get_content()) if check.standing == "FAIL"]
+    monkeypatch.setattr("pbem.desk.tournament_director.ROOM", 1000)
+    club.say("bob", "tournament t1")
+    assert [len([*one.iter_attachments()]) for one in bob.letters if "the proof" in str(one["Subject"])] == [1, 0]
+
+
+def test_no_more_rulings_than_twenty_a_day(club: Club) -> None:
+    club.announce("ann", "format: ladder")
+    club.enter("ann", "bob", "carl")
+    for number in range(20):
+        assert RULED in club.say("ann", f"rule t1 substitute d{number} for bob\nreason: ill\nend")
+    assert "`rule` is answered 20 times a day" in club.say("ann", "rule t1 close\nreason: ill\nend")
+
+
 def test_not_too_many_matches_begin_together(club: Club) -> None:
     many = f"tournament new spaceships\ncloses: {CLOSES}\nentrants: 128\n"
     told = " ".join(club.say("ann", f"{many}end").split())
@@ -507,12 +651,36 @@ def second(club: Club) -> str:
     return found.rules
 
 
-def test_a_challenge_respects_the_limit_of_both(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_challenge_respects_the_limit_of_the_challenger(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
     club.announce("ann", "format: ladder")
     club.enter("ann", "bob", "carl")
     monkeypatch.setattr(seats, "_PLAYED", 1)
     assert "the match begins" in club.say("carl", "challenge t1 bob")
     assert "nobody plays more than 1 matches" in club.say("bob", "challenge t1 ann")
+
+
+@pytest.mark.parametrize("by", ["block", "a friend's challenge"])
+def test_nobody_keeps_a_place_of_a_ladder_from_challengers(
+    club: Club, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    club.announce("bob", "format: ladder\nrematch: 0")
+    club.enter("ann", "bob", "carl")
+    if by == "block":
+        club.say("ann", "block carl")
+    else:
+        assert "the match begins" in club.say("bob", "challenge t1 ann")
+    asked: list[str] = []
+    monkeypatch.setattr(tournament_commands, "demand_leisure", lambda _, player: asked.append(player))
+    assert "the match begins" in club.say("carl", "challenge t1 ann")
+    assert {*asked} == {"carl"}
+    club.win(club.awaited[-1], "carl")
+    assert club.t.ladder == ("carl", "ann", "bob")
+    club.proof(club.bundles())
+
+
+def test_no_mailbox_that_refuses_letters_keeps_a_place(club: Club) -> None:
+    told = club.say("ann", "tournament new spaceships\nformat: ladder\nunreachable: stands\nend")
+    assert "in a tournament, unreachable is loses" in " ".join(told.split())
 
 
 @pytest.mark.parametrize("language", ["en", "de"])

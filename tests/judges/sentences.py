@@ -319,7 +319,6 @@ THIS_WAS_SIGNED_WITH_BOTH_AN = "This was signed with both an old key and the new
 TIMES_A_DAY_TRY_AGAIN_TOMORROW = "{} times a day; try again tomorrow"
 TOLD_THE_TRUTH_IN_EVERYTHING = "{} told the truth in everything"
 TOO_MANY_OF_YOUR_PROPOSALS_ARE = "too many of your proposals are unanswered"
-TO_ACCEPT_ANSWER_THIS_LETTER_WITH = "To accept, answer this letter with this form"
 TRY_AGAIN_TOMORROW = "try again tomorrow"
 TURN_IS_BEING_PLAYED = "turn {} is being played"
 TURN_IS_DUE = "turn {} is due"

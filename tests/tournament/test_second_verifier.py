@@ -67,14 +67,18 @@ def swiss() -> SignedClub:
 
 
 def ladder() -> SignedClub:
-    club = SignedClub("format: ladder\nidle: 7d\nrematch: 1d", *NAMES[:5])
+    club = SignedClub("format: ladder\nidle: 7d\nrematch: 1d\nlongest: 30d", *NAMES[:5])
     club.win(club.challenge("p03", "p01"), 1)
     club.now += timedelta(days=5)
     club.enter("p04")
     club.now += timedelta(days=3)
     club.enter("eve")
     club.challenge(club.state.ladder[3], club.state.ladder[1])
+    club.challenge(club.state.ladder[2], club.state.ladder[1])
+    late = next(club.state.awaited).match
+    club.now += timedelta(days=31)
     club.leave("p02")
+    club.resign(late, 2)
     club.enter("p02")
     club.rule("close")
     return club

@@ -18,7 +18,7 @@ from in_a_box.club import CLOSES, LOST, SECRET, WON, Club, names, player, refold
 from pbem.games import Refused
 from pbem.match.changed import replace
 from pbem.match.transcript import TranscriptError, sha256_hex, written
-from pbem.tournament import lot
+from pbem.tournament import lot, tournament_state
 from pbem.tournament.crosstable import table
 from pbem.tournament.fold import begun
 from pbem.tournament.tournament_terms import TournamentTerms
@@ -400,6 +400,30 @@ class TestRulings:
         with pytest.raises(Refused, match="p02 is in the tournament"):
             club.rule(what="substitute", player="p02", **{"for": "p01"})
 
+    def test_a_nomination_that_stands_is_not_repeated(self) -> None:
+        club = Club(names=names(4))
+        club.start()
+        club.rule(what="substitute", player="eve", **{"for": "p01"})
+        with pytest.raises(Refused, match="eve is nominated"):
+            club.rule(what="substitute", player="eve", **{"for": "p01"})
+        club.rule(what="substitute", player="eve", **{"for": "p02"})
+        club.rule(what="substitute", player="eve", **{"for": "p01"})
+
+    def test_a_full_transcript_takes_no_more_letters_but_goes_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        club = Club(names=names(4))
+        club.start()
+        monkeypatch.setattr(tournament_state, "FULL_OCTETS", club.state.octets)
+        with pytest.raises(Refused, match="full"):
+            club.enter("p01")
+        for ruling in ({"what": "annul", "match": "m1"}, {"what": "substitute", "player": "eve", "for": "p01"}):
+            with pytest.raises(Refused, match="full"):
+                club.rule(**ruling)
+        club.leave("p04")
+        club.over(club.awaited[0].match, WON)
+        club.rule(what="close")
+        assert club.state.phase == "ended"
+        assert club.folded() == club.state
+
     def test_of_two_nominees_the_first_who_is_in_plays_on(self) -> None:
         club = Club(names=names(3))
         club.start()
@@ -533,10 +557,11 @@ class TestLadders:
             with pytest.raises(Refused, match=why):
                 club.challenge(name, against)
         match = club.challenge("p03", "p02")
-        for name, against in (("p03", "p01"), ("p04", "p02"), ("p03", "p02")):
+        for against in ("p01", "p02"):
             with pytest.raises(Refused, match="one challenge at a time"):
-                club.challenge(name, against)
-        club.challenge("p04", "p03")  # who is challenged once, and challenges once
+                club.challenge("p03", against)
+        club.challenge("p04", "p03")  # who challenges may be challenged, too
+        club.challenge("p05", "p03")  # and by several
         club.over(match, LOST)
         with pytest.raises(Refused, match="too lately"):
             club.challenge("p03", "p02")
@@ -575,6 +600,40 @@ class TestLadders:
         club.now += timedelta(days=31)
         club.enter("d")
         assert club.state.ladder == ("a", "b", "c", "d")
+
+    def test_a_match_that_lasts_too_long_counts_for_nothing(self) -> None:
+        club = Club(f"{LADDER}\nlongest: 10d\nidle: 12d\nrematch: 0", names=("a", "b", "c"))
+        endless = club.challenge("c", "a")
+        club.now += timedelta(days=11)
+        again = club.challenge("c", "a")
+        assert [pairing.match for pairing in club.awaited] == [again]
+        club.over(endless, WON)
+        assert club.state.ladder == ("a", "b", "c")
+        assert [row.points for row in table(club.state)[0]] == [0, 0, 0]
+        club.now += timedelta(days=9)
+        club.over(again, WON)
+        assert club.state.ladder == ("c", "a", "b"), "b has sunk"
+        assert club.folded() == club.state
+
+    def test_nobody_sinks_for_a_match_that_lasted_too_long(self) -> None:
+        club = Club(f"{LADDER}\nlongest: 30d\nidle: 10d", names=("a", "b"))
+        club.challenge("b", "a")
+        club.now += timedelta(days=35)
+        club.enter("c")
+        assert ",".join(club.state.ladder) == "a,b,c"
+        club.now += timedelta(days=6)
+        club.enter("d")
+        assert ",".join(club.state.ladder) == "c,a,b,d"
+        assert club.folded() == club.state
+
+    def test_a_full_transcript_ends_a_ladder(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tournament_state, "FULL", 6)
+        club = Club(LADDER, names=("a", "b"))
+        club.challenge("b", "a")
+        assert [entry.type for entry in club.entries[-2:]] == ["challenged", "paired"]
+        club.leave("a")
+        assert (club.entries[-1].type, club.entries[-1].body["reason"]) == ("ended", "full")
+        assert club.folded() == club.state
 
     def test_silence_and_leaving_end_a_place_and_one_may_come_back(self) -> None:
         club = Club(f"{LADDER}\nrematch: 0", names=("a", "b", "c"))

@@ -81,7 +81,7 @@ def handlers(desk: Desk) -> Mapping[str, Handler]:
         "tournament": partial(tournament_commands.show, desk.tournaments),
         "enter": partial(tournament_commands.enter, desk.tournaments, people),
         "leave": partial(tournament_commands.leave, desk.tournaments),
-        "challenge": partial(tournament_commands.challenge, desk.tournaments, people),
+        "challenge": partial(tournament_commands.challenge, desk.tournaments),
         "rule": partial(tournament_commands.rule, desk.tournaments),
         "setup": at_seat(orders.setup),
         "orders": at_seat(orders.orders),

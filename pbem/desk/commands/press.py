@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from pbem.store.matches import SeatRow
     from pbem.store.people import People
 
+_MESSAGE = 4000
+"""The most characters of a message: a public one stays in the page of its match for ever."""
+
 
 def press(people: People, seated: SeatContext, caller: Caller, command: Command[SendPress]) -> Reply:
     """`press`: a message to the others, and to observers if it is public."""
@@ -31,6 +34,11 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
     text = command.request.text.strip()
     if not text:
         raise refused("press", None, Phrase("the message is empty"))
+    if len(text) > _MESSAGE:
+        says = Phrase(
+            "a message has at most {most} characters, and this one has {count}", most=_MESSAGE, count=len(text)
+        )
+        raise refused("press", None, says)
     by, everybody = seated.match.name(seated.seat), command.request.public
     readers = [row for row in seated.row.seats if row.seat != seated.seat and _is_passed_on(people, seated, row, by)]
     if not readers:

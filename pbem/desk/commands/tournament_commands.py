@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 _REASON = 200
 """The most characters of a reason: it stands in the tournament for ever."""
 
+_LETTER = 32 * 1024
+"""The most octets of a letter that a tournament keeps."""
+
 _ANNOUNCED = 3
 """The most tournaments, not over yet, that one player may have announced."""
 
@@ -100,6 +103,7 @@ def enter(director: Director, people: People, caller: Caller, command: Command[E
     if t.line_of(name) is None:
         demand_leisure(director.seats, name, director.to_begin(name) + t.terms.games_at_once)
     people.opt_in(caller.address)
+    director.begin_matches(t, caller.now)
     step = director.step(t, caller.now)
     step.enter(_player(director, caller, t.id), command.request.team, _said(caller))
     director.archive.rows.forget_keys(int(t.id[1:]), name)
@@ -117,15 +121,15 @@ def leave(director: Director, caller: Caller, command: Command[Leave]) -> Reply:
     return _told(director, caller, step.tournament, "left")
 
 
-def challenge(director: Director, people: People, caller: Caller, command: Command[ChallengePlayer]) -> Reply:
-    """`challenge`: a match for a place of a ladder begins."""
+def challenge(director: Director, caller: Caller, command: Command[ChallengePlayer]) -> Reply:
+    """`challenge`: a match for a place of a ladder begins.
+
+    Neither blocks nor other matches of the challenged player matter: they would keep a place from everybody else.
+    """
     name, against = caller.known_player.name, command.request.name
-    if people.blocks(against, name):
-        raise refused("challenge", against, Phrase("{name} wants no mail from you", name=against))
     t = _tournament(director, command)
     _demand_entered(director, t, name, caller)
-    for player in (name, against):
-        demand_leisure(director.seats, player)
+    demand_leisure(director.seats, name)
     step = director.step(t, caller.now)
     step.challenge(name, against, _said(caller))
     director.commit(step, caller.signed)
@@ -170,6 +174,14 @@ def _player(director: Director, caller: Caller, tournament: str) -> Player:
 
 
 def _said(caller: Caller) -> SaidLetter:
+    """The caller's letter, as the proof of a tournament keeps it for all who take part; raises `Refused`."""
+    if len(caller.signed.raw) > _LETTER:
+        says = Phrase(
+            "all in the tournament get this letter as proof, and it has more than {most} KiB: send a plain one,"
+            " without pictures and attached files",
+            most=_LETTER >> 10,
+        )
+        raise refused("letter", None, says)
     return SaidLetter(caller.signed, words_of_entry(caller.understood.heard.text))
 
 
@@ -203,6 +215,7 @@ def _demand_key(director: Director, terms: TournamentTerms, name: str) -> None:
 def _told(director: Director, caller: Caller, t: Tournament, done: str, outcome: Outcome = "done") -> Reply:
     reader = caller.player.name if caller.player else ""
     facts = director.facts(t, reader)
-    files = [director.archive.enclosed(t)] if facts["line"] and done == "shown" else []
+    files, letters = director.proof(t, reader) if facts["line"] and done == "shown" else ([], [])
+    told = {"t": facts, "done": done, "apart": bool(letters)}
     items = director.archive.items(t, reader)
-    return Reply("tournament", {"t": facts, "done": done}, files, outcome=outcome, items=items)
+    return Reply("tournament", told, files, letters=letters, outcome=outcome, items=items)

@@ -37,3 +37,11 @@ CREATE TABLE tournament_keys (
     sealed BLOB NOT NULL
 ) STRICT;
 CREATE INDEX keys_in_a_tournament ON tournament_keys (tournament, player);
+CREATE TABLE tournament_tasks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    tournament INTEGER NOT NULL REFERENCES tournaments(number),
+    match TEXT,
+    player TEXT REFERENCES players(name),
+    since INTEGER
+) STRICT;
+CREATE INDEX tasks_of_a_tournament ON tournament_tasks (tournament);
