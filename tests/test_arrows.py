@@ -65,7 +65,7 @@ ARROWS: dict[str, set[str]] = {
 }
 """What a room imports when it runs, beside the leaves; what it names for types alone is not held against it."""
 
-LANGUAGE = {"pbem.games", "pbem.i18n", "pbem.linked_names", "pbem.phrase", "pbem.requests"}
+LANGUAGE = {"pbem.games", "pbem.i18n", "pbem.linked_names", "pbem.mail.quotes", "pbem.phrase", "pbem.requests"}
 """What the language of commands stands on: no letters, no sockets."""
 
 WAY = ("working", "letter_handling", "sorting", "authenticate", "dispatch", "commands")

@@ -165,7 +165,7 @@ def named(place: Place, short: str) -> Command | None:
 
 def of_these_terms(place: Place, lines: Sequence[str], *, quoted: bool) -> bool:
     text = "\n".join(re.sub(r"^ *>? *", "", line) for line in lines)
-    found = set(re.findall(rf"(?m)^accept {place.match}\s+([0-9a-f]{{8,64}})\b", text))
+    found = set(re.findall(rf"(?m)^accept {place.match}\s{{1,9}}([0-9a-f]{{8,64}})\b", text))
     return found == {place.prev} or not (found or quoted)
 
 

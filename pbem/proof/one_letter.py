@@ -53,6 +53,7 @@ POLITE = re.compile(
 )
 """The words that a consent may hold beside such a one, in the languages of the letters; with others it is prose."""
 
+_ACCEPTANCE = re.compile(r"^accept (m\d{1,9})\s{1,9}([0-9a-f]{8,64})\b", re.M)
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
 _MARK = re.compile(r"^ *>? *", re.M)
@@ -126,7 +127,7 @@ def _is_of_these_terms(match: Match, text: str, *, quoted: bool) -> bool:
     """True if a text quotes the acceptance of these terms, and of no others; a mere `accept` need not be `quoted`."""
     # A line of its own, which a mail program may have broken: what an opponent wrote is marked within our letters.
     lines = _MARK.sub("", clean(text).partition(ARMOR)[0])
-    found = {*re.findall(rf"^accept {match.id}\s+([0-9a-f]{{8,64}})\b", lines, re.M)}
+    found = {hashed for of, hashed in _ACCEPTANCE.findall(lines) if of == match.id}
     return found == {match.rules_hash} or not (found or quoted)
 
 

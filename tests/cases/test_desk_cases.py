@@ -331,6 +331,8 @@ def test_case_28_automatic_mail(referee: Referee, head: str, sender: str) -> Non
         if "Subject" not in head or "away" in text:
             assert str(referee.inbox.outcome(number)[1]).startswith("automatic: ")
             assert len(ann.letters) == before
+    if "report" in head:
+        return  # it has no text that a key could sign
     sentence = referee.match().place | {"server": SERVER, "player": "ann", "prev": referee.match().prev, "rev": "1"}
     fields = "".join(f"{name} {value}\n" for name, value in sentence.items())
     referee.deliver(referee.raw(ann, referee.signed(ann, f"resign m1 match\n{fields}end\n"), headers=head), sender)

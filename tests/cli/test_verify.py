@@ -285,7 +285,8 @@ def test_the_proof_loads_no_desk_no_store_and_no_pictures(proof: Path) -> None:
     loaded = loaded_by(str(proof), "--against", str(proof.parent / "last.eml"))
     assert {f"pbem.{name}" for name in ("proof.verification", "proof.compare.against", "games.spaceships")} <= loaded
     rooms = {name.split(".")[1] for name in loaded if name.startswith("pbem.")}
-    leaves = {"config", "grown", "i18n", "json_object", "phrase", "requests", "structured_header", "verifier_key"}
+    leaves = {"config", "grown", "i18n", "json_object", "linked_names", "phrase", "requests"}
+    leaves |= {"structured_header", "verifier_key"}
     assert rooms == {"cli", "games", "identity", "mail", "match", "proof", "tlog", *leaves}
     assert not loaded & {"sqlite3", "sqlite_utils", "aiosmtpd", "aiosmtplib", "jinja2", "PIL", "asyncio.base_events"}
 

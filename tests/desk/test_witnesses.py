@@ -35,6 +35,7 @@ from pbem.proof.bundle import Bundle, read_tournament, write_tournament
 from pbem.proof.kept_letters import kept
 from pbem.proof.tournament_log import logged
 from pbem.store.errors import BusyError
+from pbem.store.vault import Vault
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.cosigning import REPEATED, answer
 from pbem.tlog.note import Note, cosigned, signed
@@ -515,6 +516,7 @@ def test_a_server_witnesses_the_log_of_another(tmp_path: Path) -> None:
         log = Correspondent(LOG_KEY, f"pbem@{SERVER}")
         two.config = msgspec.structs.replace(two.config, server="two.example", witness=WitnessConfig(logs=(log,)))
         two.people[f"pbem@{SERVER}"] = Mailbox("one", f"pbem@{SERVER}", Ed25519PrivateKey.generate())
+        two.vault = Vault(bytes(31) + b"2", two.nonces)
         two.open_desk()
         key = VerifierKey("two.example", COSIGNATURE, public)
         one.watch(key)

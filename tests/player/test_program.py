@@ -645,6 +645,8 @@ def test_it_registers_anew_where_nobody_answers_for_a_day(referee: Referee, hous
     for number in range(EACH):
         head = f"From: {house.person.address}\r\nMessage-ID: <{number}@evil.example>\r\n\r\n"
         referee.deliver(f"{head}help\r\n".encode(), "eve@evil.example")
+    head = f"From: {house.person.address}\r\nMessage-ID: <more@evil.example>\r\n\r\n"
+    referee.deliver(f"{head}register mallory\r\n".encode(), "eve@evil.example")
     house.live()
     referee.wait(timedelta(hours=23))
     house.live()
