@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk.alarms import tell_operator
+from pbem.desk.commands import proposals
 from pbem.desk.daily_limits import UNKNOWN_HEAD
 from pbem.desk.decisions import decide
 from pbem.desk.refused import refused
@@ -157,7 +158,10 @@ def _withdraw(desk: Desk, at: SeatContext, now: datetime) -> str:
 
 
 def _restored(desk: Desk, now: datetime) -> str:
-    """Pause every match under way, and enter the reason there and in tournaments, before any letter is handled."""
+    """Pause every match under way, and enter the reason there and in tournaments, before any letter is handled.
+
+    Proposals are made again: players may have accepted them since, and believe that their match began.
+    """
     began = generation(desk.database)
     numbers = desk.archive.matches.in_phases(*RUNNING)
     for number in numbers:
@@ -165,6 +169,8 @@ def _restored(desk: Desk, now: datetime) -> str:
         step = at.step(now)
         interventions.restored(step, began)
         at.commit(step)
+    for number in desk.archive.matches.in_phases("proposed"):
+        proposals.ask_again(desk.offers, number, now)
     directing = desk.tournaments
     for tournament in directing.archive.rows.numbers():
         t = directing.archive.load(tournament)

@@ -427,6 +427,6 @@ class Program:
             case "bounced" if event.sent is not None:
                 log.warning("came back, and goes again at the next start: %s %s", event.sent.command, event.match)
             case "forged" | "contradiction" | "forgotten" | "unread":
-                log.error("%s: %r: %s", event.kind, event.subject, event.said)
+                log.error("%s: %s: %r: %s", event.match, event.kind, event.subject, event.said)
             case "account":
                 log.info("registered as %s", self.letters.account.name)
