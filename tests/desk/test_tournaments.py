@@ -618,6 +618,22 @@ def test_a_large_proof_is_not_in_everybodys_last_letter(club: Club, monkeypatch:
     assert [len([*one.iter_attachments()]) for one in bob.letters if "the proof" in str(one["Subject"])] == [1, 0]
 
 
+def test_nobody_fills_a_transcript_with_entries(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full one takes no entries of others, and a ladder ends."""
+    rules = club.announce("ann", "format: ladder")
+    for number in range(10):
+        assert "You are in." in club.say("bob", f"enter t1 {rules}\n# {number}")
+    assert "has entered 10 times" in club.say("bob", f"enter t1 {rules}\n# again")
+    assert "You have left" in club.say("bob", "leave t1")
+    assert "has entered 10 times" in club.say("bob", f"enter t1 {rules}\n# and again")
+    monkeypatch.setattr(tournament_commands, "_KEYS", 100)
+    assert "`key revoke`" in club.say("carl", f"enter t1 {rules}")
+    assert "`key revoke`" in club.say("carl", f"tournament new spaceships\nformat: ladder\n{SMALL}\nend")
+    monkeypatch.undo()
+    club.enter("carl")
+    club.proof()
+
+
 def test_no_more_rulings_than_twenty_a_day(club: Club) -> None:
     club.announce("ann", "format: ladder")
     club.enter("ann", "bob", "carl")
