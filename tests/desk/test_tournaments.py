@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from desk.test_key_life import code_of
 from in_a_box.referee import SERVER, START, another, body, form_in, placed
+from in_a_box.restores import back_up, put_back, resume_all
 from judges import sentences
 from signing.domains import Domain, rsa_key
 
@@ -283,6 +284,26 @@ def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club
     assert f"WORD the server was restored from a backup (generation {began}): it forgot what came after that" in found
     assert (club.t.generation, club.t.phase) == (began, "playing")
     assert judged_tournament(referee.desk.tournaments.archive.bundle(1, letters=True), [before]).generation == began
+
+
+def test_matches_that_were_about_to_begin_stand_still_after_a_restore(club: Club) -> None:
+    """They may have begun since."""
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    referee = club.referee
+    referee.now = START + 4 * DAY
+    with referee.database.transaction():
+        referee.desk.tournaments.wake(1, referee.now)
+    backup = back_up(referee)
+    referee.work()
+    put_back(referee, backup)
+    referee.wait(timedelta(minutes=2))
+    matches = [referee.match(int(pairing.match[1:])) for pairing in club.awaited]
+    assert [(match.phase, match.paused) for match in matches] == 3 * [("setup", "restored from a backup")]
+    resume_all(referee)
+    for pairing in club.awaited:
+        club.win(pairing, min(pairing.players))
+    assert club.proof(club.bundles())[-1] == "ok ann 4, bob 2, carl 0"
 
 
 def test_too_few(club: Club) -> None:
