@@ -115,13 +115,15 @@ def begin_generation(database: Database, above: int, given: Mapping[str, int] = 
     Numbers of matches, tournaments and letters jump, so that no number that was ever given out means two things.
     `given`: the last numbers of a store that was here, which may have jumped before.
     """
-    number = max(generation(database), above) + 1
+    before = generation(database)
+    number = max(before, above) + 1
     database.set_meta("generation", str(number))
     last = database.engine.last_numbers()
     skipped = {}
     for table in (*PUBLIC, "inbox", "outbox"):
         known = last.get(table, 0)
-        skipped[table] = [known + 1, max(known, given.get(table, 0)) + LEAP]
+        # Other generations may have begun from here, in stores of which nothing is known.
+        skipped[table] = [known + 1, max(known + LEAP * (number - before - 1), given.get(table, 0)) + LEAP]
         database.engine.number_from(table, skipped[table][1])
     skipped = {table: skipped[table] for table in PUBLIC}
     database.set_meta("forgotten", json.dumps(skipped))
