@@ -715,6 +715,20 @@ def test_nobody_keeps_a_place_of_a_ladder_from_challengers(
     club.proof(club.bundles())
 
 
+def test_nobody_keeps_a_place_of_a_ladder_by_silence(club: Club) -> None:
+    """A match that lasts too long counts for nothing: silence must lose before that."""
+    lines = f"format: ladder\n{SMALL}\npace: 7d\ngrace: 3d"
+    told = club.say("ann", f"tournament new spaceships\n{lines}\nlongest: 29d\nend")
+    assert "with this pace, give at least 30d" in " ".join(told.split())
+    club.announce("ann", "format: ladder\nmiss: pass\npace: 7d\ngrace: 3d\nlongest: 30d")
+    club.enter("bob", "carl")
+    club.say("carl", "challenge t1 bob")
+    person = club.people["carl"]
+    club.say("carl", person.filled("setup", "MD Rv1 Rv2 Rv3"))
+    club.referee.wait(29 * DAY)
+    assert club.t.ladder == ("carl", "bob")
+
+
 def test_no_mailbox_that_refuses_letters_keeps_a_place(club: Club) -> None:
     told = club.say("ann", "tournament new spaceships\nformat: ladder\nunreachable: stands\nend")
     assert "in a tournament, unreachable is loses" in " ".join(told.split())
