@@ -8,14 +8,16 @@ and letters to all players. This module knows nothing of commands or processes. 
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
 
 from pbem.desk.alarms import tell_operator
+from pbem.desk.commands import proposals
 from pbem.desk.daily_limits import UNKNOWN_HEAD
-from pbem.desk.decisions import decide
+from pbem.desk.decisions import decide, part
 from pbem.desk.refused import refused
 from pbem.desk.seats import SeatContext
 from pbem.desk.tournament_director import ruling_of
@@ -30,6 +32,7 @@ from pbem.store.errors import StoreError
 from pbem.store.operator import generation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from structlog.typing import FilteringBoundLogger
@@ -157,23 +160,46 @@ def _withdraw(desk: Desk, at: SeatContext, now: datetime) -> str:
 
 
 def _restored(desk: Desk, now: datetime) -> str:
-    """Pause every match under way, and enter the reason there and in tournaments, before any letter is handled."""
+    """Pause every match under way, and enter the reason there and in tournaments, before any letter is handled.
+
+    Proposals are made again: players may have accepted them since, and believe that their match began.
+    """
     began = generation(desk.database)
-    numbers = desk.archive.matches.in_phases(*RUNNING)
-    for number in numbers:
-        at = SeatContext(desk.seats, *desk.archive.known(number))
-        step = at.step(now)
-        interventions.restored(step, began)
-        at.commit(step)
-    directing = desk.tournaments
-    for tournament in directing.archive.rows.numbers():
-        t = directing.archive.load(tournament)
-        assert t is not None
-        if t.phase != "ended":
+    directing, matches = desk.tournaments, desk.archive.matches
+    for tournament in directing.archive.rows.running():
+        with _alone(desk, f"t{tournament}"):
+            t = directing.archive.load(tournament)
+            assert t is not None
+            # They may have begun since, too, and stand still like all others.
+            directing.begin_matches(t, now)
             entered = directing.step(t, now)
             entered.restored(began)
             directing.commit(entered)
+    numbers = matches.in_phases(*RUNNING)
+    for number in numbers:
+        with _alone(desk, f"m{number}"):
+            at = SeatContext(desk.seats, *desk.archive.known(number))
+            step = at.step(now)
+            interventions.restored(step, began)
+            at.commit(step)
+    for number in matches.in_phases("proposed"):
+        with _alone(desk, f"m{number}"):
+            row = matches.row(number)
+            if row is not None and row.seats:  # not a match of a tournament that begins soon
+                proposals.ask_again(desk.offers, number, now)
     return f"generation {began}; paused: {' '.join(f'm{number}' for number in numbers) or 'none'}"
+
+
+@contextmanager
+def _alone(desk: Desk, name: str) -> Iterator[None]:
+    """What a restore does to one match or tournament: if it fails, all others stand still nevertheless."""
+    try:
+        with part(desk):
+            yield
+    except StoreError:
+        raise
+    except Exception as error:
+        _LOG.error("restore failed", about=name, exc_info=error)
 
 
 def _commit(at: SeatContext, step: Step) -> str:

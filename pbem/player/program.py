@@ -23,6 +23,7 @@ from pbem.player.correspondence.standings import Impossible
 from pbem.player.forms import Unfit
 from pbem.player.memory import may_repeat
 from pbem.player.opponent import Position, edition, strategy
+from pbem.player.sealed_view import Contradiction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -315,6 +316,10 @@ class Program:
         if "reveal" in standing.owes:
             self.agent.reveal(match, now)  # it has no player to ask whether the game is over
         elif standing.phase == "setup":
+            if standing.sealed and self._has_opened(match, plan):
+                said = Contradiction("the server had you open your seed, and now another game begins")
+                self.agent.held.accuse(match, said, now)
+                return False
             player.set_up(match, plan.setup(game, self._options(standing), standing.seat), now)
         elif position is None:
             log.warning("%s: letters of turns before turn %s are missing", match, standing.turn)
@@ -409,13 +414,25 @@ class Program:
             log.info("%s: %s", match, words)
 
     def _open(self, standing: MatchStanding, now: datetime) -> None:
-        """Open the seed, once: after the end of the match, it reveals no secrets."""
+        """Open the seed, once: after the end of the match, it reveals no secrets.
+
+        In a sealed match, that it is over is only the server's claim, unless the program has revealed all anyway.
+        """
         plan, match = self._plan(standing), standing.match
-        if plan is None or any(plan.seed.hex() in sent.form for sent in self.memory.prepared("press", match)):
+        if plan is None or self._has_opened(match, plan):
+            return
+        sealed, revealed = (
+            {sent.place for sent in self.memory.prepared(what, match) if sent.state != "refused"}
+            for what in ("seal", "reveal")
+        )
+        if sealed - revealed:
             return
         text = self._words("opening", match=match, level=plan.level, seed=plan.seed.hex())
         self.letters.tell(f"press {match}", now, match=match, text=text)
         log.info("%s: closed; its seed is opened", match)
+
+    def _has_opened(self, match: str, plan: Plan) -> bool:
+        return any(plan.seed.hex() in sent.form for sent in self.memory.prepared("press", match))
 
     def _log(self, event: Event) -> None:
         match event.kind:
@@ -427,6 +444,6 @@ class Program:
             case "bounced" if event.sent is not None:
                 log.warning("came back, and goes again at the next start: %s %s", event.sent.command, event.match)
             case "forged" | "contradiction" | "forgotten" | "unread":
-                log.error("%s: %r: %s", event.kind, event.subject, event.said)
+                log.error("%s: %s: %r: %s", event.match, event.kind, event.subject, event.said)
             case "account":
                 log.info("registered as %s", self.letters.account.name)

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 def note(store: Path, engine: Sqlite) -> None:
     """Note the highest numbers that the store ever gave out; they only grow."""
     numbers = engine.last_numbers()
-    if numbers != _marks(store):
+    if numbers != marks(store):
         durable.replace(_file_of(store), f"{json.dumps(numbers)}\n".encode("ascii"))
 
 
 def check(store: Path, engine: Sqlite) -> None:
     """Make sure that the store has come as far as was noted; raises `StoreError`."""
-    noted = _marks(store)  # first: a server that runs may come further, and note it, between the two
+    noted = marks(store)  # first: a server that runs may come further, and note it, between the two
     numbers = engine.last_numbers()
     less = {name: number for name, number in noted.items() if numbers.get(name, 0) < number}
     if less:
@@ -53,7 +53,8 @@ def _file_of(store: Path) -> Path:
     return store.with_name(f"{store.name}.numbers")
 
 
-def _marks(store: Path) -> dict[str, int]:
+def marks(store: Path) -> dict[str, int]:
+    """The highest numbers that were noted; empty if none can be read."""
     try:
         noted = json.loads(_file_of(store).read_text("ascii"))
         return {name: int(number) for name, number in noted.items()}

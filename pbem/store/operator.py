@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 import msgspec
@@ -18,6 +19,7 @@ from pbem.store.players import Players
 from pbem.store.rows import Rows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from pbem.store.database import Database, Row
@@ -107,17 +109,23 @@ def generation(database: Database) -> int:
     return int(database.meta("generation") or 1)
 
 
-def begin_generation(database: Database, above: int) -> int:
+def begin_generation(database: Database, above: int, given: Mapping[str, int] = MappingProxyType({})) -> int:
     """Begin the next generation, above this store's and another's, in the caller's transaction; its number.
 
     Numbers of matches, tournaments and letters jump, so that no number that was ever given out means two things.
+    `given`: the last numbers of a store that was here, which may have jumped before.
     """
-    number = max(generation(database), above) + 1
+    before = generation(database)
+    number = max(before, above) + 1
     database.set_meta("generation", str(number))
     last = database.engine.last_numbers()
+    skipped = {}
     for table in (*PUBLIC, "inbox", "outbox"):
-        database.engine.number_from(table, last.get(table, 0) + LEAP)
-    skipped = {table: [last.get(table, 0) + 1, last.get(table, 0) + LEAP] for table in PUBLIC}
+        known = last.get(table, 0)
+        # Other generations may have begun from here, in stores of which nothing is known.
+        skipped[table] = [known + 1, max(known + LEAP * (number - before - 1), given.get(table, 0)) + LEAP]
+        database.engine.number_from(table, skipped[table][1])
+    skipped = {table: skipped[table] for table in PUBLIC}
     database.set_meta("forgotten", json.dumps(skipped))
     return number
 

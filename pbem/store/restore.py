@@ -22,7 +22,7 @@ from pbem.store.errors import StoreError
 from pbem.store.operator import Instructions, begin_generation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -58,7 +58,7 @@ def restore(
         os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         shutil.copyfile(backup, draft)
         _like_its_folder(draft)
-        generation = _prepare(draft, keys, _highest(store, disk), by, now, disk)
+        generation = _prepare(draft, keys, _highest(store, disk), _last_numbers(store, disk), by, now, disk)
         disk.sync(draft)
         confirm()
         _note(store, generation, disk)
@@ -75,7 +75,9 @@ def restore(
     return Restored(generation, aside)
 
 
-def _prepare(draft: Path, keys: OwnKeys, highest: int, by: str, now: datetime, disk: Disk) -> int:
+def _prepare(
+    draft: Path, keys: OwnKeys, highest: int, given: Mapping[str, int], by: str, now: datetime, disk: Disk
+) -> int:
     """Judge the copy of the backup, bring it up to date, and begin its new generation."""
     with closing(disk.connect(draft, wait=BUSY_SECONDS)) as copy:
         if not copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'inbox'").fetchone():
@@ -85,7 +87,7 @@ def _prepare(draft: Path, keys: OwnKeys, highest: int, by: str, now: datetime, d
             raise StoreError(f"the backup is damaged: {damage[0]}")
         own_keys.check(database, keys)
         with database.transaction():
-            generation = begin_generation(database, highest)
+            generation = begin_generation(database, highest, given)
             Instructions(database).give("restored", None, "", by, now)
         database.execute("PRAGMA journal_mode = DELETE")
     return generation
@@ -100,6 +102,16 @@ def _highest(store: Path, disk: Disk) -> int:
         with suppress(sqlite3.Error, ValueError, TypeError), closing(disk.connect(store, wait=BUSY_SECONDS)) as old:
             known.append(int(old.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()[0]))
     return max(known)
+
+
+def _last_numbers(store: Path, disk: Disk) -> dict[str, int]:
+    """The last numbers that this server gave out, as far as anything here remembers."""
+    known = high_water.marks(store)
+    if store.exists():
+        with suppress(sqlite3.Error), closing(disk.connect(store, wait=BUSY_SECONDS)) as old:
+            for name, number in old.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
+                known[name] = max(known.get(name, 0), number)
+    return known
 
 
 def _generation_file(store: Path) -> Path:

@@ -272,7 +272,8 @@ def _entered(tournament: Tournament, entry: Entry) -> Tournament:
     nominated = {
         name: other for name, other in tournament.nominated.items() if name != player.name and other != taken
     }
-    tournament = replace(tournament, nominated=nominated)
+    entered = {**tournament.entered, player.name: tournament.entered.get(player.name, 0) + 1}
+    tournament = replace(tournament, nominated=nominated, entered=entered)
     if line is not None:
         if body["team"] not in {None, line.team}:
             raise _refused("team", body["team"], Phrase("the team of an entry does not change"))

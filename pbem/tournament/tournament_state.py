@@ -103,6 +103,8 @@ class Tournament(msgspec.Struct, frozen=True):
     """The lines of a ladder, the highest first."""
     challenge: tuple[str, str] | None = None
     """The challenge that is to be paired: the challenger's line, and the other."""
+    entered: Mapping[str, int] = {}
+    """The number of letters of entry of each player, also of those who left."""
     nominated: Mapping[str, str] = {}
     """The substitutes whose entry is awaited, each with the line."""
     rounds: int = 0

@@ -37,6 +37,7 @@ from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.digest_queue import DigestQueue
 from pbem.store.errors import DamagedError, FullError, LockedError, StoreError
+from pbem.store.operator import forgotten
 from pbem.store.restore import restore
 from pbem.store.sqlite import Lock
 
@@ -169,6 +170,30 @@ def test_case_37_the_store_is_lost(tmp_path: Path) -> None:
 
 async def a_letter(house: House) -> None:
     assert (await house.send(f"Message-ID: <{os.urandom(8).hex()}@x.example>\r\n".encode() + TEXT))[0] == 250
+
+
+@of_sqlite
+@pytest.mark.parametrize("lost", [False, True])
+def test_case_30_a_backup_is_restored_twice(tmp_path: Path, lost: bool) -> None:
+    """What was numbered between the two means one thing for ever, even if that store is lost."""
+    config = configured(tmp_path)
+    store, backup = file_of(config), tmp_path / "backup"
+    run(config, nothing_happens)
+    shutil.copyfile(store, backup)
+    keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
+    given = [0]
+    for generation in (2, 3, 4):
+        with Lock(store):
+            assert restore(backup, store, keys, "operator", datetime.now(UTC)).generation == generation
+        with Database(store) as database, database.transaction():
+            row = {"phase": "declined", "terms": '{"game":"spaceships"}', "head": "", "created": ""}
+            given.append(database.insert("matches", "number", **row))
+            skipped = forgotten(database)["matches"]
+        assert skipped == [1, given[-1] - 1]
+        assert given[-1] > given[-2]
+        run(config, nothing_happens)
+        if lost:
+            store.write_bytes(b"")
 
 
 @of_sqlite

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.inquiries import held, types
-from in_a_box.referee import ANN, BOB, body, form_in
+from in_a_box.referee import ANN, BOB, body, form_in, new
+from in_a_box.restores import back_up, put_back
 from in_a_box.stores import of_sqlite
 from judges import sentences
 
+from pbem.match.events import interventions
 from pbem.store.database import Database
 from pbem.store.lookups import Lookups
 from pbem.store.operator import Instructions, begin_generation, survey
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from in_a_box.referee import Mailbox, Referee
+
+    from pbem.match.step import Step
 
 
 def order(referee: Referee, what: str, match: int | None = 1, reason: str = "the server moves") -> tuple[str, str]:
@@ -149,6 +153,23 @@ def test_after_a_restore_every_match_stands_still_before_any_letter_is_handled(r
     referee.send(ann, "resign m1 match\n")
     referee.send(ann, "transcript m1\n")
     assert any("restored from a backup (generation 5)" in line for line in held(ann.last))
+
+
+def test_a_match_that_fails_after_a_restore_lets_no_other_go_on(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, bob = referee.begun()
+    referee.send(ann, new(ann, "shoot-em-up", "bob"))
+    referee.send(bob, form_in(bob.text, "accept", lines=1))
+    pause = interventions.restored
+
+    def failing(step: Step, generation: int) -> None:
+        assert step.match.id != "m1"
+        pause(step, generation)
+
+    monkeypatch.setattr(interventions, "restored", failing)
+    put_back(referee, back_up(referee))
+    assert [bool(referee.match(number).paused) for number in (1, 2)] == [False, True]
 
 
 @of_sqlite

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from desk.test_key_life import code_of
 from in_a_box.referee import SERVER, START, another, body, form_in, placed
+from in_a_box.restores import back_up, put_back, resume_all
 from judges import sentences
 from signing.domains import Domain, rsa_key
 
@@ -283,6 +284,26 @@ def test_after_a_restore_its_transcript_says_why_its_heads_are_others(club: Club
     assert f"WORD the server was restored from a backup (generation {began}): it forgot what came after that" in found
     assert (club.t.generation, club.t.phase) == (began, "playing")
     assert judged_tournament(referee.desk.tournaments.archive.bundle(1, letters=True), [before]).generation == began
+
+
+def test_matches_that_were_about_to_begin_stand_still_after_a_restore(club: Club) -> None:
+    """They may have begun since."""
+    club.announce("ann")
+    club.enter("ann", "bob", "carl")
+    referee = club.referee
+    referee.now = START + 4 * DAY
+    with referee.database.transaction():
+        referee.desk.tournaments.wake(1, referee.now)
+    backup = back_up(referee)
+    referee.work()
+    put_back(referee, backup)
+    referee.wait(timedelta(minutes=2))
+    matches = [referee.match(int(pairing.match[1:])) for pairing in club.awaited]
+    assert [(match.phase, match.paused) for match in matches] == 3 * [("setup", "restored from a backup")]
+    resume_all(referee)
+    for pairing in club.awaited:
+        club.win(pairing, min(pairing.players))
+    assert club.proof(club.bundles())[-1] == "ok ann 4, bob 2, carl 0"
 
 
 def test_too_few(club: Club) -> None:
@@ -618,6 +639,22 @@ def test_a_large_proof_is_not_in_everybodys_last_letter(club: Club, monkeypatch:
     assert [len([*one.iter_attachments()]) for one in bob.letters if "the proof" in str(one["Subject"])] == [1, 0]
 
 
+def test_nobody_fills_a_transcript_with_entries(club: Club, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full one takes no entries of others, and a ladder ends."""
+    rules = club.announce("ann", "format: ladder")
+    for number in range(10):
+        assert "You are in." in club.say("bob", f"enter t1 {rules}\n# {number}")
+    assert "has entered 10 times" in club.say("bob", f"enter t1 {rules}\n# again")
+    assert "You have left" in club.say("bob", "leave t1")
+    assert "has entered 10 times" in club.say("bob", f"enter t1 {rules}\n# and again")
+    monkeypatch.setattr(tournament_commands, "_KEYS", 100)
+    assert "`key revoke`" in club.say("carl", f"enter t1 {rules}")
+    assert "`key revoke`" in club.say("carl", f"tournament new spaceships\nformat: ladder\n{SMALL}\nend")
+    monkeypatch.undo()
+    club.enter("carl")
+    club.proof()
+
+
 def test_no_more_rulings_than_twenty_a_day(club: Club) -> None:
     club.announce("ann", "format: ladder")
     club.enter("ann", "bob", "carl")
@@ -676,6 +713,20 @@ def test_nobody_keeps_a_place_of_a_ladder_from_challengers(
     club.win(club.awaited[-1], "carl")
     assert club.t.ladder == ("carl", "ann", "bob")
     club.proof(club.bundles())
+
+
+def test_nobody_keeps_a_place_of_a_ladder_by_silence(club: Club) -> None:
+    """A match that lasts too long counts for nothing: silence must lose before that."""
+    lines = f"format: ladder\n{SMALL}\npace: 7d\ngrace: 3d"
+    told = club.say("ann", f"tournament new spaceships\n{lines}\nlongest: 29d\nend")
+    assert "with this pace, give at least 30d" in " ".join(told.split())
+    club.announce("ann", "format: ladder\nmiss: pass\npace: 7d\ngrace: 3d\nlongest: 30d")
+    club.enter("bob", "carl")
+    club.say("carl", "challenge t1 bob")
+    person = club.people["carl"]
+    club.say("carl", person.filled("setup", "MD Rv1 Rv2 Rv3"))
+    club.referee.wait(29 * DAY)
+    assert club.t.ladder == ("carl", "bob")
 
 
 def test_no_mailbox_that_refuses_letters_keeps_a_place(club: Club) -> None:

@@ -7,10 +7,13 @@ not what ann signed, or not what bob said. After the lie bob's agent sends no st
 from __future__ import annotations
 
 import hashlib
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from in_a_box.machine import Machine
 from in_a_box.owners import Owner, in_second_turn, live, live_out, propose
+from in_a_box.referee import new
 from judges import sentences
 
 from pbem.desk import bulletin, sealed_state
@@ -27,8 +30,10 @@ if TYPE_CHECKING:
 
     from in_a_box.referee import Referee
 
+    from pbem.json_object import JsonObject
     from pbem.mail.compose import Attachment
     from pbem.match.state import Match
+    from pbem.store.matches import MatchRow
 
     Lie = Callable[[dict[str, Any], Match], bool]
     """Changes what is told of a game; whether it did."""
@@ -495,3 +500,46 @@ def test_a_setup_is_committed_to_as_was_agreed(
     live_out(owners)
     assert not owners[1].memory.prepared("seal", "m1")
     assert owners[1].accusations
+
+
+@pytest.mark.parametrize("end", ["game 1", "game 2", "between"])
+def test_no_program_opens_its_seed_because_the_server_says_so(
+    referee: Referee, owners: list[Owner], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """Whoever has the seed knows its setups, those of games to come, too."""
+    ann, told, lies = owners[0], bulletin.of_match, [end == "between"]
+
+    def of_match(match: Match, row: MatchRow, seat: int, *more: Any) -> JsonObject:
+        found = told(match, row, seat, *more)
+        if lies[0] and seat == BOB and (end != "between" or match.game == 2):
+            found |= {"phase": "closed", "asked": False}
+            found["sealed"] = {"owes": {}}
+        return found
+
+    monkeypatch.setattr(bulletin, "of_match", of_match)
+    house = Machine(referee, referee.person("house"), tmp_path / "house" / "memory.sqlite")
+    with closing(house):
+        house.live()
+        options = "sealed: yes\nfleet: cost:3\nsettle: 0\nkind: scored\ngames: 2"
+        referee.send(ann.person, new(ann.person, "spaceships", "house", options=options))
+        for _ in live([ann, house]):
+            match = referee.match()
+            if end == f"game {match.game}" and match.turn:
+                break
+        lies[0] = True
+        live_out([ann, house])
+        lies[0] = False
+        plan = house.program._plan(house.letters.matches.standing("m1"))
+        assert plan is not None
+        opened = any(plan.seed.hex() in sent.form for sent in house.memory.prepared("press", "m1"))
+        setups = [sent.place for sent in house.memory.prepared("seal", "m1")]
+        if end != "between":
+            assert house.letters.matches.standing("m1").phase == "closed"
+            assert not opened
+            return
+        assert opened
+        assert setups == ["game 1"]
+        referee.send(ann.person, "press m1\nHello\nend")
+        live_out([ann, house])
+        assert [sent.place for sent in house.memory.prepared("seal", "m1")] == ["game 1"]
+        assert house.agent.held.accused("m1") == "the server had you open your seed, and now another game begins"

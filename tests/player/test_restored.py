@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack, closing
 from datetime import timedelta
 from random import Random
@@ -12,7 +13,7 @@ import pytest
 from desk.test_tournaments import Club
 from in_a_box.machine import Machine
 from in_a_box.owners import Owner, live, live_out, propose
-from in_a_box.referee import new
+from in_a_box.referee import new, placed
 from in_a_box.restores import back_up, put_back, resume_all
 from playing import random_players
 from playing.random_players import sensible_orders
@@ -293,3 +294,72 @@ def test_tournaments_of_programs_end_by_themselves(referee: Referee, tmp_path: P
         assert any(alarm.match == "t1" for side in sides for alarm in side.memory.alarms())
         assert any("has forgotten the whole match" in said for side in sides for said in forgotten(side))
         club.proof(club.bundles())
+
+
+def test_what_was_accepted_after_the_backup_is_proposed_again(referee: Referee, ann: Side) -> None:
+    """Otherwise the player believes that the match is under way, and the proposer that nobody answered."""
+    bob = referee.registered("bob")
+    referee.send(bob, new(bob, "spaceships", "ann", options="settle: 0\nfleet: cost:3"))
+    ann.receive()
+    backup = back_up(referee)
+    ann.post(ann.letters.accept("m1", referee.now))
+    begun = len(ann.person.letters.came)
+    ann.post(ann.letters.set_up("m1", "MD Rv1 Rv2 Rv3", referee.now))
+    referee.send(bob, bob.filled("setup", "MD Rv1 Rv2 Rv3"))
+    late = ann.person.letters.came[begun:]
+    ann.taken = len(ann.person.letters.came)
+    put_back(referee, backup)
+    ann.receive()
+    assert ann.letters.matches.standing("m1").phase == "proposed"
+    (alarm,) = forgotten(ann)
+    for raw in late:  # of the turn that was forgotten, too
+        ann.letters.inbox.receive(raw, referee.now)
+    assert [said.partition("forgotten ")[2] for said in forgotten(ann)] == [
+        alarm.partition("forgotten ")[2],
+        "entry 2, which it had signed",
+    ]
+    ann.post(ann.letters.accept("m1", referee.now))
+    ann.post(ann.letters.set_up("m1", "MD Rv1 Rv2 Rv3", referee.now))
+    assert ann.letters.matches.standing("m1").phase == "setup"
+    assert {alarm.said for alarm in ann.memory.alarms()} == set(forgotten(ann))
+
+
+def test_a_match_that_began_after_the_backup_and_is_declined_now_was_forgotten(referee: Referee, ann: Side) -> None:
+    bob, carl = referee.registered("bob"), referee.registered("carl")
+    referee.send(bob, new(bob, "shoot-em-up", "ann", "carl", options="settle: 0"))
+    ann.receive()
+    ann.post(ann.letters.accept("m1", referee.now))
+    backup = back_up(referee)
+    (accept,) = set(re.findall("accept m1 [0-9a-f]{64}", carl.text))
+    referee.send(carl, accept)
+    ann.receive()
+    assert ann.letters.matches.standing("m1").phase == "setup"
+    put_back(referee, backup)
+    referee.send(carl, f"decline m1\n{placed(carl)}")
+    ann.receive()
+    assert ann.letters.matches.standing("m1").phase == "declined"
+    assert len(forgotten(ann)) == 1
+
+
+def test_the_end_of_a_match_that_a_later_restore_did_not_touch_stays(referee: Referee, ann: Side) -> None:
+    """A letter from between the two restores may come late: it is of the same story."""
+    bob = referee.registered("bob")
+    referee.send(bob, new(bob, "spaceships", "ann", options="settle: 0\nfleet: cost:3"))
+    ann.receive()
+    ann.post(ann.letters.accept("m1", referee.now))
+    put_back(referee, back_up(referee))
+    ann.receive()
+    begun = len(ann.person.letters.came)
+    resume_all(referee)
+    referee.send(bob, f"resign m1 match\n{placed(bob)}turn 0\n")
+    late = ann.person.letters.came[begun:]
+    ann.receive()
+    put_back(referee, back_up(referee), above=2)
+    referee.send(ann.person, "status m1")
+    ann.receive()
+    known = ann.letters.matches.standing("m1")
+    assert (known.phase, known.generation, known.restored) == ("closed", 3, 2)
+    assert late
+    for raw in late:
+        ann.letters.inbox.receive(raw, referee.now)
+    assert not ann.memory.alarms()

@@ -187,6 +187,11 @@ def _propose(offers: Offers, seated: SeatContext, now: datetime, but: int | None
             seated.write_to(row.seat, "proposal", subject, now, **facts)
 
 
+def ask_again(offers: Offers, number: int, now: datetime) -> None:
+    """Ask once more all who have not accepted: a server restored from a backup may have forgotten that they did."""
+    _propose(offers, SeatContext(offers.seats, *offers.seats.archive.known(number)), now)
+
+
 def standings_of_others(people: People, match: Match, seat: int) -> list[object]:
     """The others' standings, to be seen before accepting."""
     return [people.standing(match.terms.game, match.name(other)) for other in match.seats if other != seat]

@@ -13,7 +13,7 @@ from pbem.desk.reply import Reply
 from pbem.desk.seats import demand_leisure, find_seat, pinned
 from pbem.desk.tournament_director import ruling_of
 from pbem.games import Fault, Refused
-from pbem.match.transcript import BEFORE
+from pbem.match.transcript import BEFORE, canonical
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import words_of_entry
 from pbem.tournament import lot
@@ -38,6 +38,14 @@ _REASON = 200
 _LETTER = 32 * 1024
 """The most octets of a letter that a tournament keeps."""
 
+_ENTRIES, _KEYS = 10, 64 * 1024
+"""The most letters of entry of one player, and the most octets of a player's keys, which each of them enters: a
+transcript that is full takes no more of anybody."""
+
+_SILENT = 3
+"""The least number of deadlines, with grace, in the longest time of a match of a ladder: silence loses within two,
+and keeps the place if the match counts for nothing before that."""
+
 _ANNOUNCED = 3
 """The most tournaments, not over yet, that one player may have announced."""
 
@@ -51,6 +59,12 @@ def new(director: Director, settle: timedelta, caller: Caller, command: Command[
     terms = TournamentTerms.propose(command.request.rules, command.request.options, settle)
     if terms.beacon is not None and not director.reads_beacon:
         raise refused("lot", "drand", Phrase("this server reads no beacon; its own secret draws the lot"))
+    pace, grace, bank = (int(str(terms.match[name])) for name in ("pace", "grace", "bank"))
+    silence = _SILENT * (pace + grace) + bank
+    if terms.format == LADDER and terms.longest < silence:
+        days = -(-silence // 86_400)
+        says = Phrase("a silent player must lose before that: with this pace, give at least {days}d", days=days)
+        raise refused("longest", None, says)
     if director.announced(name) >= _ANNOUNCED:
         says = Phrase("{count} tournaments of yours are not over yet", count=_ANNOUNCED)
         raise refused("tournament", "new", says)
@@ -100,6 +114,9 @@ def enter(director: Director, people: People, caller: Caller, command: Command[E
     _demand_key(director, t.terms, name)
     if t.terms.programs == "no" and people.is_program(name):
         raise refused("enter", t.id, Phrase("programs may not enter this tournament"))
+    if t.entered.get(name, 0) >= _ENTRIES:
+        says = Phrase("{name} has entered {most} times, and may not again", name=name, most=_ENTRIES)
+        raise refused("enter", t.id, says)
     if t.line_of(name) is None:
         demand_leisure(director.seats, name, director.to_begin(name) + t.terms.games_at_once)
     people.opt_in(caller.address)
@@ -168,9 +185,17 @@ def _tournament(director: Director, command: Command[InTournament]) -> Tournamen
 
 
 def _player(director: Director, caller: Caller, tournament: str) -> Player:
-    """The caller as a tournament pins one."""
+    """The caller as a tournament pins one; raises `Refused`."""
     salt = director.seats.world(caller.now).salt()
-    return pinned(director.players, caller.known_player.name, (director.server, tournament, 0), salt)
+    found = pinned(director.players, caller.known_player.name, (director.server, tournament, 0), salt)
+    if len(canonical(found.document())) > _KEYS:
+        says = Phrase(
+            "all in the tournament get your keys as proof, and they have more than {most} KiB: first"
+            " `key revoke` those that you need not",
+            most=_KEYS >> 10,
+        )
+        raise refused("key", None, says)
+    return found
 
 
 def _said(caller: Caller) -> SaidLetter:

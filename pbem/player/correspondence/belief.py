@@ -176,9 +176,9 @@ class Belief:
     def _lost(self, letter: Letter, known: MatchStanding, told: MatchStanding, now: datetime) -> list[Event]:
         """The alarm if the server has forgotten something of a match: heads of a later generation take over."""
         if told.generation < known.generation:  # a late letter, perhaps of entries that were forgotten
-            new = self._memory.head(told.match, told.seq, told.generation) is None
-            lost = [told.seq] if told.seq >= known.restored > 0 and new else []
-        elif told.generation == known.generation or (known.restored == told.restored and told.phase in OVER):
+            new = told.seq and self._memory.head(told.match, told.seq, told.generation) is None
+            lost = [told.seq] if new and _is_forgotten(told, known) else []
+        elif told.generation == known.generation or (_was_over(told, known) and told.seq >= known.seq):
             return []
         else:
             # A match that was under way has the entry `restored`; one that was not has begun anew.
@@ -214,7 +214,7 @@ class Belief:
         if not holds:
             return f"the signature of its head after entry {told.seq} does not hold"
         generation = standing.generation
-        forgotten = known is not None and generation < known.generation and told.seq >= known.restored
+        forgotten = known is not None and _is_forgotten(standing, known)
         others = [self._memory.head(match, told.seq, generation)]
         others += [] if forgotten else [self._memory.head(match, told.seq)]
         for other in others:
@@ -267,6 +267,16 @@ def _place_of(item: JsonObject) -> AnswerPlace | None:
     return (
         AnswerPlace(message_id, address, name, game, turn) if ours and (not name or _NAME.fullmatch(name)) else None
     )
+
+
+def _was_over(newer: MatchStanding, older: MatchStanding) -> bool:
+    """True if the match was over when the server was restored between these two: then nothing of it is forgotten."""
+    return newer.phase in OVER and newer.restored == older.restored
+
+
+def _is_forgotten(told: MatchStanding, known: MatchStanding) -> bool:
+    """True if the server has forgotten the entry of an earlier generation of which a late letter tells."""
+    return told.generation < known.generation and told.seq >= known.restored and not _was_over(known, told)
 
 
 def _age(standing: MatchStanding, time: str) -> tuple[int, int, int, str]:
