@@ -31,8 +31,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "games": ("", "", ""),
     "whoami": ("", "", ""),
     "standings": ("", "", ""),
-    "rules": ("name", "", ""),
-    "sheet": ("name", "", ""),
+    "rules": ("sheet", "", ""),
+    "sheet": ("sheet", "", ""),
     "register": ("name ?key", "", ""),
     "confirm": ("name", "fields block", C),
     "key add": ("?key ?fingerprint", "fields", ""),
@@ -61,7 +61,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "reveal": ("match ?game", "fields block", M),
     "orders": ("match turn ?final", "fields block", M),
     "clear": ("match ?turn", "fields+", ""),
-    "status": ("?match", "", ""),
+    "status": ("like", "", ""),
     "preview": ("match turn ?final", "fields block", M),
     "report": ("match ?game ?turn", "", ""),
     "transcript": ("match", "", ""),
@@ -87,6 +87,10 @@ WORDS = {
     "match": re.compile(r"m[1-9][0-9]{0,8}"),
     "tournament": re.compile(r"t[1-9][0-9]{0,8}"),
     "team": NAME,
+    "sheet": re.compile("[a-z][a-z0-9_-]{0,31}"),
+    "day": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "to": re.compile("to"),
+    "off": re.compile("off"),
     "number": re.compile(r"[1-9][0-9]{0,4}"),
     "name": NAME,
     "leaver": NAME,
@@ -102,6 +106,7 @@ ARMOR = re.compile(
     r"|(?:untrusted comment:[^\n]*\s+)?RW[A-Za-z0-9+/]{54}(?!\S)"
 )
 SSH_KEY = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+")
+WHOLE = re.compile(r"(?i)sha256:[a-z0-9+/]{43}=?|[0-9a-f]{40}|[0-9a-f]{64}|([0-9a-f]{2}:){31}[0-9a-f]{2}")
 STRINGS = {"ssh-ed25519": 2, "sk-ecdsa-sha2-nistp256@openssh.com": 4}
 
 
@@ -125,7 +130,7 @@ class Reading:
         self.at = 0
 
     def peek(self, number: int = 0) -> str:
-        found = re.match(r"\s*(\S+)" * (number + 1), self.text[self.at :])
+        found = re.match(r"\s*(\S+)(?!\S)" * (number + 1), self.text[self.at :])
         return found[number + 1] if found else ""
 
     def take(self) -> str:
@@ -164,8 +169,7 @@ def read_commands(text: str, *, signed: bool = True) -> list[Command]:
         if name is None:
             is_unknown = not (word.startswith("#") or re.match(r"end(?![^\s,;.])", word))
             unknown += is_unknown
-            reading.take()
-            below |= is_unknown and reading.begins_line(word)
+            below |= reading.begins_line(reading.take()) and is_unknown
             reading.skip_line()
             continue
         reading.take()
@@ -217,7 +221,8 @@ def only_command(text: str) -> Command | None:
     arguments(reading, command)
     blocks = {"block", "message", "options"} & set(COMMANDS[name][1].split())
     ends = not blocks and bare(text.rsplit(maxsplit=1)[-1].lower()) == "end"
-    return None if command.fault or ends or reading.peek() else command
+    is_cut = reading.text != plain(text)
+    return None if command.fault or ends or is_cut or reading.peek() else command
 
 
 def command_here(reading: Reading) -> str | None:
@@ -226,8 +231,7 @@ def command_here(reading: Reading) -> str | None:
         if name in COMMANDS:
             follow = " ".join(filter(None, (reading.peek(count), reading.peek(count + 1))))
             opens = re.compile(COMMANDS[name][2], re.IGNORECASE)
-            shorter = reading.peek(count)
-            return name if opens.match(follow) or opens.match(shorter) else None
+            return name if opens.match(follow) else None
     return None
 
 
@@ -263,6 +267,11 @@ def argument(reading: Reading, command: Command, one: str) -> bool:
         return True
     if one in {"turn", "turn0", "game"}:
         return argument_of_place(reading, command, one.rstrip("0"), word)
+    if one == "days":
+        days = ("off",) if word == "off" else ("day", "to", "day")
+        return all(argument(reading, command, day) for day in days)
+    if one == "like":
+        return argument(reading, command, "match") or not re.match("m?[0-9]|m$", word)
     if one == "line":
         return argument_on_line(reading)
     if one == "with":
@@ -341,7 +350,10 @@ def argument_of_key(reading: Reading, command: Command, one: str) -> bool:
         command.said["*key"] = found[0] if found else ssh_key(reading)
         return True
     word = bare(reading.peek())
-    if one == "key" or word.lower() in FIELDS or not re.fullmatch(r"[A-Za-z0-9+/:=]{4,200}", word):
+    if one == "key" or word.lower() in RESERVED or not re.fullmatch(r"[A-Za-z0-9+/:=]{4,200}", word):
+        return False
+    group = re.fullmatch("[0-9A-Fa-f]{4}", word) and re.match(r" *\S", reading.text[reading.at :])
+    if command.name == "key add" and not (group or WHOLE.fullmatch(word)):
         return False
     command.said["*fingerprint"] = reading.take()
     while re.fullmatch(r"[0-9A-Fa-f]{4}", command.said["*fingerprint"][-4:]) and len(word) == 4:
@@ -378,11 +390,15 @@ def fields(reading: Reading, command: Command, *, more: bool) -> None:
         if word == "final":
             command.said["*final"] = "yes"
             continue
-        value = reading.take()
+        value = reading.peek()
         value = value if word == "fingerprint" else value.lower()
+        if not value or value in FIELDS or value.lower() == "end":
+            command.fault = True
+            continue
+        reading.take()
         at_first = (word, value) == ("turn", "0") and command.name != "clear"
         number = word not in {"rev", "game", "turn"} or at_first or re.fullmatch(r"[1-9][0-9]{0,8}", value)
-        command.fault |= word in command.said or not value or not number
+        command.fault |= word in command.said or not number
         command.fault |= word in {"game", "turn"} and command.said.get(f"*{word}", "match") not in {"match", value}
         command.said[word] = value
 
@@ -394,6 +410,7 @@ def block(reading: Reading, command: Command) -> None:
         if "#" not in line:
             command.block = rest[: found.start()].strip()
             reading.at += found.end()
+            reading.match(re.compile(r"(?<!\s)[,;.]\S*"))
             return
     command.fault = True
     reading.at = len(reading.text)
