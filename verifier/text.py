@@ -106,6 +106,39 @@ def parts_of(message: Message) -> Iterator[Part]:
         yield Part(kind, name, attached, content, text)
 
 
+def uncommented(value: str) -> str | None:
+    """A header without its comments, and with one quote for each quoted string; None if one does not end."""
+    bare, depth, quoted, escaped = "", 0, False, False
+    for one in value:
+        inside = quoted or depth > 0
+        if escaped or (inside and one == "\\"):
+            escaped = not escaped
+        elif quoted:
+            quoted = one != '"'
+        elif depth or one == "(":
+            depth += {"(": 1, ")": -1}.get(one, 0)
+            bare += " "
+        else:
+            quoted = one == '"'
+            bare += one
+    return None if depth or quoted else bare
+
+
+def author_of(message: Message) -> str:
+    """The one plain address of the one From, in lower case; empty if there is none (RFC 5322 3.4)."""
+    found = [str(value) for name, value in message.raw_items() if name.lower() == "from"]
+    value = "".join(found).encode("ascii", "surrogateescape").decode("utf-8", "replace")
+    bare = uncommented(re.sub("[\r\n]", "", value)) if len(found) == 1 else None
+    address = PLAIN_FROM.fullmatch(bare or "")
+    return (address[1] or address[2]).lower() if address else ""
+
+
+ATOMS = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
+LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+PLAIN = rf"(?!=\?)(?=[^@]{{1,64}}@[^@<>\s]{{1,253}}(?:[>\s]|\Z)){ATOMS}@{LABEL}(?:\.{LABEL})*"
+PLAIN_FROM = re.compile(rf"[^<@,;:]*<\s*({PLAIN})\s*>\s*|\s*({PLAIN})\s*")
+
+
 def unbase64(text: str) -> bytes:
     try:
         return base64.b64decode("".join(text.split()), validate=True)

@@ -19,7 +19,7 @@ from verifier.commands import begins_with_stop, read_commands, text_of
 from verifier.letters import whole
 from verifier.one_letter import Place, given
 from verifier.quotes import marked
-from verifier.text import entity, plain
+from verifier.text import author_of, entity, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,3 +136,29 @@ def test_the_same_commands_and_what_is_given_without_one(phase: str) -> None:
         assert first is None or second is None or (first.block or "") == second.block, repr(text)
         count += first is not None
     assert count > 300 or phase == "proposed"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "Bob <bob@mail.example>",
+        '"Bob, B." <bob@mail.example>',
+        "(=?utf-8?q?=28?=) <bob@mail.example>",
+        "\\) <bob@mail.example>",
+        "> Bob <bob@mail.example>",
+        "<bob@mail.example>\x0b",
+        "\u00a0bob@mail.example\u00a0",
+        "bob@mail.example (Bob)",
+        "Bob <bob@mail.example>, eve@mail.example",
+        "bob@mail.example <bob@mail.example>",
+        "=?utf-8?q?B?=bob@mail.example",
+        "grp: bob@mail.example;",
+        "bob@mail.example.",
+        "(bob@mail.example",
+        "Bob <bob@mail.example> x",
+    ],
+)
+def test_the_same_author(value: str) -> None:
+    raw = f"From: {value}\r\n\r\nGx3\r\n".encode()
+    letter = read(raw)
+    assert author_of(entity(raw)) == ("" if letter.from_defect else letter.sender)
