@@ -78,6 +78,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "claim": ("match", "fields+", M),
     "substitute": ("match name for leaver ?hash", "fields+", M),
 }
+ASK = {"help", "games", "rules", "sheet", "whoami", "list", "tournament", "status", "report", "diary", "transcript"}
+ASK |= {"standings"}
 FIELDS = {"server", "player", "prev", "rev", "challenge", "fingerprint", "proof"}
 RESERVED = {*FIELDS, "end", "final", "with", "stop"}
 NAME = re.compile(
@@ -160,7 +162,8 @@ def bare(word: str) -> str:
     return word.rstrip(",;.:")
 
 
-def read_commands(text: str, *, signed: bool = True) -> list[Command]:
+def read_commands(text: str, *, signed: bool = True, left: list[str] | None = None) -> list[Command]:
+    """The commands of a text; what is left on their lines is added to `left`."""
     reading, found, unknown, below = Reading(text, signed=signed), list[Command](), 0, False
     while unknown < 5 and len(found) < 200 and (word := reading.peek().lower()):
         if word == "stop":
@@ -169,7 +172,10 @@ def read_commands(text: str, *, signed: bool = True) -> list[Command]:
         if name is None:
             is_unknown = not (word.startswith("#") or re.match(r"end(?![^\s,;.])", word))
             unknown += is_unknown
-            below |= reading.begins_line(reading.take()) and is_unknown
+            begins = reading.begins_line(reading.take())
+            below |= begins and is_unknown
+            if left is not None and not begins:
+                left.append(word)
             reading.skip_line()
             continue
         reading.take()
@@ -193,17 +199,20 @@ def is_broken(text: str) -> bool:
     return any(len(one.rstrip()) >= 60 and "#" in one and other[:1] not in {"", " ", "#"} for one, other in pairs)
 
 
-def begins_with_stop(text: str) -> bool:
-    return Reading(text, signed=False).peek().lower() == "stop"
+def holds_commands(text: str) -> bool:
+    left: list[str] = []
+    names = {one.name for one in read_commands(text, signed=False, left=left)}
+    stops = Reading(text, signed=False).peek().lower() == "stop"
+    return stops or not names <= ASK or bool(names and not left)
 
 
 def text_of(message: Message) -> str:
-    """The text that is read for commands: of several, the one that holds some, or the first with words (6.1)."""
+    """The text that is read: of several, the one that holds commands, or the first (6.1)."""
     shown = [part for part in parts_of(message) if part.kind == "text/plain" and not part.attached]
     written = [part for part in shown if part.text.strip()]
     chosen = [part for part in written if not part.name] or written or shown[:1]
     texts = [part.text.replace("\r\n", "\n") for part in chosen]
-    holding = [text for text in texts if read_commands(text, signed=False) or begins_with_stop(text)]
+    holding = [text for text in texts if holds_commands(text)]
     if len(texts) > 1 and len(holding) > 1:
         return ""
     return next(iter(holding or texts), "")
