@@ -31,8 +31,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "games": ("", "", ""),
     "whoami": ("", "", ""),
     "standings": ("", "", ""),
-    "rules": ("name", "", ""),
-    "sheet": ("name", "", ""),
+    "rules": ("sheet", "", ""),
+    "sheet": ("sheet", "", ""),
     "register": ("name ?key", "", ""),
     "confirm": ("name", "fields block", C),
     "key add": ("?key ?fingerprint", "fields", ""),
@@ -61,7 +61,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "reveal": ("match ?game", "fields block", M),
     "orders": ("match turn ?final", "fields block", M),
     "clear": ("match ?turn", "fields+", ""),
-    "status": ("?match", "", ""),
+    "status": ("like", "", ""),
     "preview": ("match turn ?final", "fields block", M),
     "report": ("match ?game ?turn", "", ""),
     "transcript": ("match", "", ""),
@@ -78,6 +78,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "claim": ("match", "fields+", M),
     "substitute": ("match name for leaver ?hash", "fields+", M),
 }
+ASK = {"help", "games", "rules", "sheet", "whoami", "list", "tournament", "status", "report", "diary", "transcript"}
+ASK |= {"standings"}
 FIELDS = {"server", "player", "prev", "rev", "challenge", "fingerprint", "proof"}
 RESERVED = {*FIELDS, "end", "final", "with", "stop"}
 NAME = re.compile(
@@ -87,6 +89,10 @@ WORDS = {
     "match": re.compile(r"m[1-9][0-9]{0,8}"),
     "tournament": re.compile(r"t[1-9][0-9]{0,8}"),
     "team": NAME,
+    "sheet": re.compile("[a-z][a-z0-9_-]{0,31}"),
+    "day": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "to": re.compile("to"),
+    "off": re.compile("off"),
     "number": re.compile(r"[1-9][0-9]{0,4}"),
     "name": NAME,
     "leaver": NAME,
@@ -102,6 +108,7 @@ ARMOR = re.compile(
     r"|(?:untrusted comment:[^\n]*\s+)?RW[A-Za-z0-9+/]{54}(?!\S)"
 )
 SSH_KEY = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+")
+WHOLE = re.compile(r"(?i)sha256:[a-z0-9+/]{43}=?|[0-9a-f]{40}|[0-9a-f]{64}|([0-9a-f]{2}:){31}[0-9a-f]{2}")
 STRINGS = {"ssh-ed25519": 2, "sk-ecdsa-sha2-nistp256@openssh.com": 4}
 
 
@@ -125,7 +132,7 @@ class Reading:
         self.at = 0
 
     def peek(self, number: int = 0) -> str:
-        found = re.match(r"\s*(\S+)" * (number + 1), self.text[self.at :])
+        found = re.match(r"\s*(\S+)(?!\S)" * (number + 1), self.text[self.at :])
         return found[number + 1] if found else ""
 
     def take(self) -> str:
@@ -155,7 +162,8 @@ def bare(word: str) -> str:
     return word.rstrip(",;.:")
 
 
-def read_commands(text: str, *, signed: bool = True) -> list[Command]:
+def read_commands(text: str, *, signed: bool = True, left: list[str] | None = None) -> list[Command]:
+    """The commands of a text; what is left on their lines is added to `left`."""
     reading, found, unknown, below = Reading(text, signed=signed), list[Command](), 0, False
     while unknown < 5 and len(found) < 200 and (word := reading.peek().lower()):
         if word == "stop":
@@ -164,8 +172,10 @@ def read_commands(text: str, *, signed: bool = True) -> list[Command]:
         if name is None:
             is_unknown = not (word.startswith("#") or re.match(r"end(?![^\s,;.])", word))
             unknown += is_unknown
-            reading.take()
-            below |= is_unknown and reading.begins_line(word)
+            begins = reading.begins_line(reading.take())
+            below |= begins and is_unknown
+            if left is not None and not begins:
+                left.append(word)
             reading.skip_line()
             continue
         reading.take()
@@ -189,17 +199,20 @@ def is_broken(text: str) -> bool:
     return any(len(one.rstrip()) >= 60 and "#" in one and other[:1] not in {"", " ", "#"} for one, other in pairs)
 
 
-def begins_with_stop(text: str) -> bool:
-    return Reading(text, signed=False).peek().lower() == "stop"
+def holds_commands(text: str) -> bool:
+    left: list[str] = []
+    names = {one.name for one in read_commands(text, signed=False, left=left)}
+    stops = Reading(text, signed=False).peek().lower() == "stop"
+    return stops or not names <= ASK or bool(names and not left)
 
 
 def text_of(message: Message) -> str:
-    """The text that is read for commands: of several, the one that holds some, or the first with words (6.1)."""
+    """The text that is read: of several, the one that holds commands, or the first (6.1)."""
     shown = [part for part in parts_of(message) if part.kind == "text/plain" and not part.attached]
     written = [part for part in shown if part.text.strip()]
     chosen = [part for part in written if not part.name] or written or shown[:1]
     texts = [part.text.replace("\r\n", "\n") for part in chosen]
-    holding = [text for text in texts if read_commands(text, signed=False) or begins_with_stop(text)]
+    holding = [text for text in texts if holds_commands(text)]
     if len(texts) > 1 and len(holding) > 1:
         return ""
     return next(iter(holding or texts), "")
@@ -217,7 +230,8 @@ def only_command(text: str) -> Command | None:
     arguments(reading, command)
     blocks = {"block", "message", "options"} & set(COMMANDS[name][1].split())
     ends = not blocks and bare(text.rsplit(maxsplit=1)[-1].lower()) == "end"
-    return None if command.fault or ends or reading.peek() else command
+    is_cut = reading.text != plain(text)
+    return None if command.fault or ends or is_cut or reading.peek() else command
 
 
 def command_here(reading: Reading) -> str | None:
@@ -226,8 +240,7 @@ def command_here(reading: Reading) -> str | None:
         if name in COMMANDS:
             follow = " ".join(filter(None, (reading.peek(count), reading.peek(count + 1))))
             opens = re.compile(COMMANDS[name][2], re.IGNORECASE)
-            shorter = reading.peek(count)
-            return name if opens.match(follow) or opens.match(shorter) else None
+            return name if opens.match(follow) else None
     return None
 
 
@@ -263,6 +276,11 @@ def argument(reading: Reading, command: Command, one: str) -> bool:
         return True
     if one in {"turn", "turn0", "game"}:
         return argument_of_place(reading, command, one.rstrip("0"), word)
+    if one == "days":
+        days = ("off",) if word == "off" else ("day", "to", "day")
+        return all(argument(reading, command, day) for day in days)
+    if one == "like":
+        return argument(reading, command, "match") or not re.match("m?[0-9]|m$", word)
     if one == "line":
         return argument_on_line(reading)
     if one == "with":
@@ -341,7 +359,10 @@ def argument_of_key(reading: Reading, command: Command, one: str) -> bool:
         command.said["*key"] = found[0] if found else ssh_key(reading)
         return True
     word = bare(reading.peek())
-    if one == "key" or word.lower() in FIELDS or not re.fullmatch(r"[A-Za-z0-9+/:=]{4,200}", word):
+    if one == "key" or word.lower() in RESERVED or not re.fullmatch(r"[A-Za-z0-9+/:=]{4,200}", word):
+        return False
+    group = re.fullmatch("[0-9A-Fa-f]{4}", word) and re.match(r" *\S", reading.text[reading.at :])
+    if command.name == "key add" and not (group or WHOLE.fullmatch(word)):
         return False
     command.said["*fingerprint"] = reading.take()
     while re.fullmatch(r"[0-9A-Fa-f]{4}", command.said["*fingerprint"][-4:]) and len(word) == 4:
@@ -378,11 +399,15 @@ def fields(reading: Reading, command: Command, *, more: bool) -> None:
         if word == "final":
             command.said["*final"] = "yes"
             continue
-        value = reading.take()
+        value = reading.peek()
         value = value if word == "fingerprint" else value.lower()
+        if not value or value in FIELDS or value.lower() == "end":
+            command.fault = True
+            continue
+        reading.take()
         at_first = (word, value) == ("turn", "0") and command.name != "clear"
         number = word not in {"rev", "game", "turn"} or at_first or re.fullmatch(r"[1-9][0-9]{0,8}", value)
-        command.fault |= word in command.said or not value or not number
+        command.fault |= word in command.said or not number
         command.fault |= word in {"game", "turn"} and command.said.get(f"*{word}", "match") not in {"match", value}
         command.said[word] = value
 
@@ -394,6 +419,7 @@ def block(reading: Reading, command: Command) -> None:
         if "#" not in line:
             command.block = rest[: found.start()].strip()
             reading.at += found.end()
+            reading.match(re.compile(r"(?<!\s)[,;.]\S*"))
             return
     command.fault = True
     reading.at = len(reading.text)

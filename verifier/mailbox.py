@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import email
-import email.utils
 import hashlib
 import re
 from typing import TYPE_CHECKING
@@ -18,7 +16,7 @@ from verifier.conventions import No, moment, must, sha256
 from verifier.ed25519 import ed25519
 from verifier.papers import read_evidence
 from verifier.signature import good_rsa
-from verifier.text import unbase64
+from verifier.text import author_of, entity, unbase64
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,10 +39,7 @@ def evidence(letter: Letter, digest: str, player: Player, *, turn: int | None) -
     anywhere = letter.entry.type in ANYWHERE
     must(anywhere or found["match"] == match.id, "evidence of another match")
     must(found["received"] == letter.received, "received at another time")
-    sender = letter.message.get_all("From") or []
-    address = email.utils.getaddresses([str(one) for one in sender])
-    must(len(sender) == 1 and len(address) == 1, "not one sender")
-    must(address[0][1].lower() == player.address, "from another address")
+    must(author_of(letter.message) == player.address, "from another address")
     tokens_right(letter, found["token"])
     must(anywhere or place_right(found["place"], match, turn), "about something else")
     must(match.tokens.setdefault(found["token"], found["mail"]) == found["mail"], "a token twice")
@@ -103,8 +98,7 @@ def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime, over: str 
     head, _, body = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n").partition(b"\r\n\r\n")
     must(HEAD.fullmatch(head + b"\r\n"), "a line that is no header")
     headers = [one.partition(b":")[::2] for one in re.findall(rb"[^\r\n]+(?:\r\n[ \t][^\r\n]*)*", head)]
-    sender = str(email.message_from_bytes(raw)["From"])
-    domain_from = email.utils.parseaddr(sender)[1].lower().rpartition("@")[2]
+    domain_from = author_of(entity(raw)).rpartition("@")[2]
     names = [key.lower() for key, _ in headers]
     for once in (b"date", b"content-type", b"content-transfer-encoding"):
         must(names.count(once) <= 1, f"two {once.decode()}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from verifier.commands import COMMANDS, FIELDS, Command, is_broken, only_command, read_commands
 from verifier.quotes import marked
+from verifier.text import uncommented
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,21 +86,7 @@ def detail_in(to: Sequence[str]) -> str | None:
 
 def sent_to(value: str) -> list[str]:
     """The addresses to which one To sends the letter; none of a name, a group or a comment."""
-    bare, depth, quoted, escaped = "", 0, False, False
-    for one in value:
-        inside = quoted or depth > 0
-        if escaped or (inside and one == "\\"):
-            escaped = not escaped
-        elif quoted:
-            quoted = one != '"'
-        elif depth or one == "(":
-            depth += {"(": 1, ")": -1}.get(one, 0)
-            bare += " "
-        else:
-            quoted = one == '"'
-            bare += one
-    if depth or quoted:
-        return []
+    bare = uncommented(value) or ""
     last = (one.rpartition(":")[2].rpartition("<")[2].partition(">")[0] for one in re.split("[,;]", bare))
     return [address for one in last if ADDRESS.fullmatch(address := one.strip(" \t\r\n"))]
 

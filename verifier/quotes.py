@@ -74,7 +74,7 @@ def header(lines: Sequence[str]) -> int:
 
 def kind(line: str) -> int:
     found = FIELD.match(line.strip())
-    return KINDS.get(found[1].lower(), 0) if found else 0
+    return KINDS.get(found[1].casefold(), 0) if found else 0
 
 
 def begun(lines: Sequence[str]) -> int:

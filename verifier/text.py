@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from email import message_from_bytes
 from email.message import Message
+from email.utils import collapse_rfc2231_value
 from typing import TYPE_CHECKING
 
 from verifier.conventions import No, must
@@ -79,24 +80,63 @@ def leaves(message: Message) -> Iterator[Message]:
             yield from leaves(part)
 
 
+def word(part: Message, name: str) -> str:
+    """The first word of a header, in lower case, without parameters and comments."""
+    return re.split(r"[;(\s]", str(part[name] or "").strip())[0].lower()
+
+
 def parts_of(message: Message) -> Iterator[Part]:
     for part in leaves(message):
-        encoding = re.split(r"[;(\s]", str(part["Content-Transfer-Encoding"]).strip().lower())[0]
-        del part["Content-Transfer-Encoding"]
-        if encoding in {"base64", "quoted-printable"}:
-            part["Content-Transfer-Encoding"] = encoding
-        if encoding == "quoted-printable":
-            part.set_payload(re.sub(r"=[ \t]+(?=\r?\n|\Z)", "=", str(part.get_payload())))
-        if encoding == "base64":  # its padding is foreign, too
-            digits = re.sub(r"[^A-Za-z0-9+/]", "", str(part.get_payload()))
-            digits = digits[: len(digits) - (len(digits) % 4 == 1)]
-            part.set_payload(digits + "=" * (-len(digits) % 4))
+        encoding = word(part, "Content-Transfer-Encoding")
+        del part["Content-Transfer-Encoding"]  # so that the octets come as they are
         content = part.get_payload(decode=True)
         content = content if isinstance(content, bytes) else b""
-        name = part.get_filename() or ""
-        attached = part.get_content_disposition() == "attachment"
-        text = decoded(content, part.get_content_charset())
-        yield Part(part.get_content_type(), name, attached, content, text)
+        if encoding == "quoted-printable":
+            content = binascii.a2b_qp(re.sub(rb"=[ \t]+(?=\r?\n|\Z)", b"=", content))
+        if encoding == "base64":  # its padding is foreign, too
+            digits = re.sub(rb"[^A-Za-z0-9+/]", b"", content)
+            digits = digits[: len(digits) - (len(digits) % 4 == 1)]
+            content = base64.b64decode(digits + b"=" * (-len(digits) % 4))
+        kind = word(part, "Content-Type")
+        kind = kind if re.fullmatch("[!-.0-~]+/[!-.0-~]+", kind) else "text/plain"
+        names = (part.get_param("filename", "", "content-disposition"), part.get_param("name", ""))
+        name = next(filter(None, map(collapse_rfc2231_value, names)), "").strip()
+        attached = word(part, "Content-Disposition") == "attachment"
+        text = decoded(content, part.get_content_charset()).removeprefix("\ufeff")
+        yield Part(kind, name, attached, content, text)
+
+
+def uncommented(value: str) -> str | None:
+    """A header without its comments, and with one quote for each quoted string; None if one does not end."""
+    bare, depth, quoted, escaped = "", 0, False, False
+    for one in value:
+        inside = quoted or depth > 0
+        if escaped or (inside and one == "\\"):
+            escaped = not escaped
+        elif quoted:
+            quoted = one != '"'
+        elif depth or one == "(":
+            depth += {"(": 1, ")": -1}.get(one, 0)
+            bare += " "
+        else:
+            quoted = one == '"'
+            bare += one
+    return None if depth or quoted else bare
+
+
+def author_of(message: Message) -> str:
+    """The one plain address of the one From, in lower case; empty if there is none (RFC 5322 3.4)."""
+    found = [str(value) for name, value in message.raw_items() if name.lower() == "from"]
+    value = "".join(found).encode("ascii", "surrogateescape").decode("utf-8", "replace")
+    bare = uncommented(re.sub("[\r\n]", "", value)) if len(found) == 1 else None
+    address = PLAIN_FROM.fullmatch(bare or "")
+    return (address[1] or address[2]).lower() if address else ""
+
+
+ATOMS = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
+LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+PLAIN = rf"(?!=\?)(?=[^@]{{1,64}}@[^@<>\s]{{1,253}}(?:[>\s]|\Z)){ATOMS}@{LABEL}(?:\.{LABEL})*"
+PLAIN_FROM = re.compile(rf"[^<@,;:]*<\s*({PLAIN})\s*>\s*|\s*({PLAIN})\s*")
 
 
 def unbase64(text: str) -> bytes:

@@ -343,7 +343,7 @@ def _part(raw: bytes) -> Part:
     first = dict(reversed(headers))  # of each name
     kind, parameters = _parametrised(first.get("content-type", ""))
     disposition, details = _parametrised(first.get("content-disposition", ""))
-    filename = details.get("filename") or parameters.get("name")
+    filename = (details.get("filename") or parameters.get("name") or "").strip()
     return Part(
         raw,
         raw[start:],
@@ -351,7 +351,7 @@ def _part(raw: bytes) -> Part:
         kind if _TYPE.fullmatch(kind) else "text/plain",
         parameters,
         disposition,
-        _words(filename) if filename else None,
+        (_words(filename) or filename) if filename else None,
         _word(first.get("content-transfer-encoding", "")),
     )
 

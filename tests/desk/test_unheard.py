@@ -14,6 +14,7 @@ from signing.domains import Domain, rsa_key
 
 from pbem.desk import silences
 from pbem.desk.silences import SILENCES, Silence
+from pbem.mail.message import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -260,6 +261,18 @@ def test_a_signature_in_the_second_text_counts(referee: Referee) -> None:
     head, text = mixed("[Warning: this came from outside]", referee.signed(ann, ann.filled("orders", "Rv5")))
     referee.deliver(craft(text, head), ann.address)
     assert referee.match().orders[1].rev == 1
+
+
+@pytest.mark.parametrize(
+    "below", ["Help us save paper.", "List info: https://lists.example", "Status of the scan: good"]
+)
+def test_a_gateways_words_are_not_read_in_place_of_bare_orders(below: str) -> None:
+    """They begin like questions to us; a question alone on its line is one."""
+    head, text = mixed("Gx3 Gy4", below)
+    letter = read(craft(text, head))
+    assert letter.text == "Gx3 Gy4"
+    head, text = mixed("[Warning: this came from outside]", "status\n\nSent from my iPhone")
+    assert "status" in str(read(craft(text, head)).text)
 
 
 def test_several_texts_with_commands_count_for_nothing_and_the_answer_says_so(referee: Referee) -> None:

@@ -172,9 +172,20 @@ def parse(text: str, *, signed: bool = True) -> Reading:
 
 
 def holds_commands(text: str) -> bool:
-    """True if an unsigned text has a command, or begins with `stop`: of a letter's texts, such a one is read."""
-    words = Words(_split(clean(text), signed=False)[0])
-    return words.low() == "stop" or bool(_read(words, signed=False)[0])
+    """True if an unsigned text has a command, or begins with `stop`: of a letter's texts, such a one is read.
+
+    Those that only ask are not enough where other words follow on their lines: a gateway's text may be `Help us save
+    paper`, and the player's has bare orders.
+    """
+    kept = _split(clean(text), signed=False)[0]
+    words = Words(kept)
+    if words.low() == "stop":
+        return True
+    commands, skipped = _read(words, signed=False)
+    lines = dict(kept)
+    if all(COMMANDS[one.name].only_asks for one in commands):
+        return bool(commands) and all(run == lines[number].strip() for number, run in skipped)
+    return True
 
 
 def _read(words: Words, *, signed: bool) -> tuple[list[AnyCommand], list[tuple[int, str]]]:

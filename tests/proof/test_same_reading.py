@@ -1,0 +1,165 @@
+"""Both verifiers read the same in an unsigned letter, whatever its parts and words are; each case once differed."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from vectors.make import VECTORS
+
+from pbem.mail.commands import clean, holds_commands, parse
+from pbem.mail.message import read
+from pbem.mail.quotes import marked as marked_by_first
+from pbem.match.changed import replace
+from pbem.match.transcript_replay import begin, replay_transcript
+from pbem.proof import bundle, one_letter
+from pbem.proof.signed_letters import Letters
+from verifier.commands import holds_commands as held
+from verifier.commands import read_commands, text_of
+from verifier.letters import whole
+from verifier.one_letter import Place, given
+from verifier.quotes import marked
+from verifier.text import author_of, entity, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WORDS = (
+    "Gx3 Gy4",
+    "yes",
+    "help",
+    "stop",
+    "new idea here",
+    "new spaceships",
+    "block him please",
+    "confirm this letter",
+    "orders m1 turn 1\nGx3\nend",
+    "end.",
+    "end;",
+    "> help",
+    "> Gx3",
+    "status",
+    "12:30",
+    "m",
+    "key add",
+    "resign",
+    "resign game 1",
+    " --",
+    "--",
+    "vacation 2026-01-01 to 2026-01-03",
+    "claim m1",
+    "draw m1 offer",
+    "challenge end",
+    "server",
+    "rev 1",
+    "accept m1 deadbeef",
+    "İn",
+    "\u017fent: x",
+    "From: x",
+    "To: y",
+    "Subject: z",
+    "Date: 1",
+    "On 1 March 2026, 12:00 x wrote:",
+    "x:",
+    "",
+    "",
+    "\u00a0",
+    "\ufeff",
+    "-- Original message --",
+    "final",
+    "rules are",
+)
+HEADERS = (
+    "Content-Type: text/plain",
+    "Content-Type: text/",
+    "Content-Type: /plain",
+    "Content-Type: text/plain (x)",
+    "Content-Type: text/plain; charset*=utf-8''utf-8",
+    'Content-Type: text/plain; name=" "',
+    "Content-Type: text/html",
+    "Content-Type: text/plain; name=a",
+    'Content-Disposition: inline; filename=""',
+    "Content-Disposition: attachment (x)",
+    "Content-Disposition: inline; filename==?utf-8?q?_?=",
+    "Content-Disposition: inline",
+    "Content-Transfer-Encoding: base64 (x)",
+    "Content-Transfer-Encoding: quoted-printable",
+    "Content-Transfer-Encoding: x-uuencode",
+    "Content-Disposition: Attachment; filename=a",
+)
+
+
+def letters() -> Iterator[bytes]:
+    """Letters of up to three parts, with odd headers."""
+    random = Random(11)
+    for _ in range(1500):
+        parts = b""
+        for _ in range(random.randrange(1, 4)):
+            headers = "\r\n".join({one.partition(":")[0]: one for one in random.choices(HEADERS, k=2)}.values())
+            parts += f"--b\r\n{headers}\r\n\r\n{random.choice(WORDS)}\r\n{random.choice(WORDS)}\r\n".encode()
+        yield b"From: bob@mail.example\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n" + parts + b"--b--\r\n"
+
+
+def test_the_same_text_of_several_parts() -> None:
+    several = 0
+    for raw in letters():
+        letter = read(raw)
+        several += letter.several
+        assert clean(text_of(entity(raw))).rstrip() == clean(letter.text or "").rstrip(), raw
+    assert several > 50
+
+
+@pytest.mark.parametrize("phase", ["proposed", "setup", "playing"])
+def test_the_same_commands_and_what_is_given_without_one(phase: str) -> None:
+    found = bundle.read((VECTORS / "good/one-letter.pbem.zip").read_bytes())
+    match = begin(found.entries[0])
+    if phase != "proposed":
+        match = replay_transcript(found.entries, Letters(found.papers), until=1 if phase == "setup" else 2)
+    match = replace(match, phase=phase, replies="0" * 64)
+    prev = match.rules_hash if phase == "proposed" else match.prev
+    here = Place(match.server, match.id, phase, match.game, match.turn, prev, match.name(2), 2, 1, match.replies)
+    random = Random(phase)
+    count = 0
+    for _ in range(4000):
+        text = "".join(random.choice(WORDS) + random.choice(" \n\n\n") for _ in range(random.randrange(1, 9)))
+        assert marked(plain(text)) == marked_by_first(clean(text)), repr(text)
+        reading, commands = parse(text, signed=False), read_commands(text, signed=False)
+        assert holds_commands(text) == held(text), repr(text)
+        if commands:
+            named = [(one.name, bool(one.faults)) for one in reading.commands]
+            assert named == [(one.name, one.fault) for one in commands], repr(text)
+        if any(map(whole, commands)) or not reading.short:
+            continue
+        first = one_letter.given(match, 2, 1, f"m1.{here.token}", reading.short, text)
+        second = given(here, plain(text))
+        assert (first and first.name) == (second and second.name), repr(text)
+        assert first is None or second is None or (first.block or "") == second.block, repr(text)
+        count += first is not None
+    assert count > 300 or phase == "proposed"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "Bob <bob@mail.example>",
+        '"Bob, B." <bob@mail.example>',
+        "(=?utf-8?q?=28?=) <bob@mail.example>",
+        "\\) <bob@mail.example>",
+        "> Bob <bob@mail.example>",
+        "<bob@mail.example>\x0b",
+        "\u00a0bob@mail.example\u00a0",
+        "bob@mail.example (Bob)",
+        "Bob <bob@mail.example>, eve@mail.example",
+        "bob@mail.example <bob@mail.example>",
+        "=?utf-8?q?B?=bob@mail.example",
+        "grp: bob@mail.example;",
+        "bob@mail.example.",
+        "(bob@mail.example",
+        "Bob <bob@mail.example> x",
+    ],
+)
+def test_the_same_author(value: str) -> None:
+    raw = f"From: {value}\r\n\r\nGx3\r\n".encode()
+    letter = read(raw)
+    assert author_of(entity(raw)) == ("" if letter.from_defect else letter.sender)
