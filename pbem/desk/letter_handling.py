@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import errno
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import structlog
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
 
 _BATCHES = 4
 """The number of batches that are handled in a row, each while the next one is read, before answers are sent."""
+
+_HELD = 0.05
+"""Seconds after which a decision on several letters takes no more: the intake waits for its commit."""
 
 _SENDERS = 4096
 """The size of the cache of senders' keys."""
@@ -164,17 +168,36 @@ def _is_soon_answered(letters: Sequence[_Read]) -> bool:
 
 
 def _give_effect(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
-    """Give letters their effect together; returns the outcome of each, empty if there is none yet."""
+    """Give letters their effect, as few decisions as they fit in; returns the outcome of each, empty if none yet."""
+    outcomes: dict[int, str] = {}
+    while len(outcomes) < len(letters):
+        outcomes |= _decide_together(desk, letters[len(outcomes) :], now)
+    return outcomes
+
+
+def _decide_together(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
+    """The same for the first of some letters, and those after it that one decision has time for."""
     try:
-        return decide(desk, lambda: {row.id: _handle_one(desk, row, findings, now) for row, findings in letters})
+        return decide(desk, lambda: _handle_some(desk, letters, now))
     except StoreError:
         raise
     except Exception as error:
         if len(letters) > 1:
-            return {row: outcome for one in letters for row, outcome in _give_effect(desk, [one], now).items()}
+            return {row: outcome for one in letters for row, outcome in _decide_together(desk, [one], now).items()}
         row, _ = letters[0]
         _failed(desk, row, error)
         return {row.id: ""}
+
+
+def _handle_some(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
+    """Give letters their effect within a decision, until it has held the store for a while."""
+    ends = monotonic() + _HELD
+    outcomes: dict[int, str] = {}
+    for row, findings in letters:
+        if outcomes and monotonic() > ends:
+            break
+        outcomes[row.id] = _handle_one(desk, row, findings, now)
+    return outcomes
 
 
 def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now: datetime) -> str:
