@@ -56,6 +56,9 @@ _BATCHES = 4
 _HELD = 0.05
 """Seconds after which a decision on several letters takes no more: the intake waits for its commit."""
 
+_IN_A_ROW = 0.5
+"""Seconds after which no further batch is begun before answers are sent: heavy letters of others delay them."""
+
 _SENDERS = 4096
 """The size of the cache of senders' keys."""
 
@@ -81,10 +84,11 @@ def handle_next(desk: Desk, now: datetime) -> int:
     due_tasks.beat(desk, desk.inbox.heard_until(now), now)
     desk.reader.get_ready()  # without one no letter's attempts are spent
     handled = 0
+    ends = monotonic() + _IN_A_ROW
     taken = _lease_next(desk, now)
     for left in reversed(range(_BATCHES)):
         handled += len(taken)
-        taken = _handle_batch(desk, taken, now, more=left > 0) if taken else []
+        taken = _handle_batch(desk, taken, now, more_until=ends if left else 0.0) if taken else []
     if not handled:
         _set_aside(desk, now)
     desk.in_doubt = False
@@ -141,15 +145,15 @@ def _read(desk: Desk, taken: Sequence[_Leased]) -> list[_Read]:
     return [(row, findings) for (row, _), findings in zip(taken, found, strict=True)]
 
 
-def _handle_batch(desk: Desk, taken: Sequence[_Leased], now: datetime, *, more: bool) -> list[_Leased]:
-    """Give letters their effect in one decision, while `more` are read; returns the latter."""
+def _handle_batch(desk: Desk, taken: Sequence[_Leased], now: datetime, *, more_until: float) -> list[_Leased]:
+    """Give letters their effect, while more are read, if it is not too late for that; returns the latter."""
     letters = _read(desk, taken)
     for row, _ in letters:
         if row.suspect:
             desk.inbox.begin_alone(row.id, now)
     desk.points("letter read")
     # A letter that failed before has a batch of its own, because it may take down all leased letters.
-    more = more and not any(row.alone for row, _ in letters) and not _is_soon_answered(letters)
+    more = monotonic() < more_until and not any(row.alone for row, _ in letters) and not _is_soon_answered(letters)
     following = _lease_next(desk, now, fresh=True) if more else []
     outcomes = _give_effect(desk, letters, now)
     desk.points("effects committed")
