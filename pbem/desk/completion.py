@@ -103,9 +103,11 @@ def _complete(
     """The form of what is due, with this text; None if nothing is due, or nothing legal is one slip away."""
     if not text.strip() or len(text) > MOST or _due(match, seat) is None:
         return None
+    judged: set[str] = set()  # most readings are one and the same, and a game takes its time over many faults
     for meant, at_once in _readings(match, text, final=final):
-        if not faults_of(match, seat, meant):
+        if meant not in judged and not faults_of(match, seat, meant):
             return _Completed(_form(match, seat, meant, final=at_once, rev=rev), tuple(_slips(text, meant)))
+        judged.add(meant)
     return None
 
 
@@ -182,7 +184,7 @@ _ACCEPT = Fault("yes", None, Phrase("`accept` counts whatever else your letter s
 
 def beside(reading: Reading) -> list[str]:
     """The ignored runs of lines without those of the first paragraph."""
-    said = masked(reading.short).split("\n")
+    said = {*masked(reading.short).split("\n")}
     return [run for run in reading.ignored if run.strip() not in said]
 
 

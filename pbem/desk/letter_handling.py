@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import errno
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import structlog
@@ -52,6 +53,12 @@ if TYPE_CHECKING:
 _BATCHES = 4
 """The number of batches that are handled in a row, each while the next one is read, before answers are sent."""
 
+_HELD = 0.05
+"""Seconds after which a decision on several letters takes no more: the intake waits for its commit."""
+
+_IN_A_ROW = 0.5
+"""Seconds after which no further batch is begun before answers are sent: heavy letters of others delay them."""
+
 _SENDERS = 4096
 """The size of the cache of senders' keys."""
 
@@ -77,10 +84,11 @@ def handle_next(desk: Desk, now: datetime) -> int:
     due_tasks.beat(desk, desk.inbox.heard_until(now), now)
     desk.reader.get_ready()  # without one no letter's attempts are spent
     handled = 0
+    ends = monotonic() + _IN_A_ROW
     taken = _lease_next(desk, now)
     for left in reversed(range(_BATCHES)):
         handled += len(taken)
-        taken = _handle_batch(desk, taken, now, more=left > 0) if taken else []
+        taken = _handle_batch(desk, taken, now, more_until=ends if left else 0.0) if taken else []
     if not handled:
         _set_aside(desk, now)
     desk.in_doubt = False
@@ -137,15 +145,15 @@ def _read(desk: Desk, taken: Sequence[_Leased]) -> list[_Read]:
     return [(row, findings) for (row, _), findings in zip(taken, found, strict=True)]
 
 
-def _handle_batch(desk: Desk, taken: Sequence[_Leased], now: datetime, *, more: bool) -> list[_Leased]:
-    """Give letters their effect in one decision, while `more` are read; returns the latter."""
+def _handle_batch(desk: Desk, taken: Sequence[_Leased], now: datetime, *, more_until: float) -> list[_Leased]:
+    """Give letters their effect, while more are read, if it is not too late for that; returns the latter."""
     letters = _read(desk, taken)
     for row, _ in letters:
         if row.suspect:
             desk.inbox.begin_alone(row.id, now)
     desk.points("letter read")
     # A letter that failed before has a batch of its own, because it may take down all leased letters.
-    more = more and not any(row.alone for row, _ in letters) and not _is_soon_answered(letters)
+    more = monotonic() < more_until and not any(row.alone for row, _ in letters) and not _is_soon_answered(letters)
     following = _lease_next(desk, now, fresh=True) if more else []
     outcomes = _give_effect(desk, letters, now)
     desk.points("effects committed")
@@ -164,17 +172,36 @@ def _is_soon_answered(letters: Sequence[_Read]) -> bool:
 
 
 def _give_effect(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
-    """Give letters their effect together; returns the outcome of each, empty if there is none yet."""
+    """Give letters their effect, as few decisions as they fit in; returns the outcome of each, empty if none yet."""
+    outcomes: dict[int, str] = {}
+    while len(outcomes) < len(letters):
+        outcomes |= _decide_together(desk, letters[len(outcomes) :], now)
+    return outcomes
+
+
+def _decide_together(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
+    """The same for the first of some letters, and those after it that one decision has time for."""
     try:
-        return decide(desk, lambda: {row.id: _handle_one(desk, row, findings, now) for row, findings in letters})
+        return decide(desk, lambda: _handle_some(desk, letters, now))
     except StoreError:
         raise
     except Exception as error:
         if len(letters) > 1:
-            return {row: outcome for one in letters for row, outcome in _give_effect(desk, [one], now).items()}
+            return {row: outcome for one in letters for row, outcome in _decide_together(desk, [one], now).items()}
         row, _ = letters[0]
         _failed(desk, row, error)
         return {row.id: ""}
+
+
+def _handle_some(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
+    """Give letters their effect within a decision, until it has held the store for a while."""
+    ends = monotonic() + _HELD
+    outcomes: dict[int, str] = {}
+    for row, findings in letters:
+        if outcomes and monotonic() > ends:
+            break
+        outcomes[row.id] = _handle_one(desk, row, findings, now)
+    return outcomes
 
 
 def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now: datetime) -> str:

@@ -17,7 +17,7 @@ import codecs
 import re
 from functools import cache, lru_cache
 from hashlib import sha256
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -50,6 +50,15 @@ _STARTS = 6
 
 _HEAD = 400
 """More words than the first line and the fields of any form have."""
+
+_WORK = 8 * 2**20
+"""Octets of all the texts that are tried on arrival: whoever signs something else would have hundreds verified."""
+
+_KEY_WORK = 2**15
+"""The octets that verifying by one key stands for, besides those of the text: the costliest takes a millisecond."""
+
+_NAMED = 16
+"""The most keys that are tried on arrival. Signatures of some formats name none, and revoked keys add up."""
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _BLANK = re.compile(r"[^\S\n]")
@@ -204,7 +213,8 @@ def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: st
         raise BadSignature(
             Phrase("The signature was made for {found}, not for {namespace}.", found=made_for, namespace=namespace)
         )
-    named = [key for key in keys if key.format == block.format and signature.claims(key)]
+    most = None if at is None else _NAMED
+    named = list(islice((key for key in keys if key.format == block.format and signature.claims(key)), most))
     if not named:
         unknown = Phrase(
             "The signature was made by the key {name}, which is not one of your keys here.", name=signature.issuer
@@ -214,16 +224,29 @@ def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: st
     for key in named:
         if isinstance(signature, openpgp.OpenpgpSignature) and signature.revoked(key):
             return _graded(key, "revoked", b"", block)
-    for message in _messages(block, signature, words):
+    tried = chain(
+        (("", message) for message in _messages(block, signature, words)), _in_other_encodings(block, words)
+    )
+    # What was accepted is found again with other keys beside its own, and by a later order of the readings.
+    work = 4 * _WORK if at is None else _WORK // len(named)
+    for encoding, message in _affordable(tried, work):
         for key in named:
             covered = signature.covers(key, message, at)
+            if covered is not None and encoding:
+                raise BadSignature(_ENCODED.given(encoding=encoding), "bad")
             if covered is not None:
                 signed, state = covered
                 return _graded(key, key.state if key.state != "pinned" else state, signed, block)
-    for encoding, message in _in_other_encodings(block, words):
-        if any(signature.covers(key, message, at) for key in named):
-            raise BadSignature(_ENCODED.given(encoding=encoding), "bad")
     raise BadSignature(_diagnosis(block), "bad")
+
+
+def _affordable(tried: Iterable[tuple[str, bytes]], work: int) -> Iterator[tuple[str, bytes]]:
+    """As many of these texts as may be tried for so much work."""
+    for one in tried:
+        work -= len(one[1]) + _KEY_WORK
+        if work < 0:
+            return
+        yield one
 
 
 def _messages(block: _Block, signature: _Signature, words: Vocabulary) -> Iterable[bytes]:
@@ -336,9 +359,10 @@ def _in_other_encodings(block: _Block, words: Vocabulary) -> Iterator[tuple[str,
 
 def _clear_readings(text: str, words: Vocabulary) -> Iterator[bytes]:
     """Texts of a clear-signed message: dashes unescaped, no blanks at line ends, CR LF between (RFC 9580 7.1)."""
-    for reading in readings(re.sub(r"^- ", "", text, flags=re.M), words):
-        lines = re.split(rb"\r\n|\n", reading)
-        message = b"\r\n".join(line.rstrip(b" \t\r") for line in lines)
+    unescaped = readings(re.sub(r"^- ", "", text, flags=re.M), words)
+    # Most readings differ only in line ends.
+    for reading in _each_once(reading.replace(b"\r\n", b"\n") for reading in unescaped):
+        message = b"\r\n".join(line.rstrip(b" \t\r") for line in reading.split(b"\n"))
         yield message.removesuffix(b"\r\n")
         yield message
 
@@ -607,15 +631,15 @@ def _flowed(text: str) -> list[list[str]]:
     """Undo format=flowed (RFC 3676 4): space-stuffing, then soft line ends; none if there is nothing to undo."""
     lines = text.strip("\n").split("\n")
     stuffed = [line.removeprefix(" ") for line in lines]
-    joined: list[str] = []
+    runs: list[list[str]] = []
     soft = False
     for line in stuffed:
         if soft:
-            joined[-1] += line
+            runs[-1].append(line)
         else:
-            joined.append(line)
+            runs.append([line])
         soft = line.endswith(" ") and line != "-- "
-    return [undone for undone in (stuffed, joined) if undone != lines]
+    return [undone for undone in (stuffed, ["".join(run) for run in runs]) if undone != lines]
 
 
 def _layouts(clean: list[str], fields: Collection[str]) -> list[list[str]]:
@@ -649,12 +673,12 @@ def _form(lines: list[str], fields: Collection[str]) -> tuple[list[str], list[st
 
 def _unwrapped(lines: list[str]) -> list[str]:
     """Join each line to the previous one if it would not have fitted there: programs wrap at 72 to 78."""
-    joined: list[str] = []
+    runs: list[list[str]] = []
     last = 0
     for line in lines:
-        if joined and last + 1 + len(line.split(" ", 1)[0]) > 72:
-            joined[-1] += " " + line
+        if runs and last + 1 + len(line.split(" ", 1)[0]) > 72:
+            runs[-1].append(line)
         else:
-            joined.append(line)
+            runs.append([line])
         last = len(line)
-    return joined
+    return [" ".join(run) for run in runs]

@@ -106,12 +106,17 @@ def _texts() -> Iterator[tuple[str, Heavy]]:
     key = ssh.load((KEYS / "ssh-ed25519").read_bytes())
     other = ssh.sign(key, b"another text", "pbem@play.example").replace("\n", "\r\n")
     bad = frozenset({"bad"})
+    clear = armored("SIGNATURE", SIGNER.signature(1, b"another text")).replace("\n", "\r\n")
     form = "orders m1 turn 1 server play.example player ann prev x rev 1 Rw1 "
-    for unit in (WORDS, "orders ", "x ", "a \u2019 ", form):
+    all_repairs = " orders m1 turn 1 server x \u2019 a <mailto:a> b \u00a0 end "
+    repaired_lines = f"{form}\u2019 a <mailto:a> \u00ad \r\n"
+    for unit in (WORDS, "orders ", "x ", "a \u2019 ", form, "help end ", all_repairs, repaired_lines):
         text = full(unit, SIZE - 2000)
         while len(text.encode()) > SIZE - 2000:
             text = text[: len(text) * 9 // 10]
         yield f"a signature over another text: {unit}", Heavy(plain(f"{text}\r\n{other}"), bad)
+        signed = f"-----BEGIN PGP SIGNED MESSAGE-----\r\nHash: SHA512\r\n\r\n{text}\r\n{clear}"
+        yield f"the same, signed in the clear: {unit}", Heavy(plain(signed), bad)
         lines = text.replace("\r\n", "\n").encode()[: SIZE * 6 // 10].decode("utf-8", "ignore")
         hidden = wrapped(f"{lines}\n{other}".encode())
         head = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n"

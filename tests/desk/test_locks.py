@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from time import process_time
+from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 from in_a_box.referee import SERVER, Referee, body, sent_from, whole_sentence
 from judges import sentences
 from judges.unlocked import watched
 
+from pbem.desk import letter_handling
+from pbem.desk.decisions import decide
 from pbem.desk.letter_writer import LetterWriter
 from pbem.letters.draft import TemplateText
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pytest
 
+    from pbem.desk.wiring import Desk
+
+T = TypeVar("T")
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 
 
@@ -49,6 +57,29 @@ def test_what_waits_for_a_digest_and_is_taken_with_the_next_letter(referee: Refe
     referee.work()
     (told,) = bob.letters[before:]
     assert body(told).index("good luck") < body(told).index("draw m1 accept")
+
+
+def test_letters_that_take_long_have_their_effect_one_by_one(
+    referee: Referee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Letters that came together are decided together, and the intake waits: eight held the store for 0.8 s."""
+    ann, _ = referee.begun()
+    head = ann.form("orders").split("\nrev")[0]
+    for rev in range(1, 9):
+        raw = referee.raw(ann, referee.signed(ann, f"{head}\nrev {rev}\n{'( ' * 4900}\nend\n"))
+        referee.inbox.put(Envelope(ann.address, (f"pbem@{SERVER}",)), raw, referee.now)
+    decided: list[float] = []
+
+    def timed(desk: Desk, decision: Callable[[], T]) -> T:
+        began = process_time()
+        try:
+            return decide(desk, decision)
+        finally:
+            decided.append(process_time() - began)
+
+    monkeypatch.setattr(letter_handling, "decide", timed)
+    assert referee.running.handle_next(referee.now) == 8
+    assert max(decided) < sum(decided) / 3
 
 
 def test_what_cannot_be_put_into_words_harms_its_letter_alone(
