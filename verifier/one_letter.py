@@ -36,6 +36,7 @@ SENTENCES = {
     "setup": {"clear", "resign"},
     "playing": {"clear", "resign", "draw", "annul", "extend", "claim", "substitute"},
 }
+SAYS_NOTHING = re.compile(r"(?:#[^\n]*|[\s,;])*")
 FINAL = re.compile(r"(?i)(?<![^\s,;])final(?![^\s,;.])[,;.]?")
 ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
 TIME = re.compile(r"\b[0-9]{1,2}:[0-9]{2}\b")
@@ -123,7 +124,7 @@ def first_paragraph(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def quoted_form(place: Place, lines: Sequence[str]) -> Command | None:
+def quoted_form(place: Place, lines: Sequence[str], *, order_nothing: bool) -> Command | None:
     """The one form of what is due in the letter that was answered, up to its last marked line."""
     once = [re.fullmatch(r" *> *+((?!>).*)", line) for line in lines]
     heads = [at for at, line in enumerate(once) if line and line[1].strip().lower() == place.head]
@@ -137,7 +138,9 @@ def quoted_form(place: Place, lines: Sequence[str]) -> Command | None:
     form = read_commands("\n".join(whole), signed=False)[0]
     here = place.command(form.name, **({"*final": "yes"} if "*final" in form.said else {}))
     right = all(form.said.get(key) == value for key, value in here.said.items() if key != "rev")
-    if form.fault or not form.block or not right or "rev" not in form.said:
+    nothing = order_nothing and not form.block and "*final" in form.said
+    empty = SAYS_NOTHING.fullmatch(form.block or "") and not nothing
+    if form.fault or empty or not right or "rev" not in form.said:
         return None
     here.block = form.block
     return here
@@ -192,12 +195,14 @@ def given(place: Place, text: str) -> Command | None:
         accepts = yes and of_these_terms(place, written, quoted=True)
         return Command("accept", {"*match": place.match, "*hash": place.prev}) if accepts else None
     if yes:
-        return quoted_form(place, lines)
+        return quoted_form(place, lines, order_nothing=bool(YES & {*words}))
     if is_broken(short):
         return None
     own = re.sub(r"(?i)\A(orders|setup)[:,]?\s+", "", short).strip()
     if place.phase == "setup":
-        return place.command("setup", own) if own else None
+        return None if SAYS_NOTHING.fullmatch(own) else place.command("setup", own)
     orders = FINAL.sub("", own).strip()
     final = {"*final": "yes"} if FINAL.search(short) else {}
-    return place.command("orders", orders, **final) if orders else None
+    if SAYS_NOTHING.fullmatch(orders) and (orders or not final):
+        return None
+    return place.command("orders", orders, **final)

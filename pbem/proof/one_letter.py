@@ -53,6 +53,9 @@ POLITE = re.compile(
 )
 """The words that a consent may hold beside such a one, in the languages of the letters; with others it is prose."""
 
+_SAYS_NOTHING = re.compile(r"(?:#[^\n]*|[\s,;])*")
+"""Comments, which help desks put above their letters, and what only separates words."""
+
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
 _MARK = re.compile(r"^ *>? *", re.M)
@@ -107,19 +110,26 @@ def consents(text: str, *, to_terms: bool = False) -> bool:
     return bool(agree) and all(map(POLITE.fullmatch, others)) and not _DIGIT.search(text)
 
 
+def says_something(text: str) -> bool:
+    """True if a text holds more than comments."""
+    return _SAYS_NOTHING.fullmatch(text) is None
+
+
 def _submitted(match: Match, seat: int, short: str, text: str) -> Accept | SubmitSetup | SubmitOrders | None:
     """What is due, in the player's own words or by a yes to what our letter quoted."""
     if match.phase == "proposed":
         return Accept(match=match.id, hash=match.rules_hash) if consents(short, to_terms=True) else None
     if consents(short):
-        return _quoted(match, seat, text)
+        return _quoted(match, seat, text, order_nothing=consents(short, to_terms=True))
     if WRAPPED.search(short):
         return None
     own = NAMED.sub("", short)
     if match.phase == "setup":
-        return SubmitSetup(match=match.id, text=own.strip()) if own.strip() else None
-    orders = FINAL.sub("", own).strip()
-    return SubmitOrders(match=match.id, text=orders, final=FINAL.search(short) is not None) if orders else None
+        return SubmitSetup(match=match.id, text=own.strip()) if says_something(own) else None
+    orders, final = FINAL.sub("", own).strip(), FINAL.search(short) is not None
+    # `final` alone orders nothing; comments alone say nothing.
+    counts = says_something(orders) or (final and not orders)
+    return SubmitOrders(match=match.id, text=orders, final=final) if counts else None
 
 
 def _is_of_these_terms(match: Match, text: str, *, quoted: bool) -> bool:
@@ -130,8 +140,11 @@ def _is_of_these_terms(match: Match, text: str, *, quoted: bool) -> bool:
     return found == {match.rules_hash} or not (found or quoted)
 
 
-def _quoted(match: Match, seat: int, text: str) -> SubmitSetup | SubmitOrders | None:
-    """What is due, in the one form for this place in the letter that is quoted; never that of a quote within it."""
+def _quoted(match: Match, seat: int, text: str, *, order_nothing: bool) -> SubmitSetup | SubmitOrders | None:
+    """What is due, in the one form for this place in the letter that is quoted; never that of a quote within it.
+
+    A `final` form without orders counts only if the consent may `order_nothing`.
+    """
     lines = [_unmarked(line) for line in marked(clean(text).partition(ARMOR)[0]).split("\n")]
     head = f"orders {match.id} turn {match.turn}" if match.turn else f"setup {match.id} game {match.game}"
     heads = [at for at, line in enumerate(lines) if line is not None and line.strip().lower() == head]
@@ -141,7 +154,10 @@ def _quoted(match: Match, seat: int, text: str) -> SubmitSetup | SubmitOrders | 
     whole = takewhile(lambda line: line is not None, lines[heads[0] :])
     command = parse("\n".join(line for line in whole if line is not None), signed=False).commands[0]
     form, request = command.form, command.request
-    if not isinstance(request, SubmitSetup | SubmitOrders) or command.faults or not request.text or form.rev is None:
+    if not isinstance(request, SubmitSetup | SubmitOrders) or command.faults or form.rev is None:
+        return None
+    final = isinstance(request, SubmitOrders) and request.final
+    if not says_something(request.text) and not (order_nothing and final and not request.text):
         return None
     return request if form == here(match, seat, form.rev, request) else None
 
