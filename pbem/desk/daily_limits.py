@@ -42,7 +42,7 @@ ANSWER_TO_STRANGERS = DailyLimit("answers to strangers")
 REFUSED_SIGNATURE = DailyLimit("notices {}", 10)
 """An address: that a letter in its name was refused for its signature."""
 
-REFUSED_SIGNATURE_IN_ANSWER = DailyLimit("notices answered {}", 50)
+REFUSED_SIGNATURE_IN_ANSWER = DailyLimit("notices answered {}", 10)
 """An address: the same of letters that answer ours: a machine may have written and signed them."""
 
 UNSIGNED = DailyLimit("unsigned {}", 50)

@@ -104,7 +104,10 @@ def place_in(match: Match) -> Place:
 def test_both_verifiers_read_the_same_in_a_text_without_a_command(match: Match) -> None:
     random, read, given_ = Random(5), 0, Counter[str]()
     here = place_in(match)
-    forms = (f"> setup m1 game 1\n> player bob\n> prev {match.prev}", f"> accept m1 {match.rules_hash}")
+    forms: tuple[str, ...] = (
+        f"> setup m1 game 1\n> player bob\n> prev {match.prev}",
+        f"> accept m1 {match.rules_hash}",
+    )
     head = f"> orders m1 turn 1\n> server play.example\n> player bob\n> prev {match.prev}\n> rev 1\n"
     forms += tuple(
         f"yes\n\n{head}> {text}\n> end\n" for text in ("final", "final\n> # x", "final\n> ,", "# x", "Gx3")
