@@ -227,3 +227,14 @@ def test_a_machine_whose_gateway_signs_by_another_key_gets_few_notices(referee: 
     broken = referee.signed(ann, "games\n").replace("games", "whoami")
     assert loop(referee, ann, lambda _text, _number: broken) <= 20
     assert "was not accepted" in str(ann.last["Subject"])
+
+
+@pytest.mark.parametrize(("local", "heard"), [("pbem-fan", True), ("pbem.fan", True), ("pbem+fan", False)])
+def test_a_member_at_our_host_is_not_our_mailbox(referee: Referee, local: str, heard: bool) -> None:
+    """However the address begins: only what stands behind our own delimiter is a sub-address of ours."""
+    fan = referee.person("fan")
+    fan.address = f"{local}@play.example"
+    referee.people[fan.address] = fan
+    lines = f"From: fan <{fan.address}>\nTo: pbem@play.example\nMessage-ID: <1@fan.example>\n\nregister fan\n"
+    referee.deliver(lines.encode().replace(b"\n", b"\r\n"), fan.address)
+    assert len(fan.letters) == heard
