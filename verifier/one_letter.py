@@ -124,7 +124,7 @@ def first_paragraph(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def quoted_form(place: Place, lines: Sequence[str], *, order_nothing: bool) -> Command | None:
+def quoted_form(place: Place, lines: Sequence[str]) -> Command | None:
     """The one form of what is due in the letter that was answered, up to its last marked line."""
     once = [re.fullmatch(r" *> *+((?!>).*)", line) for line in lines]
     heads = [at for at, line in enumerate(once) if line and line[1].strip().lower() == place.head]
@@ -138,9 +138,7 @@ def quoted_form(place: Place, lines: Sequence[str], *, order_nothing: bool) -> C
     form = read_commands("\n".join(whole), signed=False)[0]
     here = place.command(form.name, **({"*final": "yes"} if "*final" in form.said else {}))
     right = all(form.said.get(key) == value for key, value in here.said.items() if key != "rev")
-    nothing = order_nothing and not form.block and "*final" in form.said
-    empty = SAYS_NOTHING.fullmatch(form.block or "") and not nothing
-    if form.fault or empty or not right or "rev" not in form.said:
+    if form.fault or SAYS_NOTHING.fullmatch(form.block or "") or not right or "rev" not in form.said:
         return None
     here.block = form.block
     return here
@@ -195,7 +193,7 @@ def given(place: Place, text: str) -> Command | None:
         accepts = yes and of_these_terms(place, written, quoted=True)
         return Command("accept", {"*match": place.match, "*hash": place.prev}) if accepts else None
     if yes:
-        return quoted_form(place, lines, order_nothing=bool(YES & {*words}))
+        return quoted_form(place, lines)
     if is_broken(short):
         return None
     own = re.sub(r"(?i)\A(orders|setup)[:,]?\s+", "", short).strip()

@@ -141,7 +141,8 @@ def understood(
     if found is not None:
         told = [*older, *broken, *(escaped(slip) for slip in found.slips)]
         told += _unsigned(caller)
-        yes = yes_counts(mailboxes, caller, match)
+        # A yes never orders nothing.
+        yes = yes_counts(mailboxes, caller, match) and says_something(FINAL.sub("", text))
         facts = {"faults": told, "form": found.form, "level": "mailbox", "yes": yes}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:

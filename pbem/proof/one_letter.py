@@ -120,7 +120,7 @@ def _submitted(match: Match, seat: int, short: str, text: str) -> Accept | Submi
     if match.phase == "proposed":
         return Accept(match=match.id, hash=match.rules_hash) if consents(short, to_terms=True) else None
     if consents(short):
-        return _quoted(match, seat, text, order_nothing=consents(short, to_terms=True))
+        return _quoted(match, seat, text)
     if WRAPPED.search(short):
         return None
     own = NAMED.sub("", short)
@@ -140,11 +140,8 @@ def _is_of_these_terms(match: Match, text: str, *, quoted: bool) -> bool:
     return found == {match.rules_hash} or not (found or quoted)
 
 
-def _quoted(match: Match, seat: int, text: str, *, order_nothing: bool) -> SubmitSetup | SubmitOrders | None:
-    """What is due, in the one form for this place in the letter that is quoted; never that of a quote within it.
-
-    A `final` form without orders counts only if the consent may `order_nothing`.
-    """
+def _quoted(match: Match, seat: int, text: str) -> SubmitSetup | SubmitOrders | None:
+    """What is due, in the one form for this place in the letter that is quoted; never that of a quote within it."""
     lines = [_unmarked(line) for line in marked(clean(text).partition(ARMOR)[0]).split("\n")]
     head = f"orders {match.id} turn {match.turn}" if match.turn else f"setup {match.id} game {match.game}"
     heads = [at for at, line in enumerate(lines) if line is not None and line.strip().lower() == head]
@@ -156,8 +153,7 @@ def _quoted(match: Match, seat: int, text: str, *, order_nothing: bool) -> Submi
     form, request = command.form, command.request
     if not isinstance(request, SubmitSetup | SubmitOrders) or command.faults or form.rev is None:
         return None
-    final = isinstance(request, SubmitOrders) and request.final
-    if not says_something(request.text) and not (order_nothing and final and not request.text):
+    if not says_something(request.text):
         return None
     return request if form == here(match, seat, form.rev, request) else None
 

@@ -159,15 +159,15 @@ def test_the_same_words_about_another_turn_are_answered(referee: Referee) -> Non
     assert "> help" in bob.text
 
 
-def test_final_alone_orders_nothing_and_so_does_yes_to_its_form(referee: Referee) -> None:
+def test_final_alone_orders_nothing(referee: Referee) -> None:
     """Both verifiers hold it."""
     ann, bob = playing(referee)
     answer(referee, ann, "final\n")
     answer(referee, bob, "yes\n")
     assert not referee.match().orders.get(2)
-    answer(referee, bob, f"ok\n\n{quote(body(bob.last))}")
-    assert not referee.match().orders.get(2), "this may only mean that it was read"
     answer(referee, bob, f"yes\n\n{quote(body(bob.last))}")
+    assert not referee.match().orders.get(2), "the form in the question is empty"
+    answer(referee, bob, f"Final.\n\n{quote(body(bob.last))}")
     assert referee.match().turn == 2
     answer(referee, ann, "resign\n")
     content = attachment(ann.find(", the end"), ".pbem.zip")
