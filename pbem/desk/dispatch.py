@@ -218,7 +218,8 @@ def _left_the_same(desk: Desk, effect: _Effect) -> int:
     caller = effect.caller
     if caller.trust is Trust.STRANGER or effect.asks_nothing:
         return 1
-    words = [" ".join(command.echo.lower().split()) for command, _ in effect.replies]
+    # The echo of a secret command leaves out what it says: wrong codes must not use up the right one's answer.
+    words = [(command.same, " ".join(command.echo.lower().split())) for command, _ in effect.replies]
     said = sha256_hex(repr((caller.answers, effect.optout, words)).encode())
     limit = SAME_SIGNED_WORDS if caller.trust is Trust.KEY else SAME_WORDS
     return desk.counts.left(limit, caller.now, f"{_writer(caller)} {said}")
