@@ -37,6 +37,7 @@ SENTENCES = {
     "setup": {"clear", "resign"},
     "playing": {"clear", "resign", "draw", "annul", "extend", "claim", "substitute"},
 }
+SAYS_NOTHING = re.compile(r"(?:#[^\n]*|[\s,;])*")
 FINAL = re.compile(r"(?i)(?<![^\s,;])final(?![^\s,;.])[,;.]?")
 ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
 TIME = re.compile(r"\b[0-9]{1,2}:[0-9]{2}\b")
@@ -124,7 +125,7 @@ def quoted_form(place: Place, lines: Sequence[str]) -> Command | None:
     form = read_commands("\n".join(whole), signed=False)[0]
     here = place.command(form.name, **({"*final": "yes"} if "*final" in form.said else {}))
     right = all(form.said.get(key) == value for key, value in here.said.items() if key != "rev")
-    if form.fault or not form.block or not right or "rev" not in form.said:
+    if form.fault or SAYS_NOTHING.fullmatch(form.block or "") or not right or "rev" not in form.said:
         return None
     here.block = form.block
     return here
@@ -184,7 +185,9 @@ def given(place: Place, text: str) -> Command | None:
         return None
     own = re.sub(r"(?i)\A(orders|setup)[:,]?\s+", "", short).strip()
     if place.phase == "setup":
-        return place.command("setup", own) if own else None
+        return None if SAYS_NOTHING.fullmatch(own) else place.command("setup", own)
     orders = FINAL.sub("", own).strip()
     final = {"*final": "yes"} if FINAL.search(short) else {}
-    return place.command("orders", orders, **final) if orders else None
+    if SAYS_NOTHING.fullmatch(orders) and (orders or not final):
+        return None
+    return place.command("orders", orders, **final)

@@ -21,6 +21,7 @@ SEPARATOR = re.compile(
 )
 RULE = re.compile(f"[_{DASH}]{{5,}}")
 FIELD = re.compile(r"[*_]{0,2}([a-z]+)[*_]{0,2} ?:", re.IGNORECASE)
+NAMED = re.compile(r"(\| )?[*_]{0,2}[^\W\d_][^|:\uff1a<>@]{0,40}[:\uff1a|].*")
 KINDS = {"from": 1, "von": 1, "sent": 2, "date": 2, "gesendet": 2, "datum": 2}
 KINDS |= {"to": 3, "an": 3, "subject": 3, "betreff": 3}
 MAILBOX = "[^:<>]*<[^<>@ ]+@[^<>@ ]+>"
@@ -83,7 +84,18 @@ def begun(lines: Sequence[str]) -> int:
         return 0
     if SEPARATOR.fullmatch(first) or is_block(lines) or (RULE.fullmatch(first) and is_block(below(lines[1:]))):
         return 1
-    return next((len(said) for said in beginnings(lines) if is_attribution(said)), 0)
+    said = next((said for said in beginnings(lines) if is_attribution(said)), [])
+    if not said and len(first) > 4 and all(one in f"_{DASH}" for one in first[:3] + first[-3:]):
+        return min(named(below(lines[1:])), 1)
+    return len(said) or named(lines)
+
+
+def named(lines: Sequence[str]) -> int:
+    """How many fields in any language begin here, of which the first has an address, and another a time."""
+    fields = [line.strip() for line in itertools.takewhile(lambda line: NAMED.fullmatch(line.strip()), lines[:6])]
+    if len(fields) < 3 or "@" not in fields[0]:
+        return 0
+    return len(fields) if any(re.search(r"\d[:.]\d\d|\d{4}", line) for line in fields[1:]) else 0
 
 
 def introduced(lines: Sequence[str]) -> int:
@@ -127,6 +139,6 @@ def is_attribution(said: Sequence[str]) -> bool:
 
 
 def introduces(said: Sequence[str], following: Sequence[str]) -> bool:
-    if not said[-1].endswith(":") or not following or not quoted(following[0]):
+    if said[-1][-1] not in ":\uff1a" or not following or not quoted(following[0]):
         return False
     return len(said) == 1 or [bool(TIME.search(line)) for line in said] == [True] + [False] * (len(said) - 1)

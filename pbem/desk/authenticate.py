@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import account_keys, daily_limits, silences, without_form
 from pbem.desk.caller import Caller, Said, Trust
-from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER
+from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, WITHOUT_COMMAND
 from pbem.desk.dispatch import to_answer
 from pbem.desk.seats import find_seat, number_of
 from pbem.identity import Verdict
@@ -72,7 +72,7 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
         return _automatic(marks)
     # Step 5: a signature that does not verify: no effect, since somebody may have forged the letter.
     if verdict.kind not in {"none", "valid"}:
-        return _refuse_signature(desk, letter, player, verdict, tokens, vouched, now)
+        return _refuse_signature(desk, taken, player, verdict, tokens, vouched, now)
     # Step 6: a key of the player's counts, but not one that waits for its challenge: it may be anybody's.
     player, by_key = account_keys.writer(desk.keys, sender, player, verdict)
     # A player without a key may say what is due without a form.
@@ -108,7 +108,7 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
 
 def _may_speak(marks: Sequence[Mark]) -> bool:
     """True if the mailbox alone may lift all of these marks."""
-    return all(mark.lifted_by == "mailbox" for mark in marks)
+    return all(mark.lifted_by != "key" for mark in marks)
 
 
 def _automatic(marks: Sequence[Mark]) -> str:
@@ -208,7 +208,7 @@ def _is_in_vain(seen: HandledRow | None, reading: Reading) -> bool:
 
 def _refuse_signature(
     desk: Desk,
-    letter: Letter,
+    taken: Sorted,
     player: PlayerRow | None,
     verdict: Verdict,
     tokens: tuple[Token, ...],
@@ -216,7 +216,7 @@ def _refuse_signature(
     now: datetime,
 ) -> str:
     """Refuse a letter with a bad signature, with a notice to the registered address, a few a day."""
-    sender = letter.sender or ""
+    letter, sender = taken.letter, taken.letter.sender or ""
     # No notice for a letter from an unverified sender, beyond a few: anybody could cause such letters.
     vouched = bool(tokens) or is_vouched_for()
     outcome = silences.BAD_SIGNATURE.of(verdict.kind)
@@ -224,13 +224,19 @@ def _refuse_signature(
         return f"{outcome}; {silences.UNVOUCHED.outcome}"
     limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
     left = desk.counts.left(limit, now, sender.lower())
-    if left < 0:
+    # Gateways sign what answering machines write, by keys of their own.
+    idle = (
+        1
+        if taken.understood.reading.commands
+        else desk.counts.left(WITHOUT_COMMAND, now, f"refused {sender.lower()}")
+    )
+    if min(left, idle) < 0:
         return outcome
     last = left == 0 and not tokens
     rows = player.keys if player else [waiting.key for waiting in desk.players.challenges(sender)]
     # Quote nothing from an unverified sender: otherwise we would deliver a stranger's text.
     subject = masked(letter.subject)[:60] if vouched else ""
-    facts = {"reason": verdict.reason, "subject": subject, "received": now, "last": last}
+    facts = {"reason": verdict.reason, "subject": subject, "received": now, "last": last, "last_idle": idle == 0}
     keys = [key.fingerprint for key in rows]
     text = desk.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
     out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)

@@ -24,7 +24,7 @@ from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Com
 from pbem.match.signed import here
 from pbem.match.state import standing
 from pbem.phrase import Phrase
-from pbem.proof.one_letter import FINAL, NAMED, SENTENCES, consents, named
+from pbem.proof.one_letter import FINAL, NAMED, SENTENCES, consents, named, says_something
 from pbem.requests import Accept, SignedForm, SubmitOrders, SubmitSetup
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _complete(
     match: Match, seat: int, text: str, *, final: bool = False, rev: int | None = None
 ) -> _Completed | None:
     """The form of what is due, with this text; None if nothing is due, or nothing legal is one slip away."""
-    if not text.strip() or len(text) > MOST or _due(match, seat) is None:
+    if not says_something(text) or len(text) > MOST or _due(match, seat) is None:
         return None
     judged: set[str] = set()  # most readings are one and the same, and a game takes its time over many faults
     for meant, at_once in _readings(match, text, final=final):
@@ -143,7 +143,8 @@ def understood(
     if found is not None:
         told = [*older, *broken, *(escaped(slip) for slip in found.slips)]
         told += _unsigned(caller)
-        yes = yes_counts(mailboxes, caller, match)
+        # A yes never orders nothing.
+        yes = yes_counts(mailboxes, caller, match) and says_something(FINAL.sub("", text))
         facts = {"faults": told, "form": found.form, "level": "mailbox", "yes": yes}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:

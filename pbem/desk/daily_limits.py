@@ -42,7 +42,7 @@ ANSWER_TO_STRANGERS = DailyLimit("answers to strangers")
 REFUSED_SIGNATURE = DailyLimit("notices {}", 10)
 """An address: that a letter in its name was refused for its signature."""
 
-REFUSED_SIGNATURE_IN_ANSWER = DailyLimit("notices answered {}", 50)
+REFUSED_SIGNATURE_IN_ANSWER = DailyLimit("notices answered {}", 10)
 """An address: the same of letters that answer ours: a machine may have written and signed them."""
 
 UNSIGNED = DailyLimit("unsigned {}", 50)
@@ -52,7 +52,16 @@ CHANGES_NOTHING = DailyLimit("changing nothing {}", 50)
 """An address: the answer to an unsigned answer to ours that changes nothing: a machine may have written it."""
 
 WITHOUT_COMMAND = DailyLimit("without a command {}", 3)
-"""An address: the answer to an unsigned letter without a command, as answering machines write them."""
+"""An address, or a key's player: the answer to a letter without a command, as answering machines write them.
+
+Gateways sign what machines write, too.
+"""
+
+SAME_WORDS = DailyLimit("the same words {}", 6)
+"""An address, and commands at one place of a match: the answer to them, even if they had effect."""
+
+SAME_SIGNED_WORDS = DailyLimit("the same signed words {}", 20)
+"""A key's player, and commands: the same. Programs ask often; gateways sign what answering machines write."""
 
 # Players.
 

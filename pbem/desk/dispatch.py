@@ -15,7 +15,7 @@ from pbem.desk.caller import Said, Trust
 from pbem.desk.commands import handlers
 from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, proposing, stands, understood, yes_counts
-from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, WITHOUT_COMMAND
+from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, SAME_SIGNED_WORDS, SAME_WORDS, WITHOUT_COMMAND
 from pbem.desk.decisions import part
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
@@ -24,6 +24,7 @@ from pbem.desk.strangers import enough
 from pbem.games import Fault, Refused
 from pbem.letters.visible import escaped
 from pbem.mail.commands import COMMANDS, NAME_THE_MATCH, OF_ANY_PLACE, asked_by_nothing, asked_by_subject, masked
+from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.requests import DEFAULT, Choose, SubmitOrders
 from pbem.store.database import from_db, to_db
@@ -151,14 +152,15 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     # Step 7: a player who signs with an old key has not lost it: recoveries by the mailbox alone stop.
     if effect.is_of_player:
         account_keys.stop(desk.keys, caller)
-    # Step 8: answer, but limit answers to letters that change nothing: two machines would answer each other for ever.
+    # Step 8: answer, but not without end: machines would answer each other for ever.
     outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
     if caller.quiet:
         return silences.QUIET.of(outcome)
-    left = 1 if used else _left_idle(desk, effect)
-    if left < 0:
-        return silences.CHANGES_NOTHING.of(outcome)
-    _answer(desk, effect, reading, last=left == 0)
+    same = _left_the_same(desk, effect)
+    left = 1 if used or same < 0 else _left_idle(desk, effect)
+    if min(same, left) < 0:
+        return (silences.SAME_WORDS if same < 0 else silences.CHANGES_NOTHING).of(outcome)
+    _answer(desk, effect, reading, last=0 in {same, left})
     return outcome
 
 
@@ -211,14 +213,35 @@ def _use_up(desk: Desk, effect: _Effect) -> None:
         use(caller.proof.token, caller.letter, caller.now)
 
 
+def _left_the_same(desk: Desk, effect: _Effect) -> int:
+    """The number of letters with these commands that are still answered today: a machine's are all alike."""
+    caller = effect.caller
+    if caller.trust is Trust.STRANGER or effect.asks_nothing:
+        return 1
+    # The echo of a secret command leaves out what it says: wrong codes must not use up the right one's answer.
+    words = [(command.same, " ".join(command.echo.lower().split())) for command, _ in effect.replies]
+    said = sha256_hex(repr((caller.answers, effect.optout, words)).encode())
+    limit = SAME_SIGNED_WORDS if caller.trust is Trust.KEY else SAME_WORDS
+    return desk.counts.left(limit, caller.now, f"{_writer(caller)} {said}")
+
+
 def _left_idle(desk: Desk, effect: _Effect) -> int:
     """The number of letters that change nothing and are still answered today."""
     caller = effect.caller
-    if caller.trust is Trust.STRANGER or (caller.verdict.kind == "valid" and not caller.waits):
+    if caller.trust is Trust.STRANGER:
         return 1
     if effect.asks_nothing:
-        return desk.counts.left(WITHOUT_COMMAND, caller.now, caller.address.lower())
-    return desk.counts.left(CHANGES_NOTHING, caller.now, caller.address.lower()) if caller.tokens else 1
+        return desk.counts.left(WITHOUT_COMMAND, caller.now, _writer(caller))
+    if caller.trust is Trust.KEY or not caller.tokens:
+        return 1
+    return desk.counts.left(CHANGES_NOTHING, caller.now, _writer(caller))
+
+
+def _writer(caller: Caller) -> str:
+    """The writer as answers are counted: whoever repeats signed words uses up nothing of their writer's."""
+    if caller.trust is not Trust.KEY:
+        return caller.address.lower()
+    return f"{'again' if caller.repeated else 'key'} {caller.known_player.name}"
 
 
 def _answer(desk: Desk, effect: _Effect, reading: Reading, *, last: bool) -> None:

@@ -38,6 +38,7 @@ TOO_MANY = Silence(
 SAID_BEFORE = Silence("said before", "somebody repeats a player's words, and is over the day's limit", "nobody")
 STOP = Silence("stop, unproved", "the address was asked this week, or wants no mail", "the address, once a week")
 CHANGES_NOTHING = Silence("changes nothing", "the day's limit, which the last answer names", "the sender, once a day")
+SAME_WORDS = Silence("the same words", "the day's limit, which the last answer names", "the sender, once a day")
 QUIET = Silence("obeyed", "a machine's mark stands on a letter that a key signed", "the players whom it concerns")
 
 SILENCES = (
@@ -54,5 +55,6 @@ SILENCES = (
     SAID_BEFORE,
     STOP,
     CHANGES_NOTHING,
+    SAME_WORDS,
     QUIET,
 )

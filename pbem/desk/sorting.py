@@ -51,7 +51,8 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted
         return bounced
     if witnessed := witnesses.take(desk, row, letter, now):
         return witnessed
-    arrival = Arrival(letter, row.envelope.sender, desk.config.mail_address, desk.config.limits.received)
+    config = desk.config
+    arrival = Arrival(letter, row.envelope.sender, config.mail_address, config.limits.received, config.delimiter)
     marks = marks_of(arrival)
     if findings.beyond is None and letter.sender is not None:
         assert understood is not None

@@ -1,12 +1,14 @@
 """Quotes in plain text that a mail program left without `>`: by which lines they are known, and where they end.
 
 Outlook, Yahoo and phones put a header above the letter that is answered, and all below it is the quote. Here live
-these headers, in English and German. Signed text is never read in this way. Implements docs/bundle.md, 6.6.
+these headers: in English and German by their words, in other languages by an address and a time in their fields.
+Signed text is never read in this way. Implements docs/bundle.md, 6.6.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 _DASHES = "[-\u2010-\u2015]{2,}"
 SEPARATOR = re.compile(
@@ -21,6 +23,10 @@ _RULE = re.compile(r"[_\u2010-\u2015-]{5,}")
 _FIELD = re.compile(r"[*_]{0,2}(?:(from|von)|(sent|date|gesendet|datum)|(to|an|subject|betreff))[*_]{0,2} ?:", re.I)
 _KINDS, _WITHIN = 3, 6
 """The kinds of fields that a block has, and the lines within which: a mail program breaks long ones."""
+
+_NAMED = re.compile(r"(?:\| )?[*_]{0,2}[^\W\d_][^|:\uff1a<>@]{0,40}[:\uff1a|].*")
+"""A field by any name; 163.com writes them between bars."""
+_DASH = frozenset("_-\u2010\u2011\u2012\u2013\u2014\u2015")
 
 _BROKEN, _LONGEST = 3, 500
 """The most lines and characters of what says who wrote, and when."""
@@ -87,7 +93,10 @@ def _begun(lines: list[str], at: int) -> int:
         return 1
     if _RULE.fullmatch(line) and (after := _next(lines, at)) < len(lines) and _begins_block(lines, after):
         return 1
-    return next((count for count in range(1, _BROKEN + 1) if _says_who_wrote(lines[at : at + count])), 0)
+    count = next((count for count in range(1, _BROKEN + 1) if _says_who_wrote(lines[at : at + count])), 0)
+    if count == 0 and len(line) >= 5 and {*line[:3], *line[-3:]} <= _DASH:
+        return int((after := _next(lines, at)) < len(lines) and _fields_of_a_sender(lines, after) > 0)
+    return count or _fields_of_a_sender(lines, at)
 
 
 def _introduced(lines: list[str], at: int) -> int:
@@ -101,7 +110,7 @@ def _introduced(lines: list[str], at: int) -> int:
         if not all(some) or any(map(_is_marked, some)) or not timed:
             continue
         following = _next(lines, at + count - 1)
-        if some[-1].endswith(":") and following < len(lines) and _is_marked(lines[following]):
+        if some[-1].endswith((":", "\uff1a")) and following < len(lines) and _is_marked(lines[following]):
             return count
     return 0
 
@@ -119,6 +128,13 @@ def _begins_block(lines: list[str], at: int) -> bool:
             kinds.add(field.lastindex)
         at = _next(lines, at)
     return len(kinds) == _KINDS
+
+
+def _fields_of_a_sender(lines: list[str], at: int) -> int:
+    """The number of fields that begin here, if the first has an address, and another one a time; otherwise 0."""
+    fields = list(takewhile(_NAMED.fullmatch, lines[at : at + _WITHIN]))
+    timed = any(map(_WHEN.search, fields[1:]))
+    return len(fields) if len(fields) >= _KINDS and "@" in fields[0] and timed else 0
 
 
 def _says_who_wrote(some: list[str]) -> bool:

@@ -54,6 +54,9 @@ POLITE = re.compile(
 """The words that a consent may hold beside such a one, in the languages of the letters; with others it is prose."""
 
 _ACCEPTANCE = re.compile(r"^accept (m\d{1,9})\s{1,9}([0-9a-f]{8,64})\b", re.M)
+_SAYS_NOTHING = re.compile(r"(?:#[^\n]*|[\s,;])*")
+"""Comments, which help desks put above their letters, and what only separates words."""
+
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGIT = re.compile(r"\d")
 _MARK = re.compile(r"^ *>? *", re.M)
@@ -108,6 +111,11 @@ def consents(text: str, *, to_terms: bool = False) -> bool:
     return bool(agree) and all(map(POLITE.fullmatch, others)) and not _DIGIT.search(text)
 
 
+def says_something(text: str) -> bool:
+    """True if a text holds more than comments."""
+    return _SAYS_NOTHING.fullmatch(text) is None
+
+
 def _submitted(match: Match, seat: int, short: str, text: str) -> Accept | SubmitSetup | SubmitOrders | None:
     """What is due, in the player's own words or by a yes to what our letter quoted."""
     if match.phase == "proposed":
@@ -118,9 +126,11 @@ def _submitted(match: Match, seat: int, short: str, text: str) -> Accept | Submi
         return None
     own = NAMED.sub("", short)
     if match.phase == "setup":
-        return SubmitSetup(match=match.id, text=own.strip()) if own.strip() else None
-    orders = FINAL.sub("", own).strip()
-    return SubmitOrders(match=match.id, text=orders, final=FINAL.search(short) is not None) if orders else None
+        return SubmitSetup(match=match.id, text=own.strip()) if says_something(own) else None
+    orders, final = FINAL.sub("", own).strip(), FINAL.search(short) is not None
+    # `final` alone orders nothing; comments alone say nothing.
+    counts = says_something(orders) or (final and not orders)
+    return SubmitOrders(match=match.id, text=orders, final=final) if counts else None
 
 
 def _is_of_these_terms(match: Match, text: str, *, quoted: bool) -> bool:
@@ -142,7 +152,9 @@ def _quoted(match: Match, seat: int, text: str) -> SubmitSetup | SubmitOrders | 
     whole = takewhile(lambda line: line is not None, lines[heads[0] :])
     command = parse("\n".join(line for line in whole if line is not None), signed=False).commands[0]
     form, request = command.form, command.request
-    if not isinstance(request, SubmitSetup | SubmitOrders) or command.faults or not request.text or form.rev is None:
+    if not isinstance(request, SubmitSetup | SubmitOrders) or command.faults or form.rev is None:
+        return None
+    if not says_something(request.text):
         return None
     return request if form == here(match, seat, form.rev, request) else None
 

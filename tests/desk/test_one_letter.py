@@ -174,7 +174,7 @@ LONG = "Gx3\n\n" + "Many words. " * 500
 
 
 @pytest.mark.parametrize(
-    "words", ["Gx3\n\nNo wait, Gx4", "Gx3\nGx4 too", "Gx3 Gy9", "gx3", "Gx3.", "final", "resign", LONG, "Gx3 " * 2000]
+    "words", ["Gx3\n\nNo wait, Gx4", "Gx3\nGx4 too", "Gx3 Gy9", "gx3", "Gx3.", "# Gx3", "resign", LONG, "Gx3 " * 2000]
 )
 def test_what_is_in_doubt_does_not_count_yet(table: Table, words: str) -> None:
     table.reply(words, table.begins)

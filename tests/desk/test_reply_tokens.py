@@ -886,7 +886,7 @@ def test_what_may_not_be_meant_so_accepts_nothing(post: Post, written: str) -> N
 
 @pytest.mark.parametrize("written", ["yes", "Ja, gerne!", "ok"])
 def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> None:
-    """Whether nothing is to be ordered; the form in the question says so."""
+    """Whether nothing is to be ordered; the form in the question says so, and so does its word `final`."""
     _, bob = post.begun()
     post.reply(bob, bob.form("orders"), to=reply_to(bob.find("begins")))
     assert sentences.THERE_ARE_NO_ORDERS_IN_YOUR in bob.text
@@ -895,7 +895,7 @@ def test_yes_to_an_empty_form_is_asked_once_more(post: Post, written: str) -> No
         assert sentences.THERE_ARE_NO_ORDERS_IN_YOUR_LETTER in bob.text
         assert "Not understood" not in bob.text
         assert post.standing(2) is None
-    post.reply(bob, bob.form("orders"))
+    post.reply(bob, bob.form("orders") if written == "ok" else "final")
     assert ", final, at the level mailbox:\n\n  (none)" in bob.text
 
 

@@ -355,7 +355,13 @@ def _stop(referee: Referee) -> None:
 
 def _changes_nothing(referee: Referee) -> None:
     cy = keyless(referee, "cy")
-    for _ in range(52):
+    for number in range(52):
+        reply(referee, cy, f"help word{number}\n")
+
+
+def _same_words(referee: Referee) -> None:
+    cy = keyless(referee, "cy")
+    for _ in range(8):
         reply(referee, cy, "games\n")
 
 
@@ -378,6 +384,7 @@ REACHED: dict[Silence, Callable[[Referee], None]] = {
     silences.SAID_BEFORE: _said_before,
     silences.STOP: _stop,
     silences.CHANGES_NOTHING: _changes_nothing,
+    silences.SAME_WORDS: _same_words,
     silences.QUIET: _quiet,
 }
 

@@ -45,9 +45,9 @@ def test_a_machine_is_known_by_its_addresses() -> None:
     assert marks(sender="") == ("null sender",)
     for daemon in (b"MAILER-DAEMON", b"Postmaster"):
         assert marks(base=b"From: " + daemon + b"@example.org\r\n") == ("daemon",)
-    for own in (b"pbem", b"PBEM", b"pbem+m1.x", b"pbem-m1"):
+    for own in (b"pbem", b"PBEM", b"pbem+m1.x"):
         assert marks(base=b"From: " + own + b"@play.example\r\n") == ("own address",)
-    for other in (b"pbem@mail.example", b"pbemx@play.example", b"anna@play.example"):
+    for other in (b"pbem@mail.example", b"pbemx@play.example", b"pbem-fan@play.example", b"anna@play.example"):
         assert not marks(base=b"From: " + other + b"\r\n")
 
 

@@ -54,6 +54,10 @@ def test_where_marks_follow_they_say_what_is_quoted(program: str) -> None:
         "On turn 3 you wrote: what now?\nGx3",
         "Am Rand steht noch eins.\nGx3",
         "Original Message",
+        "LS: Rv1\nMD: Gx3 Gx4 Gx5\nHS: Bv5 12:00",
+        "Gx3\n\nMail: bob@mail.example\nWeb: https://bob.example",
+        "Gx3\n---\nMail: bob@mail.example",
+        "who@home: 12:00\nwhen: 12:00\nwhere: here",
         "wrote:",
         "> quoted\nGx3",
     ],
@@ -74,7 +78,19 @@ def test_each_quote_within_a_quote_has_one_mark_more() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["On 12:00 schrieb ", "On 12:00\n", "From:\n", "_____\n\n", "x:\n", "a <b@c> schrieb 1:00"]
+    "line",
+    [
+        "On 12:00 schrieb ",
+        "On 12:00\n",
+        "From:\n",
+        "_____\n\n",
+        "x:\n",
+        "a <b@c> schrieb 1:00",
+        "a: @1234\n",
+        "a: @\n",
+        "---\n",
+        "-" * 60,
+    ],
 )
 def test_much_of_it_is_soon_read(line: str) -> None:
     """Of the most lines that a letter may have."""

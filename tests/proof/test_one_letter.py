@@ -104,7 +104,15 @@ def place_in(match: Match) -> Place:
 def test_both_verifiers_read_the_same_in_a_text_without_a_command(match: Match) -> None:
     random, read, given_ = Random(5), 0, Counter[str]()
     here = place_in(match)
-    forms = (f"> setup m1 game 1\n> player bob\n> prev {match.prev}", f"> accept m1 {match.rules_hash}")
+    forms: tuple[str, ...] = (
+        f"> setup m1 game 1\n> player bob\n> prev {match.prev}",
+        f"> accept m1 {match.rules_hash}",
+    )
+    head = f"> orders m1 turn 1\n> server play.example\n> player bob\n> prev {match.prev}\n> rev 1\n"
+    forms += tuple(
+        f"yes\n\n{head}> {text}\n> end\n" for text in ("final", "final\n> # x", "final\n> ,", "# x", "Gx3")
+    )
+    forms += (forms[-5].replace("yes", "ok", 1), "##- reply above -##", "#", ", ;", "final")
     pieces = (*PIECES, *forms, f"accept m1 {match.rules_hash}", "> accept m1 0123456789", "DS Ry3-Oz4", "> rev 1")
     for _ in range(6000):
         count = random.randrange(1, 7)
@@ -160,6 +168,13 @@ LINES = (
     *(
         "a <a@b.example> schrieb am 1. März 2026:",
         "hat x Folgendes geschrieben: ",
+        "De : x <a@b.example>\nEnvoyé : 12:00\nÀ : bob",
+        "De : x <a@b.example>",
+        "Envoyé : 12:00",
+        "À : bob",
+        "| To | bob | 2026 |",
+        "--- x ---",
+        "\u5199\u9053\uff1a",
         "Begin forwarded message:",
         "\x85",
     ),

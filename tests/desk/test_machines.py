@@ -1,0 +1,240 @@
+"""Answering machines without any mark: few answers a day, and nothing done in their owner's name."""
+
+from __future__ import annotations
+
+import email.utils
+from typing import TYPE_CHECKING
+
+import pytest
+from in_a_box.referee import Mailbox, Openings, Referee, attachment, body
+from signing.domains import Domain, rsa_key
+
+from pbem.desk.daily_limits import SAME_SIGNED_WORDS, SAME_WORDS, WITHOUT_COMMAND
+from pbem.proof.signed_letters import Letters
+from pbem.proof.verification import verify
+from verifier import verified
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+ANN = "DS Ov1-Yw2\nKC Gv4-Gx5\nPC Rz1-Rz4\nMD Bx1 By1 Bz1\nHS Bv5 Bw5"
+BOB = "DS Ry3-Oz4\nKC Yv1-Yw3\nFS Bv1-Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"
+HOME = Domain("mail.example", key=rsa_key(1024))
+OPENINGS = Openings()
+SIGNED = ("from", "to", "subject", "message-id", "content-type")
+HANDFUL = SAME_WORDS.most + 1
+
+
+@pytest.fixture
+def referee(tmp_path: Path) -> Iterator[Referee]:
+    made = Referee(tmp_path, openings=OPENINGS)
+    made.records[HOME.where] = HOME.record
+    yield made
+    made.close()
+
+
+def answer(
+    referee: Referee, person: Mailbox, text: str, *heads: str, subject: str = "", envelope: str | None = None
+) -> None:
+    """An answer to the latest letter, or a first letter; the provider's DKIM covers it."""
+    letter = person.last if person.letters else None
+    to = email.utils.parseaddr(str(letter["Reply-To"] or letter["From"]))[1] if letter else "pbem@play.example"
+    more = "".join(f"{head}\n" for head in heads)
+    lines = (
+        f"From: {person.name} <{person.address}>\nTo: {to}\n"
+        f"Subject: {subject or 'Re: ' + str(letter['Subject'] if letter else '')}\n"
+        f"Message-ID: <{next(referee.sent)}.{person.name}@mail.example>\n"
+        f"{more}Content-Type: text/plain; charset=utf-8\n\n{text}"
+    )
+    raw = HOME.craft(lines.encode().replace(b"\n", b"\r\n"), headers=SIGNED)
+    referee.deliver(raw, person.address if envelope is None else envelope, to)
+
+
+def quote(text: str) -> str:
+    return "".join(f"> {line}\n" for line in text.split("\n"))
+
+
+def keyless(referee: Referee, name: str) -> Mailbox:
+    person = referee.person(name)
+    for _ in range(2):
+        answer(referee, person, f"register {name}\n")
+    assert referee.desk.players.level(name) == "mailbox"
+    return person
+
+
+def proposed(referee: Referee) -> tuple[Mailbox, Mailbox]:
+    ann, bob = keyless(referee, "ann"), keyless(referee, "bob")
+    answer(referee, ann, "new spaceships with bob\nsettle: 0\nend\n")
+    return ann, bob
+
+
+def playing(referee: Referee) -> tuple[Mailbox, Mailbox]:
+    ann, bob = proposed(referee)
+    answer(referee, bob, "accept\n")
+    answer(referee, ann, ANN)
+    answer(referee, bob, BOB)
+    assert referee.match().phase == "playing"
+    return ann, bob
+
+
+def loop(referee: Referee, person: Mailbox, say: Callable[[str, int], str], most: int = 40) -> int:
+    """A machine answers each letter that comes, within a day; the number that came."""
+    at = first = len(person.letters)
+    answer(referee, person, say(body(person.last), 0))
+    while at < len(person.letters) and at - first < most:
+        at = len(person.letters)
+        answer(referee, person, say(body(person.last), at))
+    return len(person.letters) - first
+
+
+HELP_DESKS = {
+    "reply above": "##- Please type your reply above this line -##\n\nYour request ({}) has been received.\n",
+    "reply above, one paragraph": "##- Please type your reply above this line -##\nYour request ({}) was received.\n",
+    "number": "# {}\n\nWe have received your message.\n",
+    "number alone": "#{} opened\n",
+    "rule": ",,,\n\nTicket {}\n",
+}
+
+
+@pytest.mark.parametrize("said", HELP_DESKS.values(), ids=HELP_DESKS)
+@pytest.mark.parametrize("quotes", [False, True])
+def test_a_comment_of_a_help_desk_orders_nothing(referee: Referee, said: str, quotes: bool) -> None:
+    """To order nothing, a player says `final`; comments alone say nothing, or a machine's would be orders."""
+    _, bob = playing(referee)
+    came = loop(referee, bob, lambda text, number: said.format(number) + (quote(text) if quotes else ""))
+    assert came <= WITHOUT_COMMAND.most
+    assert not referee.match().orders
+
+
+SAME = {
+    "ok": lambda text, _: f"OK\n\n{quote(text)}",
+    "yes": lambda text, _: f"yes\n\n{quote(text)}",
+    "accept": lambda _text, _number: "accept\n",
+    "help": lambda text, number: f"help\n\nTicket {number}\n\n{text}",
+    "stop": lambda _text, _number: "stop\n",
+    "unsubscribe": lambda _text, _number: "unsubscribe\n",
+    "a setting": lambda _text, number: f"set timezone Europe/Berlin\n\nTicket {number}\n",
+    "an echo": lambda text, _: text,
+    "a quote without marks": lambda text, number: f"Ticket {number}:\n\n{text}",
+}
+
+
+@pytest.mark.parametrize("say", SAME.values(), ids=SAME)
+def test_a_machine_that_says_the_same_gets_a_handful_of_answers(
+    referee: Referee, say: Callable[[str, int], str]
+) -> None:
+    _, bob = playing(referee)
+    assert loop(referee, bob, say) <= HANDFUL
+    assert "looks like a machine" in " ".join(bob.text.split()) or "last answer today" in " ".join(bob.text.split())
+
+
+@pytest.mark.parametrize("say", SAME.values(), ids=SAME)
+def test_a_strangers_machine_gets_a_handful_of_answers(referee: Referee, say: Callable[[str, int], str]) -> None:
+    bob = referee.person("bob")
+    answer(referee, bob, "help\n")
+    assert loop(referee, bob, say) <= HANDFUL
+
+
+def test_a_machine_whose_gateway_signs_is_answered_only_so_often(referee: Referee) -> None:
+    """The gateway's key is the player's, so that nothing but the text shows a machine."""
+    ann = referee.registered("ann")
+    most = {"I am away.": WITHOUT_COMMAND.most, "games": SAME_SIGNED_WORDS.most}
+    for said, limit in most.items():
+        came = loop(referee, ann, lambda _, number, said=said: referee.signed(ann, f"{said}\n\n# {number}\n"))  # type: ignore[misc]
+        assert came == limit
+    answer(referee, ann, referee.signed(ann, "whoami\n"))
+    assert "> whoami" in ann.text
+
+
+def test_the_same_words_about_another_turn_are_answered(referee: Referee) -> None:
+    ann, bob = playing(referee)
+    for _ in range(SAME_WORDS.most + 1):
+        answer(referee, bob, "help\n")
+    before = len(bob.letters)
+    answer(referee, bob, "Rv5 final\n")
+    answer(referee, ann, "Gx3 final\n")
+    assert len(bob.letters) == before + 2
+    answer(referee, bob, "help\n")
+    assert "> help" in bob.text
+
+
+def test_final_alone_orders_nothing(referee: Referee) -> None:
+    """Both verifiers hold it."""
+    ann, bob = playing(referee)
+    answer(referee, ann, "final\n")
+    answer(referee, bob, "yes\n")
+    assert not referee.match().orders.get(2)
+    answer(referee, bob, f"yes\n\n{quote(body(bob.last))}")
+    assert not referee.match().orders.get(2), "the form in the question is empty"
+    answer(referee, bob, f"Final.\n\n{quote(body(bob.last))}")
+    assert referee.match().turn == 2
+    answer(referee, ann, "resign\n")
+    content = attachment(ann.find(", the end"), ".pbem.zip")
+    assert [f"{check.what}: {check.found}" for check in verify(content, Letters) if not check.holds] == []
+    verified(content)
+
+
+WEAK = ["Subject: Out of the office from Monday", "List-Unsubscribe: <https://relay.example/1>", "Precedence: bulk"]
+
+
+@pytest.mark.parametrize("head", WEAK)
+def test_what_needs_no_command_is_heard_under_weak_marks(referee: Referee, head: str) -> None:
+    _, bob = proposed(referee)
+    subject, heads = (head.partition(": ")[2], ()) if head.startswith("Subject") else ("", (head,))
+    before = len(bob.letters)
+    answer(referee, bob, "Gone fishing until Monday.\n", *heads, subject=subject)
+    assert len(bob.letters) == before
+    answer(referee, bob, f"Yes, gladly!\n\n{quote(body(bob.last))}", *heads, subject=subject)
+    assert referee.match().phase == "setup"
+    answer(referee, bob, BOB, *heads, subject=subject)
+    assert referee.match().setups[2].standing
+
+
+AUTOMATIC = [
+    "Precedence: auto_reply",
+    "X-Precedence: auto_reply",
+    "Preference: auto_reply",
+    "X-Autogenerated: Reply",
+    "X-AutoReply-From: bob@mail.example",
+    "X-Mail-Autoreply: yes",
+    "X-FC-MachineGenerated: true",
+    "Auto-Submitted: auto-replied (vacation)",
+]
+
+
+@pytest.mark.parametrize("head", AUTOMATIC)
+def test_an_answering_machine_with_a_mark_consents_to_nothing(referee: Referee, head: str) -> None:
+    _, bob = proposed(referee)
+    before = len(bob.letters)
+    answer(referee, bob, f"Yes\n\n{quote(body(bob.last))}", head)
+    answer(referee, bob, "accept\n", head)
+    assert referee.match().phase == "proposed"
+    assert len(bob.letters) == before
+    answer(referee, bob, "accept\n", "X-Autogenerated: Redirect")
+    assert referee.match().phase == "setup"
+
+
+@pytest.mark.parametrize("registered", [True, False])
+def test_a_machine_whose_gateway_signs_by_another_key_gets_few_notices(referee: Referee, registered: bool) -> None:
+    """Or whose gateway breaks its signatures."""
+    ann = referee.registered("ann") if registered else referee.person("ann")
+    if not registered:
+        answer(referee, ann, "help\n")
+    came = loop(referee, ann, lambda _, number: referee.signed(ann, "I am here.\n").replace("here", f"away {number}"))
+    assert came == WITHOUT_COMMAND.most
+    assert "last answer today" in " ".join(ann.text.split())
+    broken = referee.signed(ann, "games\n").replace("games", "whoami")
+    assert loop(referee, ann, lambda _text, _number: broken) <= 20
+    assert "was not accepted" in str(ann.last["Subject"])
+
+
+@pytest.mark.parametrize(("local", "heard"), [("pbem-fan", True), ("pbem.fan", True), ("pbem+fan", False)])
+def test_a_member_at_our_host_is_not_our_mailbox(referee: Referee, local: str, heard: bool) -> None:
+    """However the address begins: only what stands behind our own delimiter is a sub-address of ours."""
+    fan = referee.person("fan")
+    fan.address = f"{local}@play.example"
+    referee.people[fan.address] = fan
+    lines = f"From: fan <{fan.address}>\nTo: pbem@play.example\nMessage-ID: <1@fan.example>\n\nregister fan\n"
+    referee.deliver(lines.encode().replace(b"\n", b"\r\n"), fan.address)
+    assert len(fan.letters) == heard
