@@ -57,11 +57,11 @@ WITHOUT_COMMAND = DailyLimit("without a command {}", 3)
 Gateways sign what machines write, too.
 """
 
-SAME_WORDS = DailyLimit("the same words {}", 6)
-"""An address, and commands at one place of a match: the answer to them, even if they had effect."""
+SAME_WORDS = DailyLimit("the same words {}", 20)
+"""An address, or a key's player, and commands at one place of a match: the answer to them, even if they had effect.
 
-SAME_SIGNED_WORDS = DailyLimit("the same signed words {}", 20)
-"""A key's player, and commands: the same. Programs ask often; gateways sign what answering machines write."""
+People and programs ask often, but not without end; gateways sign what answering machines write.
+"""
 
 # Players.
 

@@ -15,7 +15,7 @@ from pbem.desk.caller import Said, Trust
 from pbem.desk.commands import handlers
 from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, proposing, stands, understood, yes_counts
-from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, SAME_SIGNED_WORDS, SAME_WORDS, WITHOUT_COMMAND
+from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, SAME_WORDS, WITHOUT_COMMAND
 from pbem.desk.decisions import part
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
@@ -221,8 +221,7 @@ def _left_the_same(desk: Desk, effect: _Effect) -> int:
     # The echo of a secret command leaves out what it says: wrong codes must not use up the right one's answer.
     words = [(command.same, " ".join(command.echo.lower().split())) for command, _ in effect.replies]
     said = sha256_hex(repr((caller.answers, effect.optout, words)).encode())
-    limit = SAME_SIGNED_WORDS if caller.trust is Trust.KEY else SAME_WORDS
-    return desk.counts.left(limit, caller.now, f"{_writer(caller)} {said}")
+    return desk.counts.left(SAME_WORDS, caller.now, f"{_writer(caller)} {said}")
 
 
 def _left_idle(desk: Desk, effect: _Effect) -> int:

@@ -9,7 +9,7 @@ import pytest
 from in_a_box.referee import Mailbox, Openings, Referee, attachment, body
 from signing.domains import Domain, rsa_key
 
-from pbem.desk.daily_limits import SAME_SIGNED_WORDS, SAME_WORDS, WITHOUT_COMMAND
+from pbem.desk.daily_limits import SAME_WORDS, WITHOUT_COMMAND
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from verifier import verified
@@ -23,7 +23,7 @@ BOB = "DS Ry3-Oz4\nKC Yv1-Yw3\nFS Bv1-Bw2\nMD Gx3 Gx4 Gx5\nLS Rv1"
 HOME = Domain("mail.example", key=rsa_key(1024))
 OPENINGS = Openings()
 SIGNED = ("from", "to", "subject", "message-id", "content-type")
-HANDFUL = SAME_WORDS.most + 1
+ENOUGH = SAME_WORDS.most + 1
 
 
 @pytest.fixture
@@ -121,25 +121,25 @@ SAME = {
 
 
 @pytest.mark.parametrize("say", SAME.values(), ids=SAME)
-def test_a_machine_that_says_the_same_gets_a_handful_of_answers(
+def test_a_machine_that_says_the_same_is_answered_only_so_often(
     referee: Referee, say: Callable[[str, int], str]
 ) -> None:
     _, bob = playing(referee)
-    assert loop(referee, bob, say) <= HANDFUL
+    assert loop(referee, bob, say) <= ENOUGH
     assert "looks like a machine" in " ".join(bob.text.split()) or "last answer today" in " ".join(bob.text.split())
 
 
 @pytest.mark.parametrize("say", SAME.values(), ids=SAME)
-def test_a_strangers_machine_gets_a_handful_of_answers(referee: Referee, say: Callable[[str, int], str]) -> None:
+def test_a_strangers_machine_is_answered_only_so_often(referee: Referee, say: Callable[[str, int], str]) -> None:
     bob = referee.person("bob")
     answer(referee, bob, "help\n")
-    assert loop(referee, bob, say) <= HANDFUL
+    assert loop(referee, bob, say) <= ENOUGH
 
 
 def test_a_machine_whose_gateway_signs_is_answered_only_so_often(referee: Referee) -> None:
     """The gateway's key is the player's, so that nothing but the text shows a machine."""
     ann = referee.registered("ann")
-    most = {"I am away.": WITHOUT_COMMAND.most, "games": SAME_SIGNED_WORDS.most}
+    most = {"I am away.": WITHOUT_COMMAND.most, "games": SAME_WORDS.most}
     for said, limit in most.items():
         came = loop(referee, ann, lambda _, number, said=said: referee.signed(ann, f"{said}\n\n# {number}\n"))  # type: ignore[misc]
         assert came == limit
