@@ -52,12 +52,9 @@ CHANGES_NOTHING = DailyLimit("changing nothing {}", 50)
 """An address: the answer to an unsigned answer to ours that changes nothing: a machine may have written it."""
 
 WITHOUT_COMMAND = DailyLimit("without a command {}", 3)
-"""An address, or a key's player: the answer to a letter without a command, as answering machines write them.
+"""An address: the answer to an unsigned letter without a command, as answering machines write them."""
 
-Gateways sign what machines write, too.
-"""
-
-SAME_WORDS = DailyLimit("the same words {}", 20)
+SAME_WORDS = DailyLimit("the same words {}", 30)
 """An address, or a key's player, and commands at one place of a match: the answer to them, even if they had effect.
 
 People and programs ask often, but not without end; gateways sign what answering machines write.

@@ -216,7 +216,7 @@ def _use_up(desk: Desk, effect: _Effect) -> None:
 def _left_the_same(desk: Desk, effect: _Effect) -> int:
     """The number of letters with these commands that are still answered today: a machine's are all alike."""
     caller = effect.caller
-    if caller.trust is Trust.STRANGER or effect.asks_nothing:
+    if caller.trust is Trust.STRANGER or (effect.asks_nothing and caller.trust is not Trust.KEY):
         return 1
     # The echo of a secret command leaves out what it says: wrong codes must not use up the right one's answer.
     words = [(command.same, " ".join(command.echo.lower().split())) for command, _ in effect.replies]
@@ -227,11 +227,11 @@ def _left_the_same(desk: Desk, effect: _Effect) -> int:
 def _left_idle(desk: Desk, effect: _Effect) -> int:
     """The number of letters that change nothing and are still answered today."""
     caller = effect.caller
-    if caller.trust is Trust.STRANGER:
+    if caller.trust in {Trust.STRANGER, Trust.KEY}:
         return 1
     if effect.asks_nothing:
         return desk.counts.left(WITHOUT_COMMAND, caller.now, _writer(caller))
-    if caller.trust is Trust.KEY or not caller.tokens:
+    if not caller.tokens:
         return 1
     return desk.counts.left(CHANGES_NOTHING, caller.now, _writer(caller))
 

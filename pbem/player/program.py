@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pbem.games import Result, rules
+from pbem.games.sealed import sealed_rules
 from pbem.match.terms import Terms, duration
 from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
@@ -416,7 +417,8 @@ class Program:
     def _open(self, standing: MatchStanding, now: datetime) -> None:
         """Open the seed, once: after the end of the match, it reveals no secrets.
 
-        In a sealed match, that it is over is only the server's claim, unless the program has revealed all anyway.
+        In a sealed match, that it is over is only the server's claim, unless the program has revealed all anyway. A
+        game whose every turn is opened has no reveals.
         """
         plan, match = self._plan(standing), standing.match
         if plan is None or self._has_opened(match, plan):
@@ -425,7 +427,8 @@ class Program:
             {sent.place for sent in self.memory.prepared(what, match) if sent.state != "refused"}
             for what in ("seal", "reveal")
         )
-        if sealed - revealed:
+        judge = sealed_rules(standing.rules)
+        if sealed - revealed and judge is not None and judge.reveals:
             return
         text = self._words("opening", match=match, level=plan.level, seed=plan.seed.hex())
         self.letters.tell(f"press {match}", now, match=match, text=text)

@@ -139,10 +139,9 @@ def test_a_strangers_machine_is_answered_only_so_often(referee: Referee, say: Ca
 def test_a_machine_whose_gateway_signs_is_answered_only_so_often(referee: Referee) -> None:
     """The gateway's key is the player's, so that nothing but the text shows a machine."""
     ann = referee.registered("ann")
-    most = {"I am away.": WITHOUT_COMMAND.most, "games": SAME_WORDS.most}
-    for said, limit in most.items():
+    for said in ("I am away.", "games"):
         came = loop(referee, ann, lambda _, number, said=said: referee.signed(ann, f"{said}\n\n# {number}\n"))  # type: ignore[misc]
-        assert came == limit
+        assert came == SAME_WORDS.most
     answer(referee, ann, referee.signed(ann, "whoami\n"))
     assert "> whoami" in ann.text
 

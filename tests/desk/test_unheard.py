@@ -361,7 +361,7 @@ def _changes_nothing(referee: Referee) -> None:
 
 def _same_words(referee: Referee) -> None:
     cy = keyless(referee, "cy")
-    for _ in range(22):
+    for _ in range(32):
         reply(referee, cy, "games\n")
 
 

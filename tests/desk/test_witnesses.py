@@ -517,6 +517,7 @@ def test_a_server_witnesses_the_log_of_another(tmp_path: Path) -> None:
         two.config = msgspec.structs.replace(two.config, server="two.example", witness=WitnessConfig(logs=(log,)))
         two.people[f"pbem@{SERVER}"] = Mailbox("one", f"pbem@{SERVER}", Ed25519PrivateKey.generate())
         two.vault = Vault(bytes(31) + b"2", two.nonces)
+        two.inbox, two.outbox = type(two.inbox)(two.database, two.vault), type(two.outbox)(two.database, two.vault)
         two.open_desk()
         key = VerifierKey("two.example", COSIGNATURE, public)
         one.watch(key)
