@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from in_a_box.stores import connection
@@ -22,7 +23,8 @@ def back_up(referee: Referee) -> sqlite3.Connection:
 
 def put_back(referee: Referee, backup: sqlite3.Connection, above: int = 1) -> int:
     """Put the copy in place of the store, and start the server: all matches are paused. Returns the generation."""
-    backup.backup(connection(referee.database))
+    with closing(backup):
+        backup.backup(connection(referee.database))
     with referee.database.transaction():
         generation = begin_generation(referee.database, above)
         Instructions(referee.database).give("restored", None, "", "root", referee.now)

@@ -143,7 +143,7 @@ def answers_of(owner: Side) -> dict[tuple[str, int], set[Section]]:
 def test_a_step_that_waited_in_the_backup_is_signed_again(referee: Referee, owners: list[Owner]) -> None:
     """The restored server refuses it, as the match is paused, and knows the letter from then on."""
     propose(referee, owners, "spaceships")
-    backed_up_in(referee, owners, 3)
+    backed_up_in(referee, owners, 3).close()
     owner, sent = owners[0], list[SentForm]()
     while not sent:
         for one in owners:
