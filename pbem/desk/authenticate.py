@@ -82,7 +82,8 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
         row = replace(row, received=_arrival(desk, player, to_answer(reading)[0], row.received, now))
     # Step 8: without a signature, a letter may prove its mailbox.
     proof = _prove(desk, letter, row, understood, reading, secret, player) if verdict.kind == "none" else None
-    proved = by_key or (proof is not None and proof.holds and bool(reading.commands))
+    # A key that waits for its challenge may give the answer to it.
+    proved = verdict.kind == "valid" or (proof is not None and proof.holds and bool(reading.commands))
     if marks and not proved:
         return _automatic(marks)
     # Step 9: anybody can forge a From. So letters without other proof are answered only a few times a day.

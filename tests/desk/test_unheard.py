@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import SERVER, Mailbox, Openings, Referee, body
+from in_a_box.referee import SERVER, Mailbox, Openings, Referee, body, confirming
 from in_a_box.small_games import FLEETS, SMALL
 from signing.domains import Domain, rsa_key
 
 from pbem.desk import silences
 from pbem.desk.silences import SILENCES, Silence
+from pbem.identity import ssh
 from pbem.mail.message import read
 
 if TYPE_CHECKING:
@@ -88,6 +89,14 @@ def test_what_a_key_signed_is_obeyed_and_answered(referee: Referee, head: str) -
     referee.deliver(craft(referee.signed(ann, sentence), head), ann.address)
     assert "2031-12-20" in ann.text or "20 December 2031" in ann.text, outcome(referee)
     assert len(ann.letters) == before + 1
+
+
+@pytest.mark.parametrize("head", ["Precedence: bulk", "List-Id: <club.example>"])
+def test_a_new_key_is_confirmed_under_marks_of_lists(referee: Referee, head: str) -> None:
+    ann = referee.person("ann")
+    referee.send(ann, f"register ann\n{ssh.public(ann.key)}\n", sign=False)
+    referee.deliver(craft(referee.signed(ann, confirming(ann)), head), ann.address)
+    assert referee.desk.players.by_name("ann")
 
 
 MACHINES = [
