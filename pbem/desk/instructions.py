@@ -192,7 +192,7 @@ def _restored(desk: Desk, now: datetime) -> str:
 
 @contextmanager
 def _alone(desk: Desk, name: str) -> Iterator[None]:
-    """What a restore does to one match or tournament: if it fails, all others stand still nevertheless."""
+    """Apply a restore to one match or tournament: if that fails, all others stand still nevertheless."""
     try:
         with part(desk):
             yield

@@ -16,7 +16,7 @@ class Silence(NamedTuple):
     outcome: str
     why: str
     told: str
-    """Who learns of the letter, and how."""
+    """The people who learn of the letter, and how."""
 
     def of(self, detail: object) -> str:
         """The outcome of one letter, with a detail."""

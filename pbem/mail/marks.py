@@ -32,7 +32,7 @@ class Arrival(NamedTuple):
     sender: str
     """The envelope's."""
     address: str
-    """That of this server's mailbox."""
+    """The address of this server's mailbox."""
     hops: int
     """The most Received headers of a letter that travels straight."""
     delimiter: str = "+"

@@ -72,7 +72,7 @@ _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
 
 
 InBulletin = SignedHead | Logged | ReplyAddress | ToldGeneration
-"""What a bulletin tells of a match that a bundle may contradict."""
+"""The facts of a match in a bulletin that a bundle may contradict."""
 
 
 class _KeptWords:

@@ -117,7 +117,7 @@ def says_something(text: str) -> bool:
 
 
 def _submitted(match: Match, seat: int, short: str, text: str) -> Accept | SubmitSetup | SubmitOrders | None:
-    """What is due, in the player's own words or by a yes to what our letter quoted."""
+    """The request that is due, in the player's own words or by a yes to what our letter quoted."""
     if match.phase == "proposed":
         return Accept(match=match.id, hash=match.rules_hash) if consents(short, to_terms=True) else None
     if consents(short):
@@ -142,7 +142,7 @@ def _is_of_these_terms(match: Match, text: str, *, quoted: bool) -> bool:
 
 
 def _quoted(match: Match, seat: int, text: str) -> SubmitSetup | SubmitOrders | None:
-    """What is due, in the one form for this place in the letter that is quoted; never that of a quote within it."""
+    """The request that is due, from the one form for this place in the quoted letter; no quote within it counts."""
     lines = [_unmarked(line) for line in marked(clean(text).partition(ARMOR)[0]).split("\n")]
     head = f"orders {match.id} turn {match.turn}" if match.turn else f"setup {match.id} game {match.game}"
     heads = [at for at, line in enumerate(lines) if line is not None and line.strip().lower() == head]

@@ -168,7 +168,7 @@ class Tournaments(SealedRows):
             self._database.add("tournament_tasks", tournament=number, player=player, since=since)
 
     def tasks(self, number: int | None = None) -> list[TournamentTask]:
-        """What is planned, of all tournaments or of one, oldest first."""
+        """The planned tasks of all tournaments or of one, oldest first."""
         query = (
             "SELECT id, tournament, match, player, since FROM tournament_tasks"
             " WHERE tournament = coalesce(?, tournament) ORDER BY id"
