@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verifier.conventions import Unknown, Wrong
+from verifier.conventions import OtherVersion, Unknown, Wrong
 from verifier.entries import verified
 from verifier.file import TOURNAMENT_LISTS
 from verifier.tournament import verified_tournament
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from verifier.state import Match
     from verifier.tournament_state import Tournament
 
-__all__ = ["Unknown", "Wrong", "judged", "judged_tournament", "verified"]
+__all__ = ["OtherVersion", "Unknown", "Wrong", "judged", "judged_tournament", "verified"]
 
 
 def judged(content: bytes, bundles: Iterable[bytes] = ()) -> Match:

@@ -11,7 +11,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from verifier import Unknown, Wrong, judged
+from verifier import OtherVersion, Unknown, Wrong, judged
 from verifier.table import table
 from verifier.tournament_state import Tournament
 
@@ -19,7 +19,7 @@ NOT_READ, NOT_JUDGED, NOT_DONE = 2, 3, 4
 
 
 def main() -> int:
-    """Judge the files; returns 1 if one does not hold, 2 if one cannot be read, 3 if its rules are not here."""
+    """Judge the files; returns 1 if one does not hold, 2 to 4 if file, rules or version cannot be read."""
     parser = argparse.ArgumentParser(prog="python -m verifier", description="Say of bundles whether they hold.")
     parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a match's bundle, or a tournament")
     parser.add_argument("--bundles", metavar="DIR", type=Path, help="the bundles of the matches of tournaments")
@@ -35,6 +35,9 @@ def main() -> int:
             continue
         try:
             found = judged(content, bundles)
+        except OtherVersion as other:
+            print(f"{path}: not judged: {other.reason}")
+            status = status or NOT_DONE
         except Unknown as unknown:
             print(f"{path}: not judged: {unknown.reason}")
             status = status or NOT_JUDGED

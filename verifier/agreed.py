@@ -51,9 +51,6 @@ def agreed(match: Match, entry: Entry) -> None:
     for seat in seats:
         match.players[int(seat)] = read_player(match, int(seat), body["players"][seat], 1)
     must([player.name for player in match.players.values()] == match.terms["players"], "other names")
-    must(match.is_sealed or not match.given_up_loses, "a version of sealed matches")
-    newest = match.given_up_loses or not match.is_sealed
-    must(newest or "unreachable" not in match.terms, "a version before such terms")
     must(list(body["letters"]) == seats, "letters of other seats")
     match.phase, match.replies = "proposed", read_replies(match, entry, "replies-game-0", "proposal")
     addressed = any("rev" in letter for letter in body["letters"].values())

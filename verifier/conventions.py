@@ -22,6 +22,10 @@ class Unknown(Wrong):
     """A game that is not in `rules/`: the file holds as far as chain and heads go, and the rest is not judged."""
 
 
+class OtherVersion(Wrong):
+    """A version that is not the one of section 3, or of 12.3: nothing is judged."""
+
+
 class No(Exception):
     """Why something does not hold, before it is known where."""
 

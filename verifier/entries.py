@@ -10,7 +10,7 @@ from cryptography.x509 import InvalidVersion
 
 from verifier.agreed import agreed
 from verifier.commitments import commitments
-from verifier.conventions import No, Unknown, Wrong, must
+from verifier.conventions import No, OtherVersion, Unknown, Wrong, must
 from verifier.ends import closed, ended, ended_sealed, revealed, unrevealed
 from verifier.events import claimed, extended, forfeited, missed, offered, operator, resigned, told
 from verifier.file import LISTS, read_file
@@ -135,9 +135,8 @@ def verified(content: bytes) -> Match:
         entries = read_transcript(members[path])
         match = Match({name: paper for name, paper in members.items() if name not in LISTS})
         version = entries[0].body.get("bundle")
-        if type(version) is not int or version not in {2, 3}:
-            raise Wrong(1, path, "a version that cannot be read")
-        match.given_up_loses = version == 3
+        if type(version) is not int or version != 1:
+            raise OtherVersion(1, path, f"version {version} is not read here")
         match.shown = {entry.body["game"] for entry in entries if entry.type == "revealed"}
         if entries[-1].type == "closed":
             match.shown.add(len(match.shown) + 1)

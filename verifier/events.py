@@ -115,7 +115,7 @@ def offered(match: Match, entry: Entry) -> None:
 def told(match: Match, entry: Entry) -> None:
     body = entry.body
     if body.get("reason") == "unreachable":
-        must("unreachable" not in match.terms, "no clock stands for that")
+        must(match.terms["unreachable"] == "stands", "no clock stands for that")
     if entry.type == "halted" and body.get("reason") == "unreachable":
         match.unreachable[body["seat"]] = moment(entry.time)
     if entry.type == "moved" and body.get("reason") == "unreachable":
@@ -158,7 +158,7 @@ def resigned(match: Match, entry: Entry) -> None:
         must(seat in match.position.remaining, "a seat that is out")
         left = [other for other in match.position.remaining if other != seat]
         winner = left[0] if len(left) == 1 else 0
-        plays_on = match.terms["game"] == "shoot-em-up" and match.terms["edition"] == 2 and len(left) > 1
+        plays_on = match.terms["game"] == "shoot-em-up" and len(left) > 1
         if plays_on and not (whole and match.terms["kind"] != "single"):
             match.left.append((match.position.turn, seat))
             must(match.position.leaves(seat), "the others do not play on")

@@ -45,7 +45,7 @@ PATTERNS["branch"] = re.compile("[1-8]")
 
 def read_opening(paper: bytes) -> dict[str, str]:
     keys = ["server", "match", "game", "seat", "player", "rules", "mail", "evidence", "received", "rev", "salt"]
-    found = lines_of(paper, "pbem opening 2", keys, ["evidence"])
+    found = lines_of(paper, "pbem opening 1", keys, ["evidence"])
     must(found["*"].startswith("setup\n") and found["*"].endswith("\nend\n"), "no setup")
     found["setup"] = found.pop("*")[6:-5]
     return found
@@ -54,7 +54,7 @@ def read_opening(paper: bytes) -> dict[str, str]:
 def read_receipt(paper: bytes, *, withdrawal: bool = False) -> dict[str, str]:
     keys = ["server", "match", "game", "turn", "seat", "player", "rev", "level", "key", "mail"]
     keys += ["evidence", "orders", "received", "salt", *([] if withdrawal else ["branch"])]
-    title = "pbem withdrawal 1" if withdrawal else "pbem receipt 2"
+    title = "pbem withdrawal 1" if withdrawal else "pbem receipt 1"
     found = lines_of(paper, title, keys, ["evidence", "orders", "branch"])
     must(found.pop("*") == "", "more than a receipt")
     return found
@@ -76,13 +76,13 @@ def read_trace(paper: bytes) -> tuple[dict[str, str], dict[str, str]]:
 
 def read_evidence(paper: bytes) -> dict[str, str]:
     keys = ["server", "match", "player", "mail", "received", "token", "place", "by", "name", "record"]
-    found = lines_of(paper, "pbem evidence 2", keys)
+    found = lines_of(paper, "pbem evidence 1", keys)
     must(found.pop("*") == "", "more than evidence")
     return found
 
 
 def read_mailbox(paper: bytes) -> dict[str, str]:
-    found = lines_of(paper, "pbem mailbox 2", ["server", "match", "seat", "player", "address", "salt"])
+    found = lines_of(paper, "pbem mailbox 1", ["server", "match", "seat", "player", "address", "salt"])
     must(found.pop("*") == "", "more than a mailbox")
     must(found["address"] == found["address"].lower(), "no lower case")
     return found

@@ -320,9 +320,9 @@ def verdict(match: Match, entry: Entry, _: None) -> None:
         (honest,) = set(match.seats) - set(liars)
         reason = "not revealed" if found[liars[0]] == "not revealed" else "false"
         scores = tuple(one if at == honest else 0 for at, one in enumerate(result.scores, 1))
-        lost = match.given_up_loses and result.reason in {"resignation", "forfeit"} and honest != result.winner
+        lost = result.reason in {"resignation", "forfeit"} and honest != result.winner
         result = Result(0 if lost else honest, scores, reason)
-    if match.given_up_loses and closing is not None:
+    if closing is not None:
         if found[closing[0]] != "honest":
             closing = (result.winner, result.reason)
         elif match.terms["kind"] == "single":

@@ -29,8 +29,6 @@ class Match:
     named: set[str] = field(default_factory=set)
     open: list[str] = field(default_factory=list)
     """The things that were not judged."""
-    given_up_loses: bool = False
-    """Since version 3, of sealed matches."""
     server: str = ""
     id: str = ""
     terms: dict[str, Any] = field(default_factory=dict)
@@ -96,7 +94,7 @@ class Match:
 
     @property
     def is_sealed(self) -> bool:
-        return bool(self.terms.get("sealed"))
+        return bool(self.terms["sealed"])
 
     @property
     def asked(self) -> list[int]:

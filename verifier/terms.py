@@ -41,13 +41,13 @@ TERMS = {
     "weekends": one_of("count", "free"),
     "games": lambda value: value is None or is_number(value),
     "target": lambda value: value is None or is_number(value),
-    "keys": one_of("demanded"),
-    "sealed": one_of(True),
-    "unreachable": one_of("loses"),
+    "keys": one_of("optional", "demanded"),
+    "sealed": lambda value: isinstance(value, bool),
+    "unreachable": one_of("loses", "stands"),
     "tournament": object_of(id=is_text, terms=is_object),
     "pairing": object_of(round=is_number, board=is_number, entry=is_hash),
 }
-MAY = {"keys", "sealed", "unreachable", "tournament", "pairing"}
+MAY = {"tournament", "pairing"}
 OWN = ("players", "tournament", "pairing")
 """The terms of a tournament's match that the tournament does not hold."""
 RANGES = {"settle": (0, 604800), "grace": (0, 7776000), "bank": (0, 31622400)}
@@ -127,6 +127,9 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
         "weekends": "count",
         "bank": 0,
         "privacy": "public",
+        "keys": "optional",
+        "sealed": False,
+        "unreachable": "loses",
         "edition": terms["edition"],
     }
     raw = {}
@@ -138,23 +141,19 @@ def terms_of(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, An
             made[name] = int(value) if re.fullmatch("[1-9][0-9]{0,3}", value) else "?"
         elif name == "rules":
             made["edition"] = int(value) if value.isdecimal() else "?"
-        elif name == "keys":
-            made |= {"keys": "demanded"} if value == "demanded" else {}
         elif name == "sealed":
-            made |= {"sealed": True} if value == "yes" else {}
-        elif name == "unreachable":
-            made |= {"unreachable": "loses"} if value == "loses" else {}
+            made["sealed"] = {"yes": True, "no": False}.get(value, "?")
         elif name in made:
             made[name] = value
         elif name != "seats":
             raw[name] = value
-    if "sealed" in made:
+    if made["sealed"] is True:
         must(lines.get("keys", "demanded") == "demanded" and lines.get("settle", "0") == "0", "no sealed match")
         must(made["miss"] in {"wait", "forfeit"}, "no sealed match")
         made |= {"keys": "demanded", "settle": 0}
-    if "unreachable" not in lines and "unreachable" in terms and made["pace"]:
-        made["unreachable"] = "loses"
-    must("unreachable" not in made or made["pace"], "no deadlines")
+    if not made["pace"]:
+        must(lines.get("unreachable", "stands") == "stands", "no deadlines")
+        made["unreachable"] = "stands"
     if made["kind"] == "single":
         made["games"] = 1
     made["options"] = game_options(raw, terms)

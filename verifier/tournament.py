@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verifier.agreed import read_player
 from verifier.commands import Command, read_commands
-from verifier.conventions import No, Wrong, moment, must, seconds, sha256
+from verifier.conventions import No, OtherVersion, Wrong, moment, must, seconds, sha256
 from verifier.entries import UNREADABLE
 from verifier.file import TOURNAMENT_LISTS, TOURNAMENT_PAPER, read_file
 from verifier.forms import check_tournament_form, is_name
@@ -63,7 +63,6 @@ def once(state: Tournament, body: Body) -> None:
 def announced(state: Tournament, entry: Entry) -> None:
     body = entry.body
     state.server, state.id, state.document = body["server"], body["tournament"], body["terms"]
-    must(body["register"] == 1, "a register that cannot be read")
     must(re.fullmatch("t[1-9][0-9]{0,8}", state.id), "no tournament")
     check_tournament_terms(state.document)
     state.terms = state.document["match"]
@@ -382,6 +381,8 @@ def verified_tournament(content: bytes) -> Tournament:
         path = "tournament.jsonl"
         entries = read_transcript(members[path], path, "pbem tournament entry 1")
         must(entries[0].type == "announced", "not announced first")
+        if (version := entries[0].body.get("register")) != 1 or isinstance(version, bool):
+            raise OtherVersion(1, path, f"version {version} is not read here")
         check_tournament_form(entries[0])
         path = "heads.txt"
         check_heads(entries, members[path], "pbem tournament head 1", "tournament")

@@ -52,7 +52,7 @@ def check_tournament_terms(terms: Mapping[str, Any]) -> None:
     must(match["privacy"] == "public" and match["pace"], "matches that are private, or without deadlines")
     must(match["games"] or match["target"], "matches without an end")
     must(match["miss"] in {"forfeit", "pass"}, "matches that wait")
-    must(form != "ladder" or match.get("unreachable") == "loses", "a place is kept by a mailbox that refuses letters")
+    must(form != "ladder" or match["unreachable"] == "loses", "a place is kept by a mailbox that refuses letters")
 
 
 def check_closing(terms: Mapping[str, Any]) -> None:

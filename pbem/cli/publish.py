@@ -18,7 +18,7 @@ from pbem.cli.evidence import kept_letters, witness_keys
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.match.record import NotARecord
 from pbem.pages.match_page import Witnessed, noted, replay
-from pbem.proof.bundle import load, read
+from pbem.proof.bundle import OtherVersion, load, read
 from pbem.proof.kept_letters import kept
 from pbem.proof.logged import latest
 
@@ -94,6 +94,8 @@ def _print(
         keys = [str(key) for key in witnesses]
         said = list(chain.from_iterable(_noted(found, path) for path in notes))
         page = replay(found, witnessed=Witnessed(logged, keys), press=said, language=language).encode()
+    except OtherVersion as error:
+        raise click.ClickException(f"{bundle}: {error}") from error
     except (ValueError, KeyError, TypeError) as error:  # ValueError: no bundle, and text that has no bytes
         raise unreadable(f"{bundle}: {error}") from error
     click.echo(page, nl=False)

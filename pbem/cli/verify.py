@@ -41,6 +41,9 @@ _CONVICTS: frozenset[Standing] = frozenset({"two stories", "contradicts"})
 _DOUBTFUL: frozenset[Standing] = frozenset({"broken", "open"})
 _NOTHING: frozenset[Standing] = frozenset({"silent", "later"})
 
+_WITHOUT_A_VERDICT = {"limits": Status.UNREADABLE, "version": Status.NOT_DONE}
+"""The last checks after which nothing is known of a file, with their exit statuses."""
+
 _RESULTS = {True: "ok  ", False: "FAIL", None: "OPEN"}
 
 _SUMS: dict[Standing, str] = {
@@ -151,7 +154,8 @@ def verify(  # noqa: PLR0913, PLR0917 - options of a command
          or it cannot be said whether a program saw only its letters,
          or a key of a player is none of those that you know;
          or something is OPEN: rules that are not enabled, or of a tournament
-      4  it could not be done: the disk is full, or nobody reads what it prints
+      4  it could not be done: the file has a version that this pbem does not
+         read, the disk is full, or nobody reads what it prints
     """  # noqa: D301 - click wants the very character
     if more and not against:
         raise click.UsageError("letters come after --against")
@@ -239,8 +243,7 @@ def _tournament(
         take(logged(content, (kept(source, raw) for source, raw in kept_letters(places)), believed))
     standings = {check.standing for check in made}
     status = Status.REFUSED if "FAIL" in standings else Status.OPEN if "OPEN" in standings else Status.WELL
-    if made[-1].what == "limits":
-        status = Status.UNREADABLE
+    status = _WITHOUT_A_VERDICT.get(made[-1].what, status)
     if as_json:
         about = {"bundle": str(bundle), "sha256": sha256_hex(content), "server_key_known": server_key is not None}
         document = {"pbem": "tournament verification 1", **about, "status": status}
@@ -366,8 +369,8 @@ def _status(
     last: Check, judged: Sequence[NamedLetter], played: Sequence[Finding], asked: bool, unseen: bool
 ) -> Status:
     """The exit status; `unseen` if no letter shows what a named witness saw."""
-    if last.what == "limits":
-        return Status.UNREADABLE
+    if last.what in _WITHOUT_A_VERDICT:
+        return _WITHOUT_A_VERDICT[last.what]
     letters_ = {letter.standing for letter in judged}
     standings = letters_ | {finding.standing for finding in played}
     if last.holds is False or standings & _CONVICTS:

@@ -19,7 +19,6 @@ from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, masked
 from pbem.match.changed import replace
 from pbem.match.events import missed
-from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import misdated
 from pbem.requests import DEFAULT
@@ -92,9 +91,8 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     if not known and (outcome := _left_unread(desk, letter, player, reading, trust, now)):
         return outcome
     # Step 10: replays. Other players have seen earlier signed words, and can send them.
-    # Texts from before words were compared are recognised by their signed bytes.
-    words, signed = understood.heard.words, sha256_hex(verdict.signed)
-    seen = desk.players.handled(player.name, words, signed) if player is not None and by_key else None
+    words = understood.heard.words
+    seen = desk.players.handled(player.name, words) if player is not None and by_key else None
     said = _novelty(proof) if seen is None else _novelty_again(desk, sender, tokens, vouched, now)
     if marks and said is not Said.NEW:
         return _automatic(marks)

@@ -42,8 +42,6 @@ def see_to(desk: Desk, found: Watched, now: datetime) -> None:
     """Stop the clock for a letter that waits, or let it run after one that was late."""
     if not (desk.outbox.delayed(found) if found.settled is None else desk.outbox.unwatch(found)):
         return  # another desk was first
-    if found.settled and found.settled - found.created < LATE and not found.late:
-        return  # in time: an earlier version left it to be seen to
     if found.settled and desk.outbox.is_late(found.match, found.seat, found.asked):
         return  # another one about the same is still under way, and the clock stands for both
     at = SeatContext(desk.seats, *desk.archive.known(found.match), found.seat)

@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.log_proofs import latest_proof, proof_in
 from pbem.desk.ratings import rated, reliability
-from pbem.grown import Grown
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt
-from pbem.match.pinned_keys import Player
 from pbem.match.seat_clock import Clock
 from pbem.match.signed import Signed
-from pbem.match.state import BUNDLES, Ended, Match, Submission
+from pbem.match.state import Match, Submission
 from pbem.match.terms import Terms
 from pbem.match.traces import SetAside
 from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
@@ -182,8 +180,6 @@ class MatchRepository:
     def _replayed(self, number: int) -> Match:
         """The match after a replay of its transcript."""
         entries = [Entry.read(entry.entry) for entry in self.matches.entries(number)]
-        if entries[0].body.get("bundle") not in BUNDLES:
-            return _from_entries(entries)
         return replay_transcript(entries, _Rows(number, self.matches))
 
     def save(self, number: int, before: Match, step: Step) -> None:
@@ -317,30 +313,6 @@ class _Rows:
     def keys(self, match: Match, seat: int, change: KeyChange) -> None:
         """Accept: our own entries were judged when the letters came."""
 
-
-def _from_entries(entries: Sequence[Entry]) -> Match:
-    """A match of version 1, built from its entries only: nothing reads its letters any more, so it is over."""
-    agreed, last = entries[0].body, entries[-1]
-    seated = agreed["players"] | {str(e.body["seat"]): e.body["player"] for e in entries if e.type == "substituted"}
-    ended = [entry.body for entry in entries if entry.type == "ended"]
-    match = Match(
-        agreed["match"],
-        agreed["server"],
-        Terms.read(agreed["terms"]),
-        phase="closed",
-        seq=last.seq,
-        head=last.head,
-        players=tuple(Player.read(seated[seat]) for seat in sorted(seated)),
-        game=sum(entry.type == "commitments" for entry in entries),
-        games=Grown(Ended(it["winner"], tuple(it["scores"]), it["reason"], it["turns"]) for it in ended),
-        time=last.time,
-    )
-    given_up = {"winner": 0, "scores": list(match.totals), "reason": _VERSION_1}
-    return replace(match, outcome=last.body if last.type == "closed" else given_up)
-
-
-_VERSION_1 = "operator: this server's new version cannot continue it"
-"""The reason for the end of a match of version 1 that was under way when the store was migrated."""
 
 _PLAIN = ("rev", "text", "paper", "final", "standing", "written")
 """The fields of a submission that are stored unchanged."""

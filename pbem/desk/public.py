@@ -20,7 +20,7 @@ from pbem.games import BUILT_IN
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
-from pbem.match.state import BUNDLES, RUNNING
+from pbem.match.state import RUNNING
 from pbem.match.terms import KEYS
 from pbem.match.transcript import Entry, written
 from pbem.pages.site import Finished, PublicTournament
@@ -131,7 +131,7 @@ class Public:
             "turns": sum(ended.turns for ended in match.games),
         }
         bare = all(format_ in _BARE_KEYS for format_ in key_formats(entries))
-        readable = bare and match.terms.game in BUILT_IN and entries[0].body.get("bundle") in BUNDLES
+        readable = bare and match.terms.game in BUILT_IN
         bundle = Bundle(entries, [row.signature for row in rows], open_papers) if readable else None
         sent = self._matches.press(number)
         press = [{"game": row.game, "turn": row.turn, "by": row.player, "text": row.text} for row in sent]

@@ -107,7 +107,7 @@ class _Paper:
 class Opening(_Paper):
     """An opening opens a commitment: it has a setup, where it belongs, the letter that brought it, and a salt."""
 
-    TITLE = "opening 2"
+    TITLE = "opening 1"
 
     server: str
     match: str
@@ -187,7 +187,7 @@ class _OfOrders(_Paper):
 class Receipt(_OfOrders):
     """A receipt represents orders until their turn is resolved."""
 
-    TITLE = "receipt 2"
+    TITLE = "receipt 1"
 
     branch: str = field(default="", kw_only=True)
     """The branch of conditional orders that counts, once that is known; else the line is not there."""
@@ -204,7 +204,7 @@ class Withdrawal(_OfOrders):
 class Evidence(_Paper):
     """The evidence that lets a letter count at level `mailbox`: who verified its From, and in which words."""
 
-    TITLE = "evidence 2"
+    TITLE = "evidence 1"
 
     server: str
     match: str
@@ -237,7 +237,7 @@ class NamedMailbox(_Paper):
     The salt prevents readers of the transcript who do not have this paper from trying addresses.
     """
 
-    TITLE = "mailbox 2"
+    TITLE = "mailbox 1"
 
     server: str
     match: str

@@ -33,17 +33,6 @@ if TYPE_CHECKING:
     from pbem.match.traces import SetAside
     from pbem.match.turns import Played, Reports
 
-BUNDLE = 2
-"""The version of the bundles of new refereed matches."""
-
-SEALED_BUNDLE = 3
-"""The version of the bundles of new sealed matches: since 3, a player who gave up a game cannot win it by a reveal.
-
-Refereed matches have no verdict, so nothing changed for them, and older programs can still read them."""
-
-BUNDLES = (BUNDLE, SEALED_BUNDLE)
-"""The versions that entry 1 may name."""
-
 AGREEING = ("open", "proposed")
 """The phases before all players have agreed."""
 
@@ -194,8 +183,6 @@ class Match(msgspec.Struct, frozen=True):
     restored: int = 0
     """The entry of the last of these restores; 0 if there was none."""
     outcome: JsonObject | None = None
-    bundle: int = BUNDLE
-    """The version of its bundles, see `BUNDLES`."""
     time: str = ""
     """The time of the last entry: times never run backwards."""
     replies: str = ""

@@ -88,8 +88,8 @@ _CHOICES = {
 }
 """The options with a fixed choice of words, the default first."""
 
-_PLACE = frozenset({"tournament", "pairing"})
-"""The terms that only the matches of tournaments have."""
+_SOME = frozenset({"tournament", "pairing", "rules_package"})
+"""The terms that only some matches have: those of tournaments, those of other packages' games."""
 _TOURNAMENT = mapping({"id": text, "terms": anything})
 _PAIRING = mapping({"round": number, "board": number, "entry": hash_})
 
@@ -176,18 +176,9 @@ class Terms:
     def document(self) -> JsonObject:
         """The terms as in the transcript's first entry: a JSON object."""
         document = {name: _plain(getattr(self, name)) for name in self.__slots__ if name != "_hashes"}
-        # Matches that are older than these options must keep their hash.
-        if self.keys == KEYS[0]:
-            del document["keys"]
-        if not self.sealed:
-            del document["sealed"]
-        if self.unreachable == UNREACHABLE[1]:
-            del document["unreachable"]
-        document = {name: value for name, value in document.items() if value is not None or name not in _PLACE}
-        del document["rules_package"]
         if self.rules_package is not None:
             document["rules_package"] = self.rules_package._asdict()
-        return document
+        return {name: value for name, value in document.items() if value is not None or name not in _SOME}
 
     @property
     def as_announced(self) -> bool:

@@ -23,6 +23,10 @@ BEFORE = "0" * 64
 """The head before the first entry."""
 
 
+VERSION = 1
+"""The version of transcripts, which entry 1 names: `bundle` in one of a match, `register` in one of a tournament."""
+
+
 class TranscriptError(Exception):
     """A transcript that does not prove what it says: the entry, the file (if one is to blame), and the reason."""
 

@@ -14,7 +14,7 @@ from pbem.match.documents import NotADocument
 from pbem.match.events import TYPES
 from pbem.match.progress import advance
 from pbem.match.remaking import Remaking
-from pbem.match.state import BUNDLES, Match
+from pbem.match.state import Match
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, TranscriptError
 
@@ -33,9 +33,6 @@ def begin(first: Entry) -> Match:
     try:
         if first.type != "agreed":
             raise ValueError(first.type)
-        version = body.get("bundle", 1)  # at first the version was not written
-        if type(version) is not int or version not in BUNDLES:
-            raise TranscriptError(first.seq, None, f"a bundle of version {version}, which this program cannot read")
         return Match(str(body["match"]), str(body["server"]), Terms.read(body["terms"]))
     except (KeyError, TypeError, ValueError) as error:
         raise TranscriptError(first.seq, None, "not the beginning of a match") from error

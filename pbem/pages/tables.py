@@ -16,8 +16,7 @@ from pbem.mail.commands.arguments import WRITTEN
 from pbem.mail.commands.sections import NOTE
 from pbem.mail.commands.table import COMMANDS
 from pbem.match.events import TYPES
-from pbem.match.state import BUNDLE, BUNDLES
-from pbem.match.transcript import canonical
+from pbem.match.transcript import VERSION, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +52,7 @@ def _forms() -> Table:
         "fields": {name: spec.fields for name, spec in COMMANDS.items() if spec.block and spec.fields},
         "letters": {name: kind.letter for name, kind in TYPES.items() if kind.letter},
         "note": NOTE,
-        "versions": {"refereed": [BUNDLE], "sealed": BUNDLES},
+        "version": VERSION,
         "written": WRITTEN,
     }
 

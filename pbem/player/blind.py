@@ -43,7 +43,7 @@ OCTETS: Final = 16
 """Length of a seed: too long to guess, and in hex it fits a line of mail, however it is quoted."""
 
 _COMMITTED = re.compile(
-    r"^# played by pbem (\S{1,40}?)(?:, edition ([1-9]\d{0,4}))?; commitment:\n# ([0-9a-f]{64})$", re.MULTILINE
+    r"^# played by pbem (\S{1,40}?), edition ([1-9]\d{0,4}); commitment:\n# ([0-9a-f]{64})$", re.MULTILINE
 )
 _SEED = re.compile(rf"\b[0-9a-f]{{{2 * OCTETS}}}\b")
 _LETTER: Final = 1 << 20
@@ -55,7 +55,7 @@ class Commitment(NamedTuple):
 
     program: str
     edition: int
-    """The edition of its strategy; 0: a commitment from before editions were named, which is the first."""
+    """The edition of its strategy."""
     hash: str
 
 
@@ -76,19 +76,18 @@ class Plan(msgspec.Struct, frozen=True):
         """The hash that commits to it, and reveals nothing."""
         played = edition(self.game) if self.edition is None else self.edition
         lines = (
-            f"pbem opponent {2 if played else 1}",
+            "pbem opponent 1",
             *(f"server {self.server}", f"player {self.player}", f"game {self.game}", f"level {self.level}"),
             f"program {self.program}",
-            *([f"edition {played}"] if played else []),
-            *(f"seed {self.seed.hex()}", ""),
+            *(f"edition {played}", f"seed {self.seed.hex()}", ""),
         )
         return Commitment(self.program, played, sha256_hex("\n".join(lines).encode()))
 
     @property
     def elsewhere(self) -> str | None:
         """A sentence that names the pbem that plays its edition; None if this one does."""
-        played, here = self.edition or 1, edition(self.game)
-        if self.edition is None or played == here:
+        played, here = self.edition, edition(self.game)
+        if played is None or played == here:
             return None
         if played < here:
             first = EDITIONS[self.game][played - 1]
@@ -110,8 +109,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 def comment(commitment: Commitment) -> str:
     """The comment with the commitment in a signed letter, which commands ignore."""
-    edition = f", edition {commitment.edition}" if commitment.edition else ""
-    return f"# played by pbem {commitment.program}{edition}; commitment:\n# {commitment.hash}\n"
+    return f"# played by pbem {commitment.program}, edition {commitment.edition}; commitment:\n# {commitment.hash}\n"
 
 
 def seeds(text: str) -> list[bytes]:
@@ -135,7 +133,7 @@ def replayed(proved: Proved, opened: Sequence[bytes]) -> Iterator[Finding]:
             yield Finding("contradicts", f"seat {seat}", "its letter commits to more than one seed", 1)
         elif promised:
             program, named, hashed = promised[0]
-            yield _judged(bundle, match, proved.told, seat, Commitment(program, int(named or 0), hashed), opened)
+            yield _judged(bundle, match, proved.told, seat, Commitment(program, int(named), hashed), opened)
     if not committed and match.terms.tournament is not None:  # its programs commit in their greetings
         yield Finding("open", "opponent", "letters of entry into a tournament commit to no seed", 1)
     elif not committed:

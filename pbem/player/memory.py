@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pbem.player.standing import TranscriptHead
 
 
-_EDITION = 2
+_EDITION = 1
 """The edition of the tables; 0 is that of a new file."""
 
 _NUMBERED = re.compile(r"-(?:step|resign)-([0-9]+)-")
@@ -170,10 +170,8 @@ class Memory:
 
     def _open(self) -> None:
         edition = self._value("PRAGMA user_version")
-        if edition > _EDITION:
-            raise BadMemory("a later pbem wrote it, which may know what this one would do twice: use that one")
-        if edition < _EDITION and self._value("SELECT 1 FROM sqlite_master"):
-            raise BadMemory("a pbem from before 1.0 wrote it, which this one cannot read")
+        if edition > _EDITION or (not edition and self._value("SELECT 1 FROM sqlite_master")):
+            raise BadMemory("another pbem wrote it, which may know what this one would do twice: use that one")
         # A form must be on the disk before it leaves, and a letter before its mailbox is told that it was read.
         # EXTRA: as long as the name of a journal that was removed is on the disk, a power cut takes the commit back.
         self._database.execute("PRAGMA synchronous = EXTRA")

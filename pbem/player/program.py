@@ -266,8 +266,7 @@ class Program:
         fact = self.memory.fact(f"plan {standing.match}")
         if fact is None:
             return None
-        level, seed, *promised = fact.split()
-        named, program = promised or ("0", PROGRAM)  # a plan from before editions had numbers
+        level, seed, named, program = fact.split()
         account = self.letters.account
         return Plan(
             account.server, account.name, standing.rules, int(level), bytes.fromhex(seed), program, int(named)

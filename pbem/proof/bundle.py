@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from pbem.json_object import DEPTH, depth
-from pbem.match.transcript import Entry
+from pbem.match.transcript import VERSION, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,6 +71,10 @@ class NotABundle(ValueError):
 
 class BeyondLimits(NotABundle):
     """The file exceeds a limit: it may hold or not."""
+
+
+class OtherVersion(NotABundle):
+    """The file has a version that this program does not read: it may hold or not."""
 
 
 class Bundle(msgspec.Struct, frozen=True):
@@ -156,7 +160,7 @@ def _is_packed_anew(content: bytes) -> bool:
 
 def read(content: bytes) -> Bundle:
     """The bundle of these bytes; raises `NotABundle`."""
-    bundle, files = _unpacked(content, _LISTS, Entry)
+    bundle, files = _unpacked(content, _LISTS, Entry, "bundle")
     try:
         listed = files.pop("commitments.sha256")
         if listed != _commitments(bundle).encode():
@@ -175,14 +179,17 @@ def is_tournament(content: bytes) -> bool:
 
 def read_tournament(content: bytes, kind: type[Entry]) -> Bundle:
     """The tournament of these bytes, with entries of its own kind; raises `NotABundle`."""
-    return _unpacked(content, _TOURNAMENT_LISTS, kind)[0]
+    return _unpacked(content, _TOURNAMENT_LISTS, kind, "register")[0]
 
 
-def _unpacked(content: bytes, lists: Sequence[str], kind: type[Entry]) -> tuple[Bundle, dict[str, bytes]]:
-    """The bundle in a file, and its files, of which it has all but the lists."""
+def _unpacked(content: bytes, lists: Sequence[str], kind: type[Entry], named: str) -> tuple[Bundle, dict[str, bytes]]:
+    """The bundle in a file, and its files, of which it has all but the lists; its version is `named` in entry 1."""
     _refuse_more("the file", len(content), LIMITS.octets, "octets")
     files = dict(_Members(content, lists))
     entries = tuple(_entries(lists[0], files.pop(lists[0]), kind))
+    if entries and (version := entries[0].body.get(named)) != VERSION:
+        has = "no version" if version is None else f"version {version}"
+        raise OtherVersion(f"it has {has}, and this pbem reads version {VERSION}")
     signatures = tuple(_signatures(files.pop("heads.txt"), entries))
     return Bundle(entries, signatures, files), files
 

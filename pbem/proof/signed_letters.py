@@ -579,8 +579,6 @@ def _agrees(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:
         proposed = Terms.propose(asked.rules, lines, terms.players, terms.settling)
     except Refused:
         return False
-    # If the letter names no edition, the server chose the newest of its day, and the package that it had. In matches
-    # that are older than the option `unreachable`, clocks stand.
+    # If the letter names no edition, the server chose the newest of its day, and the package that it had.
     edition = proposed.edition if "rules" in lines else terms.edition
-    unreachable = "stands" if "unreachable" not in lines and terms.unreachable == "stands" else proposed.unreachable
-    return replace(proposed, edition=edition, unreachable=unreachable, rules_package=terms.rules_package) == terms
+    return replace(proposed, edition=edition, rules_package=terms.rules_package) == terms

@@ -82,6 +82,8 @@ def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | N
         yield TournamentCheck("ok", "table", _standings(tournament))
     except bundle.BeyondLimits as error:
         yield fails("limits", str(error))
+    except bundle.OtherVersion as error:
+        yield TournamentCheck("OPEN", "version", str(error))
     except bundle.NotABundle as error:
         yield fails("bundle", str(error))
     except BrokenChain as error:

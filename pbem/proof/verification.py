@@ -93,6 +93,8 @@ def _checks(content: bytes, reader: type[Letters], server_key: str | None, prove
         yield from _by_the_rules(found, match, reader, proved)
     except bundle.BeyondLimits as error:
         yield Check(False, "limits", str(error))
+    except bundle.OtherVersion as error:
+        yield Check(None, "version", str(error))
     except bundle.NotABundle as error:
         yield Check(False, "bundle", str(error))
     except BrokenChain as error:

@@ -387,8 +387,8 @@ class Inbox(SealedRows):
         A letter may have lain there since the whole look before the one that brought it.
         """
         stored = self._looked("stored")
-        if stored is None:  # noted by an earlier version
-            return self.mailbox_read()
+        if stored is None:  # the mailbox was never read to its end
+            return None
         return self._looked("before" if oldest is not None and oldest <= stored else "began")
 
     def heard_until(self, now: datetime) -> datetime:
@@ -417,7 +417,7 @@ class Inbox(SealedRows):
             # The next look is awaited only once all is handled that this one brought: else letters without end, which
             # are handled slowly, would put that off for ever.
             if stored is None or oldest is None or oldest > stored:
-                self._set_look("before", self._looked("began") or self.mailbox_read() or read)
+                self._set_look("before", self._looked("began") or read)
                 self._set_look("began", read)
                 self._set_look("stored", answered)
             self._set_look("read", read)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pbem.store.disk import THIS_DISK
-from pbem.store.errors import DamagedError, StoreError
+from pbem.store.errors import StoreError
 from pbem.store.vault import KeyFileError, Sealed, Vault, load_key, load_or_create_key
 
 if TYPE_CHECKING:
@@ -65,11 +65,10 @@ def begun(database: Database) -> bool:
 
 
 def note(database: Database, keys: OwnKeys) -> None:
-    """Note the keys of a store that has none noted, or none to sign with, as earlier versions left them."""
+    """Note the keys of a store that has none noted."""
     with database.transaction():
         if database.meta(_SEALED) is None:
             database.set_meta(_SEALED, keys.vault.seal(b"pbem", _SEALED).hex())
-        if database.meta(_SIGNED) is None:
             database.set_meta(_SIGNED, keys.public)
 
 
@@ -80,21 +79,18 @@ def check(database: Database, keys: OwnKeys) -> None:
             keys.vault.open(bytes.fromhex(sealed), _SEALED)
     except (Sealed, ValueError):
         raise ForeignKeysError(f"store.key is not the key of this store: {_BACK}") from None
-    if (database.meta(_SIGNED) or _signed_by(database) or keys.public) != keys.public:
+    if (database.meta(_SIGNED) or keys.public) != keys.public:
         raise ForeignKeysError(f"signing.key is not the key that this store signs with: {_BACK}")
 
 
 def check_name(database: Database, server: str) -> None:
-    """Make sure that matches are not continued under another name than that for which players sign.
-
-    The latest one tells: earlier versions let a server with running matches go on under another name.
-    """
+    """Make sure that matches are not continued under another name than that for which players sign."""
     running = "SELECT number FROM matches WHERE phase IN ('setup', 'playing') ORDER BY number DESC"
     for row in database.each(running):
         entry = database.scalar("SELECT entry FROM entries WHERE match = ? AND seq = 1", (row["number"],))
         try:
-            named = _begun_by(entry).get("server", server)
-        except DamagedError:
+            named = json.loads(entry)["body"]["server"]
+        except (ValueError, TypeError, LookupError):
             continue  # one match that cannot be read stops no other
         if named != server:
             raise StoreError(
@@ -102,19 +98,3 @@ def check_name(database: Database, server: str) -> None:
                 f' write server = "{named}" again, and end such matches before it becomes {server}'
             )
         return
-
-
-def _signed_by(database: Database) -> str | None:
-    """The key that the latest transcript names: the only record of it in old stores."""
-    entry: bytes | None = database.scalar("SELECT entry FROM entries WHERE seq = 1 ORDER BY match DESC LIMIT 1")
-    if entry is None:
-        return None
-    return _begun_by(entry).get("server_key")
-
-
-def _begun_by(entry: bytes) -> dict[str, str]:
-    """The body of a transcript's first entry."""
-    try:
-        return dict(json.loads(entry)["body"])
-    except (ValueError, TypeError, LookupError):
-        raise DamagedError("the first entry of a transcript cannot be read: ask `pbem doctor`") from None

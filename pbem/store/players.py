@@ -296,12 +296,11 @@ class Players:
         """Note that the player can be reached again."""
         self._database.write("DELETE FROM unreachable WHERE player = ?", (player,))
 
-    def handled(self, player: str, signed: str, otherwise: str = "") -> HandledRow | None:
-        """The row of the player's signed text with this hash, or else the other; None if it is new."""
-        query = "SELECT signed, received, effect FROM handled WHERE player = ? AND signed IN (?, ?)"
-        rows = {row[0]: row for row in self._database.execute(query, (player, signed, otherwise))}
-        row = rows.get(signed) or rows.get(otherwise)
-        return HandledRow(row[1], bool(row[2] & _EFFECT), bool(row[2])) if row else None
+    def handled(self, player: str, signed: str) -> HandledRow | None:
+        """The row of the player's signed text with this hash; None if it is new."""
+        query = "SELECT received, effect FROM handled WHERE player = ? AND signed = ?"
+        row = self._database.row(query, (player, signed))
+        return HandledRow(row["received"], bool(row["effect"] & _EFFECT), bool(row["effect"])) if row else None
 
     def said(self, player: str) -> int:
         """The number of the player's signed texts that were handled."""

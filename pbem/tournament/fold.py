@@ -17,13 +17,13 @@ import msgspec
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
 from pbem.match.pinned_keys import Player
-from pbem.match.transcript import TranscriptError, is_time, sha256_hex, utc, written
+from pbem.match.transcript import VERSION, TranscriptError, is_time, sha256_hex, utc, written
 from pbem.phrase import Phrase
 from pbem.tournament import lot
 from pbem.tournament.crosstable import points_for_pairing, table
 from pbem.tournament.match_result import MatchResult
 from pbem.tournament.pairing import monrad, round_robin
-from pbem.tournament.tournament_entries import FORMS, VERSION
+from pbem.tournament.tournament_entries import FORMS
 from pbem.tournament.tournament_state import Entrant, Pairing, Tournament
 from pbem.tournament.tournament_terms import DOUBLE, FEWEST, LADDER, SWISS, TournamentTerms
 
@@ -59,7 +59,7 @@ def begun(entry: Entry) -> Tournament:
     """The tournament that an entry announces; raises `Refused` and ValueError."""
     body = entry.body
     if entry.type != "announced" or entry.seq != 1 or body.get("register") != VERSION:
-        raise ValueError("not the beginning of a tournament that this program can read")
+        raise ValueError("not the beginning of a tournament")
     if not FORMS["announced"](body) or not is_time(entry.time):
         raise ValueError("not the form of an announcement")
     terms = TournamentTerms.read(body["terms"])

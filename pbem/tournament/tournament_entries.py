@@ -29,9 +29,6 @@ from pbem.match.transcript import Entry
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-VERSION = 1
-"""The version of a tournament's transcript, under the key `register` of entry 1."""
-
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 _TOURNAMENT = re.compile(r"t[1-9][0-9]{0,8}")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.match.step import Document
-from pbem.match.transcript import BEFORE, sha256_hex, written
+from pbem.match.transcript import BEFORE, VERSION, sha256_hex, written
 from pbem.tournament import lot
 from pbem.tournament.fold import begun, fold, follows
 from pbem.tournament.match_result import result_of
-from pbem.tournament.tournament_entries import VERSION, TournamentEntry
+from pbem.tournament.tournament_entries import TournamentEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

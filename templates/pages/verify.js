@@ -41,7 +41,7 @@ const VERIFY = (() => {
       entries.push({ ...entry, head });
     }
     const { bundle, server, match, terms, rules } = entries[0].body;
-    must(FORMS.versions[terms.sealed ? "sealed" : "refereed"].includes(bundle), say("a bundle of version {version}, which this page cannot read", { version: bundle || 1 }));
+    must(bundle === FORMS.version, say("a bundle of version {version}, which this page cannot read", { version: bundle }));
     must(await sha256(utf8(`pbem terms 1\n${canonical({ server, match, terms })}`)) === rules, say("entry 1: the hash of the agreed rules is not that of the terms"));
     return entries;
   }

@@ -136,22 +136,6 @@ def test_case_37_another_name_while_a_match_runs(tmp_path: Path) -> None:
     run(renamed, nothing_happens)
 
 
-def test_case_37_a_name_that_was_changed_under_an_earlier_version_is_kept(tmp_path: Path) -> None:
-    """Else neither name would do: the old match is of the one, the later match of the other."""
-    with Database(tmp_path / "store.sqlite") as database:
-        for number, name in enumerate(("old.example", "new.example"), 1):
-            entry = json.dumps({"body": {"server": name}}).encode()
-            with database.transaction():
-                database.write(
-                    "INSERT INTO matches (number, phase, terms, head, created) VALUES (?, 'playing', '', '', '')",
-                    (number,),
-                )
-                database.write("INSERT INTO entries VALUES (?, 1, ?, '', X'')", (number, entry))
-        own_keys.check_name(database, "new.example")
-        with pytest.raises(StoreError, match=r"m2 is a match of new\.example"):
-            own_keys.check_name(database, "old.example")
-
-
 def test_case_37_the_store_is_lost(tmp_path: Path) -> None:
     """A disk that is not mounted, or a slip in the configuration: no new server begins in its place."""
     config = configured(tmp_path)

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from attackers.forgers import signed_again, with_entry
 from click.testing import CliRunner
 from in_a_box import witnessed
 from in_a_box.referee import Referee, attachment
 from judges import sentences
 
+from pbem.cli.group import group
 from pbem.cli.verify import verify
 from pbem.proof import bundle
 from pbem.proof.compare.finding import Standing
@@ -70,6 +72,22 @@ def forged(proof: Path, tmp_path: Path, path: str, old: bytes, new: bytes) -> Pa
     file = tmp_path / "forged.zip"
     file.write_bytes(bundle.write(bundle.Bundle(found.entries, found.signatures, papers)))
     return file
+
+
+@pytest.mark.parametrize("command", [[], ["--json"]])
+def test_a_bundle_of_another_version_is_no_verdict(proof: Path, tmp_path: Path, command: list[str]) -> None:
+    found = bundle.read(proof.read_bytes())
+    file = tmp_path / "other.zip"
+    file.write_bytes(bundle.write(signed_again(with_entry(found, 0, lambda body: body.update(bundle=2)))))
+    status, lines = run(str(file), *command)
+    assert status == 4
+    if command:
+        (check,) = json.loads("\n".join(lines))["checks"]
+        assert check["found"] == "it has version 2, and this pbem reads version 1"
+    else:
+        assert lines == ["OPEN  version    it has version 2, and this pbem reads version 1"]
+    done = CliRunner().invoke(group, ["publish", str(file)])
+    assert (done.exit_code, done.output) == (4, f"Error: {file}: it has version 2, and this pbem reads version 1\n")
 
 
 def test_a_line_for_each_check(proof: Path) -> None:

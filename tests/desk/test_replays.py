@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +13,6 @@ from judges import sentences
 from signing.openpgp_maker import Signer
 from signing.signers import WAYS, head, pasted
 
-from pbem.proof.signed_letters import words
 from pbem.store.matches import Matches
 
 if TYPE_CHECKING:
@@ -195,16 +193,6 @@ class TestOtherDress:
         referee.deliver(attached(ann, text.replace("\n", "\r"), signature), ann.address)
         assert "U+000D" in ann.text
         assert standing(referee) == before
-
-    def test_what_was_handled_before_words_were_compared(self, referee: Referee) -> None:
-        """Such letters are known by their signed octets."""
-        ann, text, signature = self.added(referee)
-        signed = hashlib.sha256(text.replace("\n", "\r\n").encode()).hexdigest()
-        referee.database.execute("UPDATE handled SET signed = ? WHERE signed = ?", (signed, words(text)))
-        before = standing(referee)
-        referee.deliver(attached(ann, text, signature), ann.address)
-        assert standing(referee) == before
-        assert sentences.NOT_OBEYED_TWICE in ann.text, ann.text
 
 
 def attached(person: Mailbox, text: str, signature: str) -> bytes:

@@ -50,7 +50,7 @@ class TestHandedOver:
         reads_like(carl.find("your seat"), "substitutes/welcome")
         reads_like(ann.last, "substitutes/taken")
         reads_like(bob.last, "substitutes/left")
-        assert attachment(carl.find("your seat"), ".opening.txt").startswith(b"pbem opening 2\n")
+        assert attachment(carl.find("your seat"), ".opening.txt").startswith(b"pbem opening 1\n")
         referee.read_cold()
         referee.send(bob, "status m1\n", sign=False)
         assert sentences.YOU_HAVE_NO_SUCH_MATCH in bob.text

@@ -248,18 +248,6 @@ def test_who_left_a_game_plays_the_next_one(referee: Referee) -> None:
     assert in_game(referee) == (1, 2, 3)
 
 
-def test_by_edition_1_a_resignation_among_three_ends_the_game_without_a_winner(referee: Referee) -> None:
-    people = begun(referee, f"{OPTIONS}\nrules: 1")
-    ann, bob, _ = people
-    referee.send(bob, "resign m1 game 1\n")
-    reveal = ann.find(", the end")
-    assert f"{sentences.X_GAME_X_ENDS_WITHOUT_A_WINNER.format('Spaceships', 1)} after 0 turns" in body(reveal)
-    proven(reveal)
-    assert f"{sentences.THE_MATCH_ENDS_WITHOUT_A_WINNER}, because a player resigned." in body(
-        ann.find("the match is closed")
-    )
-
-
 def test_who_is_out_has_nothing_to_resign(referee: Referee) -> None:
     people = begun(referee)
     ann, bob, cem = people

@@ -91,7 +91,7 @@ def test_evidence_reads_back_and_says_what_it_rests_on() -> None:
 
 def test_the_opening_is_the_file_of_the_protocol() -> None:
     assert OPENING.text() == (
-        "pbem opening 2\nserver play.example\nmatch m17\ngame 2\nseat 1\nplayer anna\n"
+        "pbem opening 1\nserver play.example\nmatch m17\ngame 2\nseat 1\nplayer anna\n"
         f"rules {'5d' * 32}\nmail {'77' * 32}\nreceived {RECEIVED}\nrev 2\nsalt {'ab' * 32}\n"
         "setup\nDS Rv1-Rv3\nLG Gv1\nend\n"
     )
@@ -99,7 +99,7 @@ def test_the_opening_is_the_file_of_the_protocol() -> None:
 
 def test_the_receipt_names_place_revision_level_and_key() -> None:
     assert RECEIPT.text() == (
-        "pbem receipt 2\nserver play.example\nmatch m17\ngame 2\nturn 5\nseat 1\nplayer anna\nrev 3\n"
+        "pbem receipt 1\nserver play.example\nmatch m17\ngame 2\nturn 5\nseat 1\nplayer anna\nrev 3\n"
         f"level key\nkey SHA256:x+/\nmail {'77' * 32}\nreceived {RECEIVED}\nsalt {'ab' * 32}\n"
     )
 
@@ -154,7 +154,7 @@ def test_what_is_changed_reads_as_another_paper_or_not_at_all(
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("pbem opening 2", "pbem opening 1"),
+        ("pbem opening 1", "pbem opening 2"),
         (f"received {RECEIVED}\n", ""),
         ("rev 2\n", ""),
         ("rev 2", "rev 0"),
@@ -188,7 +188,7 @@ def test_an_opening_is_read_strictly(old: str, new: str) -> None:
         ("rev 3\n", ""),
         ("turn 5", "Turn 5"),
         ("pbem receipt", "pbem opening"),
-        ("pbem receipt 2", "pbem receipt 1"),
+        ("pbem receipt 1", "pbem receipt 2"),
         (f"received {RECEIVED}\n", ""),
         ("level key\nkey SHA256:x+/", "key SHA256:x+/\nlevel key"),
     ],

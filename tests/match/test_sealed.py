@@ -13,7 +13,6 @@ from playing.sealed_match import SealedMatch, changed, said_otherwise
 from pbem.games import Refused, Result, rules
 from pbem.match.advance_orders import store
 from pbem.match.changed import replace
-from pbem.match.events import agreed
 from pbem.match.events.agreements import agree
 from pbem.match.events.claimed import claim, silent
 from pbem.match.events.interventions import pause, resume, stop
@@ -447,15 +446,6 @@ def test_who_resigned_does_not_win_because_the_other_is_silent(kind: str) -> Non
     (ended,) = table.match.games
     assert (ended.winner, ended.reason) == (0, "not revealed")
     assert table.match.outcome == {"winner": 0, "scores": [0, 0], "reason": "not revealed"}
-
-
-def test_matches_that_began_before_end_as_they_did(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The game was won by who had resigned, and the match by the other."""
-    monkeypatch.setattr(agreed, "SEALED_BUNDLE", 2)
-    table = resigned_and_silent(unreachable="stands")
-    assert table.entries[0].body["bundle"] == 2
-    assert (table.match.games[0].winner, table.match.games[0].reason) == (2, "not revealed")
-    assert table.match.outcome == {"winner": 1, "scores": [0, 0], "reason": "resignation"}
 
 
 def test_who_stalls_loses_by_the_clock_where_that_was_agreed() -> None:

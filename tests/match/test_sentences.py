@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DKIM = "mailbox, DKIM with the key record that the server kept"
 SENTENCES = {
-    ("one-leaves", 1): "agreed by ann, bob, cem: shoot-em-up, rules 8725d031d76b67dc...",
+    ("one-leaves", 1): "agreed by ann, bob, cem: shoot-em-up, rules 13ca0c81c98340c5...",
     ("claim", 2): "game 1: the commitments open; the setups are signed and legal",
     ("claim", 3): "seat 2 missed turn 1 of game 1: pace and grace were over",
     ("claim", 4): "seat 1 claimed from the silent seats [2], signed",

@@ -322,13 +322,6 @@ def test_what_follows_may_also_be_said(key: str, text: str) -> None:
 # Unreachable players.
 
 
-def test_terms_from_before_there_was_the_choice_keep_their_hash_and_stand() -> None:
-    document = propose(unreachable="stands").document()
-    assert "unreachable" not in document
-    assert Terms.read(document).unreachable == "stands"
-    assert propose().document()["unreachable"] == "loses"
-
-
 def test_without_deadlines_nobody_loses_by_being_out_of_reach() -> None:
     assert propose(pace="none").unreachable == "stands"
     assert propose(pace="none", unreachable="stands") == propose(pace="none")

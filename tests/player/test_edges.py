@@ -441,16 +441,16 @@ class TestSigning:
 
 
 class TestMemory:
-    def test_what_a_later_version_wrote_or_is_damaged_is_left_alone(self, tmp_path: Path) -> None:
+    def test_what_another_version_wrote_or_is_damaged_is_left_alone(self, tmp_path: Path) -> None:
         path = tmp_path / "memory.sqlite"
         Memory(path).close()
-        assert path.read_bytes()[60:64] == (2).to_bytes(4, "big")
+        assert path.read_bytes()[60:64] == (1).to_bytes(4, "big")
         Memory(path).close()
         database = sqlite3.connect(path)
-        database.execute("PRAGMA user_version = 3")
+        database.execute("PRAGMA user_version = 2")
         database.close()
         written = path.read_bytes()
-        with pytest.raises(BadMemory, match="a later pbem wrote it"):
+        with pytest.raises(BadMemory, match="another pbem wrote it"):
             Memory(path)
         assert path.read_bytes() == written
         path.write_bytes(b"nonsense" * 1000)

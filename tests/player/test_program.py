@@ -408,7 +408,6 @@ class TestConvicted:
         monkeypatch.setattr("pbem.player.program.comment", lambda commitment: comment(commitment) * times)
         assert said in convicted(play(referee, house, bob), [plan_of(house).seed])
 
-    @pytest.mark.parametrize("named", [True, False])
     def test_another_edition_leaves_it_open_and_says_which_pbem_to_take(
         self,
         referee: Referee,
@@ -416,14 +415,8 @@ class TestConvicted:
         bob: Mailbox,
         cheats: Callable[..., None],
         monkeypatch: pytest.MonkeyPatch,
-        named: bool,
     ) -> None:
-        """Also where it was committed to before editions were named, which was edition 1.
-
-        Another version that plays the same edition is no excuse.
-        """
-        if not named:
-            agree_as_before(monkeypatch)
+        """Another version that plays the same edition is no excuse."""
         cheats(setup=lambda *_: ANN)
         bundle = play(referee, house, bob)
         assert convicted(bundle, [plan_of(house).seed])
@@ -472,14 +465,6 @@ class TestConvicted:
 
 
 class TestEditions:
-    def test_a_match_of_before_editions_is_played_on_and_proved(
-        self, referee: Referee, house: Machine, bob: Mailbox, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        agree_as_before(monkeypatch)
-        bundle = play(referee, house, bob)
-        assert plan_of(house).commitment.hash in read(bob)
-        agrees(bundle, [plan_of(house).seed])
-
     def test_what_another_edition_promised_is_not_played_by_this_one(
         self,
         referee: Referee,
@@ -496,23 +481,6 @@ class TestEditions:
         assert house.letters.matches.standing("m1").asked
         assert not house.memory.prepared("orders", "m1")
         assert "m1: it cannot be played as promised: edition 1" in caplog.text
-
-
-def agree_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commit as programs did before there were editions."""
-    planned = Program._planned
-
-    def forget(program: Program, standing: MatchStanding) -> Plan:
-        planned(program, standing)
-        fact = f"plan {standing.match}"
-        level, seed, *_ = str(program.memory.fact(fact)).split()
-        program.memory.know(fact, f"{level} {seed}")
-        found = program._plan(standing)
-        assert found is not None
-        assert (found.commitment.program, found.commitment.edition) == (blind.PROGRAM, 0)
-        return found
-
-    monkeypatch.setattr(Program, "_planned", forget)
 
 
 class TestOpenList:

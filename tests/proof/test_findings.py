@@ -529,8 +529,8 @@ class TestChecks:
         name = f"{len(found.entries) + 1}-seat-2"
         papers = {
             f"letters/substituted-{name}.eml": b"From: carl@mail.example\r\n\r\nsubstitute\r\n",
-            f"evidence/substituted-{name}.txt": b"pbem evidence 2\n",
-            f"evidence/mailbox-{name}.txt": b"pbem mailbox 1\n",
+            f"evidence/substituted-{name}.txt": b"pbem evidence 1\n",
+            f"evidence/mailbox-{name}.txt": b"pbem mailbox 2\n",
         }
         letter, evidence, mailbox = map(sha256_hex, papers.values())
         time = found.entries[-1].time

@@ -602,6 +602,6 @@ class TestHostileBundles:
         """A value could hold line ends and control characters, to write lines of their own into the answer."""
         value = "2\nok    result     bob won\x1b[2K\u202e"
         checks = checked(signed_again(with_entry(match, 0, lambda body: body.update(bundle=value))))
-        assert "of version 2\\nok" in checks[-1].found
+        assert "it has version 2\\nok" in checks[-1].found
         for check in checks:
             assert check.found.isprintable()

@@ -390,10 +390,14 @@ class TestLies:
         fails(content.replace(b"ann", b"eve", 1), "bundle: ")
         fails(club.bundles()[0], "bundle: ", "tournament.jsonl is missing")
 
-    def test_a_transcript_of_a_match_is_none(self, club: SignedClub) -> None:
+    def test_a_transcript_of_a_match_is_none(self) -> None:
         entries = chained([TournamentEntry(1, BEFORE, "2026-03-01T12:00:00Z", "agreed", {})])
         fails(signed_tournament(entries, {}), "not the beginning of a tournament")
-        fails(forged(club, 0, register=2), "not the beginning of a tournament that this program can read")
+
+    def test_of_another_version_nothing_is_said(self, club: SignedClub) -> None:
+        (check,) = verify_tournament(forged(club, 0, register=2))
+        assert (check.standing, check.what) == ("OPEN", "version")
+        assert check.found == "it has version 2, and this pbem reads version 1"
 
 
 class TestMatches:

@@ -12,7 +12,7 @@ from verifier.rules import Options, Paper, Position, Refused, Report, best, dema
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-EDITIONS, SEATS = range(1, 3), range(2, 5)
+EDITIONS, SEATS = range(1, 2), range(2, 5)
 STEP = {"N": (0, 1), "E": (1, 0), "S": (0, -1), "W": (-1, 0)}
 LEFT = {"N": "W", "W": "S", "S": "E", "E": "N"}
 RIGHT = {after: before for before, after in LEFT.items()}

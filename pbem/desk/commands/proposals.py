@@ -319,10 +319,7 @@ def accept(offers: Offers, seated: SeatContext, caller: Caller, command: Command
 
 
 def _begin(offers: Offers, seated: SeatContext, now: datetime) -> None:
-    """All have agreed; but players whose keys changed since they signed are asked once more.
-
-    So are those whose letters an earlier version of this program did not keep.
-    """
+    """All have agreed; but players whose keys changed since they signed are asked once more."""
     match, number = seated.match, seated.row.number
     step = seated.step(now)
     players = [
@@ -333,7 +330,7 @@ def _begin(offers: Offers, seated: SeatContext, now: datetime) -> None:
     stale = [
         seat
         for seat, player in enumerate(players, start=1)
-        if (signed := consents.get(seat)) is None or not player.counts(signed.level, signed.key, BEFORE)
+        if not player.counts(consents[seat].level, consents[seat].key, BEFORE)
     ]
     if stale:
         for seat in stale:

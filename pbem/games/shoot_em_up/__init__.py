@@ -1,4 +1,4 @@
-"""Shoot 'em up Spaceships as one object of rules: `RULES`, editions 1 and 2 of the rulings.
+"""Shoot 'em up Spaceships as one object of rules: `RULES`, edition 1 of the rulings.
 
 Here the parts are put together behind the interface of `pbem.games`: `board` (squares, options), `notation` (text),
 `action` (resolution), `knowledge` (what is shown). Implements rules/shoot-em-up.md.
@@ -26,7 +26,7 @@ class ShootEmUp(Game[Options, Setup, Orders, State, View]):
 
     name = "shoot-em-up"
     title = "Shoot 'em up Spaceships"
-    editions = (1, 2)
+    editions = (1,)
     seats = SEATS
     empty_orders = False
 
@@ -48,8 +48,9 @@ class ShootEmUp(Game[Options, Setup, Orders, State, View]):
         return (*found, *beyond(state.options.max_turns, turn, "26"))
 
     def without(self, state: State, seat: int, edition: int) -> State | None:
-        """The position without a seat's ships, from edition 2 on and among three or four; else None (ruling 29)."""
-        return action.without(state, seat) if edition > 1 else None
+        """The position without a seat's ships, among three or four; else None (ruling 29)."""
+        del edition
+        return action.without(state, seat)
 
     def recalled(self, view: View, seat: int) -> State:
         """The position: the board is open, so that a view shows all of it."""

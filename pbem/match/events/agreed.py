@@ -17,7 +17,8 @@ from pbem.match.entry_type import EntryType
 from pbem.match.pinned_keys import Player
 from pbem.match.remaking import Consent
 from pbem.match.replies import file_replies_of_proposal, file_replies_of_setups, named_proposal, of_setups
-from pbem.match.state import BUNDLE, PHASES, SEALED_BUNDLE
+from pbem.match.state import PHASES
+from pbem.match.transcript import VERSION
 from pbem.phrase import Phrase
 from pbem.requests import Accept, SignedForm
 
@@ -26,21 +27,17 @@ if TYPE_CHECKING:
 
     from pbem.match.remaking import Remaking
     from pbem.match.signed import Signed
-    from pbem.match.state import Match
     from pbem.match.step import Step
     from pbem.match.transcript import Entry
 
 
-def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed], *, bundle: int | None = None) -> None:
-    """All players accepted, by these letters: the transcript begins, and setups are asked for.
-
-    `bundle` is the version of a match that began long ago.
-    """
+def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed]) -> None:
+    """All players accepted, by these letters: the transcript begins, and setups are asked for."""
     match = step.match
     if match.phase != "proposed":
         says = Phrase("this match is {phase} and waits for no agreement", phase=PHASES[match.phase])
         raise Refused(Fault("accept", match.id, says))
-    step.match = replace(match, players=players, bundle=bundle or _newest(match))
+    step.match = replace(match, players=players)
     letters = {}
     for seat, (player, signed) in enumerate(zip(players, consents, strict=True), start=1):
         step.file_letter(f"agreed-seat-{seat}", signed.raw, signed.evidence, 0, seat)
@@ -52,7 +49,7 @@ def agree(step: Step, players: tuple[Player, ...], consents: Sequence[Signed], *
         {
             **addressed,
             **file_replies_of_setups(step, 1),
-            "bundle": step.match.bundle,
+            "bundle": VERSION,
             "letters": letters,
             "version": step.world.version,
             "server": match.server,
@@ -74,10 +71,6 @@ def remake(remaking: Remaking) -> Step:
         raise remaking.untrue(None, "the players are not those of the terms")
     if not remaking.match.terms.as_announced:
         raise remaking.untrue(None, "the terms are not those of the tournament")
-    if remaking.match.terms.unreachable == "loses" and body["bundle"] < _newest(remaking.match):
-        raise remaking.untrue(None, "a match of such terms began as a later version")  # no earlier server knew them
-    if body["bundle"] > _newest(remaking.match):
-        raise remaking.untrue(None, "a refereed match has no bundles of this version")
     players = [remaking.pinned(seat, player) for seat, player in enumerate(players, start=1)]
     at_first = remaking.match
     replies = ""
@@ -95,13 +88,8 @@ def remake(remaking: Remaking) -> Step:
         remaking.form(wanted, seat, path, consents[-1], Consent(rev) if rev else None)
     remaking.match = replace(at_first, replies=replies)
     step = remaking.at_work()
-    agree(step, tuple(players), consents, bundle=body["bundle"])
+    agree(step, tuple(players), consents)
     return step
-
-
-def _newest(match: Match) -> int:
-    """The version of the bundles of a match that begins now."""
-    return SEALED_BUNDLE if match.terms.sealed else BUNDLE
 
 
 def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:

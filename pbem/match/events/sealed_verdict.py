@@ -57,8 +57,8 @@ def _closes(match: Match, ending: Ending, result: Result, found: Verdict) -> tup
 
     A single match is over with its game, and has the winner of that.
     """
-    if ending.closes is None or match.bundle <= 2:
-        return ending.closes
+    if ending.closes is None:
+        return None
     winner, _ = ending.closes
     if found[winner] != HONEST:
         return result.winner, result.reason
@@ -93,7 +93,7 @@ def _result(match: Match, ending: Ending, found: Verdict) -> tuple[Result, Recor
     scores = tuple(
         score if seat == honest else 0 for seat, score in zip(match.seats, ending.result.scores, strict=True)
     )
-    gave_up = ending.given_up and honest != ending.result.winner and match.bundle > 2
+    gave_up = ending.given_up and honest != ending.result.winner
     return Result(0 if gave_up else honest, scores, SILENT if found[dishonest[0]] == SILENT else FALSE), None
 
 
