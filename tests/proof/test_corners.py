@@ -167,7 +167,7 @@ class TestPagesOfRunningMatches:
         papers = {
             path: paper
             for path, paper in found.papers.items()
-            if not path.startswith(game) and "game-1" not in path and "resign" not in path
+            if not path.startswith(game) and "game-1" not in path and "resign" not in path and "replies" not in path
         }
         running = replace(found, entries=found.entries[:at], signatures=found.signatures[:at], papers=papers)
         assert "evidence/mailbox-1-seat-2.txt" in self.of(running).papers
