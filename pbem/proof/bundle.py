@@ -187,9 +187,9 @@ def _unpacked(content: bytes, lists: Sequence[str], kind: type[Entry], named: st
     _refuse_more("the file", len(content), LIMITS.octets, "octets")
     files = dict(_Members(content, lists))
     entries = tuple(_entries(lists[0], files.pop(lists[0]), kind))
-    if entries and (version := entries[0].body.get(named)) != VERSION:
-        has = "no version" if version is None else f"version {version}"
-        raise OtherVersion(f"it has {has}, and this pbem reads version {VERSION}")
+    version = entries[0].body.get(named) if entries else None
+    if type(version) is int and version != VERSION:  # anything else has not the form of a first entry
+        raise OtherVersion(f"it has version {version}, and this pbem reads version {VERSION}")
     signatures = tuple(_signatures(files.pop("heads.txt"), entries))
     return Bundle(entries, signatures, files), files
 

@@ -309,7 +309,7 @@ def test_sealed_terms_follow_from_one_word() -> None:
     terms = propose(sealed="yes")
     assert (terms.sealed, terms.keys, terms.settle, terms.miss) == (True, "demanded", 0, "wait")
     assert terms.document()["sealed"] is True
-    assert "sealed" not in propose().document()
+    assert propose().document()["sealed"] is False
     assert terms.lines() == {"sealed": "yes"}
 
 

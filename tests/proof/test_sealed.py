@@ -289,15 +289,6 @@ def test_nobody_loses_by_silence_a_game_that_is_over(silence: str, by: Callable[
     refused_by_both(table, "nobody")
 
 
-def test_no_match_of_newer_terms_began_as_an_older_version() -> None:
-    """Where who resigned might win: the players signed terms that no server knew then."""
-    table = SealedMatch("spaceships", 7, 2, **SMALL)
-    forged = bundle.write(signed_again(with_entry(bundle.read(table.bundle()), 0, saying(bundle=2))))
-    fails(forged, "began as a later version")
-    with pytest.raises(Wrong):
-        verified(forged)
-
-
 def test_a_running_game_is_proved_as_far_as_it_was_played() -> None:
     table = SealedMatch("spaceships", 1, 2, **SMALL)
     table.begin()
