@@ -600,8 +600,9 @@ class TestHostileBundles:
 
     def test_what_is_found_stays_on_its_line(self, match: Bundle) -> None:
         """A value could hold line ends and control characters, to write lines of their own into the answer."""
-        value = "vectors\nok    result     bob won\x1b[2K\u202e"
-        checks = checked(signed_again(with_entry(match, 0, lambda body: body["terms"].update(game=value))))
-        assert "vectors\\nok" in checks[-1].found
+        value = "now\nok    result     bob won\x1b[2K\u202e"
+        first, second, *others = match.entries
+        checks = checked(signed_again(replace(match, entries=(first, replace(second, time=value), *others))))
+        assert "now\\nok" in checks[-1].found
         for check in checks:
             assert check.found.isprintable()
