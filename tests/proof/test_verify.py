@@ -27,12 +27,11 @@ from in_a_box.referee import Referee, attachment
 from pbem.identity import ssh
 from pbem.match.changed import replace
 from pbem.match.documents import Opening, Receipt
-from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, canonical, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.bundle import Bundle
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import verify
+from pbem.proof.verification import printable, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -599,12 +598,6 @@ class TestHostileBundles:
         assert not checks[-1].holds
         assert "ZeroDivisionError: oh" in checks[-1].found
 
-    def test_what_is_found_stays_on_its_line(self, match: Bundle) -> None:
+    def test_what_is_found_stays_on_its_line(self) -> None:
         """A value could hold line ends and control characters, to write lines of their own into the answer."""
-        value = "now\nok    result     bob won\x1b[2K\u202e"
-        terms = {**match.entries[0].body["terms"], "game": value}
-        rules = Terms.read(terms).hash("play.example", "m1")
-        checks = checked(signed_again(with_entry(match, 0, saying(terms=terms, rules=rules))))
-        assert any("now\\nok" in check.found for check in checks)
-        for check in checks:
-            assert check.found.isprintable()
+        assert printable("2\nok    result     bob won\x1b[2K\u202e") == r"2\nok    result     bob won\x1b[2K\u202e"
