@@ -208,14 +208,19 @@ def holds_commands(text: str) -> bool:
 
 def text_of(message: Message) -> str:
     """The text that is read: of several, the one that holds commands, or the first (6.1)."""
+    return next(iter(texts_of(message)), "")
+
+
+def texts_of(message: Message) -> list[str]:
+    """The text that alone holds commands, or all if none does."""
     shown = [part for part in parts_of(message) if part.kind == "text/plain" and not part.attached]
     written = [part for part in shown if part.text.strip()]
     chosen = [part for part in written if not part.name] or written or shown[:1]
     texts = [part.text.replace("\r\n", "\n") for part in chosen]
     holding = [text for text in texts if holds_commands(text)]
     if len(texts) > 1 and len(holding) > 1:
-        return ""
-    return next(iter(holding or texts), "")
+        return []
+    return holding or texts
 
 
 def only_command(text: str) -> Command | None:

@@ -37,6 +37,8 @@ SENTENCES = {
     "setup": {"clear", "resign"},
     "playing": {"clear", "resign", "draw", "annul", "extend", "claim", "substitute"},
 }
+MOST = 4000
+"""The most characters of the blocks that several texts give."""
 SAYS_NOTHING = re.compile(r"(?:#[^\n]*|[\s,;])*")
 FINAL = re.compile(r"(?i)(?<![^\s,;])final(?![^\s,;.])[,;.]?")
 ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")

@@ -76,7 +76,9 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     # Step 6: a key of the player's counts, but not one that waits for its challenge: it may be anybody's.
     player, by_key = account_keys.writer(desk.keys, sender, player, verdict)
     # A player without a key may say what is due without a form.
-    reading = without_form.read(desk, letter, understood, mailed, player) if verdict.kind == "none" else reading
+    if verdict.kind == "none":
+        letter, reading = without_form.read(desk, letter, understood, mailed, player)
+        understood = replace(understood, reading=reading)
     # Step 7: the time of arrival, before the evidence is made: evidence and papers must name the same time.
     if player is not None:
         row = replace(row, received=_arrival(desk, player, to_answer(reading)[0], row.received, now))

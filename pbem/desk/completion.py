@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem import games
 from pbem.desk.answer_letter import own_lines
 from pbem.desk.caller import Trust
 from pbem.desk.reply import Reply
@@ -24,7 +23,7 @@ from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Com
 from pbem.match.signed import here
 from pbem.match.state import standing
 from pbem.phrase import Phrase
-from pbem.proof.one_letter import FINAL, NAMED, SENTENCES, consents, named, says_something
+from pbem.proof.one_letter import FINAL, MOST, NAMED, SENTENCES, consents, faults_of, named, says_something
 from pbem.requests import Accept, SignedForm, SubmitOrders, SubmitSetup
 
 if TYPE_CHECKING:
@@ -38,9 +37,6 @@ if TYPE_CHECKING:
 
 _WIDTH = 72
 """The width, in columns, of a text that is to be signed."""
-
-MOST = 4000
-"""The most characters of a text that is completed: it is judged while the store is locked."""
 
 _PLACE = frozenset({"server", "player", "prev", "rev", "game", "turn"})
 _COMMENT = re.compile(r"#[^\n]*")
@@ -267,13 +263,6 @@ def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bo
     yield without, True
     yield match.rules.meant(text), final
     yield match.rules.meant(without), True
-
-
-def faults_of(match: Match, seat: int, text: str) -> tuple[Fault, ...]:
-    """The faults of a text for what is due."""
-    if match.phase == "setup":
-        return games.faults(match.rules.setup, match.options, seat, text)
-    return games.faults(match.rules.order, match.position, seat, text)
 
 
 def _form(match: Match, seat: int, text: str, *, final: bool, rev: int | None) -> str:

@@ -289,7 +289,7 @@ def test_several_texts_with_commands_count_for_nothing_and_the_answer_says_so(re
     head, text = mixed("set timezone Europe/Berlin", "set timezone Asia/Tokyo")
     reply(referee, cy, text, head)
     assert referee.desk.players.setting("cy", "timezone", "") == ""
-    assert "several texts with commands" in " ".join(cy.text.split())
+    assert "more than one of its texts" in " ".join(cy.text.split())
 
 
 # The table of silences.

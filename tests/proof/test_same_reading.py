@@ -16,7 +16,7 @@ from pbem.match.transcript_replay import begin, replay_transcript
 from pbem.proof import bundle, one_letter
 from pbem.proof.signed_letters import Letters
 from verifier.commands import holds_commands as held
-from verifier.commands import read_commands, text_of
+from verifier.commands import read_commands, text_of, texts_of
 from verifier.letters import whole
 from verifier.one_letter import Place, given
 from verifier.quotes import marked
@@ -107,6 +107,8 @@ def test_the_same_text_of_several_parts() -> None:
         letter = read(raw)
         several += letter.several
         assert clean(text_of(entity(raw))).rstrip() == clean(letter.text or "").rstrip(), raw
+        first, second = ([clean(one).rstrip() for one in texts] for texts in (letter.texts, texts_of(entity(raw))))
+        assert first == second, raw
     assert several > 50
 
 
@@ -131,7 +133,7 @@ def test_the_same_commands_and_what_is_given_without_one(phase: str) -> None:
             assert named == [(one.name, one.fault) for one in commands], repr(text)
         if any(map(whole, commands)) or not reading.short:
             continue
-        first = one_letter.given(match, 2, 1, f"m1.{here.token}", reading.short, text)
+        first = dict(one_letter.counting(match, 2, 1, f"m1.{here.token}", [text])).get(text)
         second = given(here, plain(text))
         assert (first and first.name) == (second and second.name), repr(text)
         assert first is None or second is None or (first.block or "") == second.block, repr(text)
