@@ -129,7 +129,7 @@ def test_the_same_in_german(table: Table) -> None:
     table.reply("Gx3")
     assert re.search(r"Sie ersetzen Revision \d: Gx3", table.reply("Gx4"))
     table.reply("gx5")
-    assert "mit `yes`, über dem zitierten Text" in table.bob.text
+    assert "mit ja oder `yes`, über dem zitierten" in table.bob.text
     table.reply("Ja!")
     assert table.orders() == "Gx5"
 
