@@ -138,9 +138,10 @@ def understood(
         found, wrong = _complete(match, seat, NAMED.sub("", first)), nearly(match, seat, first)
     if found is not None:
         told = [*older, *broken, *(escaped(slip) for slip in found.slips)]
-        told += _unsigned(caller)
+        against = against_yes(mailboxes, caller, match)
+        told += against or []
         # A yes never orders nothing.
-        yes = yes_counts(mailboxes, caller, match) and says_something(FINAL.sub("", text))
+        yes = against is None and says_something(FINAL.sub("", text))
         facts = {"faults": told, "form": found.form, "level": "mailbox", "yes": yes}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:
@@ -152,9 +153,13 @@ def understood(
     return Command(row_of(request).name, text, "", 1, SignedForm(request)), reply, left_out.split("\n")
 
 
-def yes_counts(mailboxes: ReplyTokens, caller: Caller, match: Match) -> bool:
-    """True if a yes to a form that the answer quotes may count, as far as the caller's letter shows."""
-    return mailboxes.stand_for_place(match) and caller.understood.reading.meant is None and not _unsigned(caller)
+def against_yes(mailboxes: ReplyTokens, caller: Caller, match: Match) -> list[Fault] | None:
+    """The reason why no yes counts here, as far as the caller's letter shows; None if one may."""
+    if caller.understood.reading.meant is not None:
+        return []  # the answer says so of all that HTML alone says
+    if unsigned := _unsigned(caller):
+        return unsigned
+    return None if mailboxes.stand_for_place(match) else [_PLAIN]
 
 
 def _unsigned(caller: Caller) -> list[Fault]:
@@ -185,14 +190,8 @@ def beside(reading: Reading) -> list[str]:
     return [run for run in reading.ignored if run.strip() not in said]
 
 
-def _uncounted(mailboxes: ReplyTokens, caller: Caller, match: Match, short: str) -> list[Fault]:
-    """The reason why the caller's yes does not count."""
-    if caller.understood.reading.meant is not None:
-        return []
-    if unsigned := _unsigned(caller):
-        return unsigned
-    if not mailboxes.stand_for_place(match):
-        return [_PLAIN]
+def _uncounted(caller: Caller, match: Match, short: str) -> list[Fault]:
+    """The reason why the caller's yes does not count where one may."""
     if not caller.tokens:
         return [_USED]
     if match.phase == "proposed" and consents(short) and not consents(short, to_terms=True):
@@ -218,9 +217,10 @@ def _after_consent(text: str) -> str | None:
 def _consented(mailboxes: ReplyTokens, caller: Caller, at: SeatContext, short: str) -> Reply:
     """The answer to a yes that does not count: why, and what to send instead."""
     match = at.match
-    faults = _uncounted(mailboxes, caller, match, short)
+    against = against_yes(mailboxes, caller, match)
+    faults = _uncounted(caller, match, short) if against is None else against
     if match.phase == "proposed":
-        yes = yes_counts(mailboxes, caller, match)
+        yes = against is None
         facts: dict[str, object] = {"faults": faults, "form": _accepting(match), "level": "mailbox", "yes": yes}
         return Reply("completed", facts, at=at, outcome="unplaced")
     asked = {"turn": match.turn, "allowed": match.rules.empty_orders, "consent": True, "faults": faults}

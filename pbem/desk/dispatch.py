@@ -14,7 +14,7 @@ from pbem.desk import account_keys, answer_letter, bounces, instructions, mailin
 from pbem.desk.caller import Said, Trust
 from pbem.desk.commands import handlers
 from pbem.desk.commands.stop import stop
-from pbem.desk.completion import completed, proposing, stands, understood, yes_counts
+from pbem.desk.completion import against_yes, completed, proposing, stands, understood
 from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, SAME_WORDS, WITHOUT_COMMAND
 from pbem.desk.decisions import part
 from pbem.desk.refused import refused
@@ -386,7 +386,7 @@ def _refused(desk: Desk, caller: Caller, command: AnyCommand, refused: Refused) 
     level = "key" if caller.verdict.kind == "valid" else "mailbox"
     kept = at is not None and stands(at, command)
     facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": kept}
-    facts["yes"] = at is not None and yes_counts(desk.mailboxes, caller, at.match)
+    facts["yes"] = at is not None and against_yes(desk.mailboxes, caller, at.match) is None
     return Reply("refused", facts, at=at, outcome="refused")
 
 
