@@ -64,12 +64,10 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     secret = [token for token in mailed if not _is_revealed(desk, token)]
     name = player.name if player else None
     tokens = tuple(token for token in secret if token.came_back(sender, name))
-    # Step 4: marks of machines. A text with a command, or any signature, lifts the weakest; the others stay until
-    # something is proved, and where nothing can be proved by now, the letter is a machine's.
-    says = verdict.kind != "none" or bool(reading.commands) or reading.optout
-    marks = [mark for mark in taken.marks if not (says and mark.lifted_by == "command")]
-    if marks and verdict.kind != "valid" and not (tokens and verdict.kind == "none" and _may_speak(marks)):
-        return _automatic(marks)
+    # Step 4: marks of machines that nothing can lift by now: then the letter is a machine's.
+    marks = partial(_kept_marks, taken.marks, verdict, says=bool(reading.commands) or reading.optout)
+    if kept := marks(mailbox=bool(tokens)):
+        return _automatic(kept)
     # Step 5: a signature that does not verify: no effect, since somebody may have forged the letter.
     if verdict.kind not in {"none", "valid"}:
         return _refuse_signature(desk, taken, player, verdict, tokens, vouched, now)
@@ -84,34 +82,43 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
         row = replace(row, received=_arrival(desk, player, to_answer(reading)[0], row.received, now))
     # Step 8: without a signature, a letter may prove its mailbox.
     proof = _prove(desk, letter, row, understood, reading, secret, player) if verdict.kind == "none" else None
-    # A key that waits for its challenge may give the answer to it.
-    proved = verdict.kind == "valid" or (proof is not None and proof.holds and bool(reading.commands))
-    if marks and not proved:
-        return _automatic(marks)
-    # Step 9: anybody can forge a From. So letters without other proof are answered only a few times a day.
+    # Step 9: replays. Other players have seen earlier signed words, and can send them.
+    # Texts from before words were compared are recognised by their signed bytes.
+    words, signed = understood.heard.words, sha256_hex(verdict.signed)
+    seen = desk.players.handled(player.name, words, signed) if player is not None and by_key else None
+    again = seen is not None or (proof is not None and proof.again is not None)
+    if kept := marks(mailbox=proof is not None and proof.holds and bool(reading.commands), again=again):
+        return _automatic(kept)
+    # Step 10: anybody can forge a From. So letters without other proof are answered only a few times a day.
     known = by_key or bool(tokens) or account_keys.told(desk.keys, sender, player, reading)
     trust = _trust(proof, by_key=by_key, vouched=known or vouched())
     if not known and (outcome := _left_unread(desk, letter, player, reading, trust, now)):
         return outcome
-    # Step 10: replays. Other players have seen earlier signed words, and can send them.
-    # Texts from before words were compared are recognised by their signed bytes.
-    words, signed = understood.heard.words, sha256_hex(verdict.signed)
-    seen = desk.players.handled(player.name, words, signed) if player is not None and by_key else None
-    said = _novelty(proof) if seen is None else _novelty_again(desk, sender, tokens, vouched, now)
-    if marks and said is not Said.NEW:
-        return _automatic(marks)
+    said = Said.SEEN if again else Said.NEW
+    if seen is not None:
+        said = _novelty_again(desk, sender, tokens, vouched, now)
     if said is Said.SILENT and _is_in_vain(seen, reading):
         return silences.SAID_BEFORE.of(silences.UNVOUCHED.outcome)
     language = desk.letters.language_of(player, letter)
     answers, fault = _place_answered(mailed, player), misdated(letter, row.received)
-    quiet = not all(mark.answered for mark in marks)
+    quiet = not all(mark.answered for mark in taken.marks)
     rights = (trust, said, proof, understood, tokens, answers, seen, fault, quiet)
     return Caller(sender, player, verdict, letter, now, row.received, language, *rights), reading
 
 
-def _may_speak(marks: Sequence[Mark]) -> bool:
-    """True if the mailbox alone may lift all of these marks."""
-    return all(mark.lifted_by != "key" for mark in marks)
+def _kept_marks(
+    marks: Sequence[Mark], verdict: Verdict, *, says: bool, mailbox: bool, again: bool = False
+) -> list[Mark]:
+    """The marks of machines that no proof lifts: a command or any signature, the mailbox, or a valid signature.
+
+    Words that come `again` prove nothing. A key that waits for its challenge may give the answer to it.
+    """
+    lifted = {"command"} if says or verdict.kind != "none" else set()
+    if not again and (verdict.kind == "valid" or (mailbox and verdict.kind == "none")):
+        lifted |= {"command", "mailbox"}
+    if not again and verdict.kind == "valid":
+        lifted |= {"key"}
+    return [mark for mark in marks if mark.lifted_by not in lifted]
 
 
 def _automatic(marks: Sequence[Mark]) -> str:
@@ -185,10 +192,6 @@ def _trust(proof: MailboxProof | None, *, by_key: bool, vouched: bool) -> Trust:
     if not vouched:
         return Trust.STRANGER
     return Trust.MAILBOX if proof is not None and proof.holds else Trust.VOUCHED
-
-
-def _novelty(proof: MailboxProof | None) -> Said:
-    return Said.SEEN if proof is not None and proof.again is not None else Said.NEW
 
 
 def _novelty_again(
