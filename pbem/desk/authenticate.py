@@ -9,11 +9,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk import account_keys, daily_limits, silences, without_form
+from pbem.desk import account_keys, silences, without_form
 from pbem.desk.caller import Caller, Said, Trust
-from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, WITHOUT_COMMAND
+from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, UNSIGNED, WITHOUT_COMMAND
 from pbem.desk.dispatch import to_answer
 from pbem.desk.seats import find_seat, number_of
+from pbem.desk.strangers import one_mailbox
 from pbem.identity import Verdict
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, masked
@@ -224,12 +225,14 @@ def _refuse_signature(
     if not vouched and not desk.strangers.may_be_answered(sender, now):
         return f"{outcome}; {silences.UNVOUCHED.outcome}"
     limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
-    left = desk.counts.left(limit, now, sender.lower())
+    left = desk.counts.left(limit, now, one_mailbox(sender))
+    if player is None and desk.strangers.is_one_too_many(sender, left, limit, now):
+        return f"{outcome}; {silences.NEW_MAILBOX.outcome}"
     # Gateways sign what answering machines write, by keys of their own.
     idle = (
         1
         if taken.understood.reading.commands
-        else desk.counts.left(WITHOUT_COMMAND, now, f"refused {sender.lower()}")
+        else desk.counts.left(WITHOUT_COMMAND, now, f"refused {one_mailbox(sender)}")
     )
     if min(left, idle) < 0:
         return outcome
@@ -257,11 +260,13 @@ def _left_unread(
     sender = letter.sender or ""
     if trust is Trust.STRANGER:
         return "" if desk.strangers.may_be_answered(sender, now, reading.commands) else silences.UNVOUCHED.outcome
-    left = 0 if reading.optout else desk.counts.left(daily_limits.UNSIGNED, now, sender.lower())
+    left = 0 if reading.optout else desk.counts.left(UNSIGNED, now, one_mailbox(sender))
+    if player is None and desk.strangers.is_one_too_many(sender, left, UNSIGNED, now):
+        return silences.NEW_MAILBOX.outcome
     if left >= 0:
         return ""
     if left == -1:  # explain once a day how to get a letter read anyway
-        out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=daily_limits.UNSIGNED.most))
+        out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=UNSIGNED.most))
         out.language, out.open = desk.letters.language_of(desk.players.by_address(sender), letter), True
         out.reply_to = desk.mailboxes.write_back(sender, player, now)
         out.answer(letter)

@@ -18,6 +18,7 @@ from pbem.desk.daily_limits import (
     ANSWER_TO_STRANGERS,
     NAMED,
     NAMED_BY_PLAYERS,
+    NEW_MAILBOX,
     REGISTERING_STRANGER,
 )
 from pbem.desk.reply_tokens import demand_dns
@@ -73,6 +74,12 @@ class Strangers:
             return True
         registers = any(COMMANDS[command.name].by_reply == "register" for command in asked)
         return registers and self._are_left(REGISTERING_STRANGER, ANSWER_TO_STRANGERS, address, now)
+
+    def is_one_too_many(self, address: str, left: int, limit: DailyLimit, now: datetime) -> bool:
+        """True if this is the day's first letter of a mailbox that is no player's, and its domain has too many."""
+        first = left == limit.most - 1
+        domain = one_mailbox(address).rpartition("@")[2]
+        return first and self._counts.left(NEW_MAILBOX, now, domain) < 0
 
     def may_be_named(self, address: str, now: datetime) -> bool:
         """True if one more letter that a player wants sent there may go to somebody else's address today; counts it.

@@ -345,6 +345,12 @@ def _unvouched(referee: Referee) -> None:
         referee.deliver(craft("help\n"), "ann@mail.example")
 
 
+def _new_mailbox(referee: Referee) -> None:
+    for number in range(51):
+        sender = f"ticket-{number}@mail.example"
+        referee.deliver(HOME.sign(craft("help\n", sender=sender), referee.now), sender)
+
+
 def _too_many(referee: Referee) -> None:
     for _ in range(53):
         referee.deliver(HOME.sign(craft("help\n"), referee.now), "ann@mail.example")
@@ -389,6 +395,7 @@ REACHED: dict[Silence, Callable[[Referee], None]] = {
     silences.UNATTRIBUTED: _unattributed,
     silences.BAD_SIGNATURE: _bad_signature,
     silences.UNVOUCHED: _unvouched,
+    silences.NEW_MAILBOX: _new_mailbox,
     silences.TOO_MANY: _too_many,
     silences.SAID_BEFORE: _said_before,
     silences.STOP: _stop,
