@@ -14,6 +14,7 @@ from pbem.desk.caller import Caller, Said, Trust
 from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, UNSIGNED, WITHOUT_COMMAND
 from pbem.desk.dispatch import to_answer
 from pbem.desk.seats import find_seat, number_of
+from pbem.desk.sorting import still_there
 from pbem.desk.strangers import one_mailbox
 from pbem.identity import Verdict
 from pbem.letters.draft import OutgoingLetter
@@ -65,10 +66,9 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     secret = [token for token in mailed if not _is_revealed(desk, token)]
     name = player.name if player else None
     tokens = tuple(token for token in secret if token.came_back(sender, name))
-    # Step 4: marks of machines. A text with a command, or any signature, lifts the weakest; the others stay until
-    # something is proved, and where nothing can be proved by now, the letter is a machine's.
-    says = verdict.kind != "none" or bool(reading.commands) or reading.optout
-    marks = [mark for mark in taken.marks if not (says and mark.lifted_by == "command")]
+    # Step 4: marks of machines. Those that its words leave stay until something is proved, and where nothing can be
+    # proved by now, the letter is a machine's.
+    marks = still_there(taken.marks, letter, reading, signed=verdict.kind != "none")
     if marks and verdict.kind != "valid" and not (tokens and verdict.kind == "none" and _may_speak(marks)):
         return _automatic(marks)
     # Step 5: a signature that does not verify: no effect, since somebody may have forged the letter.

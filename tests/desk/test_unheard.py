@@ -248,6 +248,32 @@ def test_an_unclear_sender_brings_one_short_answer_to_the_envelopes(referee: Ref
     assert "whoami" not in ann.text
 
 
+@pytest.mark.parametrize("head", ["Subject: Out of the office", "List-Unsubscribe: <https://relay.example/1>"])
+def test_what_an_unclear_sender_signed_is_answered_under_weak_marks(referee: Referee, head: str) -> None:
+    ann = referee.registered("ann")
+    before = len(ann.letters)
+    several = "From: ann <ann@mail.example>, bob <bob@mail.example>"
+    referee.deliver(craft(referee.signed(ann, "whoami\n"), several, head), ann.address)
+    assert len(ann.letters) == before + 1
+    referee.deliver(craft("I am away.\n", several, head), ann.address)
+    assert len(ann.letters) == before + 1, "it says nothing"
+
+
+@pytest.mark.parametrize("head", ["Subject: Out of the office", "List-Unsubscribe: <https://relay.example/1>"])
+def test_what_nobody_could_read_is_answered_under_weak_marks(referee: Referee, head: str) -> None:
+    ann = referee.person("ann")
+    heads = [head, *(f"X-H{number}: x" for number in range(201))]
+    referee.deliver(HOME.sign(craft("help\n", *heads), referee.now), ann.address)
+    assert len(ann.letters) == 1
+
+
+def test_a_subject_that_is_a_command_is_one_under_a_weak_mark(referee: Referee) -> None:
+    ann = referee.person("ann")
+    heads = ("Subject: help", "List-Unsubscribe: <https://relay.example/1>")
+    referee.deliver(HOME.sign(craft("\n", *heads), referee.now), ann.address)
+    assert len(ann.letters) == 1
+
+
 def test_too_many_headers_are_answered(referee: Referee) -> None:
     ann = referee.person("ann")
     for head in ("\r\n".join(f"X-H{number}: x" for number in range(201)), "X-M: " + "x" * 800 + "\r\n x" * 20_000):
