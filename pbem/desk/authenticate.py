@@ -228,12 +228,11 @@ def _refuse_signature(
     left = desk.counts.left(limit, now, one_mailbox(sender))
     if player is None and desk.strangers.is_one_too_many(sender, left, limit, now):
         return f"{outcome}; {silences.NEW_MAILBOX.outcome}"
-    # Gateways sign what answering machines write, by keys of their own.
-    idle = (
-        1
-        if taken.understood.reading.commands
-        else desk.counts.left(WITHOUT_COMMAND, now, f"refused {one_mailbox(sender)}")
-    )
+    # Gateways sign what answering machines write, by keys of their own; what is hidden or in a file may say anything.
+    in_a_file = any(part.filename and not part.content_type.endswith("-signature") for part in letter.parts)
+    hidden = verdict.kind == "refused" or in_a_file or not (letter.text or "").strip()
+    says = hidden or bool(taken.understood.reading.commands)
+    idle = 1 if says else desk.counts.left(WITHOUT_COMMAND, now, f"refused {one_mailbox(sender)}")
     if min(left, idle) < 0:
         return outcome
     last = left == 0 and not tokens

@@ -11,6 +11,7 @@ import pytest
 from in_a_box.referee import SERVER, Mailbox, Openings, Referee, body, confirming
 from in_a_box.small_games import FLEETS, SMALL
 from signing.domains import Domain, rsa_key
+from signing.dresses import clear_signed_file, part
 
 from pbem.desk import silences
 from pbem.desk.silences import SILENCES, Silence
@@ -316,6 +317,27 @@ def test_several_texts_with_commands_count_for_nothing_and_the_answer_says_so(re
     reply(referee, cy, text, head)
     assert referee.desk.players.setting("cy", "timezone", "") == ""
     assert "several texts with commands" in " ".join(cy.text.split())
+
+
+HIDDEN = {
+    "encrypted": part(b"-----BEGIN PGP MESSAGE-----\r\n\r\nabcd\r\n-----END PGP MESSAGE-----\r\n"),
+    "opaque": part(b"?", "smime.p7m", "application/pkcs7-mime; smime-type=signed-data"),
+    "in a file": clear_signed_file(b"whoami\n"),
+}
+
+
+@pytest.mark.parametrize("content", HIDDEN.values(), ids=HIDDEN)
+def test_notices_are_not_counted_as_of_letters_without_a_command_where_one_may_be(
+    referee: Referee, content: bytes
+) -> None:
+    """Somebody tries again and again to get a signature right."""
+    ann = referee.registered("ann")
+    before = len(ann.letters)
+    for number in range(6):
+        head = f"From: ann <{ann.address}>\r\nTo: {PBEM}\r\nSubject: x\r\nMessage-ID: <{number}@mua.example>\r\n"
+        referee.deliver(HOME.sign(head.encode() + content, referee.now), ann.address)
+        assert outcome(referee).endswith("noticed")
+    assert len(ann.letters) == before + 6
 
 
 # The table of silences.
