@@ -105,7 +105,7 @@ class _Effect(msgspec.Struct, frozen=True):
     @property
     def asks_nothing(self) -> bool:
         """True if the letter has no command, and no words that are answered like one."""
-        return not self.replies and not self.optout
+        return not self.replies and not self.optout and not self.caller.letter.several
 
     @property
     def is_of_player(self) -> bool:

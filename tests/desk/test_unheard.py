@@ -14,6 +14,7 @@ from signing.domains import Domain, rsa_key
 from signing.dresses import clear_signed_file, part
 
 from pbem.desk import silences
+from pbem.desk.daily_limits import WITHOUT_COMMAND
 from pbem.desk.silences import SILENCES, Silence
 from pbem.identity import ssh
 from pbem.mail.message import read
@@ -314,9 +315,12 @@ def test_a_gateways_words_are_not_read_in_place_of_bare_orders(below: str) -> No
 def test_several_texts_with_commands_count_for_nothing_and_the_answer_says_so(referee: Referee) -> None:
     cy = keyless(referee, "cy")
     head, text = mixed("set timezone Europe/Berlin", "set timezone Asia/Tokyo")
-    reply(referee, cy, text, head)
+    before = len(cy.letters)
+    for _ in range(WITHOUT_COMMAND.most + 1):
+        reply(referee, cy, text, head)
     assert referee.desk.players.setting("cy", "timezone", "") == ""
     assert "several texts with commands" in " ".join(cy.text.split())
+    assert len(cy.letters) == before + WITHOUT_COMMAND.most + 1, "they are no letters without a command"
 
 
 HIDDEN = {
