@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.desk import bounces, mailing_lists, role_addresses, silences, witnesses
 from pbem.desk.reply import SHORT
+from pbem.desk.strangers import EACH
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import asked_by_subject
 from pbem.mail.marks import Arrival, Mark, marks_of
@@ -83,7 +84,7 @@ def _unread(
     address = letter.sender or row.envelope.sender
     if not desk.strangers.may_be_answered(address, now):
         return silence.of(silences.UNVOUCHED.outcome)
-    text = desk.letters.draft("letters/unreadable.txt", reason=reason)
+    text = desk.letters.draft("letters/unreadable.txt", reason=reason, most=EACH)
     out = OutgoingLetter(SHORT, text, language=desk.letters.language_of(None, letter))
     desk.letters.send(address, out, now)
     return f"{silence.outcome}, answered"
