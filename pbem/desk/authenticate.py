@@ -15,7 +15,7 @@ from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWE
 from pbem.desk.dispatch import to_answer
 from pbem.desk.seats import find_seat, number_of
 from pbem.desk.sorting import still_there
-from pbem.desk.strangers import one_mailbox
+from pbem.desk.strangers import EACH, one_mailbox
 from pbem.identity import Verdict
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, masked
@@ -226,7 +226,7 @@ def _refuse_signature(
         return f"{outcome}; {silences.UNVOUCHED.outcome}"
     limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
     left = desk.counts.left(limit, now, one_mailbox(sender))
-    if player is None and desk.strangers.is_one_too_many(sender, left, limit, now):
+    if player is None and vouched and desk.strangers.is_one_too_many(sender, left, limit, now):
         return f"{outcome}; {silences.NEW_MAILBOX.outcome}"
     # Gateways sign what answering machines write, by keys of their own; what is hidden or in a file may say anything.
     in_a_file = any(part.filename and not part.content_type.endswith("-signature") for part in letter.parts)
@@ -240,13 +240,14 @@ def _refuse_signature(
     # Quote nothing from an unverified sender: otherwise we would deliver a stranger's text.
     subject = masked(letter.subject)[:60] if vouched else ""
     facts = {"reason": verdict.reason, "subject": subject, "received": now, "last": last, "last_idle": idle == 0}
+    facts["most"] = None if vouched else EACH
     keys = [key.fingerprint for key in rows]
     text = desk.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
     out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
     out.language, out.open = desk.letters.language_of(player, None if player else letter), True
     home = player.address if player else sender
     out.reply_to = desk.mailboxes.go_on(tokens, letter, player, now)
-    if last:
+    if last or not vouched:
         out.reply_to = desk.mailboxes.write_back(home, player, now)
     desk.letters.send(home, out, now)
     return f"{outcome}, noticed"

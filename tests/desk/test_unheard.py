@@ -14,7 +14,7 @@ from signing.domains import Domain, rsa_key
 from signing.dresses import clear_signed_file, part
 
 from pbem.desk import silences
-from pbem.desk.daily_limits import WITHOUT_COMMAND
+from pbem.desk.daily_limits import NEW_MAILBOX, WITHOUT_COMMAND
 from pbem.desk.silences import SILENCES, Silence
 from pbem.identity import ssh
 from pbem.mail.message import read
@@ -321,6 +321,34 @@ def test_several_texts_with_commands_count_for_nothing_and_the_answer_says_so(re
     assert referee.desk.players.setting("cy", "timezone", "") == ""
     assert "several texts with commands" in " ".join(cy.text.split())
     assert len(cy.letters) == before + WITHOUT_COMMAND.most + 1, "they are no letters without a command"
+
+
+def test_a_bad_signature_that_nobody_vouches_for_brings_an_address_by_which_its_writer_is_heard(
+    referee: Referee,
+) -> None:
+    """The provider signs nothing: after three notices there would be silence, which nothing announced."""
+    ann = referee.registered("ann")
+    before = len(ann.letters)
+    for number in range(6):
+        to = parseaddr(str(ann.last["Reply-To"]))[1] if number else PBEM
+        text = referee.signed(ann, "whoami\n").replace("whoami", f"status m{number}")
+        referee.deliver(craft(text, to=to), ann.address, to)
+        assert number or "at most 3 such answers a day" in " ".join(ann.text.split())
+    assert len(ann.letters) == before + 6
+
+
+def test_forged_signatures_use_up_no_domain(referee: Referee) -> None:
+    eve = referee.registered("eve")
+    for number in range(NEW_MAILBOX.most + 1):
+        sender = f"forged-{number}@gmail.example"
+        referee.deliver(craft(referee.signed(eve, f"help {number}\n"), sender=sender), "eve@elsewhere.example")
+    home = Domain("gmail.example", key=rsa_key(1024))
+    referee.records[home.where] = home.record
+    ann = referee.person("ann")
+    ann.address = "ann@gmail.example"
+    referee.people[ann.address] = ann
+    referee.deliver(home.sign(craft("help\n", sender=ann.address), referee.now), ann.address)
+    assert len(ann.letters) == 1
 
 
 HIDDEN = {
