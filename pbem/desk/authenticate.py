@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk import account_keys, silences, without_form
+from pbem.desk import account_keys, completion, silences, without_form
 from pbem.desk.caller import Caller, Said, Trust
 from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, UNSIGNED, WITHOUT_COMMAND
 from pbem.desk.dispatch import to_answer
@@ -85,7 +85,9 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     proof = _prove(desk, letter, row, understood, reading, secret, player) if verdict.kind == "none" else None
     # A key that waits for its challenge may give the answer to it.
     proved = verdict.kind == "valid" or (proof is not None and proof.holds and bool(reading.commands))
-    if marks and not proved:
+    # So may doubtful words at a live reply address, to be asked about: relays mark everything that some people write.
+    in_doubt = bool(tokens and reading.short) and all(mark.answered for mark in marks)
+    if marks and not (proved or in_doubt):
         return _automatic(marks)
     # Step 9: anybody can forge a From. So letters without other proof are answered only a few times a day.
     known = by_key or bool(tokens) or account_keys.told(desk.keys, sender, player, reading)
@@ -105,7 +107,14 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     answers, fault = _place_answered(mailed, player), misdated(letter, row.received)
     quiet = not all(mark.answered for mark in marks)
     rights = (trust, said, proof, understood, tokens, answers, seen, fault, quiet)
-    return Caller(sender, player, verdict, letter, now, row.received, language, *rights), reading
+    caller = Caller(sender, player, verdict, letter, now, row.received, language, *rights)
+    if (
+        marks
+        and not proved
+        and completion.understood(desk.seats, desk.mailboxes, caller, masked(reading.short)) is None
+    ):
+        return _automatic(marks)
+    return caller, reading
 
 
 def _may_speak(marks: Sequence[Mark]) -> bool:

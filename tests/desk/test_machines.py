@@ -211,6 +211,23 @@ def test_what_needs_no_command_is_heard_under_weak_marks(referee: Referee, head:
     assert referee.match().setups[2].standing
 
 
+@pytest.mark.parametrize("head", [*WEAK, "List-Id: <club.example>"])
+def test_doubtful_words_at_a_live_reply_address_are_answered_under_weak_marks(referee: Referee, head: str) -> None:
+    """A relay marks all that some people write; who hears nothing believes that the orders stand."""
+    _, bob = proposed(referee)
+    subject, heads = (head.partition(": ")[2], ()) if head.startswith("Subject") else ("", (head,))
+    before = len(bob.letters)
+    answer(referee, bob, "Yes. But three days, please.\n", *heads, subject=subject)
+    assert len(bob.letters) == before + 1
+    answer(referee, bob, "accept\n", *heads, subject=subject)
+    before = len(bob.letters)
+    answer(referee, bob, BOB.replace("Rv1", "Rv1 Rv9"), *heads, subject=subject)
+    assert len(bob.letters) == before + 1
+    assert "Rv9" in bob.text
+    answer(referee, bob, "I am away until Monday.\n", *heads, subject=subject)
+    assert len(bob.letters) == before + 1
+
+
 AUTOMATIC = [
     "Precedence: auto_reply",
     "X-Precedence: auto_reply",
