@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from pbem.mail.message import ADDRESSES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -72,7 +74,8 @@ def _is_own(at: Arrival) -> bool:
 
 def was_here(at: Arrival) -> bool:
     """True if this server sent a letter, whatever a list or a forwarder did with it since."""
-    return any(at.address.lower() in value.lower() for value in at.letter.values("x-loop"))
+    found = (address for value in at.letter.values("x-loop") for address in ADDRESSES.findall(value.lower()))
+    return at.address.lower() in {address.rstrip(".") for address in found}
 
 
 def _has(*names: str) -> Callable[[Arrival], bool]:

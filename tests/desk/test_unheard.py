@@ -351,6 +351,22 @@ def test_forged_signatures_use_up_no_domain(referee: Referee) -> None:
     assert len(ann.letters) == 1
 
 
+@pytest.mark.parametrize("mark", [f"x{PBEM}", f"{PBEM}.org", f"my-{PBEM}"])
+def test_a_loop_mark_of_another_mailbox_is_not_ours(referee: Referee, mark: str) -> None:
+    ann = referee.person("ann")
+    referee.deliver(HOME.sign(craft("help\n", f"X-Loop: {mark}"), referee.now), ann.address)
+    assert len(ann.letters) == 1
+
+
+@pytest.mark.parametrize(
+    "mark", [PBEM.upper(), f"<{PBEM}>", f"{PBEM}.", f"club@x.example, {PBEM}", f"club@x.example {PBEM}"]
+)
+def test_our_loop_mark_is_ours_however_it_is_written(referee: Referee, mark: str) -> None:
+    ann = referee.person("ann")
+    referee.deliver(HOME.sign(craft("help\n", f"X-Loop: {mark}"), referee.now), ann.address)
+    assert outcome(referee) == "automatic: own loop mark"
+
+
 HIDDEN = {
     "encrypted": part(b"-----BEGIN PGP MESSAGE-----\r\n\r\nabcd\r\n-----END PGP MESSAGE-----\r\n"),
     "opaque": part(b"?", "smime.p7m", "application/pkcs7-mime; smime-type=signed-data"),
