@@ -9,11 +9,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk import account_keys, daily_limits, silences, without_form
+from pbem.desk import account_keys, completion, silences, without_form
 from pbem.desk.caller import Caller, Said, Trust
-from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, WITHOUT_COMMAND
+from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, UNSIGNED, WITHOUT_COMMAND
 from pbem.desk.dispatch import to_answer
 from pbem.desk.seats import find_seat, number_of
+from pbem.desk.sorting import still_there
+from pbem.desk.strangers import EACH, one_mailbox
 from pbem.identity import Verdict
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, masked
@@ -64,9 +66,10 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     secret = [token for token in mailed if not _is_revealed(desk, token)]
     name = player.name if player else None
     tokens = tuple(token for token in secret if token.came_back(sender, name))
-    # Step 4: marks of machines that nothing can lift by now: then the letter is a machine's.
-    marks = partial(_kept_marks, taken.marks, verdict, says=bool(reading.commands) or reading.optout)
-    if kept := marks(mailbox=bool(tokens)):
+    # Step 4: marks of machines, without those that its words lift. If nothing can lift the others by now, a machine
+    # wrote it.
+    still = still_there(taken.marks, letter, reading, signed=verdict.kind != "none")
+    if kept := _kept_marks(still, verdict, mailbox=bool(tokens)):
         return _automatic(kept)
     # Step 5: a signature that does not verify: no effect, since somebody may have forged the letter.
     if verdict.kind not in {"none", "valid"}:
@@ -87,7 +90,10 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     words, signed = understood.heard.words, sha256_hex(verdict.signed)
     seen = desk.players.handled(player.name, words, signed) if player is not None and by_key else None
     again = seen is not None or (proof is not None and proof.again is not None)
-    if kept := marks(mailbox=proof is not None and proof.holds and bool(reading.commands), again=again):
+    proved = proof is not None and proof.holds and bool(reading.commands)
+    kept = _kept_marks(still, verdict, mailbox=proved, again=again)
+    # Doubtful words at a live reply address are asked about: relays mark everything that some people write.
+    if kept and not (tokens and reading.short and all(mark.answered for mark in kept)):
         return _automatic(kept)
     # Step 10: anybody can forge a From. So letters without other proof are answered only a few times a day.
     known = by_key or bool(tokens) or account_keys.told(desk.keys, sender, player, reading)
@@ -101,24 +107,24 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
         return silences.SAID_BEFORE.of(silences.UNVOUCHED.outcome)
     language = desk.letters.language_of(player, letter)
     answers, fault = _place_answered(mailed, player), misdated(letter, row.received)
-    quiet = not all(mark.answered for mark in taken.marks)
+    quiet = not all(mark.answered for mark in still)
     rights = (trust, said, proof, understood, tokens, answers, seen, fault, quiet)
-    return Caller(sender, player, verdict, letter, now, row.received, language, *rights), reading
+    caller = Caller(sender, player, verdict, letter, now, row.received, language, *rights)
+    if kept and completion.understood(desk.seats, desk.mailboxes, caller, masked(reading.short)) is None:
+        return _automatic(kept)
+    return caller, reading
 
 
-def _kept_marks(
-    marks: Sequence[Mark], verdict: Verdict, *, says: bool, mailbox: bool, again: bool = False
-) -> list[Mark]:
-    """The marks of machines that no proof lifts: a command or any signature, the mailbox, or a valid signature.
+def _kept_marks(marks: Sequence[Mark], verdict: Verdict, *, mailbox: bool, again: bool = False) -> Sequence[Mark]:
+    """The marks of machines that no proof lifts: the mailbox, or a valid signature.
 
     Words that come `again` prove nothing. A key that waits for its challenge may give the answer to it.
     """
-    lifted = {"command"} if says or verdict.kind != "none" else set()
-    if not again and (verdict.kind == "valid" or (mailbox and verdict.kind == "none")):
-        lifted |= {"command", "mailbox"}
-    if not again and verdict.kind == "valid":
-        lifted |= {"key"}
-    return [mark for mark in marks if mark.lifted_by not in lifted]
+    if again:
+        return marks
+    if verdict.kind == "valid":
+        return []
+    return [mark for mark in marks if mark.lifted_by == "key" or not (mailbox and verdict.kind == "none")]
 
 
 def _automatic(marks: Sequence[Mark]) -> str:
@@ -229,13 +235,15 @@ def _refuse_signature(
     if not vouched and not desk.strangers.may_be_answered(sender, now):
         return f"{outcome}; {silences.UNVOUCHED.outcome}"
     limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
-    left = desk.counts.left(limit, now, sender.lower())
-    # Gateways sign what answering machines write, by keys of their own.
-    idle = (
-        1
-        if taken.understood.reading.commands
-        else desk.counts.left(WITHOUT_COMMAND, now, f"refused {sender.lower()}")
-    )
+    left = desk.counts.left(limit, now, one_mailbox(sender))
+    first = left == limit.most - 1
+    if player is None and vouched and first and desk.strangers.is_one_too_many(sender, (), now):
+        return f"{outcome}; {silences.NEW_MAILBOX.outcome}"
+    # Gateways sign what answering machines write, by keys of their own; what is hidden or in a file may say anything.
+    in_a_file = any(part.filename and not part.content_type.endswith("-signature") for part in letter.parts)
+    hidden = verdict.kind == "refused" or in_a_file or not (letter.text or "").strip()
+    says = hidden or bool(taken.understood.reading.commands)
+    idle = 1 if says else desk.counts.left(WITHOUT_COMMAND, now, f"refused {one_mailbox(sender)}")
     if min(left, idle) < 0:
         return outcome
     last = left == 0 and not tokens
@@ -243,13 +251,14 @@ def _refuse_signature(
     # Quote nothing from an unverified sender: otherwise we would deliver a stranger's text.
     subject = masked(letter.subject)[:60] if vouched else ""
     facts = {"reason": verdict.reason, "subject": subject, "received": now, "last": last, "last_idle": idle == 0}
+    facts["most"] = None if vouched else EACH
     keys = [key.fingerprint for key in rows]
     text = desk.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
     out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
     out.language, out.open = desk.letters.language_of(player, None if player else letter), True
     home = player.address if player else sender
     out.reply_to = desk.mailboxes.go_on(tokens, letter, player, now)
-    if last:
+    if last or not vouched:
         out.reply_to = desk.mailboxes.write_back(home, player, now)
     desk.letters.send(home, out, now)
     return f"{outcome}, noticed"
@@ -262,11 +271,14 @@ def _left_unread(
     sender = letter.sender or ""
     if trust is Trust.STRANGER:
         return "" if desk.strangers.may_be_answered(sender, now, reading.commands) else silences.UNVOUCHED.outcome
-    left = 0 if reading.optout else desk.counts.left(daily_limits.UNSIGNED, now, sender.lower())
+    left = 0 if reading.optout else desk.counts.left(UNSIGNED, now, one_mailbox(sender))
+    first = left == UNSIGNED.most - 1
+    if player is None and first and desk.strangers.is_one_too_many(sender, reading.commands, now):
+        return silences.NEW_MAILBOX.outcome
     if left >= 0:
         return ""
     if left == -1:  # explain once a day how to get a letter read anyway
-        out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=daily_limits.UNSIGNED.most))
+        out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=UNSIGNED.most))
         out.language, out.open = desk.letters.language_of(desk.players.by_address(sender), letter), True
         out.reply_to = desk.mailboxes.write_back(sender, player, now)
         out.answer(letter)
