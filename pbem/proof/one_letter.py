@@ -99,7 +99,8 @@ def named(match: Match, short: str) -> AnyCommand | None:
     if len(commands) != 1 or len(reading.commands) > 1 or reading.ignored or commands[0].match != match.id:
         return None
     place = commands[0].form
-    is_here = place.turn in {None, match.turn} and place.game in {None, match.game}
+    # In phase `setup` no turn is due, and turn 0 would be `default`.
+    is_here = place.turn in {None, match.turn or None} and place.game in {None, match.game}
     return commands[0] if is_here or commands[0].name not in SENTENCES["playing"] else None
 
 

@@ -86,6 +86,16 @@ def test_the_form_sent_back_alone_counts(table: Table, program: str, above: str)
     table.proof()
 
 
+def test_the_day_above_an_author_is_no_header(table: Table) -> None:
+    """A header begins with the author's address, or with `On`, and all of its own sentence."""
+    by = "On 1 March 2026\npbem <pbem@play.example> wrote at 12:00:"
+    sends(table, f"Gx3\n{by}\nGx4", BARE, table.begins, text="")
+    assert table.orders() is None
+    sends(table, f"Gx3\n\n{by.partition(chr(10))[2]}\nGx4", BARE, text="")
+    assert table.orders() == "Gx3"
+    table.proof()
+
+
 def test_below_a_greeting_it_comes_back(table: Table) -> None:
     table.reply("gx3", table.begins)
     told = sends(table, f"Hello!\n\n{form_in(table.bob.text, 'orders')}", BARE, text="")

@@ -61,6 +61,9 @@ WORDS = (
     "Subject: z",
     "Date: 1",
     "On 1 March 2026, 12:00 x wrote:",
+    "On 1 March 2026",
+    "x <x@y.example> wrote on 1 March at 12:00:",
+    "clear default",
     "x:",
     "",
     "",
@@ -137,6 +140,21 @@ def test_the_same_commands_and_what_is_given_without_one(phase: str) -> None:
         assert first is None or second is None or (first.block or "") == second.block, repr(text)
         count += first is not None
     assert count > 300 or phase == "proposed"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(f"enter t1 {'0' * 64} team {name}x" for name in ("İ", "\u212a", "\u017f", "ı")),
+        *(f"substitute m1 {name} for bob" for name in ("İn", "\u212a", "\u017f")),
+        *(f"substitute m1 carl for {name}" for name in ("İn", "\u212a", "\u017f")),
+        *(f"block {name}" for name in ("İn", "\u212a", "\u017f")),
+    ],
+)
+def test_the_same_names(words: str) -> None:
+    """Lower case first: it makes two characters of one letter, and one of a to z of another."""
+    first, second = parse(words).commands, read_commands(words)
+    assert [(one.name, bool(one.faults)) for one in first] == [(one.name, one.fault) for one in second]
 
 
 @pytest.mark.parametrize(
