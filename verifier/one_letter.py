@@ -167,7 +167,7 @@ def given(place: Place, text: str) -> Command | None:
     command = named(place, short)
     words = re.findall(r"[^\W\d_]+", short.lower())
     agrees = YES if place.phase == "proposed" else YES | RECEIVED
-    yes = not re.search(r"\d", short) and agrees & {*words} and {*words} <= YES | RECEIVED | BESIDE
+    yes = not re.search(r"[\d?\uff1f]", short) and agrees & {*words} and {*words} <= YES | RECEIVED | BESIDE
     if command is not None:
         if command.name not in SENTENCES[place.phase]:
             return None

@@ -308,6 +308,16 @@ def test_yes_is_to_the_terms_that_are_quoted(phones: Phones, shown: str) -> None
     assert phones.phase == "setup"
 
 
+@pytest.mark.parametrize("words", ["Ja?", "Accept?", "Sure, let us play?"])
+def test_a_question_is_no_consent(phones: Phones, words: str) -> None:
+    _, bob = phones.proposed()
+    told = phones.reply(bob, words)
+    assert phones.phase == "proposed"
+    assert "with `yes`" in told
+    phones.reply(bob, "ja")
+    assert phones.phase == "setup"
+
+
 @pytest.mark.parametrize("words", ["Good luck, Ann!", "Let us see who wins.", "Bob Miller\nAm Markt 5"])
 def test_other_words_beside_a_setup_do_no_harm(phones: Phones, words: str) -> None:
     _, bob = phones.proposed()
