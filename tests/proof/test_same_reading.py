@@ -145,7 +145,7 @@ def test_the_same_commands_and_what_is_given_without_one(phase: str) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        *(f"enter t1 {'0' * 64} team {name}x" for name in ("İ", "\u212a", "\u017f", "ı")),
+        *(f"enter t1 {'0' * 64} team {name}x" for name in ("İ", "\u212a", "\u017f", "\u0131")),
         *(f"substitute m1 {name} for bob" for name in ("İn", "\u212a", "\u017f")),
         *(f"substitute m1 carl for {name}" for name in ("İn", "\u212a", "\u017f")),
         *(f"block {name}" for name in ("İn", "\u212a", "\u017f")),
