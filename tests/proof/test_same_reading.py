@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from random import Random
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from vectors.make import VECTORS
 
+from pbem.identity.sender_auth import vouch
 from pbem.mail.commands import clean, holds_commands, parse
 from pbem.mail.message import read
 from pbem.mail.quotes import marked as marked_by_first
@@ -17,7 +20,9 @@ from pbem.proof import bundle, one_letter
 from pbem.proof.signed_letters import Letters
 from verifier.commands import holds_commands as held
 from verifier.commands import read_commands, text_of
+from verifier.conventions import No
 from verifier.letters import whole
+from verifier.mailbox import server_vouched
 from verifier.one_letter import Place, given
 from verifier.quotes import marked
 from verifier.text import author_of, entity, plain
@@ -181,3 +186,39 @@ def test_the_same_author(value: str) -> None:
     raw = f"From: {value}\r\n\r\nGx3\r\n".encode()
     letter = read(raw)
     assert author_of(entity(raw)) == ("" if letter.from_defect else letter.sender)
+
+
+DKIM = "DKIM-Signature: v=1; a=rsa-sha256; d=mail.example; s=s1; h=from:to; bh=; b="
+PASS = "mx.example; dkim=pass header.d=mail.example"
+
+
+@pytest.mark.parametrize(
+    ("counts", "others"),
+    [
+        (True, ["mx.example; spf=pass smtp.mailfrom=dkim=1@mail.example", PASS]),
+        (True, ['mx.example; spf=pass smtp.mailfrom="a; dkim=fail"@mail.example', PASS]),
+        (True, ["mx.example; spf=pass (dkim=none)", PASS]),
+        (True, ["mx.example.evil.example; dkim=fail", PASS]),
+        (True, ["MX.example 1; DKIM = pass header.d=mail.example"]),
+        (True, ["mx.example (dkim=fail); dkim=pass (x; y) header.d=mail.example"]),
+        (False, ["mx.example; dkim=fail", PASS]),
+        (False, ["mx.example; spf=pass smtp.mailfrom=dkim=pass@mail.example"]),
+        (False, ["mx.example; x=y (dkim=pass)"]),
+        (False, ["mx.example 2; dkim=pass header.d=mail.example"]),
+        (False, ["mx.example.evil.example; dkim=pass header.d=mail.example"]),
+    ],
+)
+def test_the_same_word_of_a_server(others: list[str], *, counts: bool) -> None:
+    """One header for each filter; a sender chooses the name in the return path, which another one repeats."""
+    told = "".join(f"Authentication-Results: {one}\r\n" for one in others)
+    raw = f"{told}{DKIM}{'A' * 171}=\r\nFrom: bob@mail.example\r\nTo: x@y.example\r\n\r\nGx3\r\n".encode()
+    record = vouch(read(raw), {}, "mx.example", datetime(2026, 3, 1, tzinfo=UTC)).told
+    assert bool(record) is counts
+    letter: Any = SimpleNamespace(message=entity(raw))
+    for written in {record, *others} - {""}:
+        try:
+            server_vouched(letter, {"name": "mx.example", "record": written})
+        except No:
+            assert written != record
+        else:
+            assert written == record
