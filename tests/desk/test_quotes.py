@@ -13,6 +13,8 @@ from in_a_box.referee import body, form_in
 from in_a_box.replies import REPLIES
 from judges import sentences
 
+from pbem.mail.commands import COMMANDS, parse
+
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
@@ -22,6 +24,7 @@ WRAPPED = "Gx3 # I hope that this hits the death star whose corner was seen at\n
 IN_A_FORM = "Gx3 # with luck this is the last cell of the kill cruiser, and so the\nend of it\nGy3 Gy4"
 UNKNOWN = "{said}\n\nLe dim. 1 mars 2026, pbem a écrit\n\n{text}"
 BARE = "{said}\n\n{text}"
+GAMES = ("dueling-masters", "shoot-em-up", "spaceships")
 
 
 def sends(table: Table, said: str, program: str, letter: EmailMessage | None = None, text: str | None = None) -> str:
@@ -65,6 +68,18 @@ def test_a_form_below_other_words_is_not_obeyed(table: Table, program: str) -> N
         for text in (None, form):
             sends(table, said, program, text=text)
             assert table.orders() is None, program
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_thanks_for_help_asks_for_nothing(table: Table, language: str) -> None:
+    """A command that names no place counts below other words, and help shows all of them."""
+    table.referee.send(table.ann, f"set language {language}\n")
+    for topic in ("", *COMMANDS, *GAMES, "keys", "mailbox", "sealed", "signing"):
+        table.referee.send(table.ann, f"help {topic}\n")
+        answer = UNKNOWN.format(said="Thanks!", text=body(table.ann.last))
+        found = parse(answer, signed=False).commands
+        told = [one.echo for one in found if not (one.faults or COMMANDS[one.name].only_asks)]
+        assert not told, topic
 
 
 @pytest.mark.parametrize("program", REPLIES.values())
