@@ -178,7 +178,7 @@ MINISIGN = re.compile(
     r"(?m)untrusted comment:[^\n]*\n(?:(RU\S{98})(?![^\n]*\ntrusted comment:)|"
     r"(R\S{99})[ \r]*\ntrusted comment: ([^\n]*?)\r?\n(\S{88}))\s*?$"
 )
-RAW = re.compile(r"(?m)^signature: ([A-Za-z0-9+/]{86}==)\s*$")
+RAW = re.compile(r"(?im)^[^\S\n]*signature:\s*([A-Za-z0-9+/](?:\s*[A-Za-z0-9+/]){85}\s*=\s*=)[^\S\n]*$")
 PGP = re.compile(r"-----BEGIN PGP SIGNATURE-----.*?-----END PGP SIGNATURE-----", re.DOTALL)
 CLEAR = re.compile(
     r"-----BEGIN PGP SIGNED MESSAGE-----\r?\n(?:[^\n]+\n)*?\r?\n(.*?)\r?\n-----BEGIN PGP SIGNATURE", re.DOTALL
