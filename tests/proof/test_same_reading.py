@@ -45,6 +45,7 @@ WORDS = (
     "> help",
     "> Gx3",
     "status",
+    "status m\u0661",
     "12:30",
     "m",
     "key add",
