@@ -287,7 +287,7 @@ def argument(reading: Reading, command: Command, one: str) -> bool:
         days = ("off",) if word == "off" else ("day", "to", "day")
         return all(argument(reading, command, day) for day in days)
     if one == "like":
-        return argument(reading, command, "match") or not re.match("m?[0-9]|m$", word)
+        return argument(reading, command, "match") or not re.match(r"m?\d|m$", word)
     if one == "line":
         return argument_on_line(reading)
     if one == "with":

@@ -134,7 +134,7 @@ def quoted_form(place: Place, lines: Sequence[str]) -> Command | None:
 def named(place: Place, short: str) -> Command | None:
     """The one command that a text is, if it only leaves out the match."""
     name, rest = [*short.strip(" .!").split(None, 1), "", ""][:2]
-    if "match" not in COMMANDS.get(name.lower(), ("", "", ""))[0].replace("?", "").split()[:1]:
+    if COMMANDS.get(name.lower(), ("", "", ""))[0].split()[:1] not in (["match"], ["like"]):
         return None
     if name.lower() == "accept" and rest.lower() in {"", place.match}:
         rest = place.prev

@@ -288,8 +288,10 @@ def broken(text: str) -> Iterator[str]:
         at += 1
     if at < 400:
         content = content[words[at].start() :] if at < len(words) else ""
-    for way in dict.fromkeys((content, unwrapped(content), content.replace("\n", " "))):
-        yield "\n".join([*(head if at < 400 else []), *filter(None, [way]), *([closed[1]] if closed else [])])
+    tail = [closed[1]] if closed else []
+    # On one line, an empty body is an empty one.
+    for body in ([content] if content else [], [unwrapped(content)], [content.replace("\n", " ")]):
+        yield "\n".join([*(head if at < 400 else []), *body, *tail])
 
 
 def unwrapped(text: str) -> str:

@@ -74,6 +74,10 @@ CASES = {
     "an agreement that was wrapped": (pasted(ACCEPT, wrapped), ACCEPT),
     "orders in one line": (pasted(ORDERS, in_one_line), ORDERS),
     "a sentence in one line": (pasted(RESIGN, in_one_line), RESIGN),
+    "an empty block between empty lines": (
+        pasted(ORDERS.replace(b"Gx3 Gy3", b""), lambda text: text.replace(b"\n\n", b"\n\n\n")),
+        ORDERS.replace(b"Gx3 Gy3", b""),
+    ),
     "a line of base64 that was wrapped": (
         part(ORDERS + by_ed25519(ORDERS).replace(b": ", b":\n").replace(b"==", b"\n=="), ""),
         ORDERS,

@@ -55,7 +55,7 @@ or as `game` or `turn`."""
 
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
 _TOURNAMENT = re.compile(r"t[1-9][0-9]{0,8}", re.I)
-_LIKE_A_MATCH = re.compile(r"m?[0-9]|m$", re.I)
+_LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I | re.A)
 WRITTEN: Mapping[str, str] = {"match": _MATCH.pattern, "player": _NAME.pattern}
