@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )
 
-from verifier.commands import COMMANDS, text_of
+from verifier.commands import COMMANDS, FIELDS, text_in, text_of
 from verifier.conventions import must
 from verifier.ed25519 import ed25519
 from verifier.security_keys import algorithm, first, parted, strings, touched
@@ -178,7 +178,7 @@ MINISIGN = re.compile(
     r"(?m)untrusted comment:[^\n]*\n(?:(RU\S{98})(?![^\n]*\ntrusted comment:)|"
     r"(R\S{99})[ \r]*\ntrusted comment: ([^\n]*?)\r?\n(\S{88}))\s*?$"
 )
-RAW = re.compile(r"(?m)^signature: ([A-Za-z0-9+/]{86}==)\s*$")
+RAW = re.compile(r"(?im)^[^\S\n]*signature:\s*([A-Za-z0-9+/](?:\s*[A-Za-z0-9+/]){85}\s*=\s*=)[^\S\n]*$")
 PGP = re.compile(r"-----BEGIN PGP SIGNATURE-----.*?-----END PGP SIGNATURE-----", re.DOTALL)
 CLEAR = re.compile(
     r"-----BEGIN PGP SIGNED MESSAGE-----\r?\n(?:[^\n]+\n)*?\r?\n(.*?)\r?\n-----BEGIN PGP SIGNATURE", re.DOTALL
@@ -189,7 +189,7 @@ ALONE = re.compile(
     r"|(signature:\s*)?[A-Za-z0-9+/]{86}==\s*$)|(?!\s*-)[^\x00]{0,64}\Z|[^\x09-\x7f]"
 )
 """The beginnings of files that hold a signature and nothing else."""
-ENDINGS = re.compile(r"\.(asc|sig|minisig|ed25519|sign)$")
+ENDINGS = re.compile(r"\.(asc|sig|minisig|ed25519|sign)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -211,18 +211,19 @@ def signatures(message: Message) -> list[Signed]:
             assert not isinstance(first, str)
             return [Signed("smime" if smime else "openpgp", "", text_of(first))]
     must(not kind.startswith("application/pkcs7"), "an opaque S/MIME letter, which cannot be read here")
-    found: list[Signed] = []
     parts = list(parts_of(message))
-    read: set[tuple[str, ...]] = set()
+    shown = [part.text for part in parts if part.kind == "text/plain" and not (part.attached or part.name)]
+    # Whatever is there twice counts once, if the reader sees it.
+    read = {tuple(text.split()): text for text in [text_in(parts), *shown]}
+    found = [signed for text in read.values() for signed in pasted(text)]
     for one in parts:
         partner = ENDINGS.sub("", one.name)
         if partner != one.name and ALONE.match(one.text):
             signed = [other for other in parts if other.name == partner]
             must(len(signed) == 1, "not one file of this signature")
             found.append(attached(one, signed[0]))
-        elif (one.kind == "text/plain" or one.name) and "-----BEGIN PGP PUBLIC KEY BLOCK-----" not in one.text:
-            found += pasted(one.text) if tuple(one.text.split()) not in read else ()
-            read |= {tuple(one.text.split())} if one.kind == "text/plain" and not one.attached else set()
+        elif one.name and tuple(one.text.split()) not in read:
+            found += pasted(one.text) if "-----BEGIN PGP PUBLIC KEY BLOCK-----" not in one.text else ()
     return found
 
 
@@ -245,9 +246,6 @@ def pasted(text: str) -> Iterator[Signed]:
             if clear:
                 above = re.sub(r"(?m)^- ", "", clear[1])
             yield Signed(form, found[0], above)
-
-
-HEAD_WORDS = r"(?:server|player|prev|rev|challenge|fingerprint|proof) \S+|final(?=\s)"
 
 
 def dense(text: str) -> str:
@@ -275,17 +273,25 @@ def ways(text: str) -> Iterator[bytes]:
 
 
 def broken(text: str) -> Iterator[str]:
-    """The head of a dense text a field a line, then its body in three ways."""
-    first, _, rest = text.partition("\n")
-    lines = [first]
-    while found := re.match(rf"\s*({HEAD_WORDS})", rest):
-        lines.append(found[1])
-        rest = rest[found.end() :]
-    content = rest.strip()
-    if content.endswith("end"):
-        content = content.removesuffix("end").strip()
-        for way in dict.fromkeys((content, unwrapped(content), " ".join(content.split()))):
-            yield "\n".join([*lines, way, "end"])
+    """The head of a dense text a field a line, then its body in three ways, and `end` if it is there."""
+    closed = re.search(r"\s(end)$", text, re.IGNORECASE)
+    content = text[: closed.start()] if closed else text
+    words = list(itertools.islice(re.finditer(r"\S+", content), 400))
+    fields = [at for at, word in enumerate(words) if at and word[0].lower() in FIELDS]
+    at = fields[0] if fields else 400
+    head = [" ".join(word[0] for word in words[:at])]
+    while at < len(words) and words[at][0].lower() in FIELDS:
+        head.append(" ".join(word[0] for word in words[at : at + 2]))
+        at += 2
+    if at < len(words) and words[at][0].lower() == "final":
+        head.append(words[at][0])
+        at += 1
+    if at < 400:
+        content = content[words[at].start() :] if at < len(words) else ""
+    tail = [closed[1]] if closed else []
+    # On one line, an empty body is an empty one.
+    for body in ([content] if content else [], [unwrapped(content)], [content.replace("\n", " ")]):
+        yield "\n".join([*(head if at < 400 else []), *body, *tail])
 
 
 def unwrapped(text: str) -> str:

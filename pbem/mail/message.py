@@ -493,7 +493,7 @@ def _from(root: Part) -> tuple[str | None, str | None]:
             return address, None
         defect = fault
     written = (word.strip("'") for word in _AROUND_ADDRESSES.split(found[0]))
-    named = {_address(word) for word in written if "@" in word.strip("@")}
+    named = {_address(word.lower()) for word in written if "@" in word.strip("@")}
     return (named.pop() if len(named) == 1 else None), defect
 
 

@@ -64,7 +64,8 @@ _SAYS_NOTHING = re.compile(r"(?:#[^\n]*|[\s,;])*")
 """Comments, which help desks put above their letters, and what only separates words."""
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-_DIGIT = re.compile(r"\d")
+_DOUBT = re.compile(r"[\d?\uff1f]")
+"""A digit may be an order's, and a question agrees to nothing."""
 _MARK = re.compile(r"^ *>? *", re.M)
 _ROUND = " .!"
 
@@ -127,7 +128,8 @@ def named(match: Match, short: str) -> AnyCommand | None:
     if len(commands) != 1 or len(reading.commands) > 1 or reading.ignored or commands[0].match != match.id:
         return None
     place = commands[0].form
-    is_here = place.turn in {None, match.turn} and place.game in {None, match.game}
+    # In phase `setup` no turn is due, and turn 0 would be `default`.
+    is_here = place.turn in {None, match.turn or None} and place.game in {None, match.game}
     return commands[0] if is_here or commands[0].name not in SENTENCES["playing"] else None
 
 
@@ -136,7 +138,7 @@ def consents(text: str, *, to_terms: bool = False) -> bool:
     words = _LETTERS.findall(text.lower())
     agree = [word for word in words if YES.fullmatch(word) or (not to_terms and RECEIVED.fullmatch(word))]
     others = [word for word in words if not (YES.fullmatch(word) or RECEIVED.fullmatch(word))]
-    return bool(agree) and all(map(POLITE.fullmatch, others)) and not _DIGIT.search(text)
+    return bool(agree) and all(map(POLITE.fullmatch, others)) and not _DOUBT.search(text)
 
 
 def says_something(text: str) -> bool:

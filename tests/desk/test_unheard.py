@@ -72,6 +72,7 @@ PERSONS = [
     "Auto-Submitted:",
     f"Message-ID: <1@{SERVER}>",
     "From: ann@mail.example <ann@mail.example>",
+    "From: Ann@Mail.example <ann@mail.example>",
     "From: 'ann@mail.example' <ann@mail.example>",
     "From: Mueller, Ann <ann@mail.example>",
     "From: Ann @ Home <ann@mail.example>",

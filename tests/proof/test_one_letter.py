@@ -377,6 +377,11 @@ def test_who_says_more_than_yes_in_digits_says_something_else(found: Bundle) -> 
     assert "not legal" in quoting(found, "yes 0123-4567-89ab-cdef-0123-4567-89ab-cdef", *FORM[1:])
 
 
+@pytest.mark.parametrize("words", ["yes?", "ok?", "Sure\uff1f", "ja ?"])
+def test_a_question_agrees_to_nothing(found: Bundle, words: str) -> None:
+    assert "not legal" in quoting(found, words, *FORM[1:])
+
+
 def test_who_ends_with_a_quote_introduces_it_all_the_same(found: Bundle) -> None:
     for end in ("", "\r\n", "\r\n-- \r\nBob", "\r\n-----BEGIN SSH SIGNATURE-----"):
         text = f"Gx2\r\nOn 1 March, 12:00, pbem\r\nwrote:\r\n> Gx3{end}"
