@@ -138,10 +138,15 @@ class Director:
         elif task.player is not None:
             self._tell(t, task.player, task.since or 0, now)
 
-    def begin_matches(self, t: Tournament, now: datetime) -> None:
-        """Begin what is planned of a tournament: its matches begin with the keys by which their players entered."""
+    def begin_matches(self, t: Tournament, now: datetime, enters: str = "") -> None:
+        """Begin the planned matches of a tournament, or only those of the line for which this player enters.
+
+        They begin with the keys by which their players entered. All of a tournament would take too long for a letter.
+        """
         for task in self.archive.rows.tasks(int(t.id[1:])):
-            if task.match is not None:
+            pairing = t.pairing_of(task.match or "")
+            players = [t.entrants[name].player.name for name in pairing.names] if pairing else []
+            if pairing and (not enters or enters in players or t.nominated.get(enters) in pairing.names):
                 self.carry_out(task, now)
 
     def _waits(self, t: Tournament, now: datetime) -> bool:

@@ -429,6 +429,27 @@ def test_a_match_begins_with_the_keys_with_which_it_was_paired(club: Club) -> No
     club.proof(club.bundles())
 
 
+def test_who_enters_again_waits_for_the_own_matches_alone(club: Club) -> None:
+    """A hundred and fifty begin together, and in the transaction of a letter they held the store for seconds."""
+    club.announce("ann", "entrants: 3")
+    club.enter("ann", "bob")
+    referee = club.referee
+    for name in ("carl", "ann"):
+        person = club.people[name]
+        text = f"enter t1 {club.t.rules}\n{placed(person)}# and again\n"
+        letter = referee.raw(person, referee.signed(person, text))
+        referee.inbox.put(Envelope(person.address, (f"pbem@{SERVER}",)), letter, referee.now)
+        while referee.running.handle_next(referee.now):
+            pass
+    planned = [task.match for task in referee.desk.tournaments.archive.rows.tasks() if task.match]
+    assert planned == [pairing.match for pairing in club.t.pairings if "ann" not in pairing.names]
+    referee.work()
+    assert len(club.awaited) == 3
+    for pairing in club.awaited:
+        club.win(pairing, min(pairing.players))
+    club.proof(club.bundles())
+
+
 def test_a_recovery_takes_the_place_of_earlier_changes_of_keys(club: Club) -> None:
     club.announce("ann", "format: ladder")
     club.enter("carl", "ann", "bob")

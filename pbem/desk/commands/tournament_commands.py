@@ -120,7 +120,7 @@ def enter(director: Director, people: People, caller: Caller, command: Command[E
     if t.line_of(name) is None:
         demand_leisure(director.seats, name, director.to_begin(name) + t.terms.games_at_once)
     people.opt_in(caller.address)
-    director.begin_matches(t, caller.now)
+    director.begin_matches(t, caller.now, name)
     step = director.step(t, caller.now)
     step.enter(_player(director, caller, t.id), command.request.team, _said(caller))
     director.archive.rows.forget_keys(int(t.id[1:]), name)
