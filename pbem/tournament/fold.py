@@ -429,8 +429,7 @@ def _changed(tournament: Tournament, pairing: Pairing, **changes: object) -> Tou
 def _ranked(tournament: Tournament, pairing: Pairing, result: MatchResult) -> Tournament:
     """In a ladder, a challenger who won takes the place of the other, and those between move down."""
     challenger, other = pairing.names
-    counts = not (pairing.annulled or pairing.late)
-    if result.winner != 1 or not {challenger, other} <= set(tournament.ladder) or not counts:
+    if result.winner != 1 or not {challenger, other} <= set(tournament.ladder) or pairing.annulled:
         return tournament
     if tournament.ladder.index(challenger) < tournament.ladder.index(other):
         return tournament
@@ -440,7 +439,10 @@ def _ranked(tournament: Tournament, pairing: Pairing, result: MatchResult) -> To
 
 
 def _without_late(tournament: Tournament, time: str) -> Tournament:
-    """A ladder in which matches that have lasted too long count for nothing; nobody sinks because of them."""
+    """A ladder in which nobody waits for matches that last too long; nobody sinks because of them.
+
+    Their results count nevertheless, or whoever plays slowly would keep the place.
+    """
     for pairing in [pairing for pairing in tournament.awaited if pairing.until <= time]:
         lines = [tournament.entrants[name] for name in pairing.names]
         active = [replace(line, active=max(line.active, pairing.until)) for line in lines]
