@@ -453,9 +453,12 @@ def _without_late(tournament: Tournament, time: str) -> Tournament:
 def _sunk(tournament: Tournament, time: str) -> Tournament:
     """A ladder in which those who have not played for long have sunk to the end, one after the other."""
     playing = {name for pairing in tournament.awaited for name in pairing.names}
+    resting = {name: tournament.entrants[name].active for name in tournament.ladder if name not in playing}
+    # Hardly ever anybody sinks, and this is asked before each of thousands of entries.
+    if not resting or (utc(time) - utc(min(resting.values()))).total_seconds() < tournament.terms.idle:
+        return tournament
     sunk = []
-    for name in (name for name in tournament.ladder if name not in playing):
-        active = tournament.entrants[name].active
+    for name, active in resting.items():
         # Made-up times may be thousands of years apart: it is counted how often a line sank, not sunk as often.
         times = int((utc(time) - utc(active)).total_seconds()) // tournament.terms.idle
         if times > 0:
@@ -464,7 +467,7 @@ def _sunk(tournament: Tournament, time: str) -> Tournament:
     lines = [replace(tournament.entrants[name], active=last) for last, name in sunk]
     gone = {name for _, name in sunk}
     ladder = (*(name for name in tournament.ladder if name not in gone), *(name for _, name in sunk))
-    return replace(_with(tournament, *lines), ladder=ladder) if sunk else tournament
+    return replace(_with(tournament, *lines), ladder=ladder)
 
 
 def _ruled(tournament: Tournament, entry: Entry) -> Tournament:
