@@ -110,9 +110,9 @@ def _see_to_tournaments(desk: Desk, now: datetime) -> datetime | None:
             with desk.database.transaction():
                 rows.look_at(number, to_db(now + _TRY_AGAIN))
     month = now.date().isoformat()[:7]
-    if desk.tables_told != month:
-        decide(desk, partial(_tell_tables, desk, month))
-        desk.tables_told = month
+    while desk.tables_told != month:
+        if not decide(desk, partial(_tell_next_table, desk, month)):
+            desk.tables_told = month
     done, planned = 0, rows.tasks()
     for task in planned:
         if done == _PER_TICK:  # those that fail stay, and must not stand before all others
@@ -130,10 +130,17 @@ def _see_to_tournaments(desk: Desk, now: datetime) -> datetime | None:
     return min(filter(None, times), default=None)
 
 
-def _tell_tables(desk: Desk, month: str) -> None:
-    if desk.database.meta("tables told") != month:
-        desk.database.set_meta("tables told", month)
-        desk.tournaments.tell_tables()
+def _tell_next_table(desk: Desk, month: str) -> bool:
+    """Plan the letters with the table of the next tournament; False if all of this month are planned."""
+    told = desk.database.meta("tables told") or ""
+    if told == month:
+        return False
+    last = int(told.split()[1]) if told.startswith(f"{month} ") else 0
+    number = next((one for one in desk.tournaments.archive.rows.running() if one > last), None)
+    desk.database.set_meta("tables told", month if number is None else f"{month} {number}")
+    if number is not None:
+        desk.tournaments.tell_table(number)
+    return True
 
 
 def _see_to_recoveries(desk: Desk, now: datetime) -> datetime | None:

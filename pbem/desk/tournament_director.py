@@ -305,15 +305,14 @@ class Director:
 
     # Once a month.
 
-    def tell_tables(self) -> None:
-        """Plan the tables of all tournaments under way for the digests of those who get digests."""
-        for number in self.archive.rows.running():
-            t = self.archive.load(number)
-            assert t is not None
-            playing = [line.player.name for line in t.entrants.values() if not line.out]
-            for name in playing if t.phase == "playing" else ():
-                if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):
-                    self.archive.rows.plan_letter(number, name, 0)
+    def tell_table(self, number: int) -> None:
+        """Plan the table of a tournament, if it is under way, for the digests of those who get digests."""
+        t = self.archive.load(number)
+        assert t is not None
+        playing = [line.player.name for line in t.entrants.values() if not line.out]
+        for name in playing if t.phase == "playing" else ():
+            if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):
+                self.archive.rows.plan_letter(number, name, 0)
 
 
 def file_name(t: Tournament) -> str:
