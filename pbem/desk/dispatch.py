@@ -15,7 +15,7 @@ from pbem.desk.caller import Said, Trust
 from pbem.desk.commands import handlers
 from pbem.desk.commands.stop import stop
 from pbem.desk.completion import completed, proposing, stands, understood, yes_counts
-from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, SAME_WORDS, WITHOUT_COMMAND
+from pbem.desk.daily_limits import ASKING, CHANGES_NOTHING, COMMAND, SAME_WORDS, WITHOUT_COMMAND
 from pbem.desk.decisions import part
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
@@ -227,8 +227,10 @@ def _left_the_same(desk: Desk, effect: _Effect) -> int:
 def _left_idle(desk: Desk, effect: _Effect) -> int:
     """The number of letters that change nothing and are still answered today."""
     caller = effect.caller
-    if caller.trust in {Trust.STRANGER, Trust.KEY}:
+    if caller.trust is Trust.STRANGER:
         return 1
+    if caller.trust is Trust.KEY:
+        return desk.counts.left(ASKING, caller.now, _writer(caller))
     if effect.asks_nothing:
         return desk.counts.left(WITHOUT_COMMAND, caller.now, _writer(caller))
     if not caller.tokens:
