@@ -63,7 +63,7 @@ People and programs ask often, but not without end; gateways sign what answering
 # Players.
 
 ASKING = DailyLimit("asking {}", 500)
-"""A key's player: the answer to a letter that changes nothing, whatever it asks. No person or program asks so often."""
+"""A key's player: the answer to a letter that changes nothing, whatever it asks. Nobody asks so often."""
 
 COMMAND = DailyLimit("{} {} {}")
 """A player: the answer to a command, by its row; separately for what others may write in the player's name."""
