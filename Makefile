@@ -107,7 +107,7 @@ coverage: venv
 	$(BIN)/coverage report --include="pbem/games/*,pbem/match/*" --fail-under=100
 
 # Whether a test notices if the code is a little wrong: mutants of the rooms' functions, so many by a seed, or all of them.
-# Of one room or some modules alone: OF="--room match", OF=pbem/games/squares.py. What survives stands in docs/mutation.md.
+# Of one room or some modules alone: OF="--room match", OF=pbem/games/squares.py: docs/mutation.md.
 SAMPLE ?= 300
 SEED ?= 1
 OF ?=
