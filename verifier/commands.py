@@ -28,7 +28,7 @@ B = (
 C = r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$"
 N = r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$"
 T = r"t[0-9]\S*( |$)"
-R = r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|RW|untrusted|end\b|$)"
+R = r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|end\b|$)"
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "help": ("?line", "", ""),
     "games": ("", "", ""),
@@ -108,7 +108,6 @@ WORDS = {
 }
 ARMOR = re.compile(
     r"-----BEGIN (PGP PUBLIC KEY BLOCK|CERTIFICATE|PUBLIC KEY)-----(?:[^-]|-(?!----))*-----END \1-----"
-    r"|(?:untrusted comment:[^\n]*\s+)?RW[A-Za-z0-9+/]{54}(?!\S)"
 )
 SSH_KEY = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+")
 WHOLE = re.compile(r"(?i)sha256:[a-z0-9+/]{43}=?|[0-9a-f]{40}|[0-9a-f]{64}|([0-9a-f]{2}:){31}[0-9a-f]{2}")

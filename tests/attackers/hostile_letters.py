@@ -68,7 +68,7 @@ def wrapped(data: bytes) -> str:
 @cache
 def keys() -> tuple[Key, ...]:
     """One of each format, which letters are judged by."""
-    names = ("pgp-anna.pub.asc", "sm-p256.crt", "ssh-ed25519.pub", "minisign.pub", "raw-ed25519.pub")
+    names = ("pgp-anna.pub.asc", "sm-p256.crt", "ssh-ed25519.pub")
     return (*(parse_key((KEYS / name).read_bytes()) for name in names), parse_key(SIGNER.certificate()))
 
 
@@ -84,10 +84,9 @@ def letters() -> Iterator[tuple[str, Heavy]]:
 
 
 _MARKS = (
-    "untrusted comment:", "untrusted comment: signature", "untrusted comment:\r\nRW", "trusted comment:",
     "-----BEGIN SSH SIGNATURE-----", "-----BEGIN PGP SIGNATURE-----", "-----BEGIN PGP SIGNED MESSAGE-----",
-    "-----BEGIN PGP MESSAGE-----", "-----BEGIN PKCS7-----", "-----BEGIN CERTIFICATE-----", "signature:",
-    "signature: A", "-----", "-- ", ">", "#", "- ",
+    "-----BEGIN PGP MESSAGE-----", "-----BEGIN PKCS7-----", "-----BEGIN CERTIFICATE-----", "-----",
+    "-- ", ">", "#", "- ",
 )  # fmt: skip
 
 
@@ -98,7 +97,6 @@ def _marks() -> Iterator[tuple[str, Heavy]]:
         yield f"marks {name}", Heavy(plain(full(mark)), unsigned)
         yield f"lines of marks {name}", Heavy(plain(full(f"{mark}\r\n")), unsigned)
         yield f"quoted marks {name}", Heavy(plain(full(f"> {mark}")), unsigned)
-    yield "minisign with blanks", Heavy(plain("untrusted comment: x\r\nRW" + full("A   \t ")), unsigned)
 
 
 def _texts() -> Iterator[tuple[str, Heavy]]:

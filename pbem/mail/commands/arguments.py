@@ -68,11 +68,9 @@ _KEY_BLOCK = re.compile(
     r"-----BEGIN (PGP PUBLIC KEY BLOCK|CERTIFICATE|PUBLIC KEY|[A-Z ]{0,20}PRIVATE KEY[A-Z ]{0,6})-----"
     r"(?:[^-]|-(?!----))*-----END \1-----"
 )
-_MINISIGN_LINE = r"RW[A-Za-z0-9+/]{54}(?!\S)"
-_MINISIGN_KEY = re.compile(rf"(?:untrusted comment:(?:[^\S\n]*+(?!{_MINISIGN_LINE})\S++)*+\s++)?{_MINISIGN_LINE}")
 _STRINGS = {"ssh-ed25519": 2, "sk-ecdsa-sha2-nistp256@openssh.com": 4}
 """The strings of RFC 4251 that a key consists of; those of other types of three."""
-_KEY_START = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+$|-----BEGIN|untrusted$|RW[A-Za-z0-9+/]{54}$", re.I)
+_KEY_START = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+$|-----BEGIN", re.I)
 _FINGERPRINT = re.compile(r"[A-Za-z0-9+/:=]{4,200}")
 _WHOLE_FINGERPRINT = re.compile(
     r"SHA256:[A-Z0-9+/]{43}=?|[0-9A-F]{40}|[0-9A-F]{64}|(?:[0-9A-F]{2}:){31}[0-9A-F]{2}", re.I
@@ -294,7 +292,7 @@ def _players(words: Words, given: Given) -> Phrase | None:
 
 def _key(words: Words, given: Given) -> Phrase | None:
     # A key of several lines shows by its own marks where it ends.
-    block = _KEY_BLOCK.match(words.text, words.start) or _MINISIGN_KEY.match(words.text, words.start)
+    block = _KEY_BLOCK.match(words.text, words.start)
     if block is not None:
         given["key"] = block[0]
         words.move_to(block.end())
