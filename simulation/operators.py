@@ -1,4 +1,4 @@
-"""Who runs the server: pauses matches, puts a backup back, moves the store, and upgrades from an earlier release.
+"""Who runs the server: pauses matches, puts a backup back, and moves the store.
 
 Each act is what a command of the operator's does, by the same functions of `pbem.store`; docs/operating.md tells
 people how. The power may fail in the middle of an act; then it is done again, as a person would.
@@ -7,7 +7,6 @@ people how. The power may fail in the middle of an act; then it is done again, a
 from __future__ import annotations
 
 import asyncio
-import shutil
 import signal
 import sqlite3
 from contextlib import contextmanager, suppress
@@ -17,14 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pbem.match.changed import replace
-from pbem.store import own_keys, schema
+from pbem.store import own_keys
 from pbem.store.database import Database, to_db
 from pbem.store.errors import StoreError
-from pbem.store.move import FIRST, move
+from pbem.store.move import move
 from pbem.store.operator import PAUSED, Instructions
 from pbem.store.restore import restore
 from pbem.store.sqlite import Lock
-from simulation.disk import Faults
 from simulation.promises import name_of
 
 if TYPE_CHECKING:
@@ -45,8 +43,6 @@ PUT_OFF = "SELECT 'm' || number AS match FROM matches WHERE phase IN ('setup', '
 _TROUBLES = StoreError, OSError, sqlite3.Error
 """What an act on a machine whose power or disk fails may raise."""
 
-OLDEST = 38
-"""The first version of the store whose rows can be had back from today's: nothing was taken away since but caches."""
 RESTORED = "from a backup"
 """The words of `pbem verify --against` where a restore may be the reason."""
 STEPS = 300
@@ -75,7 +71,7 @@ class Operator:
         """What the operator will do in the week, each at its time."""
         week, draw, length = self._world.week, self._draw, self._world.week.days * 24 * HOUR
         acts: list[tuple[float, Callable[[], object]]] = []
-        of_a_file = (week.restores, self._restore), (week.moves, self._move), (week.upgrades, self._upgrade)
+        of_a_file = (week.restores, self._restore), (week.moves, self._move)
         for chance, act in ((week.pauses, self._pause), *(() if self._world.base is not None else of_a_file)):
             if draw.random() < chance:
                 acts.append((length * draw.uniform(0.1, 0.8), partial(self._begin, act)))
@@ -217,33 +213,6 @@ class Operator:
         self._world.figures.moves += 1
         await self._stopped("move of the store", carry)
 
-    # An upgrade: the store is as the release before left it, and the server brings it up to date as it starts.
-
-    async def _upgrade(self) -> None:
-        scripts = schema.migrations()
-        oldest = max([OLDEST, *(part.since for part in self._world.parts)])
-        version = self._draw.randrange(oldest, len(scripts))
-
-        def downgrade(process: Process) -> None:
-            disk, store, draft = self._world.machine.disk, self._store, self._world.folder / "older.sqlite"
-            if disk.faults != Faults():
-                raise StoreError("this is no act of anybody's: nothing may go wrong in it")
-            draft.unlink(missing_ok=True)
-            with Database(self._store, disk=process) as now, Database(draft, scripts[:version]) as older:
-                _copy(now, older)
-                older.execute("PRAGMA journal_mode = DELETE")
-            disk.fails_after = None
-            store.unlink()
-            shutil.copyfile(draft, store)
-            store.chmod(0o600)
-            disk.sync(store)
-            disk.sync(store.parent)
-            if self._draw.random() < 0.5:  # the power fails in the upgrade, or soon after it
-                disk.fails_after = self._draw.randrange(STEPS)
-
-        self._world.figures.upgrades += 1
-        await self._stopped(f"upgrade from version {version} of the store", downgrade, at_risk=False)
-
     # What all have in common.
 
     @property
@@ -271,23 +240,19 @@ class Operator:
         assert self._world.loop.time() < late, "what the operator does fails for ever"
         await asyncio.sleep(AGAIN)
 
-    async def _stopped(self, what: str, act: Callable[[Process], None], *, at_risk: bool = True) -> None:
-        """Stop the server, do something, and start it; again and again until it succeeds.
-
-        At risk, the power may fail in the middle.
-        """
+    async def _stopped(self, what: str, act: Callable[[Process], None]) -> None:
+        """Stop the server, do something, in which the power may fail, and start it; until it succeeds."""
         machine, done = self._world.machine, False
 
         def work() -> None:
             nonlocal done
             self._world.note("the operator begins the", what)
-            if at_risk and machine.deaths and self._draw.random() < 0.3:
+            if machine.deaths and self._draw.random() < 0.3:
                 machine.disk.fails_after = self._draw.randrange(STEPS)
             with suppress(*_TROUBLES), self._process() as process:
                 act(process)
                 done = not machine.disk.down
-            if at_risk:
-                machine.disk.fails_after = None
+            machine.disk.fails_after = None
 
         machine.acts = True
         while not done:
@@ -300,18 +265,3 @@ def _entries(database: Database) -> dict[str, int]:
     """How many entries each match has."""
     rows = database.rows("SELECT 'm' || match AS match, count(*) AS number FROM entries GROUP BY match")
     return {row["match"]: row["number"] for row in rows}
-
-
-def _copy(now: Database, older: Database) -> None:
-    """Have the rows of a store in an empty one of an earlier version, whose columns may be fewer."""
-    tables = sorted(
-        older.engine.tables(), key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name)
-    )
-    there = now.engine.tables()
-    with older.transaction():
-        for table in tables:
-            columns, _ = older.engine.table(table)
-            for row in now.table(table) if table in there else ():
-                older.put(table, **{name: value for name, value in row.items() if name in columns})
-        for table, last in now.engine.last_numbers().items():
-            older.engine.number_from(table, last)

@@ -48,8 +48,6 @@ class Part:
     """As the week names it."""
     often = 1.0
     """How probable it is that a week with other parts has it, too."""
-    since = 0
-    """The first version of the store that has what this part puts into it, and cannot do without."""
 
     def __init__(self, world: World) -> None:
         self.world = world

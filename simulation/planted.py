@@ -187,19 +187,6 @@ def told_without_a_code(_world: World) -> Iterator[None]:
 
 
 @contextmanager
-def upgraded_in_halves(_world: World) -> Iterator[None]:
-    """Each statement of a migration is committed by itself, as the sqlite3 module's `executescript` does."""
-
-    def migrate(engine: Sqlite, script: str, version: int) -> None:
-        for statement in (*script.split(";"), f"PRAGMA user_version = {version}"):
-            for step in (statement, "COMMIT", "BEGIN IMMEDIATE"):
-                engine.connection.execute(step)
-
-    with patch.object(Sqlite, "migrate", migrate):
-        yield
-
-
-@contextmanager
 def told_for_ever(_world: World) -> Iterator[None]:
     """What arrived at a topic is not noted."""
     with patch.object(Notifications, "settle", lambda *_, **__: None):
@@ -408,7 +395,6 @@ PLANTED: dict[str, Plant] = {
         miss_in_a_pause,
         restored_as_if_nothing_was,
         moved_without_its_outbox,
-        upgraded_in_halves,
         any_signature_holds,
         any_date_will_do,
         any_place_will_do,

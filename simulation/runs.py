@@ -39,7 +39,7 @@ TRIES = 60
 
 SHORTEST = 0.25  # days
 
-CHANCES = ("careless", "forged", "pauses", "restores", "moves", "upgrades", "liars", "held", "distant")
+CHANCES = ("careless", "forged", "pauses", "restores", "moves", "liars", "held", "distant")
 """What a smaller week has none of, each a probability."""
 
 A_CHILD = 200  # weeks that one process runs, about, before another goes on

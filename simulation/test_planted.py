@@ -52,7 +52,6 @@ SHORT = {
     "miss_in_a_pause": replace(CALM, days=2.0, pauses=1.0),
     "restored_as_if_nothing_was": replace(CALM, restores=1.0),
     "moved_without_its_outbox": replace(CALM, moves=1.0, troubles=True),
-    "upgraded_in_halves": replace(CALM, upgrades=1.0, deaths=2),
     "any_signature_holds": LYING,
     "any_date_will_do": LYING,
     "any_place_will_do": LYING,

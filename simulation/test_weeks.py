@@ -95,7 +95,7 @@ def test_another_process_tells_it_as_well(*, whole: bool) -> None:
 def test_a_lie_in_a_sealed_match_is_found(tmp_path: Path, seed: int, way: str, *, told: bool) -> None:
     """False answers convict; who reveals something else, or nothing, has not revealed; neither has won."""
     week = replace(short(1), games=(GAMES_IN_TURN[seed % 3],), parts=("sealed",), liars=1.0, lies=0, deaths=0)
-    calm = dict.fromkeys(("careless", "forged", "pauses", "restores", "moves", "upgrades", "held", "distant"), 0.0)
+    calm = dict.fromkeys(("careless", "forged", "pauses", "restores", "moves", "held", "distant"), 0.0)
     with World(tmp_path, f"{seed}", replace(week, days=1.0, accidents=False, troubles=False, **calm)) as world:
         world.run()
         check(world)

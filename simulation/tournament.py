@@ -31,7 +31,6 @@ class Tournament(Part):
 
     name = "tournament"
     often = 0.5
-    since = 43
 
     def __init__(self, world: World) -> None:
         super().__init__(world)

@@ -104,8 +104,6 @@ class Week:
     """How probable it is that an hour-old backup is restored."""
     moves: float = 0.1
     """How probable it is that the store is moved."""
-    upgrades: float = 0.1
-    """How probable it is that the server is upgraded from an earlier release."""
     liars: float = 0.3
     """How probable it is that one of the players lies."""
     held: float = 0.03
@@ -132,7 +130,6 @@ class Figures:
     pauses: int = 0
     restores: int = 0
     moves: int = 0
-    upgrades: int = 0
     distant: int = 0
     naps: int = 0
     takeovers: int = 0

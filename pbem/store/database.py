@@ -19,7 +19,7 @@ import msgspec
 from pbem.failpoints import Failpoints, passing
 from pbem.store import schema
 from pbem.store.disk import THIS_DISK
-from pbem.store.errors import StoreError, TooNewError
+from pbem.store.errors import StoreError, UnknownVersionError
 from pbem.store.sqlite import Sqlite
 from pbem.store_place import PostgresqlAddress
 
@@ -55,8 +55,8 @@ def from_db(text: str) -> datetime:
 class Database(AbstractContextManager["Database"]):
     """One connection to the store, for one thread at a time; each working thread opens its own.
 
-    Raises `TooNewError` on a store from a later version, `DamagedError` if it is not a store, and `StoreError` if
-    the promises cannot be kept. Without `migrate`, a store is neither made nor brought up to date, because readers
+    Raises `UnknownVersionError` on a store of another version, `DamagedError` if it is not a store, and `StoreError`
+    if the promises cannot be kept. Without `migrate`, a store is neither made nor brought up to date, because readers
     beside a daemon must not do that. `approve` may raise before anything is written.
     """
 
@@ -80,14 +80,14 @@ class Database(AbstractContextManager["Database"]):
         try:
             with self.engine.translated():
                 self.engine.recognise(empty=migrate)
+                scripts = schema.migrations() if migrations is None else migrations
+                version = self._version(scripts)
                 approve(self)
                 self.engine.prepare()
-                scripts = schema.migrations() if migrations is None else migrations
-                if not migrate and self.engine.version < len(scripts):
-                    raise StoreError(
-                        f"{self.place} was written by an earlier version: start the server once with this one"
-                    )
-                self._migrate(scripts)
+                if version < len(scripts):
+                    if not migrate:
+                        raise StoreError(f"{self.place} has version {version}: start the server once with this pbem")
+                    self._migrate(scripts)
         except BaseException:
             self.engine.close()
             raise
@@ -228,16 +228,19 @@ class Database(AbstractContextManager["Database"]):
         """Keep a fact about the store as a whole, in the caller's transaction."""
         self.put("meta", "name", name=name, value=value)
 
+    def _version(self, migrations: Sequence[str]) -> int:
+        version = self.engine.version
+        if version > len(migrations):
+            raise UnknownVersionError(
+                f"{self.place} has version {version}, and this pbem knows none above {len(migrations)}: it was"
+                " written by a later one, or before 1.0"
+            )
+        return version
+
     def _migrate(self, migrations: Sequence[str]) -> None:
-        if self.engine.version == len(migrations):
-            return
         with self.transaction():
             self.engine.lock("store")
-            done = self.engine.version
-            if done > len(migrations):
-                raise TooNewError(
-                    f"{self.place} has version {done}; this software knows {len(migrations)}: use the later one"
-                )
+            done = self._version(migrations)  # another process may have been here first
             for number, script in enumerate(migrations[done:], done + 1):
                 self.engine.migrate(script, number)
 

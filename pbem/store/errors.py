@@ -27,5 +27,5 @@ class OrphanedError(LockedError):
     """The daemon of this store has ended, and one of its processes has not."""
 
 
-class TooNewError(StoreError):
-    """The store was written by a later version of the software."""
+class UnknownVersionError(StoreError):
+    """The store has a version that this software does not know."""

@@ -21,6 +21,7 @@ from psycopg import errors, generators
 
 from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
+from pbem.store.schema import statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -146,7 +147,7 @@ class Postgresql:
 
     @property
     def version(self) -> int:
-        """The number of migrations that this store has had; 0 if it is empty."""
+        """The version of this store: the number of scripts that it has had; 0 if it is empty."""
         if not self._begun():
             return 0
         return self._number("SELECT coalesce(max(version), 0) FROM store")
@@ -188,8 +189,9 @@ class Postgresql:
 
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""
-        for statement in _tables_of_postgresql(script):
-            self.connection.execute(statement.encode())
+        for statement in statements(script):
+            for part in _migration_statement(statement).split(";"):
+                self.connection.execute(part.encode())
         self.connection.execute("UPDATE store SET version = %s", (version,))
 
     def try_to_decide(self) -> bool:
@@ -502,9 +504,6 @@ _WORDS_OF_TABLES = (
     (" BLOB", " BYTEA"),
     (" INTEGER", " BIGINT"),
     (" REAL", " DOUBLE PRECISION"),
-    ("lower(hex(randomblob(10)))", "substr(md5(random()::text), 1, 20)"),
-    (" GLOB ", " SIMILAR TO "),
-    ("[0-9]*'", "[0-9]%'"),
 )
 _TABLE = re.compile(r"CREATE TABLE (\w++) \((.*)\n\) STRICT(?:, WITHOUT ROWID)?", re.DOTALL)
 _KEY = re.compile(r",\n    PRIMARY KEY \(address, ([\w, ]++)\)")
@@ -512,13 +511,8 @@ _ADDRESS = re.compile(r"address TEXT(?P<must> NOT NULL)?(?P<key> UNIQUE| PRIMARY
 _INDEXED = re.compile(r"(?<!\w)(?:address(?!\w| IS)|(\w++) COLLATE NOCASE)")
 
 
-def _tables_of_postgresql(script: str) -> list[str]:
-    """The statements of a migration script: the same tables, columns and keys."""
-    made = ";\n".join(_migration_statement(statement.strip()) for statement in script.split(";"))
-    return [statement for statement in made.split(";\n") if statement.strip()]
-
-
 def _migration_statement(statement: str) -> str:
+    """A statement of a migration script, with the same tables, columns and keys; two if a key becomes an index."""
     if table := _TABLE.fullmatch(statement):
         statement = _table(table[1], table[2])
     elif statement.startswith(("CREATE INDEX", "CREATE UNIQUE INDEX")):

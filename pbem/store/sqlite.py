@@ -4,8 +4,8 @@ The lock keeps a second daemon away. Implements reliability.md, promises 1 and 2
 synchronous=FULL) before it returns.
 
 We use sqlite-utils for savepoints only. Its `atomic` would begin transactions DEFERRED, and find the store busy
-half-way; it parses scripts anew each time, in quadratic time; its `Migrations` cannot recognise a store that is too
-new, take the machine's time, and do not read the `user_version` of existing stores.
+half-way; it parses scripts anew each time, in quadratic time; its `Migrations` cannot recognise a store of an unknown
+version, and take the machine's time.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pbem.store import high_water
 from pbem.store.disk import THIS_DISK
 from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, OrphanedError, StoreError
+from pbem.store.schema import statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,7 +84,7 @@ class Sqlite:
 
     @property
     def version(self) -> int:
-        """The number of migrations that this store has had; 0 if it is empty."""
+        """The version of this store: the number of scripts that it has had; 0 if it is empty."""
         return self._number("PRAGMA user_version")
 
     def recognise(self, *, empty: bool) -> None:
@@ -120,7 +121,7 @@ class Sqlite:
 
     def migrate(self, script: str, version: int) -> None:
         """Bring the store to a version, in the open transaction."""
-        for statement in script.split(";"):  # the sqlite3 module's own `executescript` would commit first
+        for statement in statements(script):  # the sqlite3 module's own `executescript` would commit first
             self.connection.execute(statement)
         self.connection.execute(f"PRAGMA user_version = {version}")
 

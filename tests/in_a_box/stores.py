@@ -11,8 +11,6 @@ from urllib.parse import quote
 
 import pytest
 
-import pbem.store
-from pbem.store.schema import migrations
 from pbem.store.sqlite import Sqlite
 from pbem.store_place import PostgresqlAddress
 
@@ -83,9 +81,3 @@ def at_rest(database: Database) -> bytes:
     database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert isinstance(database.place, Path)
     return b"".join(path.read_bytes() for path in database.place.parent.iterdir())
-
-
-def migrations_before(name: str) -> tuple[str, ...]:
-    """The scripts before the one of this name: those that an earlier version knew."""
-    files = sorted((Path(pbem.store.__file__).parent / "migrations").iterdir())
-    return migrations()[: [file.stem.partition("-")[2] for file in files].index(name)]

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from in_a_box.stores import migrations_before, of_sqlite, place
+from in_a_box.stores import of_sqlite, place
 
 from pbem.store.database import Database, from_db, to_db
-from pbem.store.errors import TooNewError
+from pbem.store.errors import StoreError, UnknownVersionError
 from pbem.store.operator import Instructions
-from pbem.store.people import People
+from pbem.store.players import Players
 from pbem.store.schema import migrations
 
-if TYPE_CHECKING:
-    from pathlib import Path
+EXAMPLE = Path(__file__).parents[1] / "data" / "migrations" / "02-example.sql"
 
 
 @of_sqlite
@@ -71,75 +70,26 @@ def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
             assert (database.engine.version, database.rows("SELECT x FROM b")) == (2, [{"x": 2}])
 
 
-def test_a_store_of_an_earlier_version_keeps_its_seats(tmp_path: Path) -> None:
-    """Their reply tokens are forgotten: they grant nothing any more."""
-    before = migrations_before("seats")
-    with Database(place(tmp_path / "a.db"), before) as database:
-        database.execute("INSERT INTO players VALUES ('ann', 'ann@mail.example', '')")
-        database.execute("INSERT INTO matches (phase, terms, head, created) VALUES ('playing', '{}', '', '')")
-        database.execute("INSERT INTO seats VALUES (1, 1, 'ann', 'c0ffee', 1)")
-    with Database(place(tmp_path / "a.db")) as database:
-        assert database.rows("SELECT * FROM seats") == [{"match": 1, "seat": 1, "player": "ann", "accepted": 1}]
-        assert not database.engine.damage()
-
-
-def test_a_store_of_an_earlier_version_keeps_what_waits(tmp_path: Path) -> None:
-    before = migrations_before("purposes")
-    with Database(place(tmp_path / "a.db"), before) as database:
-        database.execute(
-            "INSERT INTO reply_tokens VALUES ('aa', 'a@b.example', 'ann', 'reply', NULL, 0, 0, '', 'u', 'l')"
-        )
-        database.execute(
-            "INSERT INTO challenges VALUES ('a@b.example', 'ann', 'ssh', 'SHA256:x', 'key', 'c0', '2026')"
-        )
-    with Database(place(tmp_path / "a.db")) as database:
-        (token,) = database.rows("SELECT * FROM reply_tokens")
-        assert (token["purpose"], token["used"], token["letter"]) == ("reply", "u", "l")
-        (waiting,) = database.rows("SELECT * FROM challenges")
-        assert (waiting["name"], waiting["challenge"], waiting["created"]) == ("ann", "c0", "2026")
-
-
-def test_a_store_of_an_earlier_version_keeps_its_standings(tmp_path: Path) -> None:
-    """They are those of matches among people."""
-    before = migrations_before("pools")
-    with Database(place(tmp_path / "a.db"), before) as database:
-        database.execute("INSERT INTO players VALUES ('ann', 'ann@mail.example', '')")
-        database.execute("INSERT INTO standings VALUES ('spaceships', 'ann', 3, 2, 1, 0, 27.5, 2.5, 20.0)")
-    with Database(place(tmp_path / "a.db")) as database:
-        people = People(database)
-        (ann,) = people.standings("spaceships", "people", 10)
-        assert (ann.played, ann.won, ann.drawn, ann.abandoned, ann.mean, ann.deviation) == (3, 2, 1, 0, 27.5, 2.5)
-        assert people.standings("spaceships", "programs", 10) == []
-        assert not database.engine.damage()
-
-
-def test_a_store_of_an_earlier_version_loses_its_snapshots(tmp_path: Path) -> None:
-    """They were made from transcripts, and are no longer read."""
-    before = migrations_before("no-snapshots")
-    with Database(place(tmp_path / "a.db"), before) as database:
-        database.execute("INSERT INTO matches (phase, terms, head, created) VALUES ('playing', '{}', '', '')")
-        for insert in ("snapshots VALUES (1, '', '', ?)", "snapshot_turns VALUES (1, 0, ?)"):
-            database.execute(f"INSERT INTO {insert}", (b"sealed",))
-    with Database(place(tmp_path / "a.db")) as database:
-        assert not [table for table in database.engine.tables() if "snapshot" in table]
-        assert not database.engine.damage()
-        assert database.scalar("SELECT phase FROM matches") == "playing"
-
-
-def test_a_store_of_an_earlier_version_keeps_its_instructions_and_goes_on_with_their_numbers(tmp_path: Path) -> None:
+def test_a_later_migration_keeps_what_is_there(tmp_path: Path) -> None:
+    """The example of how tables change: an upgrade keeps all rows, and the numbers that were given out."""
     now = datetime(2026, 3, 1, tzinfo=UTC)
-    with Database(place(tmp_path / "a.db"), migrations_before("tournaments-instructed")) as database:
-        for _ in range(3):
-            database.execute(
-                "INSERT INTO instructions (what, match, reason, by, given) VALUES ('pause', 7, 'a trip', 'root', '')"
-            )
-        assert database.engine.last_numbers() == {"instructions": 3}
-    with Database(place(tmp_path / "a.db")) as database:
-        assert database.engine.last_numbers() == {"instructions": 3}
-        given = Instructions(database)
-        assert given.give("rule", None, "", "root", now, tournament=1, ruling="close") == 4
-        assert given.outcome(3) == ("waiting", "")
-        assert not database.engine.damage()
+    path = place(tmp_path / "a.db")
+    with Database(path) as database:
+        with database.transaction():
+            Players(database).add("ann", "ann@mail.example", None, to_db(now))
+        assert [Instructions(database).give("pause", 7, "a trip", "root", now) for _ in range(3)] == [1, 2, 3]
+    later = (*migrations(), EXAMPLE.read_text("utf-8"))
+    with pytest.raises(StoreError, match="has version 1: start the server once with this pbem"):
+        Database(path, later, migrate=False)
+    for _ in range(2):
+        with Database(path, later) as database:
+            assert (database.engine.version, database.engine.damage()) == (2, [])
+            assert database.rows("SELECT name, motto FROM players") == [{"name": "ann", "motto": ""}]
+            assert database.engine.last_numbers() == {"instructions": 3}
+            assert Instructions(database).outcome(3) == ("waiting", "")
+    with Database(path, later) as database:
+        assert Instructions(database).give("end", 7, "", "root", now) == 4
+        assert database.scalar("SELECT urgent FROM instructions WHERE id = 4") == 0
 
 
 def test_a_failed_migration_leaves_the_store_as_it_was(tmp_path: Path) -> None:
@@ -154,11 +104,12 @@ def test_a_failed_migration_leaves_the_store_as_it_was(tmp_path: Path) -> None:
         assert database.engine.tables() == ["meta"]
 
 
-def test_a_store_of_later_software_is_left_alone(tmp_path: Path) -> None:
-    with Database(place(tmp_path / "a.db")) as database:
-        assert database.engine.version == len(migrations())
-    with pytest.raises(TooNewError, match="use the later one"):
-        Database(place(tmp_path / "a.db"), migrations()[:-1])
+def test_a_store_of_an_unknown_version_is_left_alone(tmp_path: Path) -> None:
+    with Database(place(tmp_path / "a.db"), (*migrations(), "CREATE TABLE b (x INTEGER);")) as database:
+        assert database.engine.version == 2
+    for migrate in (False, True):
+        with pytest.raises(UnknownVersionError, match="has version 2, and this pbem knows none above 1: it was"):
+            Database(place(tmp_path / "a.db"), migrate=migrate)
 
 
 def test_stamps_sort_as_times_do() -> None:

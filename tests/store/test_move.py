@@ -99,7 +99,7 @@ def test_what_cannot_be_moved_whole_is_not_moved(
 
 def test_nor_into_a_store_of_another_version(referee: Referee, tmp_path: Path) -> None:
     with (
-        Database(place(tmp_path / "earlier"), migrations()[:-1]) as earlier,
+        Database(place(tmp_path / "later"), (*migrations(), "CREATE TABLE more (x INTEGER);")) as later,
         pytest.raises(StoreError, match="do not have the same tables"),
     ):
-        move(referee.database, earlier)
+        move(referee.database, later)

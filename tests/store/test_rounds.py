@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.stores import connection, migrations_before, of_sqlite, place
+from in_a_box.stores import connection, of_sqlite, place
 
 from pbem.store.database import Database
 from pbem.store.inbox import ALONE, APART, LOT, Envelope, Inbox
@@ -209,19 +209,6 @@ def test_a_second_address_counts_once_it_is_confirmed(queue: Queue) -> None:
             )
     queue.put("vw")
     assert queue.next() == "wv"
-
-
-def test_what_waits_in_a_store_of_an_earlier_version_is_given(tmp_path: Path) -> None:
-    before = migrations_before("rounds")
-    with Database(place(tmp_path / "a.db"), before) as database:
-        database.execute(
-            "INSERT INTO inbox (fingerprint, sender, recipients, size, raw, received)"
-            " VALUES ('f', 'a@b', '[]', 1, ?, '2026-11-22T12:00:00.000000Z')",
-            (Vault(bytes(32)).seal(b"x", "inbox f"),),
-        )
-    with Database(place(tmp_path / "a.db")) as database:
-        (row,) = Inbox(database, Vault(bytes(32))).lease_some(8, NOW)
-        assert row.raw == b"x"
 
 
 @of_sqlite

@@ -1,5 +1,0 @@
-CREATE TABLE turns (
-    player TEXT PRIMARY KEY REFERENCES players(name),
-    asked INTEGER NOT NULL,
-    in_time INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;

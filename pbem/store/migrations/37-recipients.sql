@@ -1,1 +1,0 @@
-CREATE INDEX outbox_recipient ON outbox (recipient, id);

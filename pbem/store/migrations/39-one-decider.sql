@@ -1,3 +1,0 @@
-DROP INDEX inbox_leased;
-ALTER TABLE inbox DROP COLUMN owner;
-ALTER TABLE inbox DROP COLUMN match;

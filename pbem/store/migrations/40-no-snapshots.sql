@@ -1,2 +1,0 @@
-DROP TABLE snapshot_turns;
-DROP TABLE snapshots;
