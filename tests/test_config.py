@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from pbem.config import server
 from pbem.config.file import ConfigError, faults, home, load, parse
 from pbem.config.server import Config
 from pbem.config.values import Duration, Listen
@@ -251,28 +250,6 @@ def test_witnesses_and_logs_are_known_by_one_key_each(tmp_path: Path) -> None:
         assert "write the key" in said(cosigners=[key("w").replace("w@mail.example", place)]), place
     for place in ("https://w.example:99999", "https://[:::]"):
         assert "cosigners" in said(cosigners=[key("w").replace("w@mail.example", place)]), place
-
-
-def test_a_beacon_is_asked_where_its_signatures_can_be_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one that nobody checked, an honest server could be convicted."""
-    known = True
-    monkeypatch.setattr(server, "find_spec", lambda _: known or None)
-
-    def said(beacon: str) -> str:
-        try:
-            parse({"server": "play.example", "tournaments": {"beacon": beacon}})
-        except ValueError as error:
-            return str(error)
-        return ""
-
-    for good in ("", "https://api.drand.sh", "https://play.example:8443/drand/", "http://127.0.0.1:8080"):
-        assert said(good) == ""
-    assert "asked by https" in said("http://api.drand.sh")
-    for bad in ("api.drand.sh", "https://api.drand.sh/?x", "ftp://api.drand.sh", "https://"):
-        assert "https://api.drand.sh" in said(bad)
-    known = False
-    assert said("") == ""
-    assert "install pbem[beacon]" in said("https://api.drand.sh")
 
 
 def test_the_mark_that_notepad_begins_with_is_taken(tmp_path: Path) -> None:

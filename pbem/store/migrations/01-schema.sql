@@ -383,12 +383,6 @@ CREATE TABLE tournament_tasks (
 ) STRICT;
 CREATE INDEX tasks_of_a_tournament ON tournament_tasks (tournament);
 
--- The round of drand that the lot of a tournament waits for, and its signature.
-CREATE TABLE beacons (
-    tournament INTEGER PRIMARY KEY REFERENCES tournaments(number), round INTEGER NOT NULL,
-    due TEXT NOT NULL, tries INTEGER NOT NULL, signature TEXT
-) STRICT;
-
 -- The operator's instructions to the desk, and what became of them.
 CREATE TABLE instructions (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
