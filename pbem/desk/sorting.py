@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.desk import bounces, role_addresses, silences, witnesses
+from pbem.desk import bounces, role_addresses, silences
 from pbem.desk.reply import SHORT
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.marks import Arrival, Mark, marks_of
@@ -49,8 +49,6 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted
     signed = understood is not None and understood.heard.verdict.kind == "valid"
     if not signed and (bounced := bounces.judge(desk, row, letter, findings.delivery_report, now)):
         return bounced
-    if witnessed := witnesses.take(desk, row, letter, now):
-        return witnessed
     config = desk.config
     arrival = Arrival(letter, row.envelope.sender, config.mail_address, config.limits.received, config.delimiter)
     marks = marks_of(arrival)

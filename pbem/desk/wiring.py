@@ -114,7 +114,7 @@ class Desk:
         self.log = TransparencyLog(database)
         """The log of all heads."""
         self.witness_requests = WitnessRequests(database)
-        """The requests to witnesses by HTTP."""
+        """The requests to witnesses."""
 
         # What is made of them.
         self.counts = DailyCounts(database)

@@ -520,8 +520,7 @@ class Daemon:
 
     def _askers(self, means: Means, vault: Vault) -> dict[str, Asking[Any]]:
         """The askers by their names: of the DNS, and, if there are any, of witnesses and topics."""
-        cosigners = self.config.witness.cosigners
-        urls = {cosigner.key.name: cosigner.address for cosigner in cosigners if cosigner.by_http}
+        urls = {cosigner.key.name: cosigner.url for cosigner in self.config.witness.cosigners}
         askers: dict[str, Asking[Any]] = {"dns": Asker(Lookups(self._post_base), self.resolve, means)}
         if urls:
             askers["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means, self.post)

@@ -330,17 +330,13 @@ CREATE TABLE checkpoints (
 CREATE INDEX checkpoints_cosigned ON checkpoints (size) WHERE cosigned = 1;
 CREATE INDEX checkpoints_by_age ON checkpoints (time);
 
--- What each witness of the log is believed to know, and the request to it; and, where this server is a witness itself,
--- the last note of each other log.
+-- What each witness of the log is believed to know, and the request to it.
 CREATE TABLE witnesses (
     name TEXT PRIMARY KEY, size INTEGER NOT NULL, wanted INTEGER NOT NULL, asked TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE witness_requests (
     witness TEXT PRIMARY KEY, request TEXT NOT NULL, due TEXT NOT NULL, tries INTEGER NOT NULL,
     status INTEGER, said TEXT
-) STRICT, WITHOUT ROWID;
-CREATE TABLE cosigned_notes (
-    origin TEXT PRIMARY KEY, note TEXT NOT NULL, time TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- The tournaments: `due` is when the clock has something to do, `secret` is for the lot.
