@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.desk import bounces, role_addresses, silences
+from pbem.desk import bounces, mailing_lists, role_addresses, silences
 from pbem.desk.reply import SHORT
+from pbem.desk.strangers import EACH
 from pbem.letters.draft import OutgoingLetter
+from pbem.mail.commands import asked_by_subject
 from pbem.mail.marks import Arrival, Mark, marks_of
 from pbem.phrase import Phrase
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.reading import Findings, Understood
     from pbem.desk.wiring import Desk
+    from pbem.mail.commands import Reading
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
 
@@ -41,7 +44,9 @@ class Sorted(NamedTuple):
 def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted | str:
     """The letter, if a person may have written it; otherwise its outcome in a few words."""
     letter, understood = findings.letter, findings.understood
-    if passed_on := role_addresses.pass_on(desk, row, letter.subject, now):
+    config = desk.config
+    arrival = Arrival(letter, row.envelope.sender, config.mail_address, config.limits.received, config.delimiter)
+    if passed_on := role_addresses.pass_on(desk, row, arrival, now):
         return passed_on
     if desk.letters.is_own(letter):
         return silences.OWN.outcome
@@ -49,17 +54,25 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted
     signed = understood is not None and understood.heard.verdict.kind == "valid"
     if not signed and (bounced := bounces.judge(desk, row, letter, findings.delivery_report, now)):
         return bounced
-    config = desk.config
-    arrival = Arrival(letter, row.envelope.sender, config.mail_address, config.limits.received, config.delimiter)
     marks = marks_of(arrival)
     if findings.beyond is None and letter.sender is not None:
         assert understood is not None
         return Sorted(letter, understood, marks)
-    if marks:
+    # What nobody could read may say anything.
+    signed = understood is None or understood.heard.verdict.kind != "none"
+    reading = None if understood is None else understood.reading
+    if marks := still_there(marks, letter, reading, signed=signed):
         return silences.AUTOMATIC.of(", ".join(mark.name for mark in marks))
     reason = findings.beyond or _NO_SENDER.given(defect=letter.from_defect)
     silence = silences.UNATTRIBUTED if findings.beyond is None else silences.UNREADABLE
     return _unread(desk, row, letter, reason, silence, now)
+
+
+def still_there(marks: Sequence[Mark], letter: Letter, reading: Reading | None, *, signed: bool) -> Sequence[Mark]:
+    """The marks that its words leave: a command, also as the subject, or any signature lifts the weakest."""
+    says = signed or (reading is not None and (bool(reading.commands) or reading.optout))
+    says = says or bool(asked_by_subject(letter.subject) or mailing_lists.asked_by_subject(letter.subject))
+    return [mark for mark in marks if not (says and mark.lifted_by == "command")]
 
 
 def _unread(
@@ -69,7 +82,7 @@ def _unread(
     address = letter.sender or row.envelope.sender
     if not desk.strangers.may_be_answered(address, now):
         return silence.of(silences.UNVOUCHED.outcome)
-    text = desk.letters.draft("letters/unreadable.txt", reason=reason)
+    text = desk.letters.draft("letters/unreadable.txt", reason=reason, most=EACH)
     out = OutgoingLetter(SHORT, text, language=desk.letters.language_of(None, letter))
     desk.letters.send(address, out, now)
     return f"{silence.outcome}, answered"
