@@ -1,4 +1,4 @@
-"""Two witnesses of the server's log, one asked by mail, one by HTTP: slow, forgetful, and out of reach for hours."""
+"""Two witnesses of the server's log: slow, forgetful, and out of reach for hours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from pbem.config.values import Duration
-from pbem.config.witnessing import Correspondent, WitnessConfig
+from pbem.config.witnessing import Cosigner, WitnessConfig
 from pbem.match.changed import replace
 from pbem.match.transcript import statement
 from pbem.player.checkpoint_witness import Witness, WitnessSettings
@@ -25,7 +25,7 @@ from pbem.tlog.note import Note
 from pbem.tournament.tournament_entries import tournament_statement
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 from simulation.parts import Part, Spells
-from simulation.players import SERVER, TO
+from simulation.players import SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,8 +39,6 @@ HOUR = 3600.0
 MOODS = [("well", 24 * HOUR), ("well", 24 * HOUR), ("away", 24 * HOUR), ("slow", 24 * HOUR)]
 FORGETS = 0.03
 """How probable it is that a witness goes back to an earlier memory of its own before it answers."""
-TIMES = {"well": 120.0, "away": 24 * HOUR, "slow": 6 * HOUR}
-"""How long a letter to a witness waits at most, in seconds."""
 PATIENCE = 48 * HOUR
 """How long after the last match a witness may not have cosigned everything."""
 REFUSES = b"Subject: [pbem] A witness refuses our log"
@@ -50,15 +48,14 @@ STATUS = {"cosigned": 200, "behind": 409, "forked": 409, "unproved": 422, "refus
 class ForgetfulWitness:
     """A witness, and what it cosigned."""
 
-    def __init__(self, world: World, folder: Path, name: str, address: str) -> None:
+    def __init__(self, world: World, folder: Path, name: str) -> None:
         self._world = world
         self._folder = folder / name
-        self._address = address
         self._random = world.random(name)
         self._key = Ed25519PrivateKey.from_private_bytes(self._random.randbytes(32))
         self.spells = Spells(world, self._random, MOODS, 12 * HOUR)
         self.verifier = VerifierKey(name, COSIGNATURE, self._key.public_key().public_bytes_raw())
-        self.correspondent = Correspondent(self.verifier, address)
+        self.cosigner = Cosigner(self.verifier, f"https://{name}/log")
         self.notes: list[Note] = []
         """What it cosigned."""
         self.refused: list[str] = []
@@ -73,21 +70,12 @@ class ForgetfulWitness:
         key.write_bytes(self._key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
         config = self._world.machine.config
         server = own_keys.load(config.store_key, config.signing_key, self._random.randbytes).signing
-        log = Correspondent(VerifierKey(SERVER, LOG, server.public_key().public_bytes_raw()), TO)
+        log = VerifierKey(SERVER, LOG, server.public_key().public_bytes_raw())
         memory = str(self._folder / "memory")
-        return Witness(WitnessSettings(self.verifier.name, (str(log),), self._address, key=str(key), memory=memory))
+        return Witness(WitnessSettings(self.verifier.name, "", (str(log),), str(key), memory))
 
-    def hear(self, raw: bytes) -> None:
-        """Read a letter, and answer it."""
-        self._forget()
-        handle = f"{len(self.notes)} {self._random.random()}"
-        self._note(self._witness.receive(raw, handle, self._world.now()).partition(":")[0])
-        for sent in list(self._witness.unsent()):
-            self._world.post.post(self._address, sent.to, sent.raw)
-            self._witness.has_left(sent)
-
-    async def post(self, _url: str, body: bytes) -> tuple[int, bytes]:
-        """Answer a request by HTTP; raises `Unreachable`."""
+    async def post(self, body: bytes) -> tuple[int, bytes]:
+        """Answer a request; raises `Unreachable`."""
         mood, random = self.spells.mood, self._random
         await asyncio.sleep(random.random() * (30 if mood == "slow" else 2))
         if mood == "away" or (mood == "slow" and random.random() < 0.3):
@@ -96,24 +84,21 @@ class ForgetfulWitness:
             return 503, b""
         self._forget()
         made = self._witness.answer(CosignRequest.read(body.decode()), self._world.now())
-        self._note(made.outcome)
+        if made.outcome == "cosigned":
+            self.notes.append(self.known)
+        elif made.outcome != "behind":
+            self.refused.append(made.outcome)
         if mood == "slow" and random.random() < 0.3:
             raise Unreachable("the answer was lost")
         said = f"{made.note.signatures[-1]}" if made.outcome == "cosigned" and made.note else f"{made.size}"
         return STATUS[made.outcome], f"{said}\n".encode()
 
-    def _note(self, outcome: str) -> None:
-        if outcome == "cosigned":
-            self.notes.append(self.known)
-        elif outcome != "behind":
-            self.refused.append(outcome)
-
     @property
     def known(self) -> Note:
         """The last note that it knows."""
-        row = self._witness._row("SELECT note FROM logs")
-        assert row is not None
-        return Note.read(row[0])
+        note = self._witness._known(SERVER)
+        assert note is not None
+        return Note.read(note)
 
     def _forget(self) -> None:
         """Go back to an earlier memory, as from a backup."""
@@ -134,35 +119,23 @@ class Witnesses(Part):
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        folder = world.folder
-        self._mailed = ForgetfulWitness(world, folder, "mail.witness.example", "log@witness.example")
-        self._asked = ForgetfulWitness(world, folder, "http.witness.example", "https://witness.example/log")
-        self._both = self._mailed, self._asked
-        self._unread = 0
+        names = ("one.witness.example", "two.witness.example")
+        self._both = [ForgetfulWitness(world, world.folder, name) for name in names]
         self._forgotten: list[dict[int, bytes]] = []
         """The roots of logs that the server forgot, by their size."""
         self._told = True
         """Whether the operator was told since that a witness refuses the log, if one has to."""
-        world.fetch = self._asked.post
+        world.fetch = self._post
+
+    async def _post(self, url: str, body: bytes) -> tuple[int, bytes]:
+        return await next(one for one in self._both if url.startswith(one.cosigner.url)).post(body)
 
     def configured(self, config: Config) -> Config:
-        cosigners = tuple(one.correspondent for one in self._both)
+        cosigners = tuple(one.cosigner for one in self._both)
         return replace(config, witness=WitnessConfig(cosigners, every=Duration(minutes=30)))
 
-    def take(self, recipient: str, raw: bytes) -> None:
+    def take(self, _recipient: str, raw: bytes) -> None:
         self._told = self._told or REFUSES in raw
-        if recipient != self._mailed.correspondent.address:
-            return
-        self._unread += 1
-        times = 2 if self.world.week.troubles and self.random.random() < 0.05 else 1
-        for _ in range(times):
-            wait = self.random.random() * TIMES[self._mailed.spells.mood]
-            self.world.loop.call_later(wait, self._read, raw)
-        self._unread += times - 1
-
-    def _read(self, raw: bytes) -> None:
-        self._unread -= 1
-        self._mailed.hear(raw)
 
     def go_back(self, database: Database) -> None:
         self._forgotten.append(_roots(database))
@@ -177,7 +150,7 @@ class Witnesses(Part):
     @property
     def waits(self) -> bool:
         due = self._is_behind or self._is_silent
-        return bool(self._unread) or (due and self.world.loop.time() < self._ends)
+        return due and self.world.loop.time() < self._ends
 
     @property
     def _is_behind(self) -> bool:

@@ -212,7 +212,7 @@ class World:
         self.tell: Tell = told()
         """HTTP, as topics are told by it."""
         self.fetch: witness_asker.Post = fetched
-        """HTTP, as witnesses are asked by it."""
+        """How witnesses are asked."""
         self.author: Callable[[bytes, str], str] = lambda _, sender: sender
         """Who sent a letter, as the server can tell."""
         self.has = self._parts()

@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from pbem.config import server
 from pbem.config.file import ConfigError, faults, home, load, parse
 from pbem.config.server import Config
 from pbem.config.values import Duration, Listen
@@ -218,29 +217,26 @@ def test_whatever_is_in_a_file_its_faults_are_told(tmp_path: Path, text: str, sa
     assert [fault for fault in wrong if fault.startswith(said)], wrong
 
 
-def test_witnesses_and_logs_are_known_by_one_key_each(tmp_path: Path) -> None:
-    def key(name: str, kind: int = COSIGNATURE) -> str:
-        return f'"{VerifierKey(name, kind, bytes(32))} w@mail.example"'
+def test_witnesses_are_known_by_one_key_each(tmp_path: Path) -> None:
+    def key(name: str, kind: int = COSIGNATURE, url: str = "https://w.example/logs") -> str:
+        return f'"{VerifierKey(name, kind, bytes(32))} {url}"'
 
-    def said(**given: list[str]) -> str:
-        lines = "".join(f"{name} = [{', '.join(keys)}]\n" for name, keys in given.items())
-        path = write(tmp_path, f'server = "play.example"\n[witness]\n{lines}')
+    def said(*keys: str) -> str:
+        path = write(tmp_path, f'server = "play.example"\n[witness]\ncosigners = [{", ".join(keys)}]\n')
         return "\n".join(faults(path)[0])
 
-    assert not said(cosigners=[key(f"w{number}") for number in range(15)], logs=[key("w1", LOG)])
-    assert "room for 15" in said(cosigners=[key(f"w{number}") for number in range(16)])
-    assert "cosigners: two of them have one name" in said(cosigners=[key("w"), key("w")])
-    assert "logs: two of them have one name" in said(logs=[key("w", LOG), key("w", LOG)])
-    assert "is the key of no other cosigner" in said(cosigners=[key("w", LOG)])
-    assert "is the key of no other log" in said(logs=[key("w")])
-    assert "is the key of no other log" in said(logs=[key("play.example", LOG)])
-    assert "write the key" in said(logs=[key("w", LOG).replace(" w@mail.example", "")])
-    assert "the hash in the key" in said(cosigners=[key("w").replace("w+", "v+")])
-    for place in ("https://w.example", "https://w.example:8443/of/logs/", "http://127.0.0.1:80", "http://[::1]:80/x"):
-        assert not said(cosigners=[key("w").replace("w@mail.example", place)])
-        assert "witnessed here by mail" in said(logs=[key("w", LOG).replace("w@mail.example", place)])
-    assert "by https" in said(cosigners=[key("w").replace("w@mail.example", "http://w.example/")])
-    for place in (
+    assert not said(*(key(f"w{number}") for number in range(15)))
+    assert "room for 15" in said(*(key(f"w{number}") for number in range(16)))
+    assert "cosigners: two of them have one name" in said(key("w"), key("w"))
+    assert "is the key of no other cosigner" in said(key("w", LOG))
+    assert "is the key of no other cosigner" in said(key("play.example"))
+    assert "the hash in the key" in said(key("w").replace("w+", "v+"))
+    for url in ("https://w.example", "https://w.example:8443/of/logs/", "http://127.0.0.1:80", "http://[::1]:80/x"):
+        assert not said(key("w", url=url))
+    assert "by https" in said(key("w", url="http://w.example/"))
+    for url in (
+        "",
+        "w@mail.example",
         "ftp://w.example",
         "https://",
         "https://w.example/a b",
@@ -248,31 +244,9 @@ def test_witnesses_and_logs_are_known_by_one_key_each(tmp_path: Path) -> None:
         "https://w.example?x",
         "https://w.example:0",
     ):
-        assert "write the key" in said(cosigners=[key("w").replace("w@mail.example", place)]), place
-    for place in ("https://w.example:99999", "https://[:::]"):
-        assert "cosigners" in said(cosigners=[key("w").replace("w@mail.example", place)]), place
-
-
-def test_a_beacon_is_asked_where_its_signatures_can_be_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one that nobody checked, an honest server could be convicted."""
-    known = True
-    monkeypatch.setattr(server, "find_spec", lambda _: known or None)
-
-    def said(beacon: str) -> str:
-        try:
-            parse({"server": "play.example", "tournaments": {"beacon": beacon}})
-        except ValueError as error:
-            return str(error)
-        return ""
-
-    for good in ("", "https://api.drand.sh", "https://play.example:8443/drand/", "http://127.0.0.1:8080"):
-        assert said(good) == ""
-    assert "asked by https" in said("http://api.drand.sh")
-    for bad in ("api.drand.sh", "https://api.drand.sh/?x", "ftp://api.drand.sh", "https://"):
-        assert "https://api.drand.sh" in said(bad)
-    known = False
-    assert said("") == ""
-    assert "install pbem[beacon]" in said("https://api.drand.sh")
+        assert "write the key" in said(key("w", url=url)), url
+    for url in ("https://w.example:99999", "https://[:::]"):
+        assert "cosigners" in said(key("w", url=url)), url
 
 
 def test_the_mark_that_notepad_begins_with_is_taken(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ TOURNAMENT_FORMS: dict[str, Form] = {
     "entered": {"player": is_player, "team": or_null(is_name)} | LETTER,
     "left": each(is_name, "player") | LETTER,
     "challenged": each(is_name, "player against") | LETTER,
-    "started": {"secret": is_hash, "beacon": is_text, "order": list_of(is_name)},
+    "started": {"secret": is_hash, "order": list_of(is_name)},
     "paired": {"pairs": list_of(is_pair), "bye": or_null(is_name), "unfinished": list_of(is_match)}
     | {"rematches": is_number},
     "result": {"match": is_match, "closed": is_hash, "players": two_of(is_name), "winner": is_number}

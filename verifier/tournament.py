@@ -137,12 +137,11 @@ def challenged(state: Tournament, entry: Entry) -> None:
 def started(state: Tournament, entry: Entry) -> None:
     body, closes = entry.body, state.document["closes"]
     must(state.phase == "open" and closes is not None, "started again, or where nothing starts")
-    full = not state.document["beacon"] and len(state.lines) == state.document["entrants"]
+    full = len(state.lines) == state.document["entrants"]
     must(full or moment(entry.time) >= moment(closes), "entries are not closed")
     must(sha256(body["secret"].encode()) == state.secret, "another secret")
-    check_beacon(state, entry)
     lot = ["pbem lot 1", state.rules_hash, body["secret"]]
-    lot += [f"{name} {line.words}" for name, line in sorted(state.lines.items())] + [f"beacon {body['beacon']}"]
+    lot += [f"{name} {line.words}" for name, line in sorted(state.lines.items())]
     seed = sha256("".join(f"{one}\n" for one in lot).encode())
     order = sorted(state.lines, key=lambda name: sha256(f"{seed} {name}\n".encode()))
     must(body["order"] == order, "another order than the lot gives")
@@ -161,18 +160,6 @@ def started(state: Tournament, entry: Entry) -> None:
         pairs = [pair for rounds in tables for pair in rounds[number : number + 1]]
         boards = enumerate((pair for one in pairs for pair in one), start=1)
         state.pairings += [Pairing(number + 1, board, names) for board, names in boards]
-
-
-def check_beacon(state: Tournament, entry: Entry) -> None:
-    beacon = entry.body["beacon"]
-    if not state.document["beacon"]:
-        must(beacon == "none", "a beacon that was not asked for")
-    elif beacon == "unreachable":
-        late = moment(entry.time) - moment(state.document["closes"])
-        must(late >= seconds(3 * 86400), "given up too soon")
-    else:
-        must(re.fullmatch("[0-9a-f]{96}", beacon), "no signature of a beacon")
-        state.open.append("the signature of the beacon")
 
 
 def result(state: Tournament, entry: Entry) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from verifier.conventions import moment, must
+from verifier.conventions import must
 from verifier.forms import is_number
 from verifier.terms import check_terms, terms_of, time_of
 
@@ -29,9 +28,8 @@ OF_A_FORMAT: dict[str, tuple[tuple[str, ...], int, int, int]] = {
     "longest": (("ladder",), 15_552_000, WEEK, YEAR),
 }
 """The formats that know a number, its default, the least and the most."""
-OWN = {"format", "closes", "entrants", "programs", "beacon", *OF_A_FORMAT}
-LINES = {(key.replace("_", "-") if key != "beacon" else "lot") for key in OWN}
-GENESIS = 1692803367
+OWN = {"format", "closes", "entrants", "programs", *OF_A_FORMAT}
+LINES = {key.replace("_", "-") for key in OWN}
 
 
 def check_tournament_terms(terms: Mapping[str, Any]) -> None:
@@ -45,7 +43,11 @@ def check_tournament_terms(terms: Mapping[str, Any]) -> None:
         value = terms[key]
         must(is_number(value), f"terms: {key}")
         must(value == default or (form in formats and low <= value <= high), f"terms: {key}")
-    check_closing(terms)
+    closes = terms["closes"]
+    if form == "ladder":
+        must(closes is None, "a ladder never closes")
+    else:
+        must(isinstance(closes, str) and closes.endswith("T00:00:00Z"), "terms: closes")
     match = terms["match"]
     must(isinstance(match, dict) and not {"players", "tournament", "pairing"} & set(match), "terms: match")
     check_terms({**match, "players": ["a", "b"]})
@@ -53,28 +55,6 @@ def check_tournament_terms(terms: Mapping[str, Any]) -> None:
     must(match["games"] or match["target"], "matches without an end")
     must(match["miss"] in {"forfeit", "pass"}, "matches that wait")
     must(form != "ladder" or match["unreachable"] == "loses", "a place is kept by a mailbox that refuses letters")
-
-
-def check_closing(terms: Mapping[str, Any]) -> None:
-    closes, beacon = terms["closes"], terms["beacon"]
-    if terms["format"] == "ladder":
-        must(closes is None and beacon is None, "a ladder has no lot")
-        return
-    must(isinstance(closes, str) and closes.endswith("T00:00:00Z"), "terms: closes")
-    after = moment(closes).timestamp() + 3600 - GENESIS
-    if beacon is not None:
-        must(isinstance(beacon, dict) and set(beacon) == {"round", "key"}, "terms: beacon")
-        must(
-            is_number(beacon["round"]) and beacon["round"] == math.ceil(after / 3) + 1, "another round of the beacon"
-        )
-        must(beacon["key"] == QUICKNET, "another network's key")
-
-
-QUICKNET = (
-    "83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c8c4b450b6a0a6c3ac6a5776a2d106451"
-    "0d1fec758c921cc22b0e17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5a6e9c76a4bc09e76eae8991ef5ece45a"
-)
-"""The key of the network."""
 
 
 def announces(command: Command, terms: Mapping[str, Any]) -> bool:
@@ -87,12 +67,12 @@ def announces(command: Command, terms: Mapping[str, Any]) -> bool:
         return False
     made = terms_of({"keys": "demanded", "miss": "forfeit", **rest}, match)
     right = {key: value for key, value in match.items() if key not in {"game", "players"}}
-    return made == right and own_terms(own, terms) == {key: terms[key] for key in OWN}
+    return made == right and own_terms(own) == {key: terms[key] for key in OWN}
 
 
-def own_terms(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, Any]:
+def own_terms(lines: Mapping[str, str]) -> dict[str, Any]:
     made: dict[str, Any] = {key: default for key, (_, default, _, _) in OF_A_FORMAT.items()}
-    made |= {"format": lines.get("format", "round robin"), "closes": None, "beacon": None}
+    made |= {"format": lines.get("format", "round robin"), "closes": None}
     made |= {"entrants": 12 if made["format"] in ROUND_ROBINS else 128, "programs": lines.get("programs", "no")}
     for line, value in lines.items():
         key = line.replace("-", "_")
@@ -103,8 +83,6 @@ def own_terms(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, A
             made[key] = time_of(value)
         elif key == "closes":
             made[key] = f"{value}T00:00:00Z"
-        elif key == "lot":
-            made["beacon"] = {"secret": None, "drand": terms["beacon"] or "?"}.get(value, "?")
         elif key not in {"format", "programs"}:
             made[key] = int(value) if re.fullmatch("[1-9][0-9]{0,3}", value) else "?"
     return made

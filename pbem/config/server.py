@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
@@ -35,13 +34,6 @@ def _text(pattern: str, description: str) -> msgspec.Meta:
 _Server = Annotated[str, _text(DOMAIN.pattern, "a host name in lower case")]
 _AuthservId = Annotated[str, _text("[A-Za-z0-9._-]{0,253}", "the name of a server")]
 _Player = Annotated[str, _text("(?:[a-z][a-z0-9_-]{0,31})?", "the name of a player in lower case")]
-_Beacon = Annotated[
-    str,
-    _text(
-        r"(?:https?://(?:\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*/?)?",
-        'an address such as "https://api.drand.sh"',
-    ),
-]
 _Pages = Annotated[
     str,
     _text(
@@ -103,20 +95,6 @@ class Recovery(ConfigTable, frozen=True):
     codes_per_day: Count = 5
 
 
-class TournamentsConfig(ConfigTable, frozen=True):
-    """The beacon of the lots of tournaments."""
-
-    beacon: _Beacon = ""
-
-    def faults(self) -> Iterator[str]:
-        """Without TLS, the beacon is on this machine; and an unchecked signature could convict the server."""
-        place = urlsplit(self.beacon)
-        if place.scheme == "http" and place.hostname not in LOOPBACK:
-            yield f'tournaments: beacon = "{self.beacon}": on another machine, it is asked by https'
-        if self.beacon and find_spec("py_ecc") is None:
-            yield "tournaments: beacon: nothing here can check its signatures: install pbem[beacon]"
-
-
 class LogConfig(ConfigTable, frozen=True):
     """The log, on standard error."""
 
@@ -150,7 +128,6 @@ class Config(ConfigTable, frozen=True):
     metrics: MetricsConfig = MetricsConfig()
     notify: NotifyConfig = NotifyConfig()
     recovery: Recovery = Recovery()
-    tournaments: TournamentsConfig = TournamentsConfig()
     log: LogConfig = LogConfig()
 
     def wrong(self) -> list[str]:
@@ -178,7 +155,6 @@ class Config(ConfigTable, frozen=True):
             yield 'delimiter = "": without sub-addresses, letters are fetched from a [mailbox]'
         yield from self.limits.faults()
         yield from self.witness.faults(self.server)
-        yield from self.tournaments.faults()
         if bool(self.dkim.selector) != bool(self.dkim.key_file):
             yield "dkim: selector and key_file are given together, or none of them"
         place = self.metrics.listen

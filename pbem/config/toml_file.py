@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args, get_origin, get_ty
 import msgspec
 
 from pbem.config.values import Duration, Listen
-from pbem.config.witnessing import Correspondent
+from pbem.config.witnessing import Cosigner
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ _READERS: Mapping[type, Callable[[str], object]] = {
     Path: Path,
     Duration: Duration.parse,
     Listen: Listen.parse,
-    Correspondent: Correspondent.parse,
+    Cosigner: Cosigner.parse,
 }
 
 

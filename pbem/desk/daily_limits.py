@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.store.daily import count_today
-from pbem.tlog.cosigning import REPEATED
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -133,22 +132,16 @@ RULES_FAILED = DailyLimit("failed rules {}", 3, "rules_failed")
 UNKNOWN_HEAD = DailyLimit("unknown heads {}", 3, "unknown_head")
 """The operator: that a player cites a head which a match's transcript never had."""
 
-WITNESS_REFUSED = DailyLimit("witness {} {}", 3, "witness_refused")
-"""The operator: that a witness does not cosign; proofs of a fork have a count that nobody can use up."""
-
-LOG_REFUSED = DailyLimit("log {} {}", 3, "log_refused")
-"""The operator: that another server's log was refused; forks are counted separately, for the same reason."""
+WITNESS_REFUSED = DailyLimit("witness {}", 3, "witness_refused")
+"""The operator: that a witness does not cosign."""
 
 LITTLE_ROOM = DailyLimit("little room", 1, "room")
 """The operator: that the disk is filling up."""
 
-# Witnesses and logs.
+# Witnesses.
 
-WITNESS_BEHIND = DailyLimit("witness {} behind", REPEATED)
+WITNESS_BEHIND = DailyLimit("witness {} behind", 50)
 """A witness: the request from the size that it named."""
-
-LOG_REPEATED = DailyLimit("log {} repeated", REPEATED)
-"""A log: the answer to a request that brought nothing new."""
 
 
 @dataclass(eq=False, repr=False)

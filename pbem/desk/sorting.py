@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk import bounces, role_addresses, silences, witnesses
+from pbem.desk import bounces, role_addresses, silences
 from pbem.desk.authenticate import Sorted, still_there
 from pbem.desk.reply import SHORT
 from pbem.desk.strangers import EACH
@@ -44,8 +44,6 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted
     signed = understood is not None and understood.heard.verdict.kind == "valid"
     if not signed and (bounced := bounces.judge(desk, row, letter, findings.delivery_report, now)):
         return bounced
-    if witnessed := witnesses.take(desk, row, letter, now):
-        return witnessed
     marks = marks_of(arrival)
     if findings.beyond is None and letter.sender is not None:
         assert understood is not None

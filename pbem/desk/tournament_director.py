@@ -20,7 +20,6 @@ from pbem.match.events import agreed, keys_changed
 from pbem.match.transcript import BEFORE, Entry, utc, written
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
-from pbem.tournament import lot
 from pbem.tournament.fold import can_start
 from pbem.tournament.tournament_step import TournamentStep
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from pbem.match.signed import Signed
     from pbem.match.state import Match
     from pbem.requests import Rule
-    from pbem.store.beacons import Beacons
     from pbem.store.inbox import Inbox
     from pbem.store.people import People
     from pbem.store.players import Players
@@ -46,9 +44,6 @@ if TYPE_CHECKING:
 
 _UNHANDLED = timedelta(seconds=30)
 """The delay before the clock looks again at a tournament whose time has come, while earlier letters may wait."""
-
-_NO_BEACON = timedelta(hours=1)
-"""The same while a lot waits for its beacon: when that comes, the clock looks at once."""
 
 _BESIDE = 640 * 1024
 """The largest proof, in octets, that comes with the letter about the end, which then has less than a mebibyte.
@@ -76,10 +71,8 @@ class Director:
     people: People
     letters: LetterWriter
     inbox: Inbox
-    beacons: Beacons
     server: str
     address: str
-    reads_beacon: bool
 
     # Steps.
 
@@ -100,14 +93,8 @@ class Director:
         t = step.tournament
         number = int(t.id[1:])
         paused = self.archive.rows.paused(number)
-        if (
-            not paused
-            and can_start(t, written(step.now))
-            and not self._waits(t, step.now)
-            and (beacon := self._beacon(t, step.now))
-        ):
-            step.start(self.archive.rows.secret(number), beacon)
-            self.beacons.drop(number)
+        if not paused and can_start(t, written(step.now)) and not self._waits(t, step.now):
+            step.start(self.archive.rows.secret(number))
         if not paused and t.phase == "playing":
             step.wake()
         self.archive.save(step, None if paused else self._due(step.tournament, step.now), signed)
@@ -154,21 +141,9 @@ class Director:
         oldest, closes = self.inbox.oldest_unhandled(), utc(str(t.terms.closes))
         return now >= closes and oldest is not None and oldest < closes
 
-    def _beacon(self, t: Tournament, now: datetime) -> str | None:
-        """The beacon with which the lot is drawn now; None as long as it is waited for."""
-        if t.terms.beacon is None:
-            return lot.NONE
-        number = int(t.id[1:])
-        # Of a server that was down for days, nobody has asked yet.
-        asks = self.reads_beacon and not self.beacons.was_asked_for(number)
-        patient = asks or now < utc(str(t.terms.closes)) + lot.PATIENCE
-        return self.beacons.signature(number) or (None if patient else lot.UNREACHABLE)
-
     def _due(self, t: Tournament, now: datetime) -> str | None:
         """The time at which the clock is to look at a tournament."""
         if t.phase == "open" and t.terms.closes is not None:
-            if t.terms.beacon is not None and self._beacon(t, now) is None:
-                return to_db(max(lot.out_at(t.terms.beacon), now + _NO_BEACON))
             return to_db(max(utc(t.terms.closes), now + _UNHANDLED))
         ends = utc(t.round_ends) if t.phase == "playing" and t.round_ends else None
         return to_db(ends) if ends is not None and ends > now else None

@@ -28,7 +28,6 @@ from pbem.desk.tournament_director import Director
 from pbem.desk.unasked import Offers
 from pbem.failpoints import passing
 from pbem.match.step import Environment
-from pbem.store.beacons import Beacons
 from pbem.store.digest_queue import DigestQueue
 from pbem.store.inbox import Inbox
 from pbem.store.keychanges import KeyChanges
@@ -115,7 +114,7 @@ class Desk:
         self.log = TransparencyLog(database)
         """The log of all heads."""
         self.witness_requests = WitnessRequests(database)
-        """The requests to witnesses by HTTP."""
+        """The requests to witnesses."""
 
         # What is made of them.
         self.counts = DailyCounts(database)
@@ -163,10 +162,8 @@ class Desk:
             self.people,
             self.letters,
             self.inbox,
-            Beacons(database),
             config.server,
             self.composer.address,
-            reads_beacon=bool(config.tournaments.beacon),
         )
         self.keys = Keyring(
             self.players,

@@ -1,8 +1,7 @@
-"""The log of all heads: they go into the tree, into checkpoints, and to witnesses; and others' logs, witnessed here.
+"""The log of all heads: they go into the tree, into checkpoints, and to witnesses.
 
-A checkpoint is made when it is due, or at once when a game was revealed. Witnesses are asked and answer by mail, or
-by HTTP, which another task does. Their answers count only because of their signatures. Implements
-docs/witnesses.md.
+A checkpoint is made when it is due, or at once when a game was revealed. Another task asks the witnesses, by HTTP.
+Their answers count only because of their signatures. Implements docs/witnesses.md.
 """
 
 from __future__ import annotations
@@ -15,32 +14,22 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk.alarms import tell_operator
-from pbem.desk.daily_limits import (
-    LOG_REFUSED,
-    LOG_REPEATED,
-    WITNESS_BEHIND,
-    WITNESS_REFUSED,
-)
+from pbem.desk.daily_limits import WITNESS_BEHIND, WITNESS_REFUSED
 from pbem.desk.decisions import decide
-from pbem.letters.draft import OutgoingLetter
 from pbem.match.transcript import statement
 from pbem.phrase import Phrase
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
-from pbem.tlog.cosigning import answer, answer_text
 from pbem.tlog.note import NotANote, Note, NoteSignature, holds, signed
 from pbem.tournament.tournament_entries import tournament_statement
-from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from structlog.typing import FilteringBoundLogger
 
-    from pbem.config.witnessing import Correspondent
+    from pbem.config.witnessing import Cosigner
     from pbem.desk.wiring import Desk
-    from pbem.mail.message import Letter
-    from pbem.store.inbox import InboxRow
     from pbem.store.tlog import QueuedHead
     from pbem.store.witness_requests import WitnessRequest
 
@@ -50,14 +39,7 @@ _AT_ONCE = 200
 _AGAIN = timedelta(hours=1)
 """After how long a witness that did not answer is asked again."""
 
-_MOST = 16 * 1024
-"""The most characters of a letter that are read: a request with the longest proof is shorter."""
-
-_ANSWER = re.compile(r"(cosigned|behind|forked|unproved) (\S{1,253}) ([0-9]{1,18})")
-
 _OK, _CONFLICT, _UNPROVED = 200, 409, 422
-_NOTES = re.compile(r"^This .{1,40}:$", re.MULTILINE)
-"""The line before each note in a letter that says `forked`."""
 _KNOWN_SIZE = re.compile(r"[0-9]{1,18}\n?")
 
 _LOG: FilteringBoundLogger = structlog.get_logger("witnesses")
@@ -85,21 +67,6 @@ def look(desk: Desk, now: datetime) -> datetime | None:
         decide(desk, partial(_state, desk, now))
     asked = [_ask_when_due(desk, witness, now) for witness in desk.config.witness.cosigners]
     return min(filter(None, asked), default=None)
-
-
-def take(desk: Desk, row: InboxRow, letter: Letter, now: datetime) -> str | None:
-    """Handle a letter of a log or of a witness; returns the outcome in words, or None if it is neither."""
-    config = desk.config.witness
-    text = (letter.text or "")[:_MOST].lstrip()
-    if config.logs and text.startswith("old "):
-        return _witness(desk, text, now)
-    said = _ANSWER.match(text) if config.cosigners else None
-    if said and said[2] == desk.config.server:
-        return _hear(desk, row, letter, text, said, now)
-    return None
-
-
-# The own log.
 
 
 def _put_in(desk: Desk) -> bool:
@@ -132,7 +99,7 @@ def _state(desk: Desk, now: datetime) -> None:
     desk.log.state(size, str(note), now)
 
 
-def _ask_when_due(desk: Desk, witness: Correspondent, now: datetime) -> datetime | None:
+def _ask_when_due(desk: Desk, witness: Cosigner, now: datetime) -> datetime | None:
     """Ask a witness that did not cosign the last checkpoint; returns when to look again."""
     latest, asked = desk.log.latest(), desk.log.asked(witness.key.name)
     if latest is None or Note.read(latest.note).by(witness.key):
@@ -143,8 +110,8 @@ def _ask_when_due(desk: Desk, witness: Correspondent, now: datetime) -> datetime
     return now + _AGAIN
 
 
-def _known(desk: Desk, witness: Correspondent) -> int:
-    """Up to which size a witness knows the tree, by what it cosigned: all else is what anybody can write."""
+def _known(desk: Desk, witness: Cosigner) -> int:
+    """Up to which size a witness knows the tree, by what it cosigned: all else is its bare word."""
     for found in desk.log.cosigned():
         if Note.read(found.note).by(witness.key):
             return found.size
@@ -152,7 +119,7 @@ def _known(desk: Desk, witness: Correspondent) -> int:
     return asked.size if asked else 0
 
 
-def _ask(desk: Desk, witness: Correspondent, old: int, now: datetime) -> None:
+def _ask(desk: Desk, witness: Cosigner, old: int, now: datetime) -> None:
     latest = desk.log.latest()
     assert latest is not None
     old = min(old, latest.size)
@@ -160,54 +127,17 @@ def _ask(desk: Desk, witness: Correspondent, old: int, now: datetime) -> None:
     proof = tuple(tree.consistency(old, latest.size, desk.log.node))
     request = CosignRequest(old, proof, Note(note.text, note.signatures[:1]))
     desk.log.ask(witness.key.name, old, latest.size, now)
-    if witness.by_http:
-        desk.witness_requests.put(witness.key.name, str(request), now)
-        return
-    _send(desk, witness, Phrase("[pbem] Checkpoint {size}", size=latest.size), str(request), now)
+    desk.witness_requests.put(witness.key.name, str(request), now)
 
 
-def _hear(desk: Desk, row: InboxRow, letter: Letter, text: str, said: re.Match[str], now: datetime) -> str:
-    """Take in what a witness answered."""
-    if said[1] == "cosigned":
-        return _cosigned(desk, int(said[3]), text, now)
-    sender = (letter.sender or "").lower()
-    witness = next((one for one in desk.config.witness.cosigners if one.address.lower() == sender), None)
-    if witness is None:
-        return "answer of no witness of ours"
-    latest = desk.log.latest()
-    if said[1] == "behind" and latest is not None and int(said[3]) <= latest.size:
-        return _behind(desk, witness, int(said[3]), now)
-    return _refused(desk, witness, said[1], text, now, inbox=row.id)
-
-
-def _refused(desk: Desk, witness: Correspondent, why: str, text: str, now: datetime, **where: int) -> str:
-    """Tell the operator that a witness does not cosign; `why` is empty if it does not know the log.
-
-    Letters that prove themselves are counted apart, because anybody can use up the count of the others.
-    """
-    _LOG.error("witness refused", witness=witness.key.name, why=why, **where)
-    proved = not witness.by_http and _convicts(desk, text)
-    about = witness.key.name, "proved" if proved else "refused"
-    facts = {"name": witness.key.name, "why": why, "text": text, "by_http": witness.by_http, "proved": proved}
+def _refused(desk: Desk, witness: Cosigner, why: str, text: str, now: datetime) -> str:
+    """Tell the operator that a witness does not cosign; `why` is empty if it does not know the log."""
+    _LOG.error("witness refused", witness=witness.key.name, why=why)
     refuses = Phrase("[pbem] A witness refuses our log")
     subject = refuses if why else Phrase("[pbem] A witness does not know our log")
-    tell_operator(desk, WITNESS_REFUSED, now, subject, facts, about=about)
+    facts = {"name": witness.key.name, "why": why, "text": text}
+    tell_operator(desk, WITNESS_REFUSED, now, subject, facts, about=(witness.key.name,))
     return f"witness refused: {why or 'it does not know the log'}"
-
-
-def _convicts(desk: Desk, text: str) -> bool:
-    """True if a letter has two notes that are signed with our key, of one size and with two roots."""
-    own = VerifierKey(desk.config.server, LOG, bytes.fromhex(desk.server_key))
-    sizes: dict[int, bytes] = {}
-    for written in _NOTES.split(text)[1:]:
-        try:
-            note = Note.read(f"{written.strip()}\n")
-            found = Checkpoint.read(note.text)
-        except NotANote:
-            continue
-        if found.origin == own.name and note.by(own) and sizes.setdefault(found.size, found.root) != found.root:
-            return True
-    return False
 
 
 def _cosigned(desk: Desk, size: int, text: str, now: datetime) -> str:
@@ -233,7 +163,7 @@ def _cosigned(desk: Desk, size: int, text: str, now: datetime) -> str:
     return f"checkpoint {found.size} cosigned by {', '.join(names)}"
 
 
-def _knows(desk: Desk, witness: Correspondent, size: int, now: datetime) -> None:
+def _knows(desk: Desk, witness: Cosigner, size: int, now: datetime) -> None:
     """A witness knows the tree up to a size: it is asked for the rest, if there is more by now."""
     latest = desk.log.latest()
     if latest is not None and latest.size > size:
@@ -242,7 +172,7 @@ def _knows(desk: Desk, witness: Correspondent, size: int, now: datetime) -> None
         desk.log.ask(witness.key.name, size, size, now)
 
 
-def _behind(desk: Desk, witness: Correspondent, size: int, now: datetime) -> str:
+def _behind(desk: Desk, witness: Cosigner, size: int, now: datetime) -> str:
     """A witness knows another size than we believed: it is asked from there, once for each size that it names."""
     asked, latest = desk.log.asked(witness.key.name), desk.log.latest()
     if asked is None or asked.size == size or latest is None or Note.read(latest.note).by(witness.key):
@@ -253,15 +183,8 @@ def _behind(desk: Desk, witness: Correspondent, size: int, now: datetime) -> str
     return f"witness knows {size}, asked from there"
 
 
-def _send(desk: Desk, to: Correspondent, subject: Phrase, text: str, now: datetime) -> None:
-    desk.letters.send(to.address, OutgoingLetter(subject, text), now)
-
-
-# Answers by HTTP.
-
-
 def _take_answer(desk: Desk, now: datetime) -> bool:
-    """Take in a witness's answer to an HTTP request; returns True if there was one."""
+    """Take in a witness's answer; returns True if there was one."""
     answered = desk.witness_requests.answered()
     if answered is None:
         return False
@@ -273,7 +196,7 @@ def _take_answer(desk: Desk, now: datetime) -> bool:
     return True
 
 
-def _answered(desk: Desk, witness: Correspondent, answered: WitnessRequest, now: datetime) -> str:
+def _answered(desk: Desk, witness: Cosigner, answered: WitnessRequest, now: datetime) -> str:
     """The outcome of an answer, by the status codes of C2SP tlog-witness, add-checkpoint."""
     asked, latest, said = CosignRequest.read(answered.request), desk.log.latest(), answered.said or ""
     if answered.status == _OK:
@@ -285,46 +208,4 @@ def _answered(desk: Desk, witness: Correspondent, answered: WitnessRequest, now:
             return _behind(desk, witness, size, now)
         why = "forked" if size == asked.old else "behind"
     text = f"HTTP {answered.status}\n{said}".rstrip()
-    return _refused(desk, witness, why, f"{text}\n\n{asked.note}", now, status=answered.status or 0)
-
-
-# The logs of others.
-
-
-def _witness(desk: Desk, text: str, now: datetime) -> str | None:
-    """Answer another server's request, at the address that the operator gave for its log."""
-    try:
-        request = CosignRequest.read(text.rstrip() + "\n")
-    except NotANote:
-        return None
-    logs = [one.key for one in desk.config.witness.logs]
-    origin = request.note.text.partition("\n")[0]
-    before = desk.log.remembered(origin)
-    known = Note.read(before) if before else None
-    made = answer(request, logs, known, desk.config.server, desk.signing_key, int(now.timestamp()))
-    log = next((one for one in desk.config.witness.logs if one.key.name == origin), None)
-    if made.outcome == "refused" or log is None:
-        return "checkpoint of no log that is witnessed here"
-    if made.outcome == "cosigned":
-        assert made.note is not None
-        desk.log.remember(origin, str(made.note), now)
-    said = answer_text(made, origin, before or "")
-    if made.outcome in {"forked", "unproved"}:
-        _LOG.error("a log was refused", log=origin, why=made.outcome)
-        _tell_of_refusal(desk, origin, made.outcome, said, now)
-    if not made.grew and desk.counts.left(LOG_REPEATED, now, origin) < 0:
-        return f"checkpoint of {origin}: {made.outcome}; not answered any more today"
-    _send(desk, log, Phrase("[pbem] Checkpoint {size}", size=made.size), said, now)
-    return f"checkpoint of {origin}: {made.outcome}"
-
-
-def _tell_of_refusal(desk: Desk, origin: str, why: str, text: str, now: datetime) -> None:
-    """Tell the operator here, who keeps both notes: the log itself has reasons to lose them.
-
-    A fork is counted apart: anybody who carries the log's letters can use up the count of what proves nothing.
-    """
-    facts = {"name": origin, "forked": why == "forked", "text": text}
-    subject = Phrase("[pbem] The log of {name} was not cosigned", name=origin)
-    if why == "forked":
-        subject = Phrase("[pbem] The log of {name} forked", name=origin)
-    tell_operator(desk, LOG_REFUSED, now, subject, facts, about=(origin, why))
+    return _refused(desk, witness, why, f"{text}\n\n{asked.note}", now)

@@ -1,8 +1,8 @@
 """A witness: it remembers the last checkpoint of each log, and cosigns the next one if that log only grew.
 
-What it remembers is on disk before an answer leaves: a witness that forgot would sign two trees. Letters from anybody
-but its logs are ignored. `witness_http` is its HTTP side. Implements docs/witnesses.md, "To be
-a witness".
+What it remembers is on disk before an answer leaves: a witness that forgot would sign two trees. `witness_http` is
+its listener. Implements docs/witnesses.md, "To be a witness", and C2SP tlog-witness, add-checkpoint; words stand for
+its HTTP status codes.
 """
 
 from __future__ import annotations
@@ -10,31 +10,24 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pbem.config.toml_file import converted
 from pbem.config.values import Listen
-from pbem.config.witnessing import Correspondent
 from pbem.identity import ssh
-from pbem.mail.message import Unreadable, read
-from pbem.match.transcript import sha256_hex
-from pbem.player.account_file import Account, BadAccount, beside, read_settings
-from pbem.player.correspondence.outgoing import composed
-from pbem.player.memory import SentForm, transaction
-from pbem.player.server_letter import LIMITS
-from pbem.tlog.checkpoint import CosignRequest
-from pbem.tlog.cosigning import REPEATED, Answer, answer, answer_text
-from pbem.tlog.note import NotANote, Note
+from pbem.player.account_file import BadAccount, beside, read_settings
+from pbem.player.memory import transaction
+from pbem.tlog.checkpoint import Checkpoint
+from pbem.tlog.note import NotANote, Note, cosigned
+from pbem.tlog.tree import EMPTY, is_consistent
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from datetime import datetime
 
-    from pbem.mail.message import Letter
+    from pbem.tlog.checkpoint import CosignRequest
 
 
 _NAME = r"^[^\s+]{1,253}$"
@@ -45,46 +38,40 @@ class WitnessSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Annotated[str, msgspec.Meta(pattern=_NAME, description="a name without blanks or +")]
     """The witness's name: preferably one of its own under a domain, such as witness.example."""
+    listen: str
+    """The host:port at which it listens."""
     logs: tuple[str, ...]
-    """Each log's key, a blank, and the address that answers go to."""
-    address: str = ""
-    mail_in: str = ""
-    """Empty if it is asked only by HTTP."""
-    mail_out: str = ""
-    listen: str = ""
-    """The host:port at which it listens for requests by HTTP."""
+    """Each log's key."""
     key: str = "witness_ed25519"
     memory: str = "witness.sqlite"
-    password_file: str = ""
-    password_command: str = ""
-    token_command: str = ""
-
-    @property
-    def account(self) -> Account:
-        """The mailbox and submission of its letters, as an account."""
-        mail = self.address, self.address, self.key, self.mail_in, self.mail_out
-        return Account(
-            "witness", "witness.invalid", *mail, self.password_file, self.password_command, self.token_command
-        )
 
 
 def load(path: Path) -> WitnessSettings:
     """The settings of a file; raises `BadAccount` with what is wrong."""
     settings = read_settings(WitnessSettings, path)
     try:
-        if not settings.mail_in and not settings.listen:
-            raise ValueError("how is it asked? Give address, mail_in and mail_out, or listen, or all of them")
-        if settings.mail_in:
-            converted(Account, msgspec.structs.asdict(settings.account))
-        if Listen.parse(settings.listen).path or settings.listen == "systemd":
+        if not Listen.parse(settings.listen).host:
             raise ValueError(f"listen: {settings.listen}: write host:port")
         for text in settings.logs:
-            log = Correspondent.parse(text)
-            if log.key.kind != LOG or log.by_http:
+            if VerifierKey.read(text).kind != LOG:
                 raise ValueError(f"{text}: not the key of a log")
     except ValueError as error:
         raise BadAccount(f"{path}: {error}") from error
     return msgspec.structs.replace(settings, key=beside(path, settings.key), memory=beside(path, settings.memory))
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A witness's answer to a request.
+
+    `cosigned`: `note` is remembered, with the cosignature. `behind`: the log must start from the size that the
+    witness knows. `forked`: the log signed two trees of one size; both notes prove it to everybody. `unproved`: the
+    proof does not show that the tree only grew; that convicts nobody, because anybody who has a note can send it with
+    another proof. `refused`: not a note of this log.
+    """
+
+    outcome: Literal["cosigned", "behind", "forked", "unproved", "refused"]
+    note: Note | None = None
+    size: int = 0
 
 
 class Witness:
@@ -99,7 +86,7 @@ class Witness:
         if not isinstance(key, Ed25519PrivateKey):
             raise BadAccount(f"{settings.key}: a witness signs with an Ed25519 key")
         self._key = key
-        self._logs = [Correspondent.parse(log) for log in settings.logs]
+        self._logs = [VerifierKey.read(log) for log in settings.logs]
         memory = Path(settings.memory)
         memory.touch(0o600)
         self._database = sqlite3.connect(memory, isolation_level=None)
@@ -114,127 +101,75 @@ class Witness:
         """Close the memory."""
         self._database.close()
 
-    def has_seen(self, handle: str) -> bool:
-        """True if a letter was seen before."""
-        return self._row("SELECT 1 FROM seen WHERE handle = ?", handle) is not None
-
-    def receive(self, raw: bytes, handle: str, now: datetime) -> str:
-        """Take in a letter; returns the outcome in a few words. An answer, if any, is then ready to be sent."""
-        try:
-            letter = read(raw, LIMITS)
-            request = CosignRequest.read((letter.text or "").strip() + "\n")
-        except (Unreadable, NotANote):
-            request = None
-        with transaction(self._database):
-            said = "" if request is None else self._judge(request, letter, now)
-            self._database.execute("INSERT INTO seen VALUES (?) ON CONFLICT DO NOTHING", (handle,))
-        return said
-
     def knows(self, origin: str) -> bool:
         """True if it witnesses a log of this name."""
-        return any(log.key.name == origin for log in self._logs)
+        return any(log.name == origin for log in self._logs)
 
     def answer(self, request: CosignRequest, now: datetime) -> Answer:
-        """The answer to a request that did not come by mail; what must be remembered is on disk when this returns."""
-        with transaction(self._database):
-            return self._answer(request, now)[0]
-
-    def _answer(self, request: CosignRequest, now: datetime) -> tuple[Answer, str]:
-        """The answer, and its text with the notes that convict the log; part of the caller's transaction."""
+        """The answer to a request; what must be remembered is on disk when this returns."""
         origin = request.note.text.partition("\n")[0]
-        row = self._row("SELECT note FROM logs WHERE origin = ?", origin)
-        known = Note.read(row[0]) if row else None
-        keys = [log.key for log in self._logs]
-        made = answer(request, keys, known, self._settings.name, self._key, int(now.timestamp()))
-        if made.outcome == "cosigned":
-            self._database.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (origin, str(made.note)))
-        text = answer_text(made, origin, str(known) if known else "")
-        if made.outcome in {"forked", "unproved"}:  # both notes: the one known now will be forgotten
-            self._note_refusal(now, text)
-        return made, text
+        with transaction(self._database):
+            known = self._known(origin)
+            made = self._judge(request, Note.read(known) if known else None, now)
+            if made.outcome == "cosigned":
+                self._database.execute("INSERT OR REPLACE INTO logs VALUES (?, ?)", (origin, str(made.note)))
+            elif made.note is not None:  # both notes: the one known now will be forgotten
+                said = f"{made.outcome} {origin} {made.size}"
+                notes = f"This was cosigned here:\n\n{known or ''}\nThis came now:\n\n{made.note}"
+                self._note_refusal(now, f"{said}\n\n{notes}")
+        return made
+
+    def _judge(self, request: CosignRequest, known: Note | None, now: datetime) -> Answer:
+        """The answer, if `known` is the last note of that log that was cosigned here."""
+        try:
+            found = Checkpoint.read(request.note.text)
+        except NotANote:
+            return Answer("refused")
+        own = next((own for log in self._logs if log.name == found.origin and (own := request.note.by(log))), None)
+        if own is None:
+            return Answer("refused")
+        note = Note(request.note.text, (own,))  # anybody can add lines to a note
+        before = Checkpoint.read(known.text) if known else Checkpoint(found.origin, 0, EMPTY)
+        if found.size == before.size and found.root != before.root:
+            return Answer("forked", note, before.size)
+        if request.old != before.size or found.size < before.size:
+            return Answer("behind", None, before.size)
+        if not is_consistent(before.size, before.root, found.size, found.root, request.proof):
+            return Answer("unproved", note, before.size)
+        own_line = cosigned(self._settings.name, self._key, note.text, int(now.timestamp()))
+        return Answer("cosigned", note.with_(own_line), found.size)
 
     def _note_refusal(self, now: datetime, text: str) -> None:
         query = "INSERT INTO refused (time, said) VALUES (?, ?) ON CONFLICT DO NOTHING"
         self._database.execute(query, (now.isoformat(), text))
 
-    def _judge(self, request: CosignRequest, letter: Letter, now: datetime) -> str:
-        origin = request.note.text.partition("\n")[0]
-        made, text = self._answer(request, now)
-        log = next((log for log in self._logs if log.key.name == origin), None)
-        if made.outcome == "refused" or log is None:
-            return "a checkpoint of no log that is witnessed here"
-        said = f"{made.outcome}: {origin} {made.size}"
-        if not made.grew and self._repeated(origin, now) > REPEATED:
-            return f"{said}; not answered any more today"
-        raw = self._reply(log, f"Checkpoint {made.size} of {origin}: {made.outcome}", text, letter, now)
-        self._database.execute("INSERT INTO replies (address, raw) VALUES (?, ?)", (log.address, raw))
-        self._database.execute(
-            "DELETE FROM replies WHERE address = ? AND id NOT IN"
-            " (SELECT id FROM replies WHERE address = ? ORDER BY id DESC LIMIT ?)",
-            (log.address, log.address, REPEATED),
-        )
-        return said
-
-    def _repeated(self, origin: str, now: datetime) -> int:
-        """The number of requests about a log that brought nothing new today, this one included."""
-        day = now.date().isoformat()
-        self._database.execute("DELETE FROM repeated WHERE day <> ?", (day,))
-        self._database.execute(
-            "INSERT INTO repeated VALUES (?, ?, 1) ON CONFLICT (origin) DO UPDATE SET times = times + 1",
-            (origin, day),
-        )
-        row = self._row("SELECT times FROM repeated WHERE origin = ?", origin)
-        return int(row[0]) if row else 0
-
-    def _reply(self, log: Correspondent, subject: str, text: str, letter: Letter, now: datetime) -> bytes:
-        name = sha256_hex(f"{letter.message_id}\n{text}".encode())[:32]
-        message_id = f"<{name}@{self._settings.address.rpartition('@')[2]}>"
-        reply = composed(self._settings.address, log.address, subject, message_id, now)
-        reply["Auto-Submitted"] = "auto-replied"
-        reply.set_content(text, cte="base64")
-        return reply.as_bytes()
-
-    def unsent(self) -> Iterator[SentForm]:
-        """The answers that are ready to be sent."""
-        with closing(self._database.execute("SELECT id, address, raw FROM replies ORDER BY id")) as rows:
-            found = rows.fetchall()
-        for number, address, raw in found:
-            yield SentForm(number, f"<{number}>", "witness", "", "", 0, "", raw, address, "ready")
-
-    def has_left(self, sent: SentForm) -> None:
-        """Note that an answer was handed over for sending."""
-        self._database.execute("DELETE FROM replies WHERE id = ?", (sent.id,))
-
     def forget(self, origin: str, now: datetime) -> str | None:
         """Have a log begin anew; returns the note that was remembered, which stays among the refusals, or None."""
         with transaction(self._database):
-            row = self._row("SELECT note FROM logs WHERE origin = ?", origin)
-            if row is None:
-                return None
-            self._database.execute("DELETE FROM logs WHERE origin = ?", (origin,))
-            self._note_refusal(now, f"forgotten {origin}\n\n{row[0]}")
-        return row[0]
+            note = self._known(origin)
+            if note is not None:
+                self._database.execute("DELETE FROM logs WHERE origin = ?", (origin,))
+                self._note_refusal(now, f"forgotten {origin}\n\n{note}")
+        return note
 
     def refused(self) -> list[tuple[str, str]]:
-        """The refusals, oldest first: when, and the text that the log was told, with the note cosigned before.
+        """The refusals, oldest first: when, and the note that was refused, with the one cosigned before.
 
         Among them what was forgotten: it proves something for as long as somebody has it.
         """
         with closing(self._database.execute("SELECT time, said FROM refused ORDER BY id")) as rows:
             return [(time, said) for time, said in rows]
 
-    def _row(self, query: str, *values: object) -> tuple[str, ...] | None:
-        with closing(self._database.execute(query, values)) as rows:
-            found: tuple[str, ...] | None = rows.fetchone()
-        return found
+    def _known(self, origin: str) -> str | None:
+        """The last note of a log that was cosigned here."""
+        with closing(self._database.execute("SELECT note FROM logs WHERE origin = ?", (origin,))) as rows:
+            found: tuple[str] | None = rows.fetchone()
+        return found[0] if found else None
 
 
 _TABLES = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
-CREATE TABLE IF NOT EXISTS seen (handle TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS logs (origin TEXT PRIMARY KEY, note TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS refused (id INTEGER PRIMARY KEY, time TEXT NOT NULL, said TEXT NOT NULL UNIQUE);
-CREATE TABLE IF NOT EXISTS repeated (origin TEXT PRIMARY KEY, day TEXT NOT NULL, times INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS replies (id INTEGER PRIMARY KEY AUTOINCREMENT, address TEXT NOT NULL, raw BLOB NOT NULL);
 """

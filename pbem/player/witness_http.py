@@ -1,6 +1,6 @@
-"""A witness by HTTP: requests are posted, and answered with HTTP status codes.
+"""The listener of a witness: requests are posted, and answered with HTTP status codes.
 
-Here live the listener and its limits of size and silence; `witness` decides on the answers. It speaks without TLS: to
+Here live its limits of size and silence; `checkpoint_witness` decides on the answers. It speaks without TLS: to
 make it public, put a web server in front of it. Implements C2SP tlog-witness, add-checkpoint.
 """
 

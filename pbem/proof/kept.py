@@ -106,7 +106,7 @@ class Kept(msgspec.Struct, frozen=True):
     generations: tuple[ToldGeneration, ...] = ()
     """The generation in which the server showed each head to programs."""
     notes: tuple[str, ...] = ()
-    """The signed notes in its text, such as the two with which a witness says that a log forked."""
+    """The signed notes in its text, such as the two that prove that a log forked."""
     quoted: frozenset[SignedHead | SignedPaper] = frozenset()
     """Heads and papers found only in quotes, where anybody may have written them: unsigned, they prove nothing."""
     unread: str = ""

@@ -26,7 +26,6 @@ from pbem.proof.signed_letters import Letters, misdated, names, signed_text, vou
 from pbem.proof.verification import Proved, check_signatures, printable
 from pbem.proof.verification import verify as verify_match
 from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, Leave, Rule
-from pbem.tournament import lot
 from pbem.tournament.crosstable import table
 from pbem.tournament.fold import begun, fold, follows
 from pbem.tournament.match_result import MatchResult, result_of
@@ -77,7 +76,6 @@ def _checks(content: bytes, bundles: Iterable[bytes] | None, server_key: str | N
         yield TournamentCheck("ok", "server", check_signatures(found, tournament.server, about, server_key))
         yield from _game(tournament)
         tournament = yield from _walk(found)
-        yield from _beacon(tournament)
         yield from _matches(tournament, bundles)
         yield TournamentCheck("ok", "table", _standings(tournament))
     except bundle.BeyondLimits as error:
@@ -320,23 +318,7 @@ def _standings(tournament: Tournament) -> str:
     return " / ".join(groups) or "nobody entered"
 
 
-# The lot and the matches.
-
-
-def _beacon(tournament: Tournament) -> Iterator[TournamentCheck]:
-    """Check the beacon of a lot that was drawn with one."""
-    if tournament.terms.beacon is None or not tournament.beacon:
-        return
-    place = f"round {tournament.terms.beacon['round']} of drand"
-    if tournament.beacon == lot.UNREACHABLE:
-        yield TournamentCheck("WORD", "beacon", f"{place} was out of reach, by the server's word: the lot has none")
-        return
-    standing, found = {
-        True: ("ok", f"{place} has this signature"),
-        False: ("FAIL", f"{place} has another signature"),
-        None: ("OPEN", f"{place} is not checked: install pbem[beacon]"),
-    }[lot.holds(tournament.terms.beacon, tournament.beacon)]
-    yield TournamentCheck(standing, "beacon", found)
+# The matches.
 
 
 _WORST = ("FAIL", "ok", "OPEN")

@@ -51,7 +51,6 @@ from pbem.smtp.intake import Intake, IntakePlace
 from pbem.smtp.storing import Refusal
 from pbem.smtp.waiting import is_set_within
 from pbem.store import own_keys
-from pbem.store.beacons import Beacons
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
 from pbem.store.errors import BusyError, FullError, OrphanedError, StoreError
@@ -520,9 +519,8 @@ class Daemon:
         return HouseProgram(self.house(file), Path(file).parent, self.environment) if file else None
 
     def _askers(self, means: Means, vault: Vault) -> dict[str, Asking[Any]]:
-        """The askers by their names: of the DNS, and, if there are any, of witnesses, a beacon and topics."""
-        cosigners = self.config.witness.cosigners
-        urls = {cosigner.key.name: cosigner.address for cosigner in cosigners if cosigner.by_http}
+        """The askers by their names: of the DNS, and, if there are any, of witnesses and topics."""
+        urls = {cosigner.key.name: cosigner.url for cosigner in self.config.witness.cosigners}
         askers: dict[str, Asking[Any]] = {"dns": Asker(Lookups(self._post_base), self.resolve, means)}
         if urls:
             askers["witnesses"] = WitnessAsker(WitnessRequests(self._post_base), urls, means, self.post)
@@ -531,10 +529,6 @@ class Daemon:
             askers["notifier"] = Notifier(
                 notifications, self.config.notify.hosts, self.config.server, means, self.tell
             )
-        if beacon := self.config.tournaments.beacon:
-            from pbem.server.beacon_asker import BeaconAsker
-
-            askers["beacon"] = BeaconAsker(Beacons(self._post_base), beacon, means)
         return askers
 
     async def _keep(self, letters: list[tuple[Envelope, bytes]]) -> list[bool]:

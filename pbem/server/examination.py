@@ -42,7 +42,7 @@ from pbem.store.people import People
 from pbem.store.soundness import unsound
 from pbem.store.vault import KeyFileError, Sealed, load_key
 from pbem.store_place import PostgresqlAddress
-from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
+from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -251,9 +251,8 @@ def keys(database: Database, own: OwnKeys, server: str) -> Iterator[Diagnosis]:
     try:
         own_keys.check(database, own)
         own_keys.check_name(database, server)
-        log, witness = (VerifierKey(server, kind, bytes.fromhex(own.public)) for kind in (LOG, COSIGNATURE))
+        log = VerifierKey(server, LOG, bytes.fromhex(own.public))
         yield Diagnosis(True, "keys", f"those of this store; the key of its log is {log}")
-        yield Diagnosis(True, "keys", f"the key with which it witnesses other servers' logs is {witness}")
     except StoreError as error:
         yield Diagnosis(False, "keys", str(error))
     for row in database.rows("SELECT player, fingerprint, public FROM keys ORDER BY player, fingerprint"):

@@ -1,4 +1,4 @@
-"""One request by HTTP, as this server makes them of witnesses, a beacon and topics: with limits of time and size.
+"""One request by HTTP, as this server makes them of witnesses and topics: with limits of time and size.
 
 Without redirections, and without proxies from the environment. Others decide what to ask, and what an answer means.
 """
@@ -33,7 +33,7 @@ class Unreachable(Exception):
 class _Call:
     """One request, in a thread of its own; `cut` ends it from another thread."""
 
-    def __init__(self, url: str, body: bytes | None, title: str, connected: Connected) -> None:
+    def __init__(self, url: str, body: bytes, title: str, connected: Connected) -> None:
         self._path = urlsplit(url).path
         self._body = body
         self._title = title
@@ -48,12 +48,10 @@ class _Call:
             self._socket = connection.sock
             if self._over:
                 raise Unreachable("no connection in time")
-            headers = {"User-Agent": "pbem", "Connection": "close"}
+            headers = {"User-Agent": "pbem", "Connection": "close", "Content-Type": "text/plain; charset=utf-8"}
             if self._title:
                 headers["Title"] = self._title
-            if self._body is not None:
-                headers["Content-Type"] = "text/plain; charset=utf-8"
-            connection.request("GET" if self._body is None else "POST", self._path, self._body, headers)
+            connection.request("POST", self._path, self._body, headers)
             with connection.getresponse() as response:
                 content = b""
                 while len(content) <= MOST and (some := response.read1(MOST)):
@@ -84,10 +82,8 @@ def connection_to(url: str) -> http.client.HTTPConnection:
     return http.client.HTTPConnection(place.netloc, timeout=SILENCE)
 
 
-async def fetched(
-    url: str, body: bytes | None = None, title: str = "", connected: Connected = connection_to
-) -> tuple[int, bytes]:
-    """Status and body of the answer to a request: GET, or POST where there is a body. Raises `Unreachable`.
+async def fetched(url: str, body: bytes, title: str = "", connected: Connected = connection_to) -> tuple[int, bytes]:
+    """Status and body of the answer to what is posted. Raises `Unreachable`.
 
     `connected` makes the connection to a URL, which is not open yet; a `title` is told as a header.
     """

@@ -17,7 +17,7 @@ class Role(StrEnum):
     DESK = "desk"
     """Letters are handled, and deadlines, reminders and digests seen to, while no other server does."""
     POST = "post"
-    """Letters are sent, names looked up in the DNS, and witnesses asked by HTTP."""
+    """Letters are sent, names looked up in the DNS, and witnesses asked."""
 
 
 ALL = frozenset(Role)

@@ -1,7 +1,7 @@
 """Asks witnesses by HTTP: posts what the desk wants cosigned, and keeps the answers for the desk.
 
 The desk decides what an answer means. The store is not locked during a request. Implements docs/witnesses.md,
-"Witnesses by HTTP", and C2SP tlog-witness, add-checkpoint, as a log speaks it.
+"What is asked", and C2SP tlog-witness, add-checkpoint, as a log speaks it.
 """
 
 from __future__ import annotations

@@ -59,7 +59,6 @@ class Outages(Rows):
             ("lookups", ("inbox", "name"), "settled IS NULL AND", step),
             ("witness_requests", ("witness",), "status IS NULL AND", step),
             ("notifications", ("player",), "", step),
-            ("beacons", ("tournament",), "tries > 0 AND signature IS NULL AND", step),
             ("tournaments", ("number",), "", step),
             ("held", ("id",), "", timedelta(days=step.days)),
             ("unasked", ("player", "match"), "", timedelta(days=step.days)),

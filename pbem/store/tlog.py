@@ -51,14 +51,6 @@ class AskedRow(msgspec.Struct, frozen=True):
     asked: datetime
 
 
-class CosignedRow(msgspec.Struct, frozen=True):
-    """The memory of another server's log: its name, the last note that was cosigned here, and the time."""
-
-    origin: str
-    note: str
-    time: datetime
-
-
 class TransparencyLog(Rows):
     """The log of a store."""
 
@@ -153,19 +145,3 @@ class TransparencyLog(Rows):
     def ask(self, witness: str, size: int, wanted: int, now: datetime) -> None:
         """Note what a witness is believed to know, what it is asked to cosign, and when."""
         self._database.put("witnesses", "name", name=witness, size=size, wanted=wanted, asked=to_db(now))
-
-    def remembered(self, origin: str) -> str | None:
-        """The last note of another server's log that was cosigned here."""
-        return self._database.text("SELECT note FROM cosigned_notes WHERE origin = ?", (origin,))
-
-    def remember(self, origin: str, note: str, now: datetime) -> None:
-        """Keep the last note of another server's log."""
-        self._database.put("cosigned_notes", "origin", origin=origin, note=note, time=to_db(now))
-
-    def all_remembered(self) -> list[CosignedRow]:
-        """The memory of each other server's log, by name."""
-        return self._database.read(CosignedRow, "SELECT origin, note, time FROM cosigned_notes ORDER BY origin")
-
-    def forget(self, origin: str) -> None:
-        """Have another server's log begin anew."""
-        self._database.write("DELETE FROM cosigned_notes WHERE origin = ?", (origin,))

@@ -1,8 +1,8 @@
-"""The rows of HTTP requests to witnesses: one request for each witness, and its answer.
+"""The rows of requests to witnesses: one request for each witness, and its answer.
 
 Only storage. The desk stores a request in its transaction, and takes the answer in another. In between, another task
 makes the request, and holds no lock meanwhile. A newer request replaces an older one. Implements
-docs/witnesses.md, "Witnesses by HTTP".
+docs/witnesses.md, "What is asked".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checkpoints: a log's statement about its tree, and the request to a witness to cosign it.
 
-Implements C2SP tlog-checkpoint, and the body of a request of C2SP tlog-witness, which goes by mail here.
+Implements C2SP tlog-checkpoint, and the body of a request of C2SP tlog-witness.
 """
 
 from __future__ import annotations

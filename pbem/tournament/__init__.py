@@ -9,7 +9,7 @@ of each one's `tournament_statement`, which also goes into its log) and `papers`
 - `enter`, `leave`, `challenge`, `rule`: the method of that name of `TournamentStep(tournament, now, match_name)`,
   with the letter, and the hash of its text (`words_of_entry` in `pbem.proof.signed_letters`);
 - the clock: `start`, as soon as `can_start` (an `enter` may fill the tournament, too), and `wake` at `round_ends`.
-  `start` waits in an operator's pause, and for the signature of the terms' beacon, `lot.PATIENCE` at most;
+  `start` waits in an operator's pause;
 - `closed` of a match: `take`, with the transcript of that match, in the transaction that closes it. Called again,
   such as after a restart, it does nothing.
 

@@ -19,10 +19,9 @@ from pbem.match.changed import replace
 from pbem.match.pinned_keys import Player
 from pbem.match.transcript import VERSION, TranscriptError, is_time, sha256_hex, utc, written
 from pbem.phrase import Phrase
-from pbem.tournament import lot
 from pbem.tournament.crosstable import points_for_pairing, table
 from pbem.tournament.match_result import MatchResult
-from pbem.tournament.pairing import monrad, round_robin
+from pbem.tournament.pairing import drawn, monrad, round_robin
 from pbem.tournament.tournament_entries import FORMS
 from pbem.tournament.tournament_state import Entrant, Pairing, Tournament
 from pbem.tournament.tournament_terms import DOUBLE, FEWEST, LADDER, SWISS, TournamentTerms
@@ -336,7 +335,7 @@ def _later(time: str, seconds: int) -> str:
 
 def can_start(tournament: Tournament, time: str) -> bool:
     """True if a tournament may start at this time: entries are closed, or it is full."""
-    full = len(tournament.entrants) == tournament.terms.entrants and tournament.terms.beacon is None
+    full = len(tournament.entrants) == tournament.terms.entrants
     return (
         tournament.phase == "open"
         and tournament.terms.closes is not None
@@ -351,21 +350,18 @@ def _started(tournament: Tournament, entry: Entry) -> Tournament:
         raise _untrue(entry, "entries are not closed, or the tournament has begun")
     if sha256_hex(body["secret"].encode()) != tournament.secret:
         raise _untrue(entry, "`secret`: not the one to which the server committed itself")
-    waited = utc(entry.time) >= utc(str(terms.closes)) + lot.PATIENCE
-    if (terms.beacon is None) != (body["beacon"] == lot.NONE) or (body["beacon"] == lot.UNREACHABLE and not waited):
-        raise _untrue(entry, "`beacon`: not as the terms have it")
     entries = {name: entrant.words for name, entrant in tournament.entrants.items()}
-    drawn = lot.order(lot.seed(tournament.rules, body["secret"], entries, body["beacon"]), entries)
-    if drawn != body["order"]:
+    order = drawn(tournament.rules, body["secret"], entries)
+    if order != body["order"]:
         raise _untrue(entry, "`order`: not the one that the lot gives")
     tournament = _with(
-        tournament, *(replace(tournament.entrants[name], ordinal=at) for at, name in enumerate(drawn, start=1))
+        tournament, *(replace(tournament.entrants[name], ordinal=at) for at, name in enumerate(order, start=1))
     )
-    tournament = replace(tournament, phase="playing", beacon=body["beacon"])
-    if len(drawn) < FEWEST[terms.format]:
+    tournament = replace(tournament, phase="playing")
+    if len(order) < FEWEST[terms.format]:
         return tournament
     if terms.format == SWISS:
-        fewest = (len(drawn) - 1).bit_length()
+        fewest = (len(order) - 1).bit_length()
         return replace(tournament, rounds=min(terms.rounds or fewest, fewest + 2))
     table_ = round_robin(tournament.groups, double=terms.format == DOUBLE)
     return replace(tournament, pairings=tuple(Pairing(*place) for place in table_))

@@ -1,19 +1,32 @@
-"""The pairs of a round: round robins by the Berger tables, Swiss rounds by Monrad with backtracking.
+"""The lot, and the pairs of a round: round robins by the Berger tables, Swiss rounds by Monrad with backtracking.
+
+The lot follows from what is fixed before anybody can know it: the server commits to a secret when it announces the
+tournament, and reveals it at the start. The signed words of each entry are hashed with it, and bind the server, which
+knows its secret.
 
 Pure functions of names. A proof needs rules that never change, and that fit on a page: so no pairing library, and no
-balance of colours, which hardly matter in these games. Implements docs/bundle.md, 12.6.
+balance of colours, which hardly matter in these games. Implements docs/bundle.md, 12.5 and 12.6.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.match.transcript import sha256_hex
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 MOST = 1000
 """The search for a pairing ends when it has found so many lists of lines without one: results that a server made up
 could make it take for ever. In honest tournaments there were no more than twenty."""
+
+
+def drawn(rules: str, secret: str, entries: Mapping[str, str]) -> list[str]:
+    """The entrants in the order of the lot: by the hash of the terms, and that of the words of each one's entry."""
+    lines = ["pbem lot 1", rules, secret, *(f"{name} {entries[name]}" for name in sorted(entries))]
+    seed = sha256_hex("".join(f"{line}\n" for line in lines).encode())
+    return sorted(entries, key=lambda name: sha256_hex(f"{seed} {name}\n".encode()))
 
 
 def berger(names: Sequence[str]) -> Iterator[list[tuple[str, str]]]:

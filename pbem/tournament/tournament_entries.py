@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _MATCH = re.compile(r"m[1-9][0-9]{0,8}")
 _TOURNAMENT = re.compile(r"t[1-9][0-9]{0,8}")
-_BEACON = re.compile(r"none|unreachable|[0-9a-f]{96}")
 
 
 class TournamentEntry(Entry, frozen=True, dict=True):
@@ -94,7 +93,7 @@ FORMS: Mapping[str, Form] = {
     "entered": _by_letter({"player": _player, "team": _none_or(_name)}),
     "left": _by_letter({"player": _name}),
     "challenged": _by_letter({"player": _name, "against": _name}),
-    "started": mapping({"secret": hash_, "beacon": _matches(_BEACON), "order": list_of(_name)}),
+    "started": mapping({"secret": hash_, "order": list_of(_name)}),
     "paired": mapping(
         {
             "pairs": list_of(mapping({**PLACE, "match": _match})),

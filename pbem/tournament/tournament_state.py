@@ -114,7 +114,6 @@ class Tournament(msgspec.Struct, frozen=True):
     round_ends: str = ""
     """The time from which the next round does not wait for results."""
     byes: tuple[str, ...] = ()
-    beacon: str = ""
     closing: bool = False
     """A ruling ends the tournament."""
     octets: int = 0
@@ -139,7 +138,7 @@ class Tournament(msgspec.Struct, frozen=True):
         return self.seq >= FULL or self.octets >= FULL_OCTETS
 
     def closed_to(self, received: str) -> bool:
-        """True for a letter of this time that must not change the lot, whose beacon may be out by then."""
+        """True for a letter of this time that must not change the lot."""
         return self.phase == "open" and self.terms.closes is not None and received > self.terms.closes
 
     def line_of(self, player: str) -> Entrant | None:

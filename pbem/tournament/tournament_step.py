@@ -11,9 +11,9 @@ import msgspec
 
 from pbem.match.step import Document
 from pbem.match.transcript import BEFORE, VERSION, sha256_hex, written
-from pbem.tournament import lot
 from pbem.tournament.fold import begun, fold, follows
 from pbem.tournament.match_result import result_of
+from pbem.tournament.pairing import drawn
 from pbem.tournament.tournament_entries import TournamentEntry
 
 if TYPE_CHECKING:
@@ -75,12 +75,11 @@ class TournamentStep(msgspec.Struct):
         """The server was restored from a backup."""
         self._append("restored", {"generation": generation})
 
-    def start(self, secret: str, beacon: str = lot.NONE) -> None:
-        """The lot is drawn, with the server's secret and the beacon's signature."""
+    def start(self, secret: str) -> None:
+        """The lot is drawn, with the server's secret."""
         tournament = self.tournament
         entries = {name: entrant.words for name, entrant in tournament.entrants.items()}
-        order = lot.order(lot.seed(tournament.rules, secret, entries, beacon), entries)
-        self._append("started", {"secret": secret, "beacon": beacon, "order": order})
+        self._append("started", {"secret": secret, "order": drawn(tournament.rules, secret, entries)})
 
     def take(self, entries: Sequence[Entry]) -> None:
         """Take the result of the match of this transcript; nothing happens if it is not over, or was taken before."""

@@ -14,7 +14,6 @@ from pbem.games import Refused
 from pbem.match.entry_forms import day
 from pbem.match.terms import OptionLines, Terms, hash_of_tournament
 from pbem.phrase import Phrase, either
-from pbem.tournament import lot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,10 +44,6 @@ OPTIONS: Mapping[str, tuple[Phrase, tuple[str, ...]]] = {
         FORMATS,
     ),
     "programs": (Phrase("no (default) or yes: whether programs may enter"), FORMATS),
-    "lot": (
-        Phrase("secret (default): the server's, fixed at the announcement; or drand: a public beacon, too"),
-        _STARTED,
-    ),
     "group": (Phrase("the most entrants of a group, 5 to 12 (default 12)"), _ROBINS),
     "at-once": (Phrase("the most games that a player has at once; all by default"), _ROBINS),
     "rounds": (Phrase("the number of rounds; by default as many as leave one player without a loss"), (SWISS,)),
@@ -77,8 +72,6 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The time at which entries close; None: never."""
     entrants: int
     programs: str
-    beacon: dict[str, object] | None
-    """The round and the key of the beacon; None: the lot has none."""
     group: int
     at_once: int
     """0: all games."""
@@ -134,14 +127,12 @@ class _Announcement(OptionLines):
         for key in self.lines.keys() & OPTIONS.keys():
             if format_ in FORMATS and format_ not in OPTIONS[key][1]:
                 self.refuse(key, self.lines[key], Phrase("of a {format}, there is no {key}", format=format_, key=key))
-        closes, drawn = self.closes(format_), self.choice("lot", ("secret", "drand"))
         terms = TournamentTerms(
             match=self.template(game, settle, format_),
             format=format_,
-            closes=closes,
+            closes=self.closes(format_),
             entrants=self.number("entrants", FEWEST.get(format_, 0) or 2, 128) or (12 if format_ in _ROBINS else 128),
             programs=self.choice("programs", ("no", "yes")),
-            beacon=lot.beacon_of(closes) if closes and drawn == "drand" else None,
             group=self.number("group", 5, 12) or 12,
             at_once=self.number("at-once", 1, 22) or 0,
             rounds=self.number("rounds", 1, 12) or 0,

@@ -141,7 +141,7 @@ const WITNESS = (() => {
 
   const NOTE = /^[^\n]{1,253}\n[0-9]{1,15}\n[A-Za-z0-9+/]{43}=\n\n(?:— [^\n]{1,7100}\n){1,16}/gmu;
 
-  /** The signed notes in a text, such as the two with which a witness says that a log forked. */
+  /** The signed notes in a text, such as the two that prove that a log forked. */
   function* notes(said) {
     for (const [note] of `${said}\n`.replace(/\r\n/g, "\n").replace(/^[ \t]*(?:[>|][ \t]?)+/gm, "").matchAll(NOTE)) yield { server: null, match: null, note };
   }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import shutil
@@ -34,11 +33,8 @@ from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
 from pbem.store.operator import Instructions
 from pbem.store.players import Players
 from pbem.store.sqlite import Lock, Sqlite
-from pbem.store.tlog import TransparencyLog
 from pbem.store.vault import Vault
-from pbem.tlog.checkpoint import Checkpoint
-from pbem.tlog.note import Note, signed
-from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
+from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,9 +84,7 @@ class House:
     def run(self, *words: str, status: int = 0) -> str:
         """A command in this process; what it printed."""
         command, *arguments = words
-        line = (
-            [command, arguments.pop(0)] if command in {"inbox", "outbox", "match", "tournament", "log"} else [command]
-        )
+        line = [command, arguments.pop(0)] if command in {"inbox", "outbox", "match", "tournament"} else [command]
         done: Result = CliRunner().invoke(group, [*line, *arguments, "--config", str(self.config)])
         assert done.exit_code == status, done.output
         assert done.exception is None or isinstance(done.exception, SystemExit)
@@ -149,40 +143,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def house(tmp_path: Path, played: Path) -> House:
     shutil.copy(played / "store.sqlite", tmp_path)
     return House(tmp_path)
-
-
-def test_logs_that_are_witnessed_are_listed_and_forgotten(house: House) -> None:
-    assert "No other server's log was cosigned here." in house.run("log", "list")
-    text = str(Checkpoint("far.example", 7, bytes(32)))
-    note = str(Note(text, (signed("far.example", Ed25519PrivateKey.from_private_bytes(bytes(32)), text),)))
-    with Database(house.store) as database, database.transaction():
-        TransparencyLog(database).remember("far.example", note, START)
-    assert house.found("log", "list") == [{"log": "far.example", "size": 7, "cosigned": "2026-03-01T12:00:00Z"}]
-    assert "far.example" in house.run("log", "list")
-    assert "No log 'near.example'" in house.run("log", "forget", "near.example", "--yes", status=4)
-    assert "Aborted" in house.run("log", "forget", "far.example", status=4)
-    assert house.run("log", "forget", "far.example", "--yes") == note
-    assert house.found("log", "list") == []
-
-
-def test_a_log_is_not_forgotten_before_its_note_is_printed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The note proves something for as long as somebody has it."""
-    with Database(house.store) as database, database.transaction():
-        TransparencyLog(database).remember("far.example", "one\n", START)
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "")
-
-    def cosigned_meanwhile(*_: object, **__: object) -> None:
-        with Database(house.store) as database, database.transaction():
-            TransparencyLog(database).remember("far.example", "two\n", START)
-
-    for echo, kept in ((full, "one\n"), (cosigned_meanwhile, "two\n")):
-        with monkeypatch.context() as patch:
-            patch.setattr("pbem.cli.log.click.echo", echo)
-            CliRunner().invoke(group, ["log", "forget", "far.example", "--yes", "--config", str(house.config)])
-        with Database(house.store) as database:
-            assert TransparencyLog(database).remembered("far.example") == kept
 
 
 def test_status_says_how_the_server_stands(house: House) -> None:
@@ -409,13 +369,10 @@ def test_the_doctor_says_of_each_thing_how_it_stands(house: House) -> None:
     assert "\nFAULT  keys " in house.run("doctor", "--no-mail", status=1)
 
 
-def test_the_doctor_prints_the_keys_that_others_need(house: House) -> None:
-    """That of the log, for witnesses; and that of the server as a witness, for those who believe it."""
+def test_the_doctor_prints_the_key_of_the_log_for_witnesses(house: House) -> None:
     text = house.run("doctor", "--no-mail", status=1)
     own = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-    for kind in (LOG, COSIGNATURE):
-        key = VerifierKey(SERVER, kind, own.public_key().public_bytes_raw())
-        assert f" is {key}\n" in text
+    assert f" is {VerifierKey(SERVER, LOG, own.public_key().public_bytes_raw())}\n" in text
 
 
 def test_the_doctor_says_what_became_of_the_letter(house: House) -> None:

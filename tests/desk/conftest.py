@@ -33,7 +33,7 @@ _FOUND_ALIKE: set[tuple[str, str]] = set()
 _WRITTEN = frozenset(
     {
         *("answers/press.txt", "answers/whole_sentence.txt", "letters/answer.txt", "letters/passed_on.txt"),
-        *("letters/digest.txt", "letters/log_refused.txt", "letters/press.txt", "letters/short.txt"),
+        *("letters/digest.txt", "letters/press.txt", "letters/short.txt"),
         *(
             "letters/together.html",
             "letters/witness_refused.txt",

@@ -192,7 +192,6 @@ def test_the_last_place_starts_it(club: Club) -> None:
         ("leave t1", "bob is not in the tournament"),
         ("challenge t1 ann", "it is no ladder"),
         ("rule t1 close\nreason: no\nend", "only ann, who announced it, may rule"),
-        ("tournament new spaceships\nlot: drand\ncloses: 2026-03-09\nend", "this server reads no beacon"),
         ("tournament new spaceships\nprivacy: private\ncloses: 2026-03-09\nend", "privacy is public"),
         ("tournament new chess\ncloses: 2026-03-09\nend", "no such game"),
         ("tournament new spaceships\nend", "closes is a day"),

@@ -212,10 +212,10 @@ class SignedClub:
         step.rule({**named, "reason": asked.options["reason"]}, None if by_operator else letter)
         self._done(step)
 
-    def start(self, beacon: str = "none") -> None:
+    def start(self) -> None:
         self.now = max(self.now, datetime.fromisoformat(str(self.state.terms.closes)))
         step = self.step()
-        step.start(SECRET, beacon)
+        step.start(SECRET)
         self._done(step)
 
     # The matches.

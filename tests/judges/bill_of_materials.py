@@ -45,8 +45,7 @@ def bill() -> str:
     """The bill of materials, as a file."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     versions, requires = locked((ROOT / "requirements-image.lock").read_text("utf-8"))
-    of_image = (extra for name, extra in project["optional-dependencies"].items() if name != "beacon")
-    extras = {normal(one) for extra in of_image for one in extra} - {"pbem"}
+    extras = {normal(one) for extra in project["optional-dependencies"].values() for one in extra} - {"pbem"}
     needed = {normal(one) for one in project["dependencies"]}
     # The extra of psycopg, `binary`, is a distribution of its own, which the lock says that psycopg requires.
     required, every = reached(needed, requires), reached(needed | extras, requires)

@@ -157,9 +157,7 @@ def test_a_witness_forgets_nothing_that_it_answered(machine: Machine) -> None:
     known = VerifierKey("l.example", LOG, log.public_key().public_bytes_raw())
     key = machine.folder / "key"
     signing.make(key, "w.example")
-    settings = WitnessSettings(
-        "w.example", (f"{known} pbem@l.example",), listen="x", key=str(key), memory=str(machine.folder / "memory")
-    )
+    settings = WitnessSettings("w.example", "x", (str(known),), key=str(key), memory=str(machine.folder / "memory"))
 
     def asked(found: Witness, leaf: bytes) -> str:
         text = str(Checkpoint("l.example", 1, leaf_hash(leaf)))

@@ -1,4 +1,4 @@
-"""Asking witnesses by HTTP: over real sockets, a double of a witness, and whatever else may answer."""
+"""Asking witnesses: over real sockets, a double of a witness, and whatever else may answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from machines.waiting import at_once
 from machines.witness_double import Double, serving
 from msgspec.structs import replace
 
-from pbem.config.witnessing import Correspondent, WitnessConfig
+from pbem.config.witnessing import Cosigner, WitnessConfig
 from pbem.server import http_call, witness_asker
 from pbem.server.desk_opening import open_desk
 from pbem.server.http_call import MOST, Unreachable, fetched
@@ -253,7 +253,7 @@ def test_a_server_asks_its_witness_and_keeps_what_it_cosigned(tmp_path: Path) ->
         await house.until(lambda: bool(house.daemon._post_base.scalar(seen)))
 
     with serving(double) as url:
-        witness = WitnessConfig(cosigners=(Correspondent(double.verifier, url),))
+        witness = WitnessConfig(cosigners=(Cosigner(double.verifier, url),))
         config = replace(configured(tmp_path, witness=witness), store=place(tmp_path / "store.sqlite"))
         move_in(config, bytes(range(32)))
         run(config, scene, desk=open_desk)

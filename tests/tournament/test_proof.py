@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +22,6 @@ from pbem.proof.signed_letters import Letters, words_of_entry
 from pbem.proof.tournament_proof import TournamentCheck, verify_tournament
 from pbem.proof.verification import Proved
 from pbem.proof.verification import verify as verify_match
-from pbem.tournament import lot
 from pbem.tournament.tournament_entries import TournamentEntry
 from verifier import Wrong, judged_tournament, verified
 
@@ -510,59 +507,6 @@ def relinked(entries: Iterable[Entry]) -> list[Entry]:
 def signed_match(entries: Sequence[Entry], papers: Any) -> bytes:
     about = [statement(SERVER, entry.body.get("match", "m1"), entry.seq, entry.head) for entry in entries]
     return bundle.write(Bundle(entries, [SERVER_KEY.sign(text) for text in about], papers))
-
-
-class TestABeacon:
-    QUICKNET_1 = "b55e7cb2d5c613ee0b2e28d6750aabbb78c39dcc96bd9d38c2c2e12198df95571de8e8e402a0cc48871c7089a2b3af4b"
-    QUICKNET_1000 = "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39"
-    """The signatures of these rounds of quicknet, as drand publishes them."""
-    BESIDE_THE_SUBGROUP = (
-        "863d12e79b9c72f4c20ced4de22378331d10d7017180642ce39ad99f2a9bd20a0907f939f8c26f7c1556116f4e0cc1ee"
-    )
-    """The first one, and a point of another order added to it: the pairing alone cannot tell them apart."""
-
-    @pytest.fixture
-    def drawn(self) -> SignedClub:
-        club = SignedClub("lot: drand", "ann", "bob", "carl")
-        club.start(self.QUICKNET_1)
-        return club
-
-    def whole(self, club: SignedClub) -> list[TournamentCheck]:
-        return list(verify_tournament(club.tournament(), club.bundles()))
-
-    def found(self, club: SignedClub) -> str:
-        (found,) = [check.standing for check in self.whole(club) if check.what == "beacon"]
-        return found
-
-    def test_it_is_open_where_nobody_can_tell(self, drawn: SignedClub, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "py_ecc.bls.g2_primitives", None)
-        assert self.found(drawn) == "OPEN"
-        checks(drawn.tournament(), drawn.bundles())
-
-    @pytest.mark.parametrize(("verdict", "standing"), [(True, "ok"), (False, "FAIL")])
-    def test_the_package_tells(
-        self, drawn: SignedClub, monkeypatch: pytest.MonkeyPatch, verdict: bool, standing: str
-    ) -> None:
-        def holds(beacon: dict[str, object], signature: str) -> bool:
-            assert (beacon, signature) == (lot.beacon_of("2026-03-10T00:00:00Z"), self.QUICKNET_1)
-            return verdict
-
-        monkeypatch.setattr(lot, "holds", holds)
-        assert self.found(drawn) == standing
-
-    def test_published_vectors(self) -> None:
-        pytest.importorskip("py_ecc")
-        for round_, signature in ((1, self.QUICKNET_1), (1000, self.QUICKNET_1000)):
-            assert lot.holds({"round": round_, "key": lot.QUICKNET}, signature)
-        for wrong in (self.QUICKNET_1000, "00" * 48, self.BESIDE_THE_SUBGROUP):
-            assert lot.holds({"round": 1, "key": lot.QUICKNET}, wrong) is False
-
-    def test_a_lot_without_it_rests_on_a_word(self) -> None:
-        club = SignedClub("lot: drand", "ann", "bob", "carl")
-        club.now += timedelta(days=13)
-        club.start("unreachable")
-        assert self.found(club) == "WORD"
-        checks(club.tournament(), club.bundles())
 
 
 class TestTheCommand:

@@ -183,17 +183,6 @@ def test_no_nominee_displaces_another() -> None:
     assert verdict(checks(club.tournament(), club.bundles())) == "convicted"
 
 
-def test_a_lot_whose_key_is_another() -> None:
-    club = SignedClub("lot: drand", "ann", "bob", "carl")
-    first = club.entries[0]
-    for change in ({"key": "00" * 96}, {"round": first.body["terms"]["beacon"]["round"] + 1}):
-        terms = {**first.body["terms"], "beacon": {**first.body["terms"]["beacon"], **change}}
-        state = replace(club.state.terms, beacon=terms["beacon"])
-        body = {**first.body, "terms": terms, "rules": state.hash("play.example", "t1")}
-        papers = {path: paper for path, paper in club.papers.items() if path.endswith("-1.eml")}
-        assert verdict(checks(signed_tournament([replace(first, body=body)], papers))) == "convicted"
-
-
 def test_a_swiss_round_that_awaits_a_result_of_an_earlier_one() -> None:
     club = SignedClub("format: swiss\nround: 7d\nrounds: 3", *NAMES[:16])
     club.start()

@@ -16,7 +16,6 @@ from pbem.games import Fault, Refused
 from pbem.match.transcript import BEFORE, canonical
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import words_of_entry
-from pbem.tournament import lot
 from pbem.tournament.tournament_step import SaidLetter, announce
 from pbem.tournament.tournament_terms import LADDER, TournamentTerms
 
@@ -53,8 +52,6 @@ def new(director: Director, settle: timedelta, caller: Caller, command: Command[
     """`tournament new`: a tournament is announced; `settle` is the server's default."""
     name, world = caller.known_player.name, director.seats.world(caller.now)
     terms = TournamentTerms.propose(command.request.rules, command.request.options, settle)
-    if terms.beacon is not None and not director.reads_beacon:
-        raise refused("lot", "drand", Phrase("this server reads no beacon; its own secret draws the lot"))
     if director.announced(name) >= _ANNOUNCED:
         says = Phrase("{count} tournaments of yours are not over yet", count=_ANNOUNCED)
         raise refused("tournament", "new", says)
@@ -83,8 +80,6 @@ def new(director: Director, settle: timedelta, caller: Caller, command: Command[
         match_name=lambda: director.next_match(caller.now),
     )
     director.archive.rows.keep_secret(number, secret or "")
-    if terms.beacon is not None:
-        director.beacons.put(number, lot.round_of(terms.beacon), lot.out_at(terms.beacon))
     director.commit(step, caller.signed)
     return _told(director, caller, step.tournament, "announced")
 

@@ -330,17 +330,13 @@ CREATE TABLE checkpoints (
 CREATE INDEX checkpoints_cosigned ON checkpoints (size) WHERE cosigned = 1;
 CREATE INDEX checkpoints_by_age ON checkpoints (time);
 
--- What each witness of the log is believed to know, and the request to it; and, where this server is a witness itself,
--- the last note of each other log.
+-- What each witness of the log is believed to know, and the request to it.
 CREATE TABLE witnesses (
     name TEXT PRIMARY KEY, size INTEGER NOT NULL, wanted INTEGER NOT NULL, asked TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE witness_requests (
     witness TEXT PRIMARY KEY, request TEXT NOT NULL, due TEXT NOT NULL, tries INTEGER NOT NULL,
     status INTEGER, said TEXT
-) STRICT, WITHOUT ROWID;
-CREATE TABLE cosigned_notes (
-    origin TEXT PRIMARY KEY, note TEXT NOT NULL, time TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- The tournaments: `due` is when the clock has something to do, `secret` is for the lot.
@@ -382,12 +378,6 @@ CREATE TABLE tournament_tasks (
     match TEXT, player TEXT REFERENCES players(name), since INTEGER
 ) STRICT;
 CREATE INDEX tasks_of_a_tournament ON tournament_tasks (tournament);
-
--- The round of drand that the lot of a tournament waits for, and its signature.
-CREATE TABLE beacons (
-    tournament INTEGER PRIMARY KEY REFERENCES tournaments(number), round INTEGER NOT NULL,
-    due TEXT NOT NULL, tries INTEGER NOT NULL, signature TEXT
-) STRICT;
 
 -- The operator's instructions to the desk, and what became of them.
 CREATE TABLE instructions (
