@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 
-from verifier.commands import COMMANDS, text_of
+from verifier.commands import COMMANDS, FIELDS, text_in, text_of
 from verifier.conventions import must
 from verifier.ed25519 import ed25519
 from verifier.security_keys import algorithm, first, parted, strings, touched
@@ -147,7 +147,7 @@ CLEAR = re.compile(
 PASTED = {"ssh": SSH, "openpgp": PGP}
 ALONE = re.compile(r"\ufeff?\s*-----BEGIN (SSH|PGP) SIGNATURE-----|[^\x09-\x7f]")
 """The beginnings of files that hold a signature and nothing else."""
-ENDINGS = re.compile(r"\.(asc|sig|sign)$")
+ENDINGS = re.compile(r"\.(asc|sig|sign)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -169,18 +169,19 @@ def signatures(message: Message) -> list[Signed]:
             assert not isinstance(first, str)
             return [Signed("smime" if smime else "openpgp", "", text_of(first))]
     must(not kind.startswith("application/pkcs7"), "an opaque S/MIME letter, which cannot be read here")
-    found: list[Signed] = []
     parts = list(parts_of(message))
-    read: set[tuple[str, ...]] = set()
+    shown = [part.text for part in parts if part.kind == "text/plain" and not (part.attached or part.name)]
+    # Whatever is there twice counts once, if the reader sees it.
+    read = {tuple(text.split()): text for text in [text_in(parts), *shown]}
+    found = [signed for text in read.values() for signed in pasted(text)]
     for one in parts:
         partner = ENDINGS.sub("", one.name)
         if partner != one.name and ALONE.match(one.text):
             signed = [other for other in parts if other.name == partner]
             must(len(signed) == 1, "not one file of this signature")
             found.append(attached(one, signed[0]))
-        elif (one.kind == "text/plain" or one.name) and "-----BEGIN PGP PUBLIC KEY BLOCK-----" not in one.text:
-            found += pasted(one.text) if tuple(one.text.split()) not in read else ()
-            read |= {tuple(one.text.split())} if one.kind == "text/plain" and not one.attached else set()
+        elif one.name and tuple(one.text.split()) not in read:
+            found += pasted(one.text) if "-----BEGIN PGP PUBLIC KEY BLOCK-----" not in one.text else ()
     return found
 
 
@@ -198,9 +199,6 @@ def pasted(text: str) -> Iterator[Signed]:
             if clear:
                 above = re.sub(r"(?m)^- ", "", clear[1])
             yield Signed(form, found[0], above)
-
-
-HEAD_WORDS = r"(?:server|player|prev|rev|challenge|fingerprint|proof) \S+|final(?=\s)"
 
 
 def dense(text: str) -> str:
@@ -228,17 +226,25 @@ def ways(text: str) -> Iterator[bytes]:
 
 
 def broken(text: str) -> Iterator[str]:
-    """The head of a dense text a field a line, then its body in three ways."""
-    first, _, rest = text.partition("\n")
-    lines = [first]
-    while found := re.match(rf"\s*({HEAD_WORDS})", rest):
-        lines.append(found[1])
-        rest = rest[found.end() :]
-    content = rest.strip()
-    if content.endswith("end"):
-        content = content.removesuffix("end").strip()
-        for way in dict.fromkeys((content, unwrapped(content), " ".join(content.split()))):
-            yield "\n".join([*lines, way, "end"])
+    """The head of a dense text a field a line, then its body in three ways, and `end` if it is there."""
+    closed = re.search(r"\s(end)$", text, re.IGNORECASE)
+    content = text[: closed.start()] if closed else text
+    words = list(itertools.islice(re.finditer(r"\S+", content), 400))
+    fields = [at for at, word in enumerate(words) if at and word[0].lower() in FIELDS]
+    at = fields[0] if fields else 400
+    head = [" ".join(word[0] for word in words[:at])]
+    while at < len(words) and words[at][0].lower() in FIELDS:
+        head.append(" ".join(word[0] for word in words[at : at + 2]))
+        at += 2
+    if at < len(words) and words[at][0].lower() == "final":
+        head.append(words[at][0])
+        at += 1
+    if at < 400:
+        content = content[words[at].start() :] if at < len(words) else ""
+    tail = [closed[1]] if closed else []
+    # On one line, an empty body is an empty one.
+    for body in ([content] if content else [], [unwrapped(content)], [content.replace("\n", " ")]):
+        yield "\n".join([*(head if at < 400 else []), *body, *tail])
 
 
 def unwrapped(text: str) -> str:

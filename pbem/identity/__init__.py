@@ -431,8 +431,8 @@ def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
     # A key file beside the signed text is no signature.
     elif "-----BEGIN PGP PUBLIC KEY BLOCK-----" in text or part.content_type == "application/pgp-keys":
         return
-    # The file may hold its text and a signature below.
-    elif inline := list(_inline(text, ())):
+    # The file may hold its text and a signature below; what has no name is none.
+    elif part.filename and (inline := list(_inline(text, ()))):
         yield from inline
     elif not (part.filename or "").lower().endswith(".asc"):
         yield _Block(

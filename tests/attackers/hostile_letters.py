@@ -384,6 +384,7 @@ def _bounces() -> Iterator[tuple[str, Heavy]]:
                 whole = f"Content-Type: multipart/{kind}; boundary=b\r\nX-Mailer: novell\r\n"
                 body = f"{part}--b\r\n\r\nx\r\n--b--\r\n"
                 yield f"{name}, multipart/{kind}", Heavy(plain(body, whole), unsigned)
+    yield from _bounces_of_many_parts()
     mixed = "Content-Type: multipart/report; boundary=b\r\n"
     for unit in (";", '";', "a=b;", '"a;', "rfc822;<", "(", "<", "@,", "\\"):
         folded = f"{unit * (900 // len(unit))}\r\n " * 34
@@ -395,3 +396,13 @@ def _bounces() -> Iterator[tuple[str, Heavy]]:
         groups = full(f"Action: x{unit}\r\n")
         part = f"--b\r\nContent-Type: message/delivery-status\r\n\r\n{groups}--b--\r\n"
         yield f"groups of {unit!r}", Heavy(plain(part, mixed), unsigned)
+
+
+def _bounces_of_many_parts() -> Iterator[tuple[str, Heavy]]:
+    """Within the octets that are searched for an old form: letters in letters, and parts beside each other."""
+    any_unsigned = frozenset({"none", "refused", "unreadable"})
+    for name, end in (("", "\r\n"), (", by CR alone", "\r")):
+        letters = f"Content-Type: message/rfc822{end * 2}" * 900
+        yield f"a bounce of 900 letters{name}", Heavy(f"{HEAD}{letters}X: y\r\n\r\nx\r\n".encode(), any_unsigned)
+    digest = "Content-Type: multipart/digest; boundary=b\r\n"
+    yield "a bounce of many parts", Heavy(plain("--b\r\n\r\n" * 4000, digest), any_unsigned)

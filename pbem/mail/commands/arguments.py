@@ -57,7 +57,7 @@ _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
 _TOURNAMENT = re.compile(r"t[1-9][0-9]{0,8}", re.I)
 _LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I | re.A)
 WRITTEN: Mapping[str, str] = {"match": _MATCH.pattern, "player": _NAME.pattern}
 """The patterns of matches' and players' names, in either case."""
 _HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
@@ -100,10 +100,10 @@ def _word(name: str, form: re.Pattern[str], missing: Phrase | None = None, but: 
     """The reader of a single word, stored in lower case; without `missing`, the argument is optional."""
 
     def read(words: Words, given: Given) -> Phrase | None:
-        word = words.bare()
-        if not form.fullmatch(word) or word.lower() in but:
+        word = words.bare().lower()  # first: some letters are two, and then none of a name's
+        if not form.fullmatch(word) or word in but:
             return missing
-        given[name] = word.lower()
+        given[name] = word
         words.take()
         return None
 
@@ -249,9 +249,10 @@ def _game_or_match(words: Words, given: Given) -> Phrase | None:
 
 
 def _leaver(words: Words, given: Given) -> Phrase | None:
-    if words.low() != "for" or not _NAME.fullmatch(words.bare(1)) or words.bare(1).lower() in RESERVED:
+    leaver = words.bare(1).lower()
+    if words.low() != "for" or not _NAME.fullmatch(leaver) or leaver in RESERVED:
         return Phrase("say for whom: `substitute {match} carl for bob`", match=given.get("match", "m17"))
-    given["leaver"] = words.bare(1).lower()
+    given["leaver"] = leaver
     words.at += 2
     return None
 
@@ -259,9 +260,10 @@ def _leaver(words: Words, given: Given) -> Phrase | None:
 def _team(words: Words, given: Given) -> Phrase | None:
     if words.low() != "team":
         return None
-    if not _NAME.fullmatch(words.bare(1)) or words.bare(1).lower() in RESERVED:
+    team = words.bare(1).lower()
+    if not _NAME.fullmatch(team) or team in RESERVED:
         return Phrase("after `team`, give its name")
-    given["team"] = words.bare(1).lower()
+    given["team"] = team
     words.at += 2
     return None
 
