@@ -51,9 +51,6 @@ if TYPE_CHECKING:
 _CUT = Phrase("This answer became too long, and the rest is left out: ask for it in separate letters.")
 _LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. Ask for them in separate letters.")
 
-_LINK = 8000
-"""The most characters that a link to a page of a sealed match carries: it has all that was told, and grows."""
-
 
 @dataclass(eq=False, repr=False)
 class LetterWriter:
@@ -223,9 +220,7 @@ class LetterWriter:
         """A letter with the composer's data, as a file and, if the pages are served, as a link."""
         words = {name: self.write(text, language).strip("\n") for name, text in told.words.items()}
         content = {**told.content, **words}
-        carried = fragment(content if told.linked is None else {**told.linked, **words}) if told.pages else ""
-        roomy = told.linked is None or len(carried) < _LINK
-        link = f"{told.pages}{page_file(told.game, language)}#{carried}" if told.pages and roomy else ""
+        link = f"{told.pages}{page_file(told.game, language)}#{fragment(content)}" if told.pages else ""
         text, html = (
             replace(draft, facts={**draft.facts, "composer": link}) if isinstance(draft, TemplateText) else draft
             for draft in (out.text, out.html)

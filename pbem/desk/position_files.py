@@ -41,15 +41,12 @@ class PositionFiles:
         name = f"{match.id}-game-{match.game}-{what}.json"
         deadline = time_of(match, seat)["deadline"]
         words = {**words, "deadline": deadline} if deadline else words
-        paged = match.terms.game in BUILT_IN
+        paged = match.terms.game in BUILT_IN and not match.terms.sealed
         pages = self._pages if paged else ""
         wanted = paged and self._writer.setting(match.name(seat), "composer") == "on"
         once = what == "setup" and match.game == 1  # it is the same page all through a match
-        told = {**content, "deadline": None}
-        sealed = content.get("sealed")
-        linked = {**told, "sealed": sealed_state.for_page(sealed, seat)} if sealed else None
-        place = len(out.attachments)
-        out.composing = Composing(name, told, words, pages, match.terms.game, wanted and once, place, linked)
+        told, place = {**content, "deadline": None}, len(out.attachments)
+        out.composing = Composing(name, told, words, pages, match.terms.game, wanted and once, place)
 
     def position(
         self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter, reports: Sequence[Mapping[str, Any]] = ()

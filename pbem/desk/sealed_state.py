@@ -10,7 +10,6 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pbem.desk.bulletin import SIGNED_TEXT
-from pbem.identity import ssh
 from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
@@ -22,13 +21,6 @@ if TYPE_CHECKING:
     from pbem.match.sealed_game import Filed
     from pbem.match.state import Match
     from pbem.store.matches import Matches
-
-_FOR_AGENTS = frozenset({"seals", "resigned"})
-_OF_STEPS = frozenset({"seq", "head", "mail", "letter"})
-"""The fields that a page does not read: it checks papers, not letters."""
-
-_LONGEST = 2000
-"""The most characters of a resignation in a link: one signed with a passkey has three quarters as many."""
 
 
 def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachment]) -> JsonObject:
@@ -47,11 +39,8 @@ def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachmen
     steps = [_step(match, filed, attached) for filed in game.steps]
     commitments = {str(one): commitment for one, commitment in sorted(game.commitments.items())}
     name = _resignation_name(match)
-    given_up = {
-        "resigned": name if name in attached else None,
-        "resignation": next((text.decode() for file, _, text in texts if file == name), None),
-    }
-    return found | {"commitments": commitments, "seals": seals, "steps": steps, **given_up}
+    resigned = name if name in attached else None
+    return found | {"commitments": commitments, "seals": seals, "steps": steps, "resigned": resigned}
 
 
 def keys_of(player: Player) -> list[str]:
@@ -73,26 +62,6 @@ def _step(match: Match, filed: Filed, attached: set[str]) -> JsonObject:
     name = _name(match, filed)
     proved: JsonObject = {"values": dict(filed.values), "paper": filed.paper, "mail": filed.mail}
     return told | proved | {"letter": name if name in attached else None}
-
-
-def for_page(sealed: JsonObject, seat: int) -> JsonObject:
-    """The same without the parts that only a program that checks all letters reads: a link has little room.
-
-    A page checks one letter, the opponent's resignation: it needs the keys that it can check, and the last head.
-    """
-    found = {name: value for name, value in sealed.items() if name not in _FOR_AGENTS}
-    found["keys"] = {
-        other: [" ".join(key.split()[:2]) for key in keys if key.split()[0] in ssh.ON_PAGES]
-        for other, keys in sealed["keys"].items()
-        if other != str(seat)
-    }
-    if steps := found.get("steps"):
-        last = {"head": steps[-1]["head"]}
-        short = [{name: value for name, value in step.items() if name not in _OF_STEPS} for step in steps]
-        found["steps"] = [*short[:-1], short[-1] | last]
-    if len(found.get("resignation") or "") > _LONGEST:
-        found["resignation"] = ""
-    return found
 
 
 def signed_texts(match: Match, seat: int, number: int, matches: Matches) -> list[Attachment]:

@@ -63,8 +63,6 @@ class Composing(msgspec.Struct, frozen=True):
     """True if the letter brings the page itself."""
     place: int
     """Its place among the attached files."""
-    linked: Mapping[str, object] | None = None
-    """The content of a link, where that is less; None if a link has no room for any."""
 
 
 class OutgoingLetter(msgspec.Struct):

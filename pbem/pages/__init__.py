@@ -60,14 +60,10 @@ _COMPOSING = (
     "sshsig.js",
     "passkey.js",
     "keyring.js",
-    "secrets.js",
-    "note.js",
-    "steps.js",
-    "resignation.js",
 )
 """The common scripts of all composers, each a noun; `_WORKING` work the page."""
 
-_WORKING = ("sealing.js", "composer.js", "registration.js")
+_WORKING = ("composer.js", "registration.js")
 
 
 def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> str:
@@ -94,8 +90,8 @@ def told(game: str) -> tuple[str, ...]:
 
 
 def ruled(game: str) -> tuple[str, ...]:
-    """The scripts that judge a game, and fold the steps of a sealed one."""
-    return (*told(game), f"rules/{game}.js", "papers.js", f"sealed/{game}.js", "fold.js")
+    """The scripts that judge the setups and orders of a game."""
+    return (*told(game), f"rules/{game}.js")
 
 
 def page_file(name: str, language: str = ENGLISH) -> str:

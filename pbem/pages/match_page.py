@@ -127,8 +127,8 @@ def noted(found: Bundle, text: str) -> list[dict[str, object]]:
 
 
 def checking(game: str, *, sealed: bool) -> tuple[str, ...]:
-    """The scripts that check a bundle: those of a sealed match know the game, too."""
-    known = ruled(game) if sealed else told(game)
+    """The scripts that check a bundle: those of a sealed match know the game, too, and fold its steps."""
+    known = (*ruled(game), "papers.js", f"sealed/{game}.js", "fold.js") if sealed else told(game)
     return ("say.js", *known, "bundle.js", "ed25519.js", "sshsig.js", "verify.js")
 
 

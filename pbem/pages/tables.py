@@ -13,7 +13,6 @@ from pbem.games.sealed import sealed_rules
 from pbem.i18n import ENGLISH, catalogue, say, template_folder
 from pbem.json_object import DEPTH
 from pbem.mail.commands.arguments import WRITTEN
-from pbem.mail.commands.sections import NOTE
 from pbem.mail.commands.table import COMMANDS
 from pbem.match.events import TYPES
 from pbem.match.transcript import VERSION, canonical
@@ -51,7 +50,6 @@ def _forms() -> Table:
         "depth": DEPTH,
         "fields": {name: spec.fields for name, spec in COMMANDS.items() if spec.block and spec.fields},
         "letters": {name: kind.letter for name, kind in TYPES.items() if kind.letter},
-        "note": NOTE,
         "version": VERSION,
         "written": WRITTEN,
     }

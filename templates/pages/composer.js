@@ -3,21 +3,17 @@
 
 const COMPOSER = (() => {
   const LONGEST = 1900, SHOWN = 12;
-  const TOLD = { setup: say("your setup"), open: say("your orders, revealed"), departs: say("your departure"), answers: say("answers for your own side"), flash: say("flashcube data") };
   const byId = (id) => document.getElementById(id);
   // In the page at home, drafts are this tab's alone: whoever listens at its port later could read what is kept.
   const drafts = parent === window ? localStorage : sessionStorage;
   /** @type {?Draft} */
   let draft = null;
   let state = null, judged = null, asking = null, key = null, signed = "", unsignedWanted = false, least = 0;
-  /** @type {?Sealed} */
-  let sealed = null;
-  let written = "", certain = false;
 
   // Bringing in a letter
 
   async function ask(found, to) {
-    if (await KEYRING.keep((store) => store.get(`home ${to}`)).catch(() => undefined)) return entered(found);
+    if (await KEYRING.keep((store) => store.get(`home ${to}`)).catch(() => undefined)) return begin(found);
     asking = { found, to };
     byId("work").hidden = byId("bar").hidden = true;
     byId("ask").hidden = false;
@@ -29,15 +25,8 @@ const COMPOSER = (() => {
   byId("trust").addEventListener("click", () => {
     const { found, to } = asking;
     KEYRING.keep((store) => store.put(true, `home ${to}`)).catch(() => undefined);
-    attempt(() => found, entered);
+    attempt(() => found, begin);
   });
-
-  /** Begin with what a letter asks; of a sealed match what is asked follows from one's own secrets, too. */
-  async function entered(found) {
-    const now = found.sealed ? await SEALING.enter(found) : null;
-    if (!now) SEALING.hide();
-    begin(now ? now.found : found, now);
-  }
 
   /** Whether all numbers are such as games have: anybody can make a letter or a link, and the page counts up to them. */
   const moderate = (found) => (typeof found === "number" ? Math.abs(found) < 10000
@@ -46,10 +35,11 @@ const COMPOSER = (() => {
   function bring(found) {
     if (!found || !["position 1", "setup 1"].includes(found.pbem)) throw new Error(say("it is neither a position nor a setup"));
     if (found.rules !== FACTS.name) throw new Error(say("it belongs to another game: {game}", { game: String(found.rules) }));
-    if (found.pbem === "position 1" && !(found.sealed ? (found.sealed.owes || []).length : found.view && found.view.entitled)) throw new Error(say("you have nothing to do in turn {turn}", { turn: String(found.turn) }));
+    if (found.sealed) throw new Error(say("the match is sealed; install pbem, and play it with `pbem play`"));
+    if (found.pbem === "position 1" && !(found.view && found.view.entitled)) throw new Error(say("you have nothing to do in turn {turn}", { turn: String(found.turn) }));
     if (!moderate(found) || (RULES.fits && !RULES.fits(found))) throw new Error(say("no game is as large as that"));
     const to = HOME.foreign(found);
-    return to ? ask(found, to) : entered(found);
+    return to ? ask(found, to) : begin(found);
   }
 
   function attempt(read, work = bring) {
@@ -69,7 +59,7 @@ const COMPOSER = (() => {
     if (found) file(found);
     else if (text) attempt(() => REPORT.read(text));
   });
-  const practise = () => entered({ pbem: "setup 1", rules: FACTS.name, seat: 1, options: {}, practice: true });
+  const practise = () => begin({ pbem: "setup 1", rules: FACTS.name, seat: 1, options: {}, practice: true });
   byId("practise").addEventListener("click", practise);
   const linked = () => attempt(async () => {
     try { return await REPORT.inflated(location.hash.slice(1)); } catch { throw new Error(say("the link is cut off, or not whole")); }
@@ -87,31 +77,26 @@ const COMPOSER = (() => {
   // Working on it
 
   const isSetup = () => state.pbem === "setup 1";
-  const judge = (text) => (sealed && !sealed.asks ? { faults: [], text: "" } : isSetup() ? RULES.setup(state.options, state.seat, text) : RULES.orders(state.view, text));
+  const judge = (text) => (isSetup() ? RULES.setup(state.options, state.seat, text) : RULES.orders(state.view, text));
 
-  function begin(found, now = null) {
+  function begin(found) {
     asking = null;
-    sealed = now;
     const later = found.practice ? null : DRAFT.later(drafts, found);
     draft = found.practice ? DRAFT.begin(found) : DRAFT.resume(drafts, found);
     state = draft.found;
-    signed = written = ""; unsignedWanted = certain = false; least = 0;
-    byId("ask").hidden = byId("unsigned").hidden = byId("twice").hidden = true;
+    signed = ""; unsignedWanted = false; least = 0;
+    byId("ask").hidden = byId("unsigned").hidden = true;
     byId("work").hidden = byId("bar").hidden = false;
     byId("load").open = false;
     byId("to").textContent = state.address || "";
     if (state.server) byId("server").value = state.server;
     if (!state.practice) byId("where").textContent = say("Match {match} at {server}, game {game}; you are {player}, seat {seat}.", state);
     if (byId("begin")) byId("begin").hidden = !state.practice;
-    byId("task").textContent = state.practice ? say("Try it: your setup") : isSetup() ? say("Your setup") : !sealed || sealed.asks ? say("Your orders for turn {turn}", state) : say("Nothing to decide");
+    byId("task").textContent = state.practice ? say("Try it: your setup") : isSetup() ? say("Your setup") : say("Your orders for turn {turn}", state);
     byId("about").textContent = state.practice ? say("You would play seat 1, by the default options. There is nothing to send: try what you like.") : about(later);
     byId("last").replaceChildren(...happened());
     byId("send").hidden = byId("mail").hidden = Boolean(state.practice);
-    byId("final").parentElement.hidden = byId("ahead").hidden = isSetup() || Boolean(sealed);
-    byId("rev").parentElement.hidden = Boolean(sealed);
-    byId("composing").hidden = Boolean(sealed) && !sealed.asks;
-    byId("telling").replaceChildren(...telling());
-    if (sealed && draft.sent && draft.sent.letter && DRAFT.stands(draft)) signed = draft.sent.letter;
+    byId("final").parentElement.hidden = byId("ahead").hidden = isSetup();
     const first = GAME.begin(state, write);
     if (first && !draft.text && !draft.past.length) draft = { ...draft, text: first };
     update();
@@ -133,16 +118,6 @@ const COMPOSER = (() => {
     return [make("details", { open: state.events.split("\n").length < 12 }, make("summary", {}, say("What happened in turn {turn}", { turn: state.turn - 1 })), make("pre", { class: "told" }, state.events))];
   }
 
-  /** What a letter of a sealed match tells by itself, and whether its orders may still be decided anew. */
-  function telling() {
-    if (!sealed) return [];
-    const told = sealed.steps.filter(({ step }) => step !== "commit").map(({ turn, step, lines }) => make("details", {}, make("summary", {}, say("Turn {turn}: {told}", { turn, told: TOLD[step] })), make("pre", { class: "told" }, lines.join("\n"))));
-    if (state.sealed.owes[0] === "reveal") return [make("p", {}, say("The game is over. Your letter reveals your setup and all your orders, so that everybody can check both of you."))];
-    if (!sealed.asks) told.unshift(make("p", {}, say("You have already decided everything in this letter. It only needs to be signed and sent.")));
-    if (sealed.anew) told.push(make("p", {}, say("Its orders are fixed. If you have not sent them in any letter, you can choose again:"), " ", make("button", { type: "button", id: "anew", onclick: () => { SEALING.anew(sealed.steps); attempt(() => state); } }, say("Choose again"))));
-    return told;
-  }
-
   /** New notation from a click; drawn anew even where it is the same, for what is chosen may be another. */
   function write(text) {
     draft = DRAFT.write(draft, text);
@@ -155,11 +130,10 @@ const COMPOSER = (() => {
     byId("final").checked = draft.final;
     byId("undo").disabled = !draft.past.length;
     byId("redo").disabled = !draft.future.length;
-    if (!sealed || !draft.sent || !DRAFT.stands(draft)) signed = "";
-    written = ""; unsignedWanted = certain = false;
-    byId("unsigned").hidden = byId("twice").hidden = true;
+    signed = ""; unsignedWanted = false;
+    byId("unsigned").hidden = true;
     judged = judge(text);
-    if (!sealed || sealed.asks) GAME.draw(state, text, judged, byId("controls"), byId("boards"), byId("given"));
+    GAME.draw(state, text, judged, byId("controls"), byId("boards"), byId("given"));
     verdict(!text.trim());
     if (state.practice) return;
     DRAFT.keep(drafts, draft, Date.now());
@@ -168,12 +142,6 @@ const COMPOSER = (() => {
 
   /** What the rules say of it. What is only missing as yet is no fault, and nothing ordered is no good news. */
   function verdict(blank) {
-    if (sealed && !sealed.asks) {
-      byId("verdict").replaceChildren();
-      byId("brief").className = "good";
-      byId("brief").textContent = draft.sent ? say("this is what you sent last") : say("ready to be sent");
-      return;
-    }
     const wrong = judged.faults.filter((fault) => !fault.missing), all = judged.faults.length;
     const [tone, brief, list] = wrong.length
       ? ["bad", wrong.length === 1 ? say("one thing is against the rules") : say("{count} things are against the rules", { count: wrong.length }), wrong]
@@ -206,14 +174,13 @@ const COMPOSER = (() => {
   const link = (address, subject, text) => `mailto:${address}?subject=${encodeURIComponent(subject)}${text ? `&body=${encodeURIComponent(text.replace(/\n/g, "\r\n"))}` : ""}`;
 
   function form() {
-    const legal = !judged.faults.length, mail = byId("mail"), text = !legal ? "" : signed || (sealed ? written : unsigned());
+    const legal = !judged.faults.length, mail = byId("mail"), text = legal ? signed || unsigned() : "";
     byId("form").value = text;
-    byId("form").placeholder = sealed ? say("It is written when you press the button. First, this browser stores what it commits you to.") : "";
     byId("rev").value = String(revision());
     byId("copy").disabled = !text;
     mail.textContent = key ? say("Sign and open letter") : say("Open letter");
     if (!legal) { mail.removeAttribute("href"); mail.setAttribute("aria-disabled", "true"); return; }
-    const subject = sealed ? `[pbem ${state.match}] sealed, game ${state.game}` : isSetup() ? `[pbem ${state.match}] setup, game ${state.game}` : `[pbem ${state.match}] orders, turn ${state.turn}`;
+    const subject = isSetup() ? `[pbem ${state.match}] setup, game ${state.game}` : `[pbem ${state.match}] orders, turn ${state.turn}`;
     const whole = link(state.address, subject, text);
     mail.href = whole.length < LONGEST ? whole : link(state.address, subject, "");
     mail.removeAttribute("aria-disabled");
@@ -234,19 +201,10 @@ const COMPOSER = (() => {
       byId("anyway").focus();
       return;
     }
-    if (sealed && !signed) {
-      const doubt = doubts();
-      byId("twice").hidden = !doubt;
-      byId("doubt").textContent = doubt;
-      if (doubt) { byId("sure").focus(); return; }
-      try { written = await SEALING.letter(state, sealed.asks, judged.text, revision()); }
-      catch (error) { byId("sent").textContent = say("This cannot be used: {reason}.", { reason: error.message }); return; }
-      form();
-    }
     if (key && !signed) {
-      const text = sealed ? written : unsigned(true);
+      const text = unsigned(true);
       const made = await KEYRING.signed(key, text, state.server, (words) => { byId("sent").textContent = words; });
-      if (!made || text !== (sealed ? written : unsigned(true))) return; // something else may have been decided before the touch
+      if (!made || text !== unsigned(true)) return; // something else may have been decided before the touch
       signed = made;
       form();
     }
@@ -254,25 +212,12 @@ const COMPOSER = (() => {
     const told = whole ? say("A letter was opened: send it there.") : await copied(byId("form").value, say("Copy the text above into the letter."));
     byId("sent").textContent = whole ? told : say("It is too long for a link. {copied} Paste it into the letter that was opened.", { copied: told });
     location.href = byId("mail").href;
-    draft = DRAFT.opened(draft, revision(), sealed ? signed || written : "");
+    draft = DRAFT.opened(draft, revision());
     DRAFT.keep(drafts, draft, Date.now());
     verdict(!draft.text.trim());
   }
 
-  /** Why a letter of a sealed match should not be made lightly; "" where there is no reason. */
-  function doubts() {
-    if (certain) return "";
-    if (sealed.doubt) return sealed.doubt;
-    if (!isSetup() && draft.sent && !DRAFT.stands(draft)) return say("You have opened a letter with other orders. If you sent it, do not send a second one: two letters that commit you to different orders convict you of cheating.");
-    return "";
-  }
-
   byId("mail").addEventListener("click", send);
-  byId("sure").addEventListener("click", (event) => {
-    certain = true;
-    byId("twice").hidden = true;
-    send(event);
-  });
   byId("anyway").addEventListener("click", (event) => {
     unsignedWanted = true;
     byId("unsigned").hidden = true;
@@ -281,7 +226,7 @@ const COMPOSER = (() => {
 
   byId("notation").addEventListener("input", () => write(byId("notation").value));
   byId("final").addEventListener("change", () => { draft = { ...draft, final: byId("final").checked }; update(); });
-  byId("rev").addEventListener("change", () => { least = Number(byId("rev").value) || 0; signed = written = ""; form(); });
+  byId("rev").addEventListener("change", () => { least = Number(byId("rev").value) || 0; signed = ""; form(); });
   byId("copy").addEventListener("click", async () => { byId("sent").textContent = await copied(byId("form").value, say("Copy the selected text.")); });
   byId("undo").addEventListener("click", () => { draft = DRAFT.undo(draft); update(); });
   byId("redo").addEventListener("click", () => { draft = DRAFT.redo(draft); update(); });
@@ -299,7 +244,10 @@ const COMPOSER = (() => {
   else {
     const [newest] = recall();
     if (newest) attempt(() => newest);
-    else practise().then(() => byId("random").click()); // a board to try, with something on it
+    else {
+      practise();
+      byId("random").click(); // a board to try, with something on it
+    }
   }
   recall();
 
@@ -307,7 +255,7 @@ const COMPOSER = (() => {
     /** There is a key now, or none. */
     keyed(found) {
       key = found;
-      if (draft && !state.practice) { if (!sealed) signed = ""; byId("unsigned").hidden = true; form(); }
+      if (draft && !state.practice) { signed = ""; byId("unsigned").hidden = true; form(); }
     },
     link,
   };

@@ -7,14 +7,13 @@
  * @property {Object<string, *>} found what a letter asked for: docs/attachments.md
  * @property {string} text @property {boolean} final
  * @property {string[]} past @property {string[]} future
- * @property {?{text: string, final: boolean, rev: number, letter: ?string}} sent the last letter that was opened
+ * @property {?{text: string, final: boolean, rev: number}} sent the last letter that was opened
  */
 const DRAFT = (() => {
   const PREFIX = "pbem match ", STEPS = 200;
   const named = ({ server, match }) => `${PREFIX}${server} ${match}`;
-  const same = (one, other) => ["pbem", "server", "match", "game", "turn", "seat", "player", ...(one.sealed ? ["prev"] : [])].every((name) => one[name] === other[name]);
-  // The end of a sealed game comes after each turn of it: a letter that was written for the next turn may never have been sent.
-  const order = ({ game, turn = 0, sealed }) => game * 100000 + (sealed && (sealed.owes || []).includes("reveal") ? 99999 : turn);
+  const same = (one, other) => ["pbem", "server", "match", "game", "turn", "seat", "player"].every((name) => one[name] === other[name]);
+  const order = ({ game, turn = 0 }) => game * 100000 + turn;
   const alike = (one, other) => one.text.trim() === other.text.trim() && one.final === other.final;
 
   /** @returns {Draft} of what a letter asks; it begins with what stands already */
@@ -46,8 +45,7 @@ const DRAFT = (() => {
     return Boolean(last) && alike(last, { text, final });
   }
 
-  /** `letter`: one that cannot be made the same again. */
-  const opened = (draft, rev, letter = "") => ({ ...draft, sent: { text: draft.text, final: draft.final, rev, ...(letter ? { letter } : {}) } });
+  const opened = (draft, rev) => ({ ...draft, sent: { text: draft.text, final: draft.final, rev } });
 
   function stored(storage, name) {
     try { return JSON.parse(storage.getItem(name)); } catch { return null; }

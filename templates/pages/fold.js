@@ -1,5 +1,5 @@
-// The steps of a sealed game, folded into what all were told: for whoever plays it, and for whoever checks it. A game's
-// script, sealed/GAME.js, says what is owed and what a step changes; nothing here knows of secrets or of a document.
+// The steps of a sealed game, folded into what all were told, for whoever checks it. A game's script, sealed/GAME.js,
+// says what is owed and what a step changes; nothing here knows of a document.
 
 /**
  * @typedef {{turn: number, seat: number, step: string, lines: string[], paper?: string, values?: Object<string, string>}} Told a step, with its paper's hash and what is in its head
@@ -28,13 +28,11 @@ const FOLD = (() => {
    * The table after all steps. Raises an Error in words for one that was not owed, or whose paper cites another one
    * than it must.
    * @param {Object<string, *>} options agreed @param {Told[]} steps
-   * @param {(table: Table, step: Told) => void} look at each step, and at the table before it
    */
-  function fold(options, steps, look = () => {}) {
+  function fold(options, steps) {
     return steps.reduce((table, each, at) => {
       const { turn, seat, step, lines, values } = each;
-      if (turn !== table.turn || SEALED.owed(table, seat)[0] !== step) throw new Error(say("turn {turn}: the step {step} of seat {seat} was not due", { turn, seat, step }));
-      look(table, each);
+      if (turn !== table.turn || SEALED.owed(table, seat) !== step) throw new Error(say("turn {turn}: the step {step} of seat {seat} was not due", { turn, seat, step }));
       const wrong = values && step !== "commit" && Object.entries(cites(steps.slice(0, at), each)).some(([name, paper]) => papers[step].heads.includes(name) && values[name] !== paper);
       if (wrong) throw new Error(say("turn {turn}: a paper of seat {seat} does not cite the paper before it", each));
       return SEALED.enter(table, seat, step, lines);
@@ -64,5 +62,5 @@ const FOLD = (() => {
     }
   }
 
-  return { isStep, agreed, fold, bound, cites, written, check };
+  return { isStep, agreed, fold, check };
 })();

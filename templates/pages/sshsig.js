@@ -81,11 +81,8 @@ const SSHSIG = (() => {
     } catch { return null; }
   }
 
-  /** Whether signatures of such a key are checked here. */
-  const isKind = (kind) => Object.hasOwn(ALGORITHMS, kind);
-
   /** Whether a signature is of a kind that is checked here. */
-  const isKnown = ({ kind, algorithm, hash }) => isKind(kind) && ALGORITHMS[kind].includes(algorithm) && Object.hasOwn(DIGESTS, hash);
+  const isKnown = ({ kind, algorithm, hash }) => Object.hasOwn(ALGORITHMS, kind) && ALGORITHMS[kind].includes(algorithm) && Object.hasOwn(DIGESTS, hash);
 
   const isPoint = (raw) => raw.length === 65 && raw[0] === 4 && crypto.subtle.importKey("raw", raw, P256, false, ["verify"]).then(() => true, () => false);
 
@@ -168,5 +165,5 @@ const SSHSIG = (() => {
     return null;
   }
 
-  return { ARMOR, joined, strings, taken, line, signed, read, isKind, isKnown, isSound, unlinked, under };
+  return { ARMOR, joined, strings, taken, line, signed, read, isKnown, isSound, unlinked, under };
 })();

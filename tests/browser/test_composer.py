@@ -545,6 +545,18 @@ def test_a_link_puts_no_words_into_the_text_to_be_signed(
     assert page.locator("#work").is_hidden()
 
 
+@pytest.mark.parametrize(("language", "said"), [("en", "and play it with"), ("de", "und spiel sie mit")])
+def test_a_sealed_match_is_not_played_here_and_the_page_says_where(
+    referee: Referee, opened: Opened, language: str, said: str
+) -> None:
+    ann, _ = referee.agreed("sealed: yes")
+    setup = attachment(ann.find("send your setup"), "setup.json").decode()
+    page = opened(composer("spaceships", HOME, language))
+    brought(page, setup)
+    until(page, f"document.getElementById('loaded').textContent.includes('{said} `pbem play`')")
+    assert page.evaluate("Object.keys(localStorage)") == []
+
+
 @pytest.mark.parametrize(
     "change",
     [

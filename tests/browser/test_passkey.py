@@ -16,7 +16,6 @@ import msgspec
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser.test_replay import verified as proved
-from browser.test_sealed import Browser, agreed
 from browser.waiting import until
 from in_a_box.referee import ANN, SERVER, Referee, attachment, form_in
 from in_a_box.sealed_seats import document
@@ -246,44 +245,6 @@ def test_a_whole_match_by_touch_is_proved_by_everybody(
     for raw in mine.values():
         assert holds_for_ssh_keygen(tmp_path, str(read_letter(raw).text).replace("\r\n", "\n"), line)
     verified(content)
-
-
-class Touched(Browser):
-    """A player of sealed matches who signs by touch."""
-
-    MAKE = "#make-passkey"
-
-
-def test_a_sealed_game_is_played_by_touch(device: Callable[..., Device], referee: Referee) -> None:
-    """Seals, steps and reveals."""
-    page = device(composer("shoot-em-up", HOME)).page
-    program, browser = agreed(referee, "shoot-em-up", page, kind=Touched)
-    for _ in range(400):
-        if not program.write(referee) | browser.write():
-            break
-    match = referee.match()
-    assert match.phase == "closed"
-    assert match.games[0].reason in {"rules", "draw"}
-    content = attachment(browser.box.letters[-1], ".pbem.zip")
-    said = proved(device(replay(bundle.read(content))).page)
-    assert said[-1] == "Everything that can be checked here holds."
-    assert [line for line in said[:-1] if not line.startswith("ok")] == []
-    verified(content)
-
-
-def test_who_resigned_by_touch_reveals_with_one_press(device: Callable[..., Device], referee: Referee) -> None:
-    """The page knows its own signature."""
-    program, browser = agreed(referee, "spaceships", device(composer("spaceships", HOME)).page, kind=Touched)
-    for _ in range(4):
-        program.write(referee)
-        browser.write()
-    referee.send(browser.box, browser.signed("resign m1 match\n"), sign=False)
-    referee.send(browser.box, browser.signed(form_in(browser.box.text, "resign")), sign=False)
-    found = browser.due()
-    assert found is not None
-    browser.open(found)
-    browser.sent()
-    assert browser.page.locator("#twice").is_hidden()
 
 
 def test_a_second_device_is_a_second_key(device: Callable[..., Device], referee: Referee) -> None:

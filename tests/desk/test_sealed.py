@@ -18,7 +18,6 @@ from judges.honest import accused
 from signing.signers import WAYS
 
 from pbem import identity
-from pbem.desk.sealed_state import for_page
 from pbem.identity import parse_key, ssh
 from pbem.mail.message import read
 from pbem.match.sealed_documents import hashed
@@ -115,22 +114,6 @@ def test_each_letter_says_how_the_match_stands_and_what_the_others_signed(refere
             assert verdict.signed.startswith((b"step m1 ", b"seal m1 "))
             seen += 1
     assert seen > 10
-
-
-def test_a_link_has_what_its_page_can_check_of_a_resignation_and_no_more(referee: Referee) -> None:
-    """The others' Ed25519 keys, the last head, and the text: an opponent with a large key does not end the links."""
-    seats = begun(referee)
-    turns(referee, seats, 2)
-    referee.send(seats[0].box, "resign m1 game 1\n")
-    sealed = seats[1].look()["sealed"]
-    assert sealed["resignation"].startswith("resign m1 game 1\n")
-    key, steps = " ".join(sealed["keys"]["1"][0].split()[:2]), sealed["steps"]
-    large = {"keys": {"1": [f"{key} comment", f"ssh-rsa {'A' * 9000}"], "2": [key]}, "resignation": "x" * 9000}
-    for told, resignation in ((sealed, sealed["resignation"]), (sealed | large, "")):
-        linked = for_page(told, 2)
-        assert linked["keys"] == {"1": [key]}
-        assert linked["resignation"] == resignation
-        assert [step.get("head") for step in linked["steps"]] == [None] * (len(steps) - 1) + [steps[-1]["head"]]
 
 
 def test_a_note_comes_back_to_its_writer_alone(referee: Referee) -> None:

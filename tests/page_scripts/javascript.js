@@ -2,7 +2,7 @@
 // is hard is answered by javascript.py, in hexadecimal digits. There is no document and no window here.
 
 const WINDOW = (() => {
-  const { decoded, digest, authenticated, is_point, verifies, inflated } = globalThis;
+  const { decoded, digest, is_point, verifies, inflated } = globalThis;
   const octets = (source) => new Uint8Array(source.buffer || source, source.byteOffset || 0, source.byteLength);
 
   class TextEncoder {
@@ -19,7 +19,6 @@ const WINDOW = (() => {
       if (name.namedCurve && !is_point(octets(raw).toHex())) throw new TypeError("no point of the curve");
       return { format, name, raw: octets(raw).toHex() };
     },
-    async sign(name, key, said) { return Uint8Array.fromHex(authenticated(key.raw, octets(said).toHex())).buffer; },
     async verify(name, key, signature, said) { return verifies(name.name || name, key.raw, octets(signature).toHex(), octets(said).toHex()); },
   };
 

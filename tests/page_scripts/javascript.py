@@ -8,7 +8,6 @@ they answer to a hand or a keyboard, is tried in `tests/browser/`.
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import zlib
 from pathlib import Path
@@ -50,7 +49,7 @@ class Scripts:
     def __init__(self, *names: str, language: str = ENGLISH) -> None:
         self.context = quickjs.Context()
         self.context.eval(f"globalThis.MESSAGES = {json.dumps(messages(names, language))}")
-        for answer in (decoded, digest, authenticated, is_point, verifies, inflated):
+        for answer in (decoded, digest, is_point, verifies, inflated):
             self.context.add_callable(answer.__name__, answer)
         for source in (HOST.read_text(encoding="utf-8"), *(script(name, language) for name in names)):
             self.context.eval(source)
@@ -78,11 +77,6 @@ def decoded(octets: str) -> str:
 
 def digest(name: str, octets: str) -> str:
     return hashlib.new(name.replace("-", ""), bytes.fromhex(octets)).hexdigest()
-
-
-def authenticated(key: str, octets: str) -> str:
-    """HMAC-SHA256."""
-    return hmac.new(bytes.fromhex(key), bytes.fromhex(octets), "sha256").hexdigest()
 
 
 def point(octets: bytes) -> ec.EllipticCurvePublicKey:

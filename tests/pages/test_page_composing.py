@@ -100,17 +100,6 @@ def test_a_draft_is_kept_for_its_turn_alone() -> None:
     assert drafted(steps) == ["Rv1", 2, 1, "", "", False, 4, ["m2 3 ", "m1 4 Gx3"]]
 
 
-def test_the_end_of_a_sealed_game_is_later_than_a_turn_that_was_not_sent() -> None:
-    steps = """
-        const asked = (turn, owes) => ({ ...found, turn, prev: String(turn) + owes, sealed: { owes: [owes] } });
-        DRAFT.keep(storage, DRAFT.begin(asked(4, "commit")), 1);
-        const end = asked(3, "reveal"), said = [DRAFT.later(storage, end), DRAFT.keep(storage, DRAFT.begin(end), 2)];
-        const before = DRAFT.keep(storage, DRAFT.begin(asked(4, "commit")), 3);
-        return [...said, before, DRAFT.later(storage, { ...end, game: 2 })];
-    """
-    assert drafted(steps) == [None, True, False, None]
-
-
 POSITION = {**FOUND, "rules": "spaceships", "view": {"entitled": {"scans": 1}}, "names": ["ann", "Jörg"]}
 LINK = f"https://play.example/spaceships.html#{fragment(POSITION)}"
 

@@ -17,6 +17,7 @@ from pbem.games import GAMES, rules
 from pbem.games.dueling_masters import transit
 from pbem.match.record import Record, RecordedResult, Turn, write
 from pbem.pages import ruled, told
+from pbem.pages.match_page import checking
 
 if TYPE_CHECKING:
     from pbem.games import State
@@ -46,7 +47,7 @@ def test_the_page_of_a_sealed_match_draws_what_its_players_knew(game: str) -> No
 
 @pytest.mark.parametrize("game", GAMES)
 def test_sealed_games_are_told_alike(game: str) -> None:
-    compare_sealed(game, Scripts("say.js", *ruled(game)).evaluate, 3)
+    compare_sealed(game, Scripts(*checking(game, sealed=True)).evaluate, 3)
 
 
 PLAY = """([record, reports]) => {

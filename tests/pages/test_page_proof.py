@@ -545,6 +545,39 @@ def test_the_page_of_a_sealed_match_without_its_letters_is_proved(tmp_path: Path
     referee.close()
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (b"\nseat 1\n", b"\nseat 2\n", "steps: game 1: turn 1: a paper of seat 1 does not match its hash"),
+        (b"\nto 5", b"\nto 6", "steps: game 1: turn 1: a paper of seat 1 does not cite the paper before it"),
+        (b"Rv1 miss", b"Rv1 hit", "steps: entry 8: reports/game-1-turn-1.json does not follow from the steps"),
+        (b"Rv1 miss", b"Rv1 lost", "steps: entry 6: this is no step of such a game"),
+    ],
+)
+def test_a_paper_of_a_step_is_read_and_not_only_hashed(verifier: Scripts, old: bytes, new: bytes, said: str) -> None:
+    found = bundle.read((VECTORS / "good" / "sealed.pbem.zip").read_bytes())
+    path = "steps/game-1-turn-1-seat-1-answers.txt"
+    forged = rewritten(found, path, found.papers[path].replace(old, new, 1))
+    assert fails(verifier, forged) == said
+    assert not checked(forged)[-1].holds
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"paper": "00" * 32}, "turn 1: seat 1 opened something other than what it committed to"),
+        ({"turn": 7}, "turn 7: the step commit of seat 1 was not due"),
+    ],
+)
+def test_a_step_opens_what_was_committed_to_when_it_is_due(
+    verifier: Scripts, change: dict[str, object], said: str
+) -> None:
+    found = bundle.read((VECTORS / "good" / "sealed.pbem.zip").read_bytes())
+    forged = signed_again(with_entry(found, 2, lambda body: body.update(change)))
+    assert fails(verifier, forged) == f"steps: game 1: {said}"
+    assert not checked(forged)[-1].holds
+
+
 @pytest.mark.parametrize("words", ["resign m1 match\n", "annul m1 offer\n"])
 def test_a_sealed_match_that_ends_in_a_setup_after_a_game_that_was_not_revealed(tmp_path: Path, words: str) -> None:
     """The setups that were withdrawn are listed by the number of the game that did not begin."""

@@ -308,11 +308,16 @@ def test_only_what_is_open_to_all_has_a_page_that_invites(referee: Referee) -> N
 
 def test_who_must_sign_is_told_so_before_registering(referee: Referee) -> None:
     ann = referee.registered("ann")
-    referee.send(ann, "new spaceships\nkeys: demanded\nend\n")
-    referee.send(ann, "new spaceships\nend\n")
+    for options in ("keys: demanded\n", "", "sealed: yes\n"):
+        referee.send(ann, f"new spaceships\n{options}end\n")
     pages = files(referee)
-    assert ["must be signed with a key" in pages[f"m{match}.html"] for match in (1, 2)] == [True, False]
-    assert ["nothing but your mailbox" in pages[f"m{match}.html"] for match in (1, 2)] == [False, True]
+    for words, told in (
+        ("must be signed with a key", [True, False, False]),
+        ("nothing but your mailbox", [False, True, False]),
+        ("on the page of the game you can", [True, True, False]),
+        ("This match is sealed: install pbem", [False, False, True]),
+    ):
+        assert [words.lower() in pages[f"m{match}.html"].lower() for match in (1, 2, 3)] == told
 
 
 def test_a_server_is_told_of_in_german(referee: Referee) -> None:

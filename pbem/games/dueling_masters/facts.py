@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 FACTS: Final = {
     "asteroids": board.ASTEROIDS,
     "fighters": board.FIGHTERS,
-    "moves": board.MOVES,
     "rank": board.RANK,
     "rows": board.ROWS,
     "strength": board.STRENGTH,

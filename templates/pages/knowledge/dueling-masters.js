@@ -1,6 +1,5 @@
 // What reports tell of both sides of Dueling Masters, turn by turn: a port of `_follow` in
-// pbem/games/dueling_masters/knowledge.py, for the page of a match and for the composer of a sealed one.
-// tests/page_scripts/drawings.py and tests/page_scripts/sealed.py compare.
+// pbem/games/dueling_masters/knowledge.py, for the page of a match. tests/page_scripts/drawings.py compares.
 
 /**
  * @typedef {{piece: string, state: string, square: string, turn: number}} Heard

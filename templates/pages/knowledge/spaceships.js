@@ -1,5 +1,5 @@
 // What reports tell of both spaces of Spaceships, turn by turn: a port of `_follow` in pbem/games/spaceships/knowledge.py,
-// for the page of a match and for the composer of a sealed one. tests/page_scripts/drawings.py and tests/page_scripts/sealed.py compare.
+// for the page of a match. tests/page_scripts/drawings.py compares.
 
 /**
  * @typedef {{cells: Map<string, string>, named: Map<string, string>, ships: {ship: string, cells: string[]}[], misses: Set<string>, struck: Set<string>, learned: Set<string>}} Picture

@@ -376,5 +376,5 @@ const RULES = (() => {
     return `b${first}${last}` + (could.length > 1 ? `(${fitting[0].ship})` : "");
   }
 
-  return { COLOURS, LETTERS, NUMBERS, NAMES, NEXT, TYPES, CODES, CELL, setup, orders, entitled, able, fires, distance, line, between, baseCost, isAgreed };
+  return { COLOURS, LETTERS, NUMBERS, NAMES, NEXT, TYPES, CODES, CELL, setup, orders, entitled, able, line, between, baseCost, isAgreed };
 })();

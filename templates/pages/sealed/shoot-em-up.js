@@ -4,7 +4,7 @@
 
 /**
  * @typedef {{turn: number, seat: number, step: string, lines: string[]}} Step
- * @typedef {{options: Object<string, *>, turn: number, over: boolean, setups: Map<number, string[]>, ships: Map<string, Ship>, committed: Set<number>, opened: Map<number, string[]>, destroyed: Object<string, *>[], last: ?Object<string, *>, played: Object<string, *>[][]}} Table what all were told
+ * @typedef {{options: Object<string, *>, turn: number, over: boolean, setups: Map<number, string[]>, ships: Map<string, Ship>, committed: Set<number>, opened: Map<number, string[]>, played: Object<string, *>[][]}} Table what all were told
  * @typedef {{column: number, row: number, facing: number}} Ship
  */
 const SEALED = (() => {
@@ -16,18 +16,17 @@ const SEALED = (() => {
   // The table. `options.seats` says how many play.
 
   /** @returns {Table} */
-  const begin = (options) => ({ options, turn: 0, over: false, setups: new Map(), ships: new Map(), committed: new Set(), opened: new Map(), destroyed: [], last: null, played: [] });
+  const begin = (options) => ({ options, turn: 0, over: false, setups: new Map(), ships: new Map(), committed: new Set(), opened: new Map(), played: [] });
   const all = ({ options }) => Array.from({ length: options.seats }, (_, at) => at + 1);
   const remaining = (table) => (table.turn ? all(table).filter((seat) => [...table.ships.keys()].some((ship) => seatOf(ship) === seat)) : all(table));
 
-  /** The steps that a seat owes now, in one letter. */
+  /** The step that a seat owes now; "" if none. */
   function owed(table, seat) {
     const seats = remaining(table), opens = seats[seats.length - 1], done = table.turn ? table.opened : table.setups;
-    if (table.over || !seats.includes(seat) || done.has(seat)) return [];
-    if (table.turn && !seats.every((each) => each === opens || table.committed.has(each))) return seat !== opens && !table.committed.has(seat) ? ["commit"] : [];
-    if (table.turn && seat !== opens && !done.has(opens)) return [];
-    const step = table.turn ? "open" : "setup", last = seats.every((each) => each === seat || done.has(each));
-    return last && seat !== opens ? [step, "commit"] : [step];
+    if (table.over || !seats.includes(seat) || done.has(seat)) return "";
+    if (table.turn && !seats.every((each) => each === opens || table.committed.has(each))) return seat !== opens && !table.committed.has(seat) ? "commit" : "";
+    if (table.turn && seat !== opens && !done.has(opens)) return "";
+    return table.turn ? "open" : "setup";
   }
 
   /** @returns {Table} after a step that the seat owed */
@@ -54,10 +53,8 @@ const SEALED = (() => {
       act(ships, orders, action, [columns, rows], (report) => reports.push({ action, ...report }));
       over = ships.size < before && standing() < 2 || action === 3 && table.turn >= most;
     }
-    const lost = reports.filter(({ destroyed }) => destroyed).map(({ ship, action, where, by }) => ({ ship, seat: seatOf(ship), turn: table.turn, action, where, by }));
-    const last = { turn: table.turn, orders: Object.fromEntries(orders) };
     const left = new Map([...ships].map(([ship, { column, row, facing }]) => [ship, { column, row, facing }]));
-    return { ...table, turn: table.turn + (over ? 0 : 1), over, ships: left, committed: new Set(), opened: new Map(), destroyed: [...table.destroyed, ...lost], last, played: [...table.played, reports], shields: over ? new Map([...ships].map(([ship, { shields }]) => [ship, shields])) : new Map() };
+    return { ...table, turn: table.turn + (over ? 0 : 1), over, ships: left, committed: new Set(), opened: new Map(), played: [...table.played, reports] };
   }
 
   function act(ships, orders, action, [columns, rows], report) {
@@ -118,22 +115,5 @@ const SEALED = (() => {
     for (const { name, met, fire } of squares.filter((each) => each.met.length > 1 || each.fire.length).sort((one, other) => order(one.where, other.where))) rounds(name, met, fire);
   }
 
-  // The owner's side
-
-  const own = (seat, setup, orders, table) => ({ seat, setup, given: table.turn && !table.over && orders[table.turn] !== undefined ? { [table.turn]: orders[table.turn] } : {} });
-  const asks = (own, table) => own.given[table.turn] === undefined && Boolean(table.turn) && ["open", "commit"].includes(owed(table, own.seat)[0]);
-  const lines = (own, table, step) => (step === "commit" ? [] : (step === "setup" ? own.setup : own.given[table.turn]).split("\n"));
-
-  /** What everybody knows, as a report's view has it. */
-  function view(own, table) {
-    const [columns, rows] = RULES.sizeOf(table.options), ships = table.turn ? table.ships : placed([...table.setups.keys()].sort().flatMap((seat) => table.setups.get(seat)));
-    const left = [...ships].map(([ship, where]) => ({ ship, seat: seatOf(ship), square: called(where), facing: FACINGS[where.facing], shields: (table.shields && table.shields.get(ship)) || 0 }));
-    return {
-      turn: table.turn, over: table.over, max_turns: table.options.max_turns || FACTS.turns, board: { columns, rows }, seat: own.seat, ships: left,
-      scores: all(table).map((seat) => left.filter((each) => each.seat === seat).length), destroyed: table.destroyed, last: table.last,
-      entitled: table.over ? null : left.filter((each) => each.seat === own.seat).map(({ ship }) => ship),
-    };
-  }
-
-  return { line, begin, owed, enter, own, asks, lines, view };
+  return { line, begin, owed, enter };
 })();
