@@ -7,18 +7,17 @@ are limited. Nothing is obeyed here. Implements protocol.md, "Identity", and rel
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.desk import account_keys, completion, silences, without_form
+from pbem.desk import account_keys, completion, mailing_lists, silences, without_form
 from pbem.desk.caller import Caller, Said, Trust
 from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, UNSIGNED, WITHOUT_COMMAND
 from pbem.desk.dispatch import to_answer
 from pbem.desk.seats import find_seat, number_of
-from pbem.desk.sorting import still_there
 from pbem.desk.strangers import EACH, one_mailbox
 from pbem.identity import Verdict
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import COMMANDS, masked
+from pbem.mail.commands import COMMANDS, asked_by_subject, masked
 from pbem.match.changed import replace
 from pbem.match.events import missed
 from pbem.match.transcript import sha256_hex
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from pbem.desk.reading import Understood
     from pbem.desk.reply_tokens import MailboxProof
-    from pbem.desk.sorting import Sorted
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Reading
     from pbem.mail.marks import Mark
@@ -40,6 +38,14 @@ if TYPE_CHECKING:
     from pbem.store.inbox import InboxRow
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Place, Token
+
+
+class Sorted(NamedTuple):
+    """A letter that a person may have written, with what it says and the marks of machines that it bears."""
+
+    letter: Letter
+    understood: Understood
+    marks: Sequence[Mark]
 
 
 class KeysChanged(Exception):
@@ -113,6 +119,13 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     if kept and completion.understood(desk.seats, desk.mailboxes, caller, masked(reading.short)) is None:
         return _automatic(kept)
     return caller, reading
+
+
+def still_there(marks: Sequence[Mark], letter: Letter, reading: Reading | None, *, signed: bool) -> Sequence[Mark]:
+    """The marks that its words leave: a command, also as the subject, or any signature lifts the weakest."""
+    says = signed or (reading is not None and (bool(reading.commands) or reading.optout))
+    says = says or bool(asked_by_subject(letter.subject) or mailing_lists.asked_by_subject(letter.subject))
+    return [mark for mark in marks if not (says and mark.lifted_by == "command")]
 
 
 def _kept_marks(marks: Sequence[Mark], verdict: Verdict, *, mailbox: bool, again: bool = False) -> Sequence[Mark]:

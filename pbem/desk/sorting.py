@@ -8,37 +8,27 @@ Implements reliability.md, cases 28, 28b and 35, and RFC 3834.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from pbem.desk import bounces, mailing_lists, role_addresses, silences
+from pbem.desk import bounces, role_addresses, silences
+from pbem.desk.authenticate import Sorted, still_there
 from pbem.desk.reply import SHORT
 from pbem.desk.strangers import EACH
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import asked_by_subject
-from pbem.mail.marks import Arrival, Mark, marks_of
+from pbem.mail.marks import Arrival, marks_of
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.desk.reading import Findings, Understood
+    from pbem.desk.reading import Findings
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import Reading
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
 
 _NO_SENDER = Phrase(
     "Its line `From:` names no clear sender ({defect}). Set your name and address anew in your mail program."
 )
-
-
-class Sorted(NamedTuple):
-    """A letter that a person may have written, with what it says and the marks of machines that it bears."""
-
-    letter: Letter
-    understood: Understood
-    marks: Sequence[Mark]
 
 
 def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted | str:
@@ -66,13 +56,6 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted
     reason = findings.beyond or _NO_SENDER.given(defect=letter.from_defect)
     silence = silences.UNATTRIBUTED if findings.beyond is None else silences.UNREADABLE
     return _unread(desk, row, letter, reason, silence, now)
-
-
-def still_there(marks: Sequence[Mark], letter: Letter, reading: Reading | None, *, signed: bool) -> Sequence[Mark]:
-    """The marks that its words leave: a command, also as the subject, or any signature lifts the weakest."""
-    says = signed or (reading is not None and (bool(reading.commands) or reading.optout))
-    says = says or bool(asked_by_subject(letter.subject) or mailing_lists.asked_by_subject(letter.subject))
-    return [mark for mark in marks if not (says and mark.lifted_by == "command")]
 
 
 def _unread(
