@@ -7,11 +7,10 @@ An attempt counts if it fails because of the letter. The death of the whole proc
 only makes the leased letters suspect. A suspect is processed in a batch of its own, and a death after it was read is
 blamed on it. Then it rests for a while, because no host dies three times at exactly that moment.
 
-Letters from players' addresses are served in rounds, one per sender in each. So somebody who sends many letters, or
-forges a sender, delays only that address; a part of each batch is kept for other letters. Anybody can forge an
-envelope, but not a network: letters from a network from which their player has proved to write come first, in rounds
-of their own, so that no number of forged senders can delay them. A letter's round is fixed when it comes, so that an
-index holds the order, however many wait.
+First come letters from players' addresses and from networks from which these players proved to write: anybody can
+forge an envelope, but not a network. Then those from players' other networks, then all others; each by arrival. The
+rank of a letter is fixed when it comes, so that an index holds the order, however many wait. What keeps a flood out
+are the limits of the intake.
 
 Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
 """
@@ -20,8 +19,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from itertools import accumulate, groupby
-from operator import itemgetter
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -42,46 +40,20 @@ ATTEMPTS = 3  # reliability.md, case 9: then a letter is set aside and the opera
 REST = timedelta(minutes=1)
 """The time for which a letter rests after the process that held it died."""
 
-APART = 4
-"""If more letters than this wait from unknown networks, or rounds of one sender's, a letter from a known network no
-longer queues behind those in its sender's name."""
-
 ALONE = 4
 """One lease in this many begins with a letter that failed or is suspect, however many others wait."""
 
-LOT = 128 * 1024
-"""The most octets of letters of each kind in one batch; a single letter may have more."""
+BATCH = 128 * 1024
+"""The most octets of the letters in one batch; a single letter may have more."""
 
-OTHERS = 4
-"""One place in this many is for each further kind of letters: from unknown networks, and from strangers."""
+FEW = 4
+"""If no more letters than this wait from players' other networks, a player's further ones queue behind them."""
 
 _READY = """state = 'waiting' AND attempts = 0 AND suspect = 0
     AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"""
 """The condition for a letter that may share a batch: it did not fail, and waits for no answer of the DNS."""
 
-_NEXT = f"""
-    SELECT * FROM (
-        SELECT id, size, round, 0 AS kind FROM inbox
-        WHERE {_READY} AND familiar = 1 AND round >= 0 ORDER BY round, id LIMIT :most
-    ) AS known
-    UNION ALL SELECT * FROM (
-        SELECT id, size, round, 1 AS kind FROM inbox
-        WHERE {_READY} AND familiar = 0 AND round >= 0 AND NOT EXISTS (
-            SELECT 1 FROM inbox AS earlier
-            WHERE earlier.sender = inbox.sender COLLATE NOCASE AND earlier.familiar = 1 AND earlier.round >= 0
-                AND earlier.state IN ('waiting', 'leased') AND earlier.state = 'waiting'
-                AND +earlier.attempts = 0 AND +earlier.suspect = 0 AND earlier.id < inbox.id
-                AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = earlier.id AND settled IS NULL)
-        ) ORDER BY round, id LIMIT :most
-    ) AS elsewhere
-    UNION ALL SELECT * FROM (
-        SELECT id, size, round, 2 AS kind FROM inbox
-        WHERE {_READY} AND familiar = 0 AND round IS NULL ORDER BY round, id LIMIT :most
-    ) AS strangers
-"""
-"""The first letters of each kind: players' from known networks, players' from elsewhere (none that would overtake an
-earlier one of its sender), and strangers'. The conditions repeat the columns of an index, so that SQLite uses it; the
-`+` signs keep it from using another. A window function would read every waiting letter."""
+_NEXT = f"SELECT id, size, rank FROM inbox WHERE {_READY} ORDER BY rank DESC, id LIMIT ?"
 
 _FAILED = """
     SELECT id, size FROM inbox
@@ -92,28 +64,23 @@ _FAILED = """
 """
 """The next letter to process in a batch of its own, if there is one."""
 
-_ROUNDS = f"""
-    SELECT
-        EXISTS (
+_RANK = f"""
+    SELECT CASE
+        WHEN NOT EXISTS (
             SELECT 1 FROM inbox WHERE sender = :sender COLLATE NOCASE AND network = :network AND proved = 1
-        ) AS familiar,
-        (SELECT count(*) FROM (
-            SELECT 1 FROM inbox WHERE {_READY} AND familiar = 0 AND round >= 0 LIMIT {APART + 1}
-        ) AS few) AS elsewhere,
-        coalesce((SELECT round FROM inbox WHERE {_READY} AND familiar = 0 AND round >= 0
-            ORDER BY round, id LIMIT 1), 0) AS present_elsewhere,
-        coalesce((SELECT round FROM inbox WHERE {_READY} AND familiar = 1 AND round >= 0
-            ORDER BY round, id LIMIT 1), 0) AS present_familiar,
-        (SELECT coalesce(max(round) + 1, 0) FROM inbox WHERE sender = :sender COLLATE NOCASE
-            AND familiar = 0 AND round >= 0 AND state IN ('waiting', 'leased')) AS next_elsewhere,
-        (SELECT coalesce(max(round) + 1, 0) FROM inbox WHERE sender = :sender COLLATE NOCASE
-            AND familiar = 1 AND round >= 0 AND state IN ('waiting', 'leased')) AS next_familiar
+        ) THEN 1
+        WHEN (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {_READY} AND rank = 1 LIMIT {FEW + 1}) AS some) > {FEW}
+            THEN 2
+        WHEN EXISTS (
+            SELECT 1 FROM inbox WHERE {_READY} AND rank = 1 AND sender = :sender COLLATE NOCASE
+        ) THEN 1
+        ELSE 2
+    END
     WHERE EXISTS (SELECT 1 FROM players WHERE address = :sender COLLATE NOCASE)
         OR EXISTS (SELECT 1 FROM addresses WHERE address = :sender COLLATE NOCASE AND confirmed IS NOT NULL)
 """
-"""The facts that decide the round of a new letter from a player's address: `familiar`, 1 if the player is known to
-write from its network; the number of waiting letters from elsewhere, counted up to the limit; and for each kind the
-present round and the sender's next."""
+"""The rank of a new letter from a player's address: 2 if the player proved to write from its network and no few
+earlier letters of that address wait from others, otherwise 1."""
 
 ROLES = frozenset({"postmaster", "abuse"})
 """The local parts of addresses that are the operator's (RFC 2142)."""
@@ -213,7 +180,6 @@ class Inbox(SealedRows):
         tally = _tally(envelope)
         if known is not None or (a_day is not None and tally and self._is_full(tally, time[:10], a_day)):
             return known
-        familiar, its_round = self._round_of(envelope)
         row = {
             "fingerprint": fingerprint,
             "sender": envelope.sender,
@@ -222,8 +188,7 @@ class Inbox(SealedRows):
             "raw": raw,
             "received": time,
             "network": tally,
-            "familiar": familiar,
-            "round": its_round,
+            "rank": self._database.scalar(_RANK, {"sender": envelope.sender, "network": envelope.network}) or 0,
         }
         return self._database.insert("inbox", "id", **self._sealed("inbox", **row))
 
@@ -234,19 +199,6 @@ class Inbox(SealedRows):
         # All times of this day begin with the date and a T, and sort before the date and a U.
         return bool(self._database.scalar(query, (tally, day, f"{day}U", most)) >= most)
 
-    def _round_of(self, envelope: Envelope) -> tuple[int, int | None]:
-        """1 if the letter's network is known for its player, else 0; and its round, None if it is no player's.
-
-        One sender's letters stay in order, unless there is a flood from unknown networks, in whatever names.
-        """
-        values = {"sender": envelope.sender, "network": envelope.network}
-        if (row := self._database.row(_ROUNDS, values)) is None:
-            return 0, None
-        behind = row["next_elsewhere"] - row["present_elsewhere"]  # letters that wait for the DNS have a round, too
-        if row["familiar"] and (row["elsewhere"] > APART or behind > APART or not row["next_elsewhere"]):
-            return 1, max(row["present_familiar"], row["next_familiar"])
-        return 0, max(row["present_elsewhere"], row["next_elsewhere"])
-
     def received_since(self, time: datetime) -> Iterator[bytes]:
         """The octets of the letters received since this time; raises `Sealed`."""
         rows = self._database.each("SELECT fingerprint, raw FROM inbox WHERE received >= ?", (to_db(time),))
@@ -255,9 +207,8 @@ class Inbox(SealedRows):
     def lease_some(self, most: int, now: datetime, *, fresh: bool = False) -> list[InboxRow]:
         """Lease the next waiting letters, up to this many; the lease is committed before this returns.
 
-        Players' letters from known networks come first, in their rounds. Some places are always for players' letters
-        from elsewhere, and for strangers', in the order of their arrival. No kind may have more octets than a `LOT`,
-        so that no batch takes long.
+        They are of one rank, so that none waits for one of a lower rank, and have no more octets than a `BATCH`,
+        so that it does not take long.
 
         A letter that failed or is suspect gets a batch of its own, so that it takes no other down with it: when it is
         its turn, or nothing else waits, but never with `fresh`. A letter that failed three times is not leased again:
@@ -276,13 +227,15 @@ class Inbox(SealedRows):
         return list(filter(None, (self._leased(leased[row_id]) for row_id in chosen)))
 
     def _fresh(self, most: int) -> list[int]:
-        """The letters of the next batch: mostly the first kind that waits, and some of each further kind."""
-        waiting = self._database.rows(_NEXT, {"most": most})
-        waiting.sort(key=lambda row: (row["kind"], row["round"] or 0, row["id"]))
-        first, *others = [list(rows) for _, rows in groupby(waiting, itemgetter("kind"))] or [[]]
-        after = [rows[: most // OTHERS] for rows in others]
-        first = first[: most - sum(map(len, after))]
-        return [row["id"] for rows in (first, *after) for row in _lot(rows)]
+        """The letters of the next batch."""
+        waiting = self._database.rows(_NEXT, (most,))
+        sizes = accumulate(row["size"] for row in waiting)
+        first = waiting[:1]
+        return [
+            row["id"]
+            for row, size in zip(waiting, sizes, strict=True)
+            if row in first or (row["rank"] == first[0]["rank"] and size <= BATCH)
+        ]
 
     def _failed(self, now: datetime) -> list[int]:
         """The next letter that needs a batch of its own, if there is one."""
@@ -439,12 +392,6 @@ class Inbox(SealedRows):
 def _tally(envelope: Envelope) -> str:
     """The key under which a letter is counted: its network, with the null sender separately."""
     return envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
-
-
-def _lot(rows: Sequence[Row]) -> list[Row]:
-    """The first of these letters, and as many further ones as fit into a lot together."""
-    sizes = accumulate(row["size"] for row in rows)
-    return [row for row, size in zip(rows, sizes, strict=True) if row is rows[0] or size <= LOT]
 
 
 def _envelope(row: Row) -> Envelope:

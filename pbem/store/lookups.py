@@ -53,9 +53,9 @@ class Lookups(Rows):
     def due(self, now: datetime, most: int, *, of_players: bool) -> list[Lookup]:
         """The lookups that are due now for letters from players' addresses, or for all others.
 
-        Of the former those come first that are from where their players wrote before, then each kind in its rounds.
+        Of the former those come first that are from where their players wrote before.
         """
-        kind, first = ("round >= 0", "familiar DESC, round, ") if of_players else ("round IS NULL", "")
+        kind, first = ("rank > 0", "rank DESC, ") if of_players else ("rank = 0", "")
         query = (
             "SELECT lookups.inbox, lookups.name, lookups.tries, lower(inbox.sender) AS sender, ? AS of_player"
             " FROM lookups JOIN inbox ON inbox.id = lookups.inbox"

@@ -18,14 +18,12 @@ CREATE TABLE inbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT, fingerprint TEXT NOT NULL UNIQUE,
     sender TEXT NOT NULL, recipients TEXT NOT NULL, network TEXT NOT NULL DEFAULT '',
     size INTEGER NOT NULL, raw BLOB NOT NULL, received TEXT NOT NULL,
-    familiar INTEGER NOT NULL DEFAULT 0, round INTEGER,
+    rank INTEGER NOT NULL DEFAULT 0,
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'leased', 'done', 'aside')),
     attempts INTEGER NOT NULL DEFAULT 0, suspect INTEGER NOT NULL DEFAULT 0, alone INTEGER NOT NULL DEFAULT 0,
     tried TEXT, proved INTEGER NOT NULL DEFAULT 0, outcome TEXT, reference TEXT
 ) STRICT;
-CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, familiar, round, id) WHERE state = 'waiting';
-CREATE INDEX inbox_rounds ON inbox (sender COLLATE NOCASE, familiar, round)
-    WHERE round >= 0 AND state IN ('waiting', 'leased');
+CREATE INDEX inbox_waiting ON inbox (state, attempts, suspect, rank DESC, id) WHERE state = 'waiting';
 CREATE INDEX inbox_unheard ON inbox (received) WHERE state IN ('waiting', 'leased');
 CREATE INDEX inbox_network ON inbox (network, received) WHERE network <> '';
 CREATE INDEX inbox_proved ON inbox (sender COLLATE NOCASE, network) WHERE proved = 1;

@@ -1,8 +1,7 @@
-"""Whose letter is next: rounds of players' letters, places for others, and what is worked on together."""
+"""The order of the inbox: players from where they wrote before, from elsewhere, strangers; each by arrival."""
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import pytest
 from in_a_box.stores import connection, of_sqlite, place
 
 from pbem.store.database import Database
-from pbem.store.inbox import ALONE, APART, LOT, Envelope, Inbox
+from pbem.store.inbox import ALONE, BATCH, FEW, Envelope, Inbox
 from pbem.store.lookups import Lookups
 from pbem.store.vault import Vault
 
@@ -59,32 +58,24 @@ def queue(tmp_path: Path) -> Iterator[Queue]:
         yield Queue(database)
 
 
-def test_players_letters_overtake_those_of_others_and_leave_them_two_places(queue: Queue) -> None:
-    queue.put("x" * 20 + "bbbbbaaacaa")
-    assert queue.next() == "bacbabxx"
-    assert queue.next() == "ababaxx"
-    assert queue.next() == "x" * 8
+def test_players_letters_come_before_those_of_strangers_and_no_batch_has_both(queue: Queue) -> None:
+    queue.put("x" * 10 + "bbbbbaaacaa")
+    assert [queue.next() for _ in range(4)] == ["bbbbbaaa", "caa", "x" * 8, "xx"]
 
 
-def test_who_sends_many_delays_nobody_else(queue: Queue) -> None:
-    queue.put("a" * 100)
-    assert queue.next() == "a" * 8
-    queue.put("b")
-    assert "b" in queue.next()[:2]
-    queue.put("cb")
-    assert set(queue.next()[:3]) == {"a", "b", "c"}
+def test_who_writes_from_where_they_wrote_before_comes_first(queue: Queue) -> None:
+    for name in "ab":
+        queue.prove(name, "home")
+    queue.put("c" + "x" * 3 + "c" * 4, network="elsewhere")
+    queue.put("bab", network="home")
+    assert [queue.next() for _ in range(3)] == ["bab", "c" * 5, "xxx"]
+
+
+def test_a_batch_has_no_more_octets_than_it_may_but_for_a_single_letter(queue: Queue) -> None:
+    queue.put("x" * 4, BATCH // 2)
+    queue.put("x" * 2, 2 * BATCH)
     queue.put("x")
-    assert queue.next() == "a" * 7 + "x"
-
-
-def test_nobody_starves_while_players_write_all_the_time(queue: Queue) -> None:
-    queue.put("xyz")
-    given = ""
-    for _ in range(3):
-        queue.put("a" * 20)
-        given += queue.next()
-    assert [letter for letter in given if letter != "a"] == ["x", "y", "z"]
-    assert Counter(given)["a"] == 3 * 8 - 3
+    assert [queue.next() for _ in range(5)] == ["xx", "xx", "x", "x", "x"]
 
 
 def test_letters_of_one_sender_stay_in_the_order_in_which_they_came(queue: Queue) -> None:
@@ -126,21 +117,10 @@ def test_letters_in_a_name_that_wait_for_the_dns_delay_nobody_who_writes_from_wh
             with queue.database.transaction():
                 lookups.ask(row.id, ["slow.example"], 3, NOW)
             queue.inbox.give_back(row.id)
-    queue.put("c" * APART, network="elsewhere")
+    queue.put("c" * FEW, network="elsewhere")
     queue.put("A", network="home")
     queue.put("c" * 20, network="elsewhere")
     assert queue.next()[0] == "A"
-
-
-def test_letters_from_elsewhere_have_places_while_players_write_from_where_they_wrote_before(queue: Queue) -> None:
-    queue.prove("a", "home")
-    queue.put("c" * 20 + "x" * 20)
-    given = ""
-    for _ in range(3):
-        queue.put("a" * 20, network="home")
-        given += queue.next()
-    assert Counter(given) == {"a": 3 * 4, "c": 3 * 2, "x": 3 * 2}
-    assert queue.next(1) == "a"
 
 
 def test_the_dns_is_asked_first_for_who_writes_from_where_he_wrote_before(queue: Queue) -> None:
@@ -167,21 +147,10 @@ def test_where_a_letter_came_from_whose_sender_was_not_proved_is_nobodys_home(qu
 
 def test_a_few_letters_of_one_sender_stay_in_order_wherever_they_came_from(queue: Queue) -> None:
     queue.prove("a", "home")
-    queue.put("a" * (APART - 1), network="phone")
+    queue.put("a" * (FEW - 1), network="phone")
     queue.put("A", network="home")
     queue.put("a", network="phone")
-    assert queue.next() == "a" * (APART - 1) + "Aa"
-
-
-def test_a_letter_from_elsewhere_does_not_overtake_one_from_where_its_sender_wrote_before(queue: Queue) -> None:
-    for name in "abc":
-        queue.prove(name, "home")
-    queue.put("bcabcabcabcaba", network="home")
-    queue.put("A", network="phone")
-    queue.put("x")
-    given = [queue.next() for _ in range(3)]
-    assert "".join(given).replace("x", "").endswith("aA")
-    assert "x" in given[0]
+    assert queue.next() == "a" * (FEW - 1) + "Aa"
 
 
 def test_a_letter_that_failed_has_its_turn_while_others_pour_in(queue: Queue) -> None:
@@ -190,15 +159,6 @@ def test_a_letter_that_failed_has_its_turn_while_others_pour_in(queue: Queue) ->
     queue.inbox.release(row.id)
     queue.put("b" * 8 * ALONE)
     assert [queue.next() for _ in range(ALONE)].count("a") == 1
-
-
-def test_what_is_worked_on_together_is_no_more_than_a_lot(queue: Queue) -> None:
-    queue.put("x" * 4, LOT // 2)
-    queue.put("x" * 2, LOT)
-    queue.put("x")
-    assert [queue.next() for _ in range(5)] == ["xx", "xx", "x", "x", "x"]
-    queue.put("a" * 3 + "b" + "x" * 3, LOT // 2)
-    assert [queue.next() for _ in range(2)] == ["abxx", "aax"]
 
 
 def test_a_second_address_counts_once_it_is_confirmed(queue: Queue) -> None:
@@ -224,14 +184,11 @@ def test_nobody_looks_at_all_that_wait(queue: Queue) -> None:
     steps = [
         step[3]
         for statement in heard
-        if "round" in statement and statement.lstrip().startswith("SELECT")
+        if "rank" in statement and statement.lstrip().startswith("SELECT")
         for step in line.execute(f"EXPLAIN QUERY PLAN {statement}")
     ]
-    waiting = "inbox_waiting (state=? AND attempts=? AND suspect=? AND familiar=? AND round"
     found = [step for step in steps if step.startswith("SEARCH inbox")]
-    assert len(found) == 9
-    assert sum(waiting in step for step in found) == 6
-    assert sum("inbox_rounds (sender=? AND familiar=? AND round>?)" in step for step in found) == 2
+    assert sum("inbox_waiting (state=? AND attempts=? AND suspect=?" in step for step in found) == 3
     assert sum("inbox_proved (sender=? AND network=?)" in step for step in found) == 1
     assert not [step for step in steps if "TEMP B-TREE" in step or step.startswith("SCAN inbox")]
 
