@@ -28,7 +28,7 @@ BUNDLES = sorted(VERSION_1.glob("*.zip"))
 def test_the_first_script_makes_the_same_tables_as_it_did(tmp_path: Path) -> None:
     """A change of tables is a new script: whoever changes the first has no way to such stores."""
     said = "SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name"
-    shutil.copyfile(VERSION_1 / "store.sqlite", tmp_path / "then.sqlite")
+    shutil.copyfile(VERSION_1 / "store.sqlite3", tmp_path / "then.sqlite")
     with (
         Database(tmp_path / "then.sqlite", migrations()[:1]) as then,
         Database(tmp_path / "now.sqlite", migrations()[:1]) as now,
@@ -38,7 +38,7 @@ def test_the_first_script_makes_the_same_tables_as_it_did(tmp_path: Path) -> Non
 
 @of_sqlite
 def test_a_store_of_version_1_is_sound_and_its_matches_go_on(tmp_path: Path) -> None:
-    shutil.copyfile(VERSION_1 / "store.sqlite", tmp_path / "store.sqlite")
+    shutil.copyfile(VERSION_1 / "store.sqlite3", tmp_path / "store.sqlite")
     referee = Referee(tmp_path, "later")
     assert not [*referee.database.engine.damage(), *unsound(referee.database, referee.vault)]
     ann, bob, carl = map(referee.person, ("ann", "bob", "carl"))

@@ -34,10 +34,11 @@ def write() -> None:
         referee.send(ann, "set language de\n")
         referee.send(carl, "block bob\n")
         referee.send(carl, "new dueling-masters with ann\nend\n")  # m3 waits for Ann
+        referee.database.execute("DELETE FROM outbox WHERE state = 'delivered'")  # as servers forget them
         referee.database.execute("PRAGMA journal_mode = DELETE")
         referee.database.execute("VACUUM")
         referee.close()
-        shutil.copyfile(Path(folder) / "store.sqlite", FOLDER / "store.sqlite")
+        shutil.copyfile(Path(folder) / "store.sqlite", FOLDER / "store.sqlite3")
     for name in BUNDLES:
         (FOLDER / f"{name}.pbem.zip").write_bytes(made(name))
     club = SignedClub("", "ann", "bob", "carl")
