@@ -101,7 +101,7 @@ def _lease_next(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Leas
     if not rows:
         return []
     desk.points("letter leased")
-    # No letter is from the future, even if the clock was set back since it came.
+    # No letter is from the future: whoever received it may have looked at a clock that was set back a little since.
     rows = [replace(row, received=min(row.received, now)) for row in rows]
     records = desk.lookups.found([row.id for row in rows])
     taken = [(row, _question(desk, row, records.get(row.id, {}))) for row in rows]

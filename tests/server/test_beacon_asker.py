@@ -22,6 +22,7 @@ from pbem.config.server import TournamentsConfig
 from pbem.proof.tournament_proof import verify_tournament
 from pbem.server.beacon_asker import LEASE, BeaconAsker
 from pbem.server.desk_opening import open_desk
+from pbem.server.server_clock import Machine
 from pbem.smtp.delivery import Means
 from pbem.tournament import lot
 
@@ -248,5 +249,5 @@ def test_a_server_asks_its_beacon(tmp_path: Path) -> None:
         config = configured(tmp_path, tournaments=TournamentsConfig(beacon=url))
         config = replace(config, store=place(tmp_path / "store.sqlite"))
         move_in(config, bytes(range(32)))
-        run(config, scene, desk=open_desk, now=lambda: out + timedelta(seconds=1))
+        run(config, scene, desk=open_desk, machine=Machine(lambda: out + timedelta(seconds=1)))
     assert len(drand.asked) == 1

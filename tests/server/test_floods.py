@@ -63,6 +63,9 @@ class Desk:
     def tick(self, _now: datetime) -> None:
         """Nothing is timed."""
 
+    def stand_still(self, *_: object) -> None:
+        """The clock never leaps."""
+
 
 @contextmanager
 def eased(path: Path) -> Iterator[Desk]:
@@ -127,6 +130,9 @@ class Flooded:
 
     def tick(self, _now: datetime) -> None:
         """Nothing is timed."""
+
+    def stand_still(self, *_: object) -> None:
+        """The clock never leaps."""
 
 
 @pytest.mark.parametrize(("seconds", "rests"), [(0.005, 0.045), (0.05, 0.45), (2.0, 1.0)])
