@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: venv demo demo-many test test-long test-languages simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation night docs check catalogue lock materials manual release release-check bench clean
+.PHONY: venv demo demo-many test test-long test-languages simulate test-postgresql test-corpora test-browser test-clone test-pythons pictures coverage mutation night docs check size catalogue lock materials manual release release-check bench clean
 
 venv: .venv/ready
 
@@ -29,6 +29,10 @@ check: venv
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/oxlint --deny-warnings --format=unix templates/pages tests/page_scripts/javascript.js
+
+# Lines of code, of tests and of SQL, and words of documents, beside their budget.
+size:
+	$(PYTHON) .ci/size.py
 
 # On two cores at once, each file on one: its costly fixtures are made once. Compiled once, not by each process that a test starts,
 # and the tests once as well, whatever the environment says of files of byte code.
@@ -107,7 +111,7 @@ coverage: venv
 	$(BIN)/coverage report --include="pbem/games/*,pbem/match/*" --fail-under=100
 
 # Whether a test notices if the code is a little wrong: mutants of the rooms' functions, so many by a seed, or all of them.
-# Of one room or some modules alone: OF="--room match", OF=pbem/games/squares.py. What survives stands in docs/mutation.md.
+# Of one room or some modules alone: OF="--room match", OF=pbem/games/squares.py: docs/mutation.md.
 SAMPLE ?= 300
 SEED ?= 1
 OF ?=

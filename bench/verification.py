@@ -1,13 +1,12 @@
 """Verification: letters' signatures, and the whole bundle of a match of a thousand turns.
 
-Each letter holds other orders; none is judged twice in a round. The floor of a letter is one bare Ed25519
+Each letter holds other orders; none is judged twice in a round. The floor of a letter is one Ed25519
 verification. The floor of a bundle is what nobody can leave out: hashing every file of it, checking every signature
 in it, and playing its turns again by the rules.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import time
 from functools import partial
@@ -15,14 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from bench import servers
 from bench.measure import Goal, Part, alternate, ratio_goal
 from bench.table import ORDERS, Table
 from pbem.games import rules
-from pbem.identity import Key, judge, parse_key, ssh
-from pbem.mail.message import Letter, read
+from pbem.identity import judge, parse_key, ssh
+from pbem.mail.message import read
 from pbem.proof.bundle import read as read_bundle
 from pbem.proof.signed_letters import VOCABULARY, Letters
 from pbem.proof.verification import verify
@@ -49,27 +47,7 @@ def by_ssh(text: str) -> str:
     return text + ssh.sign(KEY, text.encode(), f"pbem@{SERVER}")
 
 
-def by_ed25519(text: str) -> str:
-    return f"{text}signature: {base64.b64encode(KEY.sign(text.encode())).decode()}\n"
-
-
-def by_minisign(text: str) -> str:
-    signature = KEY.sign(hashlib.blake2b(text.encode()).digest())
-    comment = "timestamp:1790000000\tfile:orders.txt\thashed"
-    first = base64.b64encode(b"ED" + b"pbem-key" + signature).decode()
-    whole = base64.b64encode(KEY.sign(signature + comment.encode())).decode()
-    return (
-        f"{text}untrusted comment: signature from minisign secret key\n{first}\ntrusted comment: {comment}\n{whole}\n"
-    )
-
-
-KEYS = {
-    "ssh": ssh.public(KEY),
-    "minisign": base64.b64encode(b"Ed" + b"pbem-key" + PUBLIC.public_bytes_raw()).decode(),
-    "ed25519": PUBLIC.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode(),
-}
 SIGNED = [(KEY.sign(text), text) for text in (orders(number).encode() for number in range(LETTERS))]
-SIGNERS: dict[str, Callable[[str], str]] = {"ssh": by_ssh, "minisign": by_minisign, "ed25519": by_ed25519}
 
 
 def letter(text: str) -> bytes:
@@ -94,23 +72,18 @@ def measure(rounds: int) -> list[Part]:
 
 def _letters(rounds: int) -> Part:
     contestants: dict[str, Callable[[], float]] = {FLOOR: lambda: _a_second(_bare)}
-    for name, sign in SIGNERS.items():
-        raws = [letter(sign(orders(number))) for number in range(LETTERS)]
-        keys = [parse_key(KEYS[name])]
-        letters = [read(raw) for raw in raws]
-        assert all(judge(one, keys, SERVER, words=VOCABULARY).kind == "valid" for one in letters)
+    letters = [read(letter(by_ssh(orders(number)))) for number in range(LETTERS)]
+    keys = [parse_key(ssh.public(KEY))]
+    assert all(judge(one, keys, SERVER, words=VOCABULARY).kind == "valid" for one in letters)
 
-        def judged(letters: list[Letter] = letters, keys: list[Key] = keys) -> None:
-            for one in letters:
-                judge(one, keys, SERVER, words=VOCABULARY)
+    def judged() -> None:
+        for one in letters:
+            judge(one, keys, SERVER, words=VOCABULARY)
 
-        contestants[name] = partial(_a_second, judged)
+    contestants["ssh"] = partial(_a_second, judged)
     part = Part("Signed letters verified", "letters a second")
     part.figures = alternate(contestants, rounds)
-    part.goals = [
-        Goal(f"{name}, letters a second", max(part.figures[name]), VERIFICATIONS_A_SECOND, unit="")
-        for name in SIGNERS
-    ]
+    part.goals = [Goal("ssh, letters a second", max(part.figures["ssh"]), VERIFICATIONS_A_SECOND, unit="")]
     return part
 
 

@@ -388,7 +388,7 @@ def test_a_hundred_and_twenty_eight_hold_the_store_for_moments(
     match = next(pairing.match for pairing in club.awaited if first not in pairing.names)
     assert RULED in club.say(first, f"rule t1 annul {match}\nreason: by error\nend")
     with referee.database.transaction():
-        referee.desk.tournaments.tell_tables()
+        referee.desk.tournaments.tell_table(1)
     referee.work()
     assert RULED in club.say(first, "rule t1 close\nreason: enough\nend")
     assert max(held) <= 0.2

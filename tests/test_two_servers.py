@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import pytest
 from in_a_box.referee import MAIL_SERVER, Referee
 from signing.domains import Domain, rsa_key
 
+from pbem.desk.daily_limits import NEW_MAILBOX
 from pbem.desk.reading import InProcess
 from pbem.desk.strangers import EACH
 from pbem.desk.wiring import Desk
@@ -117,6 +119,27 @@ class Post:
         return sum(count for (_, to), count in self.sent.items() if to.rpartition("@")[2] in self.servers)
 
 
+_MARKS = re.compile(
+    rb"(?im)^(?:auto-submitted|x-[a-z-]+|list-[a-z]+|message-id|in-reply-to|references|from):.*\r\n(?:[ \t].*\r\n)*"
+)
+
+
+class Gateway(Post):
+    """The same behind a gateway that takes all marks off, and writes From and Message-ID anew."""
+
+    def __init__(self, folder: Path, sender: str) -> None:
+        super().__init__(folder)
+        self._sender = sender
+
+    def _deliver(self, server: Server, recipient: str, raw: bytes, sender: str) -> None:
+        number = self.sent.total()
+        sender = self._sender.format(number, server.name)
+        host = recipient.rpartition("@")[2]
+        head = f"From: {sender}\r\nMessage-ID: <{number}@gateway.example>\r\n".encode()
+        if host in self.servers:
+            super()._deliver(server, f"pbem@{host}", head + _MARKS.sub(b"", raw), sender)
+
+
 @pytest.fixture
 def post(tmp_path: Path) -> Iterator[Post]:
     made = Post(tmp_path)
@@ -146,6 +169,18 @@ EVE = "eve@elsewhere.example"
 def test_an_answer_is_not_answered(post: Post, sender: str, text: str, headers: str, most: int) -> None:
     post.write(ONE, text, sender, headers=headers)
     assert post.between() == most, post.sent
+
+
+@pytest.mark.parametrize(("sender", "most"), [("pbem@{1}", 30), ("ticket-{0}@{1}", 2 * NEW_MAILBOX.most + 2)])
+@pytest.mark.parametrize("text", ["help\n", "hello\n", "register two\n", "rules spaceships\n", "stop\n"])
+def test_a_gateway_that_takes_all_marks_off_makes_no_endless_loop(
+    tmp_path: Path, sender: str, most: int, text: str
+) -> None:
+    made = Gateway(tmp_path, sender)
+    made.write(ONE, text, sender.format("x", TWO), headers=VOUCHED.replace(f"pbem@{TWO}", sender.format("x", TWO)))
+    assert 0 < made.between() <= most
+    for server in made.servers.values():
+        server.close()
 
 
 def test_forged_letters_in_each_others_name_bring_each_three_a_day(post: Post) -> None:

@@ -13,7 +13,10 @@ from verifier.security_keys import strings
 from verifier.text import parts_of, plain, unbase64
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from email.message import Message
+
+    from verifier.text import Part
 
 M = r"(m?[0-9]\S*|turn|game)( |$)"
 B = (
@@ -25,7 +28,7 @@ B = (
 C = r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$"
 N = r"[a-z][a-z0-9_-]*[,;.:]?( with| server| player| prev| rev| \S+:| end\S?)?$"
 T = r"t[0-9]\S*( |$)"
-R = r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|RW|untrusted|end\b|$)"
+R = r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|end\b|$)"
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "help": ("?line", "", ""),
     "games": ("", "", ""),
@@ -105,7 +108,6 @@ WORDS = {
 }
 ARMOR = re.compile(
     r"-----BEGIN (PGP PUBLIC KEY BLOCK|CERTIFICATE|PUBLIC KEY)-----(?:[^-]|-(?!----))*-----END \1-----"
-    r"|(?:untrusted comment:[^\n]*\s+)?RW[A-Za-z0-9+/]{54}(?!\S)"
 )
 SSH_KEY = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+")
 WHOLE = re.compile(r"(?i)sha256:[a-z0-9+/]{43}=?|[0-9a-f]{40}|[0-9a-f]{64}|([0-9a-f]{2}:){31}[0-9a-f]{2}")
@@ -207,15 +209,28 @@ def holds_commands(text: str) -> bool:
 
 
 def text_of(message: Message) -> str:
+    return text_in([*parts_of(message)])
+
+
+def text_in(parts: Sequence[Part]) -> str:
     """The text that is read: of several, the one that holds commands, or the first (6.1)."""
-    shown = [part for part in parts_of(message) if part.kind == "text/plain" and not part.attached]
+    return next(iter(texts_in(parts)), "")
+
+
+def texts_of(message: Message) -> list[str]:
+    return texts_in([*parts_of(message)])
+
+
+def texts_in(parts: Sequence[Part]) -> list[str]:
+    """The text that alone holds commands, or all if none does."""
+    shown = [part for part in parts if part.kind == "text/plain" and not part.attached]
     written = [part for part in shown if part.text.strip()]
     chosen = [part for part in written if not part.name] or written or shown[:1]
     texts = [part.text.replace("\r\n", "\n") for part in chosen]
     holding = [text for text in texts if holds_commands(text)]
     if len(texts) > 1 and len(holding) > 1:
-        return ""
-    return next(iter(holding or texts), "")
+        return []
+    return holding or texts
 
 
 def only_command(text: str) -> Command | None:
@@ -280,7 +295,7 @@ def argument(reading: Reading, command: Command, one: str) -> bool:
         days = ("off",) if word == "off" else ("day", "to", "day")
         return all(argument(reading, command, day) for day in days)
     if one == "like":
-        return argument(reading, command, "match") or not re.match("m?[0-9]|m$", word)
+        return argument(reading, command, "match") or not re.match(r"m?\d|m$", word)
     if one == "line":
         return argument_on_line(reading)
     if one == "with":

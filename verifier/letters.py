@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from verifier.commands import Command, read_commands, text_of
+from verifier.commands import Command, read_commands, texts_of
 from verifier.conventions import Body, No, moment, must, sha256
 from verifier.mailbox import dkim_holds, evidence
-from verifier.one_letter import SENTENCES, Place, detail_in, given
+from verifier.one_letter import MOST, SENTENCES, Place, detail_in, given
 from verifier.papers import read_evidence
+from verifier.rules import Refused
 from verifier.signature import Key, signed_text
 from verifier.text import entity, plain
 
@@ -138,13 +139,13 @@ def in_one_letter(
     letter: Letter, paper: Mapping[str, Any], commands: list[Command], seat: int, player: str
 ) -> list[Command]:
     """The commands of a letter, or what it gives at its reply address if it has none (6.7)."""
-    match = letter.match
-    bare_letter = not any(map(whole, commands))
+    match, texts = letter.match, texts_of(letter.message)
+    bare_letter = len(texts) > 1 or not any(map(whole, commands))
     if "evidence" not in paper or "rev" not in paper or not bare_letter or not match.replies:
         return commands
     if match.phase not in SENTENCES:
         return commands
-    found = read_evidence(match.papers[letter.path.replace("letters/", "evidence/").replace(".eml", ".txt")])
+    vouching = read_evidence(match.papers[letter.path.replace("letters/", "evidence/").replace(".eml", ".txt")])
     detail = detail_in([str(to) for to in letter.message.get_all("To") or []])
     prev = match.rules_hash if match.phase == "proposed" else match.prev
     place = Place(
@@ -160,17 +161,33 @@ def in_one_letter(
         match.replies,
     )
     here = f"game {match.game} turn {match.turn_due}"
-    if found["by"] != "dkim" or (found["match"], found["place"]) != (match.id, here):
+    if vouching["by"] != "dkim" or (vouching["match"], vouching["place"]) != (match.id, here):
         return commands
-    if detail != f"{match.id}.{place.token}" or sha256(place.token.encode()) != found["token"]:
+    if detail != f"{match.id}.{place.token}" or sha256(place.token.encode()) != vouching["token"]:
         return commands
     try:
-        dkim_holds(letter.raw, found["name"], found["record"], moment(found["received"]), "to")
+        dkim_holds(letter.raw, vouching["name"], vouching["record"], moment(vouching["received"]), "to")
     except No:
         return commands
-    text = plain(text_of(letter.message)).split("-----BEGIN SSH SIGNATURE-----")[0]
-    command = given(place, text)
-    return [command] if command is not None else commands
+    bare = [text for text in texts if not any(map(whole, read_commands(text, signed=False)))]
+    read = [given(place, plain(text).split("-----BEGIN SSH SIGNATURE-----")[0]) for text in bare]
+    found = [command for command in read if command is not None]
+    if len(texts) > 1:
+        short_enough = sum(len(command.block) for command in found) <= MOST
+        found = [command for command in found if short_enough and is_legal(match, seat, command)]
+        return found if len(found) == 1 else []
+    return found or commands
+
+
+def is_legal(match: Match, seat: int, command: Command) -> bool:
+    try:
+        if command.name == "setup":
+            match.rules.setup(match.options, seat, command.block)
+        elif command.name == "orders":
+            match.position.order(seat, command.block)
+    except Refused:
+        return False
+    return True
 
 
 def game_of(command: Command) -> int:

@@ -16,7 +16,7 @@ from verifier.conventions import No, moment, must, sha256
 from verifier.ed25519 import ed25519
 from verifier.papers import read_evidence
 from verifier.signature import good_rsa
-from verifier.text import author_of, entity, unbase64
+from verifier.text import author_of, entity, unbase64, uncommented
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,13 +76,24 @@ def server_vouched(letter: Letter, found: Mapping[str, str]) -> None:
     above = 0
     for name, value in headers:
         above += name == "received"
-        if name == "authentication-results" and value.startswith(found["name"]) and "dkim=" in value:
-            must(above <= 1 and value == " ".join(found["record"].split()), "another result")
-            must("dkim=pass" in value, "no pass")
+        must(above <= 1, "too far below")
+        server, *results = (uncommented(value) or "").split(";")
+        if name != "authentication-results" or server.lower().split() not in written_by(found["name"]):
+            continue
+        said = [pass_or_not[1].lower() for one in results if (pass_or_not := DKIM_RESULT.match(one))]
+        if said:
+            must(value == " ".join(found["record"].split()), "another result")
+            must("pass" in said, "no pass")
             return
     raise No("no such header")
 
 
+def written_by(server: str) -> list[list[str]]:
+    """How a header of this server begins: with its name, and perhaps the version."""
+    return [[server.lower()], [server.lower(), "1"]]
+
+
+DKIM_RESULT = re.compile(r"\s*dkim\s*=\s*(\S+)", re.IGNORECASE)
 HEAD = re.compile(rb"(?:From [^\r\n]*\r\n)?(?:[!-9;-~]+:[^\r\n]*\r\n(?:[ \t][^\r\n]*\r\n)*)*")
 
 

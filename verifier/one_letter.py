@@ -37,6 +37,8 @@ SENTENCES = {
     "setup": {"clear", "resign"},
     "playing": {"clear", "resign", "draw", "annul", "extend", "claim", "substitute"},
 }
+MOST = 4000
+"""The most characters of the blocks that several texts give."""
 SAYS_NOTHING = re.compile(r"(?:#[^\n]*|[\s,;])*")
 FINAL = re.compile(r"(?i)(?<![^\s,;])final(?![^\s,;.])[,;.]?")
 ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9.-]{1,253}")
@@ -134,7 +136,7 @@ def quoted_form(place: Place, lines: Sequence[str]) -> Command | None:
 def named(place: Place, short: str) -> Command | None:
     """The one command that a text is, if it only leaves out the match."""
     name, rest = [*short.strip(" .!").split(None, 1), "", ""][:2]
-    if "match" not in COMMANDS.get(name.lower(), ("", "", ""))[0].replace("?", "").split()[:1]:
+    if COMMANDS.get(name.lower(), ("", "", ""))[0].split()[:1] not in (["match"], ["like"]):
         return None
     if name.lower() == "accept" and rest.lower() in {"", place.match}:
         rest = place.prev
@@ -167,7 +169,7 @@ def given(place: Place, text: str) -> Command | None:
     command = named(place, short)
     words = re.findall(r"[^\W\d_]+", short.lower())
     agrees = YES if place.phase == "proposed" else YES | RECEIVED
-    yes = not re.search(r"\d", short) and agrees & {*words} and {*words} <= YES | RECEIVED | BESIDE
+    yes = not re.search(r"[\d?\uff1f]", short) and agrees & {*words} and {*words} <= YES | RECEIVED | BESIDE
     if command is not None:
         if command.name not in SENTENCES[place.phase]:
             return None

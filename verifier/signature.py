@@ -15,14 +15,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    PublicFormat,
-    load_pem_public_key,
-    load_ssh_public_key,
-)
+from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 
-from verifier.commands import COMMANDS, text_of
+from verifier.commands import COMMANDS, FIELDS, text_in, text_of
 from verifier.conventions import must
 from verifier.ed25519 import ed25519
 from verifier.security_keys import algorithm, first, parted, strings, touched
@@ -40,14 +35,6 @@ class Key:
     format: str
     fingerprint: str
     public: str
-
-
-def raw_ed25519(public: str) -> bytes:
-    if re.fullmatch(r"[0-9a-fA-F]{64}", public.strip()):
-        return bytes.fromhex(public.strip())
-    found = load_pem_public_key(public.encode())
-    assert isinstance(found, Ed25519PublicKey)
-    return found.public_bytes(Encoding.Raw, PublicFormat.Raw)
 
 
 def openpgp_fingerprint(public: str) -> str:
@@ -72,10 +59,6 @@ def fingerprint(form: str, public: str) -> str:
     if form == "ssh":
         blob = of_ssh(public.split()[1])
         return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
-    if form == "ed25519":
-        return raw_ed25519(public).hex()
-    if form == "minisign":
-        return public.rsplit(maxsplit=1)[-1]
     if form == "smime":
         octets = x509.load_pem_x509_certificate(public.encode()).fingerprint(hashes.SHA256())
         return octets.hex(":").upper()
@@ -87,11 +70,7 @@ def form_of(public: str) -> str:
     """The format of a key as it is pasted."""
     if "BEGIN PGP" in public:
         return "openpgp"
-    if "BEGIN CERTIFICATE" in public:
-        return "smime"
-    if "BEGIN PUBLIC KEY" in public or re.fullmatch(r"[0-9a-f]{64}", public.strip()):
-        return "ed25519"
-    return "minisign" if re.search(r"(^|\s)RW\S{54}$", public.strip()) else "ssh"
+    return "smime" if "BEGIN CERTIFICATE" in public else "ssh"
 
 
 SSH = re.compile(r"-----BEGIN SSH SIGNATURE-----([A-Za-z0-9+/=\s]+)-----END SSH SIGNATURE-----")
@@ -161,35 +140,14 @@ def good_rsa(key: rsa.RSAPublicKey, least: int) -> None:
     must(exponent % 2 == 1 and 2 <= exponent.bit_length() <= 64, "a strange exponent")
 
 
-def by_minisign(key: Key, lines: str, text: bytes) -> bool:
-    public = unbase64(key.public.split()[-1])
-    found = MINISIGN.search(lines)
-    must(found, "no minisign signature")
-    assert found
-    blob = unbase64(found[1] or found[2])
-    must(blob[:2] in {b"ED", b"Ed"} and len(blob) == 74, "no minisign signature")
-    said = hashlib.blake2b(text).digest() if blob[:2] == b"ED" else text
-    if blob[2:10] != public[2:10] or not ed25519(public[10:], blob[10:], said):
-        return False
-    return found[1] is not None or ed25519(public[10:], unbase64(found[4]), blob[10:] + found[3].encode())
-
-
-MINISIGN = re.compile(
-    r"(?m)untrusted comment:[^\n]*\n(?:(RU\S{98})(?![^\n]*\ntrusted comment:)|"
-    r"(R\S{99})[ \r]*\ntrusted comment: ([^\n]*?)\r?\n(\S{88}))\s*?$"
-)
-RAW = re.compile(r"(?m)^signature: ([A-Za-z0-9+/]{86}==)\s*$")
 PGP = re.compile(r"-----BEGIN PGP SIGNATURE-----.*?-----END PGP SIGNATURE-----", re.DOTALL)
 CLEAR = re.compile(
     r"-----BEGIN PGP SIGNED MESSAGE-----\r?\n(?:[^\n]+\n)*?\r?\n(.*?)\r?\n-----BEGIN PGP SIGNATURE", re.DOTALL
 )
-PASTED = {"ssh": SSH, "minisign": MINISIGN, "ed25519": RAW, "openpgp": PGP}
-ALONE = re.compile(
-    r"\ufeff?\s*(-----BEGIN (SSH|PGP) SIGNATURE-----|untrusted comment:(?![^\n]*\s+RW\S{54}\s*$)"
-    r"|(signature:\s*)?[A-Za-z0-9+/]{86}==\s*$)|(?!\s*-)[^\x00]{0,64}\Z|[^\x09-\x7f]"
-)
+PASTED = {"ssh": SSH, "openpgp": PGP}
+ALONE = re.compile(r"\ufeff?\s*-----BEGIN (SSH|PGP) SIGNATURE-----|[^\x09-\x7f]")
 """The beginnings of files that hold a signature and nothing else."""
-ENDINGS = re.compile(r"\.(asc|sig|minisig|ed25519|sign)$")
+ENDINGS = re.compile(r"\.(asc|sig|sign)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -211,32 +169,28 @@ def signatures(message: Message) -> list[Signed]:
             assert not isinstance(first, str)
             return [Signed("smime" if smime else "openpgp", "", text_of(first))]
     must(not kind.startswith("application/pkcs7"), "an opaque S/MIME letter, which cannot be read here")
-    found: list[Signed] = []
     parts = list(parts_of(message))
-    read: set[tuple[str, ...]] = set()
+    shown = [part.text for part in parts if part.kind == "text/plain" and not (part.attached or part.name)]
+    # Whatever is there twice counts once, if the reader sees it.
+    read = {tuple(text.split()): text for text in [text_in(parts), *shown]}
+    found = [signed for text in read.values() for signed in pasted(text)]
     for one in parts:
         partner = ENDINGS.sub("", one.name)
         if partner != one.name and ALONE.match(one.text):
             signed = [other for other in parts if other.name == partner]
             must(len(signed) == 1, "not one file of this signature")
             found.append(attached(one, signed[0]))
-        elif (one.kind == "text/plain" or one.name) and "-----BEGIN PGP PUBLIC KEY BLOCK-----" not in one.text:
-            found += pasted(one.text) if tuple(one.text.split()) not in read else ()
-            read |= {tuple(one.text.split())} if one.kind == "text/plain" and not one.attached else set()
+        elif one.name and tuple(one.text.split()) not in read:
+            found += pasted(one.text) if "-----BEGIN PGP PUBLIC KEY BLOCK-----" not in one.text else ()
     return found
 
 
 def attached(part: Part, of: Part) -> Signed:
-    form = next((form for form, pattern in PASTED.items() if pattern.search(part.text)), "ed25519")
-    text = part.text
-    if form == "ed25519" and "signature:" not in text:
-        octets = part.content if len(part.content) == 64 else unbase64(part.text)
-        text = f"signature: {base64.b64encode(octets).decode()}"
-    return Signed(form, text, of.text, of.content)
+    return Signed("ssh" if SSH.search(part.text) else "openpgp", part.text, of.text, of.content)
 
 
 def pasted(text: str) -> Iterator[Signed]:
-    text = re.sub(r"(?m)^>.*\n?", "", text) if re.search(r"(?m)^> ?-----BEGIN|^> ?signature:", text) else text
+    text = re.sub(r"(?m)^>.*\n?", "", text) if re.search(r"(?m)^> ?-----BEGIN", text) else text
     must(text.count("-----BEGIN SSH SIGNATURE-----") < 2, "more than one signature")
     for form, pattern in PASTED.items():
         for found in pattern.finditer(text):
@@ -245,9 +199,6 @@ def pasted(text: str) -> Iterator[Signed]:
             if clear:
                 above = re.sub(r"(?m)^- ", "", clear[1])
             yield Signed(form, found[0], above)
-
-
-HEAD_WORDS = r"(?:server|player|prev|rev|challenge|fingerprint|proof) \S+|final(?=\s)"
 
 
 def dense(text: str) -> str:
@@ -275,17 +226,25 @@ def ways(text: str) -> Iterator[bytes]:
 
 
 def broken(text: str) -> Iterator[str]:
-    """The head of a dense text a field a line, then its body in three ways."""
-    first, _, rest = text.partition("\n")
-    lines = [first]
-    while found := re.match(rf"\s*({HEAD_WORDS})", rest):
-        lines.append(found[1])
-        rest = rest[found.end() :]
-    content = rest.strip()
-    if content.endswith("end"):
-        content = content.removesuffix("end").strip()
-        for way in dict.fromkeys((content, unwrapped(content), " ".join(content.split()))):
-            yield "\n".join([*lines, way, "end"])
+    """The head of a dense text a field a line, then its body in three ways, and `end` if it is there."""
+    closed = re.search(r"\s(end)$", text, re.IGNORECASE)
+    content = text[: closed.start()] if closed else text
+    words = list(itertools.islice(re.finditer(r"\S+", content), 400))
+    fields = [at for at, word in enumerate(words) if at and word[0].lower() in FIELDS]
+    at = fields[0] if fields else 400
+    head = [" ".join(word[0] for word in words[:at])]
+    while at < len(words) and words[at][0].lower() in FIELDS:
+        head.append(" ".join(word[0] for word in words[at : at + 2]))
+        at += 2
+    if at < len(words) and words[at][0].lower() == "final":
+        head.append(words[at][0])
+        at += 1
+    if at < 400:
+        content = content[words[at].start() :] if at < len(words) else ""
+    tail = [closed[1]] if closed else []
+    # On one line, an empty body is an empty one.
+    for body in ([content] if content else [], [unwrapped(content)], [content.replace("\n", " ")]):
+        yield "\n".join([*(head if at < 400 else []), *body, *tail])
 
 
 def unwrapped(text: str) -> str:
@@ -305,15 +264,6 @@ def first_words(line: str) -> bool:
     return bool(words) and (words[0] in COMMANDS or " ".join(words[:2]) in COMMANDS)
 
 
-def holds(signed: Signed, key: Key, server: str, text: bytes) -> bool:
-    if signed.form == "ssh":
-        return by_ssh(key, signed.signature, text, server)
-    if signed.form == "minisign":
-        return by_minisign(key, signed.signature, text)
-    found = RAW.search(signed.signature)
-    return found is not None and ed25519(raw_ed25519(key.public), unbase64(found[1]), text)
-
-
 def signed_text(message: Message, key: Key, match: Match) -> str | None:
     """The text of a letter that this key signed."""
     found = signatures(message)
@@ -326,6 +276,6 @@ def signed_text(message: Message, key: Key, match: Match) -> str | None:
         return signed.text
     tried = itertools.chain([signed.raw] if signed.raw is not None else [], ways(signed.text))
     for text in dict.fromkeys(tried):
-        if holds(signed, key, match.server, text):
+        if by_ssh(key, signed.signature, text, match.server):
             return text.decode("utf-8", "replace")
     return None

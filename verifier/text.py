@@ -62,6 +62,11 @@ class Entity(Message):
     def set_default_type(self, ctype: str) -> None:
         """Nothing has another type by default."""
 
+    def get_content_type(self) -> str:
+        """A letter within the letter has no parts."""
+        kind = super().get_content_type()
+        return "text/plain" if kind.startswith("message/") else kind
+
 
 def entity(raw: bytes) -> Message:
     """A letter with its parts; a part whose first line is no header, as it begins with a blank, has none."""

@@ -190,7 +190,7 @@ def result(state: Tournament, entry: Entry) -> None:
         if line.silent > 1 and not line.out:
             line.leaving = line.leaving or "silent"
     one, other = pairing.names
-    if body["winner"] == 1 and {one, other} <= {*state.ladder} and not (pairing.annulled or pairing.late):
+    if body["winner"] == 1 and {one, other} <= {*state.ladder} and not pairing.annulled:
         at = state.ladder.index(other)
         if state.ladder.index(one) > at:
             state.ladder.remove(one)

@@ -92,13 +92,13 @@ class Tournament(Match):
         raise No(f"{player} plays for no line")
 
     def void(self, pairing: Pairing) -> bool:
-        return pairing.annulled or pairing.late or any(self.lines[name].out == "annulled" for name in pairing.names)
+        return pairing.annulled or any(self.lines[name].out == "annulled" for name in pairing.names)
 
     def forfeited(self, pairing: Pairing) -> bool:
         return not pairing.match and any(self.lines[name].out for name in pairing.names)
 
     def awaits(self, pairing: Pairing) -> bool:
-        return pairing.result is None and not self.void(pairing) and not self.forfeited(pairing)
+        return not (pairing.result or pairing.late or self.void(pairing) or self.forfeited(pairing))
 
     @property
     def awaited(self) -> list[Pairing]:

@@ -132,10 +132,14 @@ def _answered_letter(caller: Caller, at: SeatContext | None) -> dict[str, object
     return {"subject": subject, "received": caller.received, "match": match}
 
 
+_FAULTS, _FAULT = 20, 500
+"""The faults of a command that its answer tells programs, as many as it tells people; and the characters of each."""
+
+
 def _items(desk: Desk, message_id: str | None, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
     """The outcome of a command of the letter with this Message-ID, for programs."""
     found = reply.facts.get("faults", ()) if reply.outcome == "refused" else ()
-    faults = [desk.letters.write(fault.message, language) for fault in found]
+    faults = [desk.letters.write(fault.message, language)[:_FAULT] for fault in found[:_FAULTS]]
     return [bulletin.of_answer(command, reply.outcome, faults, message_id), *reply.items]
 
 

@@ -7,16 +7,17 @@ are limited. Nothing is obeyed here. Implements protocol.md, "Identity", and rel
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.desk import account_keys, daily_limits, silences, without_form
+from pbem.desk import account_keys, completion, mailing_lists, silences, without_form
 from pbem.desk.caller import Caller, Said, Trust
-from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, WITHOUT_COMMAND
+from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, UNSIGNED, WITHOUT_COMMAND
 from pbem.desk.dispatch import to_answer
 from pbem.desk.seats import find_seat, number_of
+from pbem.desk.strangers import EACH, one_mailbox
 from pbem.identity import Verdict
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import COMMANDS, masked
+from pbem.mail.commands import COMMANDS, asked_by_subject, masked
 from pbem.match.changed import replace
 from pbem.match.events import missed
 from pbem.match.transcript import sha256_hex
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from pbem.desk.reading import Understood
     from pbem.desk.reply_tokens import MailboxProof
-    from pbem.desk.sorting import Sorted
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, Reading
     from pbem.mail.marks import Mark
@@ -38,6 +38,14 @@ if TYPE_CHECKING:
     from pbem.store.inbox import InboxRow
     from pbem.store.players import HandledRow, PlayerRow
     from pbem.store.tokens import Place, Token
+
+
+class Sorted(NamedTuple):
+    """A letter that a person may have written, with what it says and the marks of machines that it bears."""
+
+    letter: Letter
+    understood: Understood
+    marks: Sequence[Mark]
 
 
 class KeysChanged(Exception):
@@ -64,52 +72,72 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     secret = [token for token in mailed if not _is_revealed(desk, token)]
     name = player.name if player else None
     tokens = tuple(token for token in secret if token.came_back(sender, name))
-    # Step 4: marks of machines. A text with a command, or any signature, lifts the weakest; the others stay until
-    # something is proved, and where nothing can be proved by now, the letter is a machine's.
-    says = verdict.kind != "none" or bool(reading.commands) or reading.optout
-    marks = [mark for mark in taken.marks if not (says and mark.lifted_by == "command")]
-    if marks and verdict.kind != "valid" and not (tokens and verdict.kind == "none" and _may_speak(marks)):
-        return _automatic(marks)
+    # Step 4: marks of machines, without those that its words lift. If nothing can lift the others by now, a machine
+    # wrote it.
+    still = still_there(taken.marks, letter, reading, signed=verdict.kind != "none")
+    if kept := _kept_marks(still, verdict, mailbox=bool(tokens)):
+        return _automatic(kept)
     # Step 5: a signature that does not verify: no effect, since somebody may have forged the letter.
     if verdict.kind not in {"none", "valid"}:
         return _refuse_signature(desk, taken, player, verdict, tokens, vouched, now)
     # Step 6: a key of the player's counts, but not one that waits for its challenge: it may be anybody's.
     player, by_key = account_keys.writer(desk.keys, sender, player, verdict)
     # A player without a key may say what is due without a form.
-    reading = without_form.read(desk, letter, understood, mailed, player) if verdict.kind == "none" else reading
+    if verdict.kind == "none":
+        letter, reading = without_form.read(desk, letter, understood, mailed, player)
+        understood = replace(understood, reading=reading)
     # Step 7: the time of arrival, before the evidence is made: evidence and papers must name the same time.
     if player is not None:
         row = replace(row, received=_arrival(desk, player, to_answer(reading)[0], row.received))
     # Step 8: without a signature, a letter may prove its mailbox.
     proof = _prove(desk, letter, row, understood, reading, secret, player) if verdict.kind == "none" else None
-    # A key that waits for its challenge may give the answer to it.
-    proved = verdict.kind == "valid" or (proof is not None and proof.holds and bool(reading.commands))
-    if marks and not proved:
-        return _automatic(marks)
-    # Step 9: anybody can forge a From. So letters without other proof are answered only a few times a day.
+    # Step 9: replays. Other players have seen earlier signed words, and can send them.
+    # Texts from before words were compared are recognised by their signed bytes.
+    words, signed = understood.heard.words, sha256_hex(verdict.signed)
+    seen = desk.players.handled(player.name, words, signed) if player is not None and by_key else None
+    again = seen is not None or (proof is not None and proof.again is not None)
+    proved = proof is not None and proof.holds and bool(reading.commands)
+    kept = _kept_marks(still, verdict, mailbox=proved, again=again)
+    # Doubtful words at a live reply address are asked about: relays mark everything that some people write.
+    if kept and not (tokens and reading.short and all(mark.answered for mark in kept)):
+        return _automatic(kept)
+    # Step 10: anybody can forge a From. So letters without other proof are answered only a few times a day.
     known = by_key or bool(tokens) or account_keys.told(desk.keys, sender, player, reading)
     trust = _trust(proof, by_key=by_key, vouched=known or vouched())
     if not known and (outcome := _left_unread(desk, letter, player, reading, trust, now)):
         return outcome
-    # Step 10: replays. Other players have seen earlier signed words, and can send them.
-    # Texts from before words were compared are recognised by their signed bytes.
-    words, signed = understood.heard.words, sha256_hex(verdict.signed)
-    seen = desk.players.handled(player.name, words, signed) if player is not None and by_key else None
-    said = _novelty(proof) if seen is None else _novelty_again(desk, sender, tokens, vouched, now)
-    if marks and said is not Said.NEW:
-        return _automatic(marks)
+    said = Said.SEEN if again else Said.NEW
+    if seen is not None:
+        said = _novelty_again(desk, sender, tokens, vouched, now)
     if said is Said.SILENT and _is_in_vain(seen, reading):
         return silences.SAID_BEFORE.of(silences.UNVOUCHED.outcome)
     language = desk.letters.language_of(player, letter)
     answers, fault = _place_answered(mailed, player), misdated(letter, row.received)
-    quiet = not all(mark.answered for mark in marks)
+    quiet = not all(mark.answered for mark in still)
     rights = (trust, said, proof, understood, tokens, answers, seen, fault, quiet)
-    return Caller(sender, player, verdict, letter, now, row.received, language, *rights), reading
+    caller = Caller(sender, player, verdict, letter, now, row.received, language, *rights)
+    if kept and completion.understood(desk.seats, desk.mailboxes, caller, masked(reading.short)) is None:
+        return _automatic(kept)
+    return caller, reading
 
 
-def _may_speak(marks: Sequence[Mark]) -> bool:
-    """True if the mailbox alone may lift all of these marks."""
-    return all(mark.lifted_by != "key" for mark in marks)
+def still_there(marks: Sequence[Mark], letter: Letter, reading: Reading | None, *, signed: bool) -> Sequence[Mark]:
+    """The marks that its words leave: a command, also as the subject, or any signature lifts the weakest."""
+    says = signed or (reading is not None and (bool(reading.commands) or reading.optout))
+    says = says or bool(asked_by_subject(letter.subject) or mailing_lists.asked_by_subject(letter.subject))
+    return [mark for mark in marks if not (says and mark.lifted_by == "command")]
+
+
+def _kept_marks(marks: Sequence[Mark], verdict: Verdict, *, mailbox: bool, again: bool = False) -> Sequence[Mark]:
+    """The marks of machines that no proof lifts: the mailbox, or a valid signature.
+
+    Words that come `again` prove nothing. A key that waits for its challenge may give the answer to it.
+    """
+    if again:
+        return marks
+    if verdict.kind == "valid":
+        return []
+    return [mark for mark in marks if mark.lifted_by == "key" or not (mailbox and verdict.kind == "none")]
 
 
 def _automatic(marks: Sequence[Mark]) -> str:
@@ -183,10 +211,6 @@ def _trust(proof: MailboxProof | None, *, by_key: bool, vouched: bool) -> Trust:
     return Trust.MAILBOX if proof is not None and proof.holds else Trust.VOUCHED
 
 
-def _novelty(proof: MailboxProof | None) -> Said:
-    return Said.SEEN if proof is not None and proof.again is not None else Said.NEW
-
-
 def _novelty_again(
     desk: Desk, sender: str, tokens: Sequence[Token], vouched: Callable[[], bool], now: datetime
 ) -> Said:
@@ -222,13 +246,15 @@ def _refuse_signature(
     if not vouched and not desk.strangers.may_be_answered(sender, now):
         return f"{outcome}; {silences.UNVOUCHED.outcome}"
     limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
-    left = desk.counts.left(limit, now, sender.lower())
-    # Gateways sign what answering machines write, by keys of their own.
-    idle = (
-        1
-        if taken.understood.reading.commands
-        else desk.counts.left(WITHOUT_COMMAND, now, f"refused {sender.lower()}")
-    )
+    left = desk.counts.left(limit, now, one_mailbox(sender))
+    first = left == limit.most - 1
+    if player is None and vouched and first and desk.strangers.is_one_too_many(sender, (), now):
+        return f"{outcome}; {silences.NEW_MAILBOX.outcome}"
+    # Gateways sign what answering machines write, by keys of their own; what is hidden or in a file may say anything.
+    in_a_file = any(part.filename and not part.content_type.endswith("-signature") for part in letter.parts)
+    hidden = verdict.kind == "refused" or in_a_file or not (letter.text or "").strip()
+    says = hidden or bool(taken.understood.reading.commands)
+    idle = 1 if says else desk.counts.left(WITHOUT_COMMAND, now, f"refused {one_mailbox(sender)}")
     if min(left, idle) < 0:
         return outcome
     last = left == 0 and not tokens
@@ -236,13 +262,14 @@ def _refuse_signature(
     # Quote nothing from an unverified sender: otherwise we would deliver a stranger's text.
     subject = masked(letter.subject)[:60] if vouched else ""
     facts = {"reason": verdict.reason, "subject": subject, "received": now, "last": last, "last_idle": idle == 0}
+    facts["most"] = None if vouched else EACH
     keys = [key.fingerprint for key in rows]
     text = desk.letters.draft("letters/warning.txt", fingerprints=keys, **facts)
     out = OutgoingLetter(Phrase("[pbem] A letter in your name was not accepted"), text)
     out.language, out.open = desk.letters.language_of(player, None if player else letter), True
     home = player.address if player else sender
     out.reply_to = desk.mailboxes.go_on(tokens, letter, player, now)
-    if last:
+    if last or not vouched:
         out.reply_to = desk.mailboxes.write_back(home, player, now)
     desk.letters.send(home, out, now)
     return f"{outcome}, noticed"
@@ -255,11 +282,14 @@ def _left_unread(
     sender = letter.sender or ""
     if trust is Trust.STRANGER:
         return "" if desk.strangers.may_be_answered(sender, now, reading.commands) else silences.UNVOUCHED.outcome
-    left = 0 if reading.optout else desk.counts.left(daily_limits.UNSIGNED, now, sender.lower())
+    left = 0 if reading.optout else desk.counts.left(UNSIGNED, now, one_mailbox(sender))
+    first = left == UNSIGNED.most - 1
+    if player is None and first and desk.strangers.is_one_too_many(sender, reading.commands, now):
+        return silences.NEW_MAILBOX.outcome
     if left >= 0:
         return ""
     if left == -1:  # explain once a day how to get a letter read anyway
-        out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=daily_limits.UNSIGNED.most))
+        out = OutgoingLetter("", desk.letters.draft("letters/unread.txt", most=UNSIGNED.most))
         out.language, out.open = desk.letters.language_of(desk.players.by_address(sender), letter), True
         out.reply_to = desk.mailboxes.write_back(sender, player, now)
         out.answer(letter)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem import games
 from pbem.desk.answer_letter import own_lines
 from pbem.desk.caller import Trust
 from pbem.desk.reply import Reply
@@ -24,7 +23,7 @@ from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Com
 from pbem.match.signed import here
 from pbem.match.state import standing
 from pbem.phrase import Phrase
-from pbem.proof.one_letter import FINAL, NAMED, SENTENCES, consents, named, says_something
+from pbem.proof.one_letter import FINAL, MOST, NAMED, SENTENCES, consents, faults_of, named, says_something
 from pbem.requests import Accept, SignedForm, SubmitOrders, SubmitSetup
 
 if TYPE_CHECKING:
@@ -38,9 +37,6 @@ if TYPE_CHECKING:
 
 _WIDTH = 72
 """The width, in columns, of a text that is to be signed."""
-
-MOST = 4000
-"""The most characters of a text that is completed: it is judged while the store is locked."""
 
 _PLACE = frozenset({"server", "player", "prev", "rev", "game", "turn"})
 _COMMENT = re.compile(r"#[^\n]*")
@@ -142,9 +138,10 @@ def understood(
         found, wrong = _complete(match, seat, NAMED.sub("", first)), nearly(match, seat, first)
     if found is not None:
         told = [*older, *broken, *(escaped(slip) for slip in found.slips)]
-        told += _unsigned(caller)
+        against = against_yes(mailboxes, caller, match)
+        told += against or []
         # A yes never orders nothing.
-        yes = yes_counts(mailboxes, caller, match) and says_something(FINAL.sub("", text))
+        yes = against is None and says_something(FINAL.sub("", text))
         facts = {"faults": told, "form": found.form, "level": "mailbox", "yes": yes}
         reply = Reply("completed", facts, at=at, outcome="unplaced")
     elif wrong:
@@ -156,9 +153,13 @@ def understood(
     return Command(row_of(request).name, text, "", 1, SignedForm(request)), reply, left_out.split("\n")
 
 
-def yes_counts(mailboxes: ReplyTokens, caller: Caller, match: Match) -> bool:
-    """True if a yes to a form that the answer quotes may count, as far as the caller's letter shows."""
-    return mailboxes.stand_for_place(match) and caller.understood.reading.meant is None and not _unsigned(caller)
+def against_yes(mailboxes: ReplyTokens, caller: Caller, match: Match) -> list[Fault] | None:
+    """The reason why no yes counts here, as far as the caller's letter shows; None if one may."""
+    if caller.understood.reading.meant is not None:
+        return []  # the answer says so of all that HTML alone says
+    if unsigned := _unsigned(caller):
+        return unsigned
+    return None if mailboxes.stand_for_place(match) else [_PLAIN]
 
 
 def _unsigned(caller: Caller) -> list[Fault]:
@@ -189,14 +190,8 @@ def beside(reading: Reading) -> list[str]:
     return [run for run in reading.ignored if run.strip() not in said]
 
 
-def _uncounted(mailboxes: ReplyTokens, caller: Caller, match: Match, short: str) -> list[Fault]:
-    """The reason why the caller's yes does not count."""
-    if caller.understood.reading.meant is not None:
-        return []
-    if unsigned := _unsigned(caller):
-        return unsigned
-    if not mailboxes.stand_for_place(match):
-        return [_PLAIN]
+def _uncounted(caller: Caller, match: Match, short: str) -> list[Fault]:
+    """The reason why the caller's yes does not count where one may."""
     if not caller.tokens:
         return [_USED]
     if match.phase == "proposed" and consents(short) and not consents(short, to_terms=True):
@@ -222,9 +217,10 @@ def _after_consent(text: str) -> str | None:
 def _consented(mailboxes: ReplyTokens, caller: Caller, at: SeatContext, short: str) -> Reply:
     """The answer to a yes that does not count: why, and what to send instead."""
     match = at.match
-    faults = _uncounted(mailboxes, caller, match, short)
+    against = against_yes(mailboxes, caller, match)
+    faults = _uncounted(caller, match, short) if against is None else against
     if match.phase == "proposed":
-        yes = yes_counts(mailboxes, caller, match)
+        yes = against is None
         facts: dict[str, object] = {"faults": faults, "form": _accepting(match), "level": "mailbox", "yes": yes}
         return Reply("completed", facts, at=at, outcome="unplaced")
     asked = {"turn": match.turn, "allowed": match.rules.empty_orders, "consent": True, "faults": faults}
@@ -267,13 +263,6 @@ def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bo
     yield without, True
     yield match.rules.meant(text), final
     yield match.rules.meant(without), True
-
-
-def faults_of(match: Match, seat: int, text: str) -> tuple[Fault, ...]:
-    """The faults of a text for what is due."""
-    if match.phase == "setup":
-        return games.faults(match.rules.setup, match.options, seat, text)
-    return games.faults(match.rules.order, match.position, seat, text)
 
 
 def _form(match: Match, seat: int, text: str, *, final: bool, rev: int | None) -> str:

@@ -40,22 +40,34 @@ ANSWER_TO_STRANGERS = DailyLimit("answers to strangers")
 """All such mailboxes together: both of them; `limits.answers_to_strangers`."""
 
 REFUSED_SIGNATURE = DailyLimit("notices {}", 10)
-"""An address: that a letter in its name was refused for its signature."""
+"""A mailbox: that a letter in its name was refused for its signature."""
 
 REFUSED_SIGNATURE_IN_ANSWER = DailyLimit("notices answered {}", 10)
-"""An address: the same of letters that answer ours: a machine may have written and signed them."""
+"""A mailbox: the same of letters that answer ours: a machine may have written and signed them."""
+
+NEW_MAILBOX = DailyLimit("mailboxes at {}", 50)
+"""A domain: the answer to the day's first letter of a mailbox that is no player's.
+
+Help desks answer each time from another address; a person who writes again is answered.
+"""
+
+NEW_PLAYER = DailyLimit("registering at {}", 500)
+"""A domain: the same of letters that register, which the newcomers of a large provider send."""
 
 UNSIGNED = DailyLimit("unsigned {}", 50)
-"""An address: the answer to an unsigned letter, which anybody can write in its name."""
+"""A mailbox: the answer to an unsigned letter, which anybody can write in its name."""
 
 CHANGES_NOTHING = DailyLimit("changing nothing {}", 50)
-"""An address: the answer to an unsigned answer to ours that changes nothing: a machine may have written it."""
+"""A mailbox: the answer to an unsigned answer to ours that changes nothing: a machine may have written it."""
+
+SIGNED_FOR_NOTHING = DailyLimit("signed for nothing {}", 200)
+"""A player: the answer to a letter that a key signed and that changes nothing: gateways sign what machines write."""
 
 WITHOUT_COMMAND = DailyLimit("without a command {}", 3)
-"""An address: the answer to an unsigned letter without a command, as answering machines write them."""
+"""A mailbox: the answer to an unsigned letter without a command, as answering machines write them."""
 
 SAME_WORDS = DailyLimit("the same words {}", 30)
-"""An address, or a key's player, and commands at one place of a match: the answer to them, even if they had effect.
+"""A mailbox, or a key's player, and commands at one place of a match: the answer to them, even if they had effect.
 
 People and programs ask often, but not without end; gateways sign what answering machines write.
 """

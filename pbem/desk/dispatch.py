@@ -6,6 +6,7 @@ function. Implements protocol.md, "Commands" and "Identity".
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,13 +15,13 @@ from pbem.desk import account_keys, answer_letter, bounces, instructions, mailin
 from pbem.desk.caller import Said, Trust
 from pbem.desk.commands import handlers
 from pbem.desk.commands.stop import stop
-from pbem.desk.completion import completed, proposing, stands, understood, yes_counts
-from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, SAME_WORDS, WITHOUT_COMMAND
+from pbem.desk.completion import against_yes, completed, proposing, stands, understood
+from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, SAME_WORDS, SIGNED_FOR_NOTHING, WITHOUT_COMMAND
 from pbem.desk.decisions import part
 from pbem.desk.refused import refused
 from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import find_seat, number_of, own_match
-from pbem.desk.strangers import enough
+from pbem.desk.strangers import enough, one_mailbox
 from pbem.games import Fault, Refused
 from pbem.letters.visible import escaped
 from pbem.mail.commands import COMMANDS, NAME_THE_MATCH, OF_ANY_PLACE, asked_by_nothing, asked_by_subject, masked
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import AnyCommand, CommandSpec, Reading
+
+_NUMBERED = re.compile(r"\brev [0-9]+|\bprev [0-9a-f]+")
+"""What differs in a form for the same place that is sent again."""
 
 _COMMANDS = 20
 """The most commands of one letter that are answered."""
@@ -101,7 +105,7 @@ class _Effect(msgspec.Struct, frozen=True):
     @property
     def asks_nothing(self) -> bool:
         """True if the letter has no command, and no words that are answered like one."""
-        return not self.replies and not self.optout
+        return not self.replies and not self.optout and not self.caller.letter.several
 
     @property
     def is_of_player(self) -> bool:
@@ -218,17 +222,26 @@ def _left_the_same(desk: Desk, effect: _Effect) -> int:
     caller = effect.caller
     if caller.trust is Trust.STRANGER or (effect.asks_nothing and caller.trust is not Trust.KEY):
         return 1
-    # The echo of a secret command leaves out what it says: wrong codes must not use up the right one's answer.
-    words = [(command.same, " ".join(command.echo.lower().split())) for command, _ in effect.replies]
+    words = [_said(command) for command, _ in effect.replies]
     said = sha256_hex(repr((caller.answers, effect.optout, words)).encode())
     return desk.counts.left(SAME_WORDS, caller.now, f"{_writer(caller)} {said}")
+
+
+def _said(command: AnyCommand) -> Hashable:
+    """What a command says, whatever its number: programs send the same orders again with the next one."""
+    # The echo of a secret command leaves out what it says: wrong codes must not use up the right one's answer.
+    return (
+        command.same if COMMANDS[command.name].secret else " ".join(_NUMBERED.sub("", command.echo.lower()).split())
+    )
 
 
 def _left_idle(desk: Desk, effect: _Effect) -> int:
     """The number of letters that change nothing and are still answered today."""
     caller = effect.caller
-    if caller.trust in {Trust.STRANGER, Trust.KEY}:
+    if caller.trust is Trust.STRANGER:
         return 1
+    if caller.trust is Trust.KEY:
+        return desk.counts.left(SIGNED_FOR_NOTHING, caller.now, _writer(caller))
     if effect.asks_nothing:
         return desk.counts.left(WITHOUT_COMMAND, caller.now, _writer(caller))
     if not caller.tokens:
@@ -239,7 +252,7 @@ def _left_idle(desk: Desk, effect: _Effect) -> int:
 def _writer(caller: Caller) -> str:
     """The writer as answers are counted: whoever repeats signed words uses up nothing of their writer's."""
     if caller.trust is not Trust.KEY:
-        return caller.address.lower()
+        return one_mailbox(caller.address)
     return f"{'again' if caller.repeated else 'key'} {caller.known_player.name}"
 
 
@@ -386,7 +399,7 @@ def _refused(desk: Desk, caller: Caller, command: AnyCommand, refused: Refused) 
     level = "key" if caller.verdict.kind == "valid" else "mailbox"
     kept = at is not None and stands(at, command)
     facts = {"faults": told, "shift": shift, "command": command, "form": form, "level": level, "stands": kept}
-    facts["yes"] = at is not None and yes_counts(desk.mailboxes, caller, at.match)
+    facts["yes"] = at is not None and against_yes(desk.mailboxes, caller, at.match) is None
     return Reply("refused", facts, at=at, outcome="refused")
 
 

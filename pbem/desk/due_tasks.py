@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pbem.store.noted_time import Leap
 
 _PER_TICK = 100
-"""The most matches that the clock looks at in one go, so that letters need not wait for it."""
+"""The most matches, planned tasks or digests that the clock sees to in one go: letters wait for it."""
 
 _UNHANDLED = timedelta(seconds=30)
 """The delay before the clock looks again at a match past its deadline, while earlier letters may still wait."""
@@ -85,7 +85,7 @@ def _do_what_is_due(desk: Desk, now: datetime) -> datetime | None:
     tournaments = _see_to_tournaments(desk, now)
     due = desk.archive.matches.next_due()
     recovery = _see_to_recoveries(desk, now)
-    digest = _when_due(desk, desk.held.next_due, desk.letters.send_digests, now)
+    digest = _when_due(desk, desk.held.next_due, desk.letters.send_digest, now)
     offers = _when_due(desk, desk.people.next_held_back, partial(unasked.send, desk.offers), now)
     kept = housekeeping.look(desk, now)
     log = _see_to_log(desk, now)
@@ -128,30 +128,45 @@ def _see_to_tournaments(desk: Desk, now: datetime) -> datetime | None:
             with desk.database.transaction():
                 rows.look_at(number, to_db(now + _TRY_AGAIN))
     month = now.date().isoformat()[:7]
-    if desk.tables_told != month:
-        decide(desk, partial(_tell_tables, desk, month))
-        desk.tables_told = month
-    for task in rows.tasks():
+    while desk.tables_told != month:
+        if not decide(desk, partial(_tell_next_table, desk, month)):
+            desk.tables_told = month
+    done, planned = 0, rows.tasks()
+    for task in planned:
+        if done == _PER_TICK:  # those that fail stay, and must not stand before all others
+            break
         try:
             decide(desk, partial(desk.tournaments.carry_out, task, now))
+            done += 1
         except StoreError:
             raise
         except Exception as error:
             _LOG.error("tournament failed", tournament=task.tournament, exc_info=error)
             failed = True
-    times = [rows.next_due(), now + _TRY_AGAIN if failed else None]
+    more = now if done == _PER_TICK < len(planned) else None
+    times = [rows.next_due(), now + _TRY_AGAIN if failed else None, more]
     return min(filter(None, times), default=None)
 
 
-def _tell_tables(desk: Desk, month: str) -> None:
-    if desk.database.meta("tables told") != month:
-        desk.database.set_meta("tables told", month)
-        desk.tournaments.tell_tables()
+def _tell_next_table(desk: Desk, month: str) -> bool:
+    """Plan the letters with the table of the next tournament; False if all of this month are planned."""
+    told = desk.database.meta("tables told") or ""
+    if told == month:
+        return False
+    last = int(told.split()[1]) if told.startswith(f"{month} ") else 0
+    number = next((one for one in desk.tournaments.archive.rows.running() if one > last), None)
+    desk.database.set_meta("tables told", month if number is None else f"{month} {number}")
+    if number is not None:
+        desk.tournaments.tell_table(number)
+    return True
 
 
 def _see_to_recoveries(desk: Desk, now: datetime) -> datetime | None:
     """Replace keys whose delay is over, unless a letter that came before may object; returns when to do so again."""
-    following = _when_due(desk, desk.changes.next_due, partial(_recover, desk), now)
+    following = desk.changes.next_due()
+    if following is not None and following <= now:
+        decide(desk, partial(_recover, desk, now))
+        following = desk.changes.next_due()
     return now + _UNHANDLED if following is not None and following <= now else following
 
 
@@ -197,11 +212,12 @@ def _see_to_late_letters(desk: Desk, now: datetime) -> datetime | None:
 def _when_due(
     desk: Desk, next_due: Callable[[], datetime | None], do: Callable[[datetime], None], now: datetime
 ) -> datetime | None:
-    """Do something if its time has come; returns when it is due next."""
-    due = next_due()
-    if due is None or due > now:
-        return due
-    decide(desk, partial(do, now))
+    """Do something for one player after the other, while its time has come; returns when it is due next."""
+    for _ in range(_PER_TICK):
+        due = next_due()
+        if due is None or due > now:
+            return due
+        decide(desk, partial(do, now))
     return next_due()
 
 

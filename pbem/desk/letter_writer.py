@@ -287,16 +287,15 @@ class LetterWriter:
         if player is not None:
             self.send(player.address, out, now)
 
-    def send_digests(self, now: datetime) -> None:
-        """Send the digests that are due; to a player without a key, one for each match, for its reply address."""
-        for name in self._held.due(now):
-            player = self._players.by_name(name)
-            assert player is not None
-            matches: dict[int, list[OutgoingLetter]] = {}
-            for row in self._held.take(name):
-                matches.setdefault(row.match if player.level == "mailbox" else 0, []).append(unpack(row.content))
-            for outs in matches.values():
-                self._send_together(player, outs, now, digest=True)
+    def send_digest(self, now: datetime) -> None:
+        """Send the first digest that is due; to a player without a key, one for each match, for its reply address."""
+        player = self._players.by_name(self._held.due(now)[0])
+        assert player is not None
+        matches: dict[int, list[OutgoingLetter]] = {}
+        for row in self._held.take(player.name):
+            matches.setdefault(row.match if player.level == "mailbox" else 0, []).append(unpack(row.content))
+        for outs in matches.values():
+            self._send_together(player, outs, now, digest=True)
 
     def _send_together(
         self, player: PlayerRow, outs: list[OutgoingLetter], now: datetime, *, digest: bool = False

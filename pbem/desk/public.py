@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 _RANKED = 100
 _PAPERS = re.compile(r"(openings|receipts|withdrawals|steps|traces|reports|records)/game-[0-9]++[a-z0-9.-]*+")
 """The papers of a bundle that are the server's own and hold no address."""
-_BARE_KEYS = frozenset({"ssh", "minisign", "ed25519"})
-"""The formats whose public keys are keys and nothing else; certificates name their owners' addresses."""
 _REMARKS = frozenset("#@")
 """A comment in orders, or an address, is no part of the game."""
 
@@ -90,7 +88,7 @@ class Public:
             assert t is not None
             entries = self._tournaments.entries(number)
             players = [entry.body.get("player") or entry.body["organiser"] for entry in entries if _pins(entry)]
-            bare = all(key["format"] in _BARE_KEYS for player in players for key in player["keys"])
+            bare = all(key["format"] == "ssh" for player in players for key in player["keys"])
             transcript = b"".join(entry.canonical() + b"\n" for entry in entries)
             files = {
                 f"{t.id}.jsonl": transcript,
@@ -130,7 +128,7 @@ class Public:
             "ended": entries[-1].time[:10],
             "turns": sum(ended.turns for ended in match.games),
         }
-        bare = all(format_ in _BARE_KEYS for format_ in key_formats(entries))
+        bare = all(format_ == "ssh" for format_ in key_formats(entries))
         readable = bare and match.terms.game in BUILT_IN and entries[0].body.get("bundle") in BUNDLES
         bundle = Bundle(entries, [row.signature for row in rows], open_papers) if readable else None
         sent = self._matches.press(number)

@@ -101,11 +101,11 @@ class ReplyTokens:
         """True if what is due needs no form, because its reply address proves its place."""
         return bool(self._config.delimiter and match.replies) and match.phase in replies.ADDRESSED
 
-    def revision(self, match: Match, seat: int, token: Token, letter: Letter) -> int:
-        """The revision of the letter that this token lets count at this place; 0 if it lets none, or did before."""
+    def revision(self, match: Match, seat: int, token: Token) -> int:
+        """The revision of the letter that this token lets count at this place, or let count before; 0 if none."""
         last = self._next(match, seat)
         revs = (rev for rev in range(last, max(last - _LATEST, 0), -1) if _hash_of(match, seat, rev) == token.hash)
-        return 0 if token.used is not None and token.letter != _text_of(letter) else next(revs, 0)
+        return next(revs, 0)
 
     def _next(self, match: Match, seat: int) -> int:
         """The revision for which a seat's next letter at this place brings an address."""
@@ -181,13 +181,12 @@ class ReplyTokens:
         shown = mailbox_evidence.shown_tokens(letter)
         given = [token for token in found if token.is_of(letter.sender or "", name)]
         own = [token for token in given if token.hash in shown]
-        text = _text_of(letter)
         if not own:
             return MailboxProof(_UNSEEN if given else _FOREIGN if found else _NO_REPLY)
         # The one in To before others: for orders without a form, no other counts.
         to = mailbox_evidence.token_hash(mailbox_evidence.detail_in_to(letter))
-        token = min(own, key=lambda one: (bool(one.used) and one.letter != text, one.hash != to, bool(one.used)))
-        if token.used is not None and token.letter != text:
+        token = min(own, key=lambda one: (is_spent(one, letter), one.hash != to, bool(one.used)))
+        if token.used is not None and is_spent(token, letter):
             return MailboxProof(
                 _USED.given(day=f"{from_db(token.used):%Y-%m-%d}", time=f"{from_db(token.used):%H:%M}")
             )
@@ -235,6 +234,11 @@ class ReplyTokens:
         self.use(token, letter, now)
         beside = mailbox_evidence.tokens_anywhere(letter) - {token.hash}
         self._tokens.use_with_it(beside, token.name, _text_of(letter), to_db(now))
+
+
+def is_spent(token: Token, letter: Letter) -> bool:
+    """True if a token let another text count before."""
+    return token.used is not None and token.letter != _text_of(letter)
 
 
 def least(match: Match, seat: int) -> int:

@@ -28,10 +28,11 @@ ENOUGH_PASSED_ON = Silence("to the operator, one too many", "the day's limit of 
 OWN = Silence("our own letter", "a letter of this server came round, by its keyed mark", "nobody")
 BOUNCE = Silence("bounce", "machines read return paths", "operator and opponents, if a player is cut off by it")
 AUTOMATIC = Silence("automatic", "two machines would write to each other for ever", "nobody")
-UNREADABLE = Silence("unreadable", "the day's limit of short answers, which the last one names", "nobody")
+UNREADABLE = Silence("unreadable", "the day's limit of short answers, which each names", "nobody")
 UNATTRIBUTED = Silence("no sender", "there is nobody to answer, or the day's limit is reached", "nobody")
 BAD_SIGNATURE = Silence("signature", "the day's limit of notices, which the last one names", "the registered address")
 UNVOUCHED = Silence("nobody vouches for the sender", "the day's limit of short answers, which each names", "nobody")
+NEW_MAILBOX = Silence("one mailbox too many", "the day's limit of its domain's new mailboxes", "whoever writes again")
 TOO_MANY = Silence(
     "too many unsigned letters today", "the day's limit, which a letter named", "the address, once a day"
 )
@@ -51,6 +52,7 @@ SILENCES = (
     UNATTRIBUTED,
     BAD_SIGNATURE,
     UNVOUCHED,
+    NEW_MAILBOX,
     TOO_MANY,
     SAID_BEFORE,
     STOP,

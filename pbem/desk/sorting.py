@@ -8,19 +8,20 @@ Implements reliability.md, cases 28, 28b and 35, and RFC 3834.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pbem.desk import bounces, role_addresses, silences, witnesses
+from pbem.desk.authenticate import Sorted, still_there
 from pbem.desk.reply import SHORT
+from pbem.desk.strangers import EACH
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.marks import Arrival, Mark, marks_of
+from pbem.mail.marks import Arrival, marks_of
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.desk.reading import Findings, Understood
+    from pbem.desk.reading import Findings
     from pbem.desk.wiring import Desk
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
@@ -30,18 +31,12 @@ _NO_SENDER = Phrase(
 )
 
 
-class Sorted(NamedTuple):
-    """A letter that a person may have written, with what it says and the marks of machines that it bears."""
-
-    letter: Letter
-    understood: Understood
-    marks: Sequence[Mark]
-
-
 def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted | str:
     """The letter, if a person may have written it; otherwise its outcome in a few words."""
     letter, understood = findings.letter, findings.understood
-    if passed_on := role_addresses.pass_on(desk, row, letter.subject, now):
+    config = desk.config
+    arrival = Arrival(letter, row.envelope.sender, config.mail_address, config.limits.received, config.delimiter)
+    if passed_on := role_addresses.pass_on(desk, row, arrival, now):
         return passed_on
     if desk.letters.is_own(letter):
         return silences.OWN.outcome
@@ -51,13 +46,14 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted
         return bounced
     if witnessed := witnesses.take(desk, row, letter, now):
         return witnessed
-    config = desk.config
-    arrival = Arrival(letter, row.envelope.sender, config.mail_address, config.limits.received, config.delimiter)
     marks = marks_of(arrival)
     if findings.beyond is None and letter.sender is not None:
         assert understood is not None
         return Sorted(letter, understood, marks)
-    if marks:
+    # What nobody could read may say anything.
+    signed = understood is None or understood.heard.verdict.kind != "none"
+    reading = None if understood is None else understood.reading
+    if marks := still_there(marks, letter, reading, signed=signed):
         return silences.AUTOMATIC.of(", ".join(mark.name for mark in marks))
     reason = findings.beyond or _NO_SENDER.given(defect=letter.from_defect)
     silence = silences.UNATTRIBUTED if findings.beyond is None else silences.UNREADABLE
@@ -71,7 +67,7 @@ def _unread(
     address = letter.sender or row.envelope.sender
     if not desk.strangers.may_be_answered(address, now):
         return silence.of(silences.UNVOUCHED.outcome)
-    text = desk.letters.draft("letters/unreadable.txt", reason=reason)
+    text = desk.letters.draft("letters/unreadable.txt", reason=reason, most=EACH)
     out = OutgoingLetter(SHORT, text, language=desk.letters.language_of(None, letter))
     desk.letters.send(address, out, now)
     return f"{silence.outcome}, answered"

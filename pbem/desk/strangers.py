@@ -18,6 +18,8 @@ from pbem.desk.daily_limits import (
     ANSWER_TO_STRANGERS,
     NAMED,
     NAMED_BY_PLAYERS,
+    NEW_MAILBOX,
+    NEW_PLAYER,
     REGISTERING_STRANGER,
 )
 from pbem.desk.reply_tokens import demand_dns
@@ -71,8 +73,13 @@ class Strangers:
         """True if one more such answer may go to this address today, and to anybody at all; counts it."""
         if self._are_left(ANSWER_TO_STRANGER, ANSWER_TO_STRANGERS, address, now):
             return True
-        registers = any(COMMANDS[command.name].by_reply == "register" for command in asked)
-        return registers and self._are_left(REGISTERING_STRANGER, ANSWER_TO_STRANGERS, address, now)
+        return _registers(asked) and self._are_left(REGISTERING_STRANGER, ANSWER_TO_STRANGERS, address, now)
+
+    def is_one_too_many(self, address: str, asked: Sequence[AnyCommand], now: datetime) -> bool:
+        """True if its domain had too many first letters today of mailboxes that are no player's; counts it."""
+        limit = NEW_PLAYER if _registers(asked) else NEW_MAILBOX
+        domain = one_mailbox(address).rpartition("@")[2]
+        return self._counts.left(limit, now, domain) < 0
 
     def may_be_named(self, address: str, now: datetime) -> bool:
         """True if one more letter that a player wants sent there may go to somebody else's address today; counts it.
@@ -85,6 +92,10 @@ class Strangers:
         """True if neither limit is used up today; a letter beyond the first does not count for the second."""
         left = self._counts.left(each, now, one_mailbox(address))
         return left >= 0 and self._counts.left(together, now, most=self._in_all) >= 0
+
+
+def _registers(commands: Sequence[AnyCommand]) -> bool:
+    return any(COMMANDS[command.name].by_reply == "register" for command in commands)
 
 
 def enough(commands: Sequence[AnyCommand]) -> list[AnyCommand]:

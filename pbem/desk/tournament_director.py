@@ -138,10 +138,15 @@ class Director:
         elif task.player is not None:
             self._tell(t, task.player, task.since or 0, now)
 
-    def begin_matches(self, t: Tournament, now: datetime) -> None:
-        """Begin what is planned of a tournament: its matches begin with the keys by which their players entered."""
+    def begin_matches(self, t: Tournament, now: datetime, enters: str = "") -> None:
+        """Begin the planned matches of a tournament, or only those of the line for which this player enters.
+
+        They begin with the keys by which their players entered. All of a tournament would take too long for a letter.
+        """
         for task in self.archive.rows.tasks(int(t.id[1:])):
-            if task.match is not None:
+            pairing = t.pairing_of(task.match or "")
+            players = [t.entrants[name].player.name for name in pairing.names] if pairing else []
+            if pairing and (not enters or enters in players or t.nominated.get(enters) in pairing.names):
                 self.carry_out(task, now)
 
     def _waits(self, t: Tournament, now: datetime) -> bool:
@@ -300,15 +305,14 @@ class Director:
 
     # Once a month.
 
-    def tell_tables(self) -> None:
-        """Plan the tables of all tournaments under way for the digests of those who get digests."""
-        for number in self.archive.rows.running():
-            t = self.archive.load(number)
-            assert t is not None
-            playing = [line.player.name for line in t.entrants.values() if not line.out]
-            for name in playing if t.phase == "playing" else ():
-                if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):
-                    self.archive.rows.plan_letter(number, name, 0)
+    def tell_table(self, number: int) -> None:
+        """Plan the table of a tournament, if it is under way, for the digests of those who get digests."""
+        t = self.archive.load(number)
+        assert t is not None
+        playing = [line.player.name for line in t.entrants.values() if not line.out]
+        for name in playing if t.phase == "playing" else ():
+            if self.letters.setting(name, "mail") == "digest" and self._wants(t, name):
+                self.archive.rows.plan_letter(number, name, 0)
 
 
 def file_name(t: Tournament) -> str:

@@ -54,13 +54,12 @@ def may_be_written(offers: Offers, player: str, by: Sequence[str], match: int, n
 
 
 def send(offers: Offers, now: datetime) -> None:
-    """Write the letters that are due, each to one player about all matches that still want an answer."""
-    for name in offers.people.held_back_until(to_db(now)):
-        lines = [line for number in offers.people.held_back(name) if (line := _line(offers, name, number))]
-        offers.people.told(name)
-        player = offers.players.by_name(name)
-        if player is None or not lines or offers.people.opted_out(player.address):
-            continue
+    """Write the first letter that is due, to one player about all matches that still want an answer."""
+    name = offers.people.held_back_until(to_db(now))[0]
+    lines = [line for number in offers.people.held_back(name) if (line := _line(offers, name, number))]
+    offers.people.told(name)
+    player = offers.players.by_name(name)
+    if player is not None and lines and not offers.people.opted_out(player.address):
         text = offers.seats.letters.draft("letters/unasked.txt", lines=lines[:_LISTED], more=len(lines[_LISTED:]))
         offers.seats.letters.send(player.address, OutgoingLetter(Phrase("[pbem] Matches for you"), text), now)
 

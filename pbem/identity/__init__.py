@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from pbem.identity import ed25519, minisign, openpgp, smime, ssh
+from pbem.identity import openpgp, smime, ssh
 from pbem.identity.verdict import (
     ENCRYPTED,
     STATES,
@@ -58,7 +58,7 @@ _KEY_WORK = 2**15
 """The octets that verifying by one key stands for, besides those of the text: the costliest takes a millisecond."""
 
 _NAMED = 16
-"""The most keys that are tried on arrival. Signatures of some formats name none, and revoked keys add up."""
+"""The most keys that are tried on arrival. Certificates may bear one name, and revoked keys add up."""
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
 _BLANK = re.compile(r"[^\S\n]")
@@ -79,7 +79,7 @@ _DETACHED_TYPES: dict[str, Format] = {
     "application/x-pkcs7-signature": "smime",
 }
 _OPAQUE_TYPES = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
-_SUFFIXES = (".asc", ".sig", ".minisig", ".ed25519", ".sign")
+_SUFFIXES = (".asc", ".sig", ".sign")
 _PASTED_CMS = ("-----BEGIN PKCS7-----", "-----BEGIN CMS-----")
 
 _ATTACH = Phrase(
@@ -90,22 +90,10 @@ _CHANGED = Phrase("it was changed after signing")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _WIDE = Phrase("The file is in UTF-16, as PowerShell 5 writes what `>` puts there: save it as UTF-8, and send that.")
 _ENCODED = Phrase("The file that was signed is in {encoding}: save it as UTF-8, sign it again, and send that.")
-_SUFFIX: dict[Format, str] = {
-    "openpgp": "asc",
-    "smime": "asc",
-    "minisign": "minisig",
-    "ed25519": "sig",
-    "ssh": "sig",
-}
+_SUFFIX: dict[Format, str] = {"openpgp": "asc", "smime": "asc", "ssh": "sig"}
 
 
-_Signature = (
-    ed25519.Ed25519Signature
-    | minisign.MinisignSignature
-    | openpgp.OpenpgpSignature
-    | smime.SmimeSignature
-    | ssh.SshSignature
-)
+_Signature = openpgp.OpenpgpSignature | smime.SmimeSignature | ssh.SshSignature
 """One signature, not yet verified, as each format reads it.
 
 `issuer` is the key that it names; `claims` compares that with a key, only a hint that saves work; `covers` returns
@@ -116,12 +104,10 @@ signatures that will not last.
 
 _READERS: dict[Format | None, Callable[[Any], _Signature]] = {
     "openpgp": openpgp.read,
-    "ed25519": ed25519.read,
     "smime": smime.read,
-    "minisign": minisign.read,
     "ssh": ssh.read,
 }
-"""The reader of signatures for each format: S/MIME's takes octets, minisign's and SSH's text, the others either."""
+"""The reader of signatures for each format: S/MIME's takes octets, SSH's text, OpenPGP's either."""
 
 
 class _Block(msgspec.Struct, frozen=True):
@@ -166,10 +152,6 @@ def parse_key(data: str | bytes, at: datetime | None = None) -> Key:
         return openpgp.parse(text, at)
     if "-----BEGIN CERTIFICATE-----" in text:
         return smime.parse(text, at)
-    if "-----BEGIN PUBLIC KEY-----" in text:
-        return ed25519.parse(text)
-    if text.startswith(minisign.COMMENT) or minisign.PUBLIC.fullmatch(text):
-        return minisign.parse(text)
     return ssh.parse(text)
 
 
@@ -274,7 +256,7 @@ def _pasted(block: _Block, message: bytes) -> str:
     """The signed text with its signature below, which any letter can bring; empty if a text cannot hold it."""
     if block.whole:
         return block.whole
-    if not isinstance(block.armor, str) or block.format not in {"ssh", "openpgp", "minisign"}:
+    if not isinstance(block.armor, str) or block.format not in {"ssh", "openpgp"}:
         return ""
     try:
         text = message.decode()
@@ -442,12 +424,6 @@ def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
         signature = ("openpgp", text)
     elif openpgp.is_signature(content):
         signature = ("openpgp", content)
-    # A minisign public key begins with the same comment line as a signature.
-    elif text.startswith(minisign.COMMENT) and not minisign.PUBLIC.fullmatch(text.split()[-1]):
-        signature = ("minisign", text)
-    # A bare Ed25519 signature: 64 octets, or these in base64.
-    elif len(content) == 64 or re.fullmatch(r"(?:signature:\s*)?[A-Za-z0-9+/]{86}==", text):
-        signature = ("ed25519", content if len(content) == 64 else text)
     if signature is not None:
         yield _detached(part, parts, *signature)
     elif content.startswith(_UTF_16):
@@ -455,8 +431,8 @@ def _signature_file(part: Part, parts: Sequence[Part]) -> Iterator[_Block]:
     # A key file beside the signed text is no signature.
     elif "-----BEGIN PGP PUBLIC KEY BLOCK-----" in text or part.content_type == "application/pgp-keys":
         return
-    # The file may hold its text and a signature below.
-    elif inline := list(_inline(text, ())):
+    # The file may hold its text and a signature below; what has no name is none.
+    elif part.filename and (inline := list(_inline(text, ()))):
         yield from inline
     elif not (part.filename or "").lower().endswith(".asc"):
         yield _Block(
@@ -496,9 +472,6 @@ def _inline(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
     yield from _inline_openpgp(text, marks)
     for at in _places(text, ssh.BEGIN):
         yield _Block("ssh", _until(text, at, ssh.END), text[:at], marks=marks)
-    yield from _inline_minisign(text, marks)
-    for match in ed25519.IN_TEXT.finditer(text):
-        yield _Block("ed25519", match["signature"], text[: match.start()], marks=marks)
 
 
 def _inline_openpgp(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
@@ -520,23 +493,6 @@ def _inline_openpgp(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
         yield _Block("openpgp", armor, signed.removesuffix("\n"), way="clear", marks=marks, whole=whole)
     for _ in starts[len(ends) :]:
         yield _Block("openpgp", fault=Phrase("The clear-signed text ends without its signature: send it whole."))
-
-
-def _inline_minisign(text: str, marks: tuple[str, ...]) -> Iterator[_Block]:
-    behind = 0
-    for at in _places(text, minisign.COMMENT):
-        if at < behind:
-            continue  # within the signature just yielded
-        match = minisign.beneath(text, at)
-        if match is not None:
-            behind = match.end()
-            before = text[:at]
-            embedded = not before.strip() and match["whole"] is None
-            # `signify -e` puts the signed text below its signature.
-            covered = text[behind + 1 :] if embedded else before
-            yield _Block("minisign", text[at:behind], covered, marks=marks)
-        elif text.startswith(f"{minisign.COMMENT} signature", at):
-            yield _Block("minisign", text[at:], text[:at], marks=marks)
 
 
 def _until(text: str, at: int, mark: str) -> str:

@@ -22,7 +22,7 @@ by a pinned key, but over other bytes, or it is damaged. `unknown key`: by a key
 `expired`, `revoked`: by an offered key that no longer counts. `refused`: never looked at further (two
 signatures, a certificate, another namespace, a weak algorithm, a format that is not understood)."""
 
-Format = Literal["ssh", "openpgp", "smime", "minisign", "ed25519", "dkim"]
+Format = Literal["ssh", "openpgp", "smime", "dkim"]
 """`dkim` is never the format of a player's key: it is what a verdict at level `mailbox` says."""
 State = Literal["pinned", "expired", "revoked"]
 STATES: Mapping[State, Phrase] = {"expired": Phrase("expired"), "revoked": Phrase("revoked")}
@@ -53,9 +53,9 @@ class Key(msgspec.Struct, frozen=True):
     format: Format
     fingerprint: str
     """In the format's own notation: for SSH as `ssh-keygen -l` prints it (`SHA256:…`), for OpenPGP as gpg does,
-    for S/MIME the SHA-256 as `openssl x509 -fingerprint` prints it, for minisign and Ed25519 the key itself."""
+    for S/MIME the SHA-256 as `openssl x509 -fingerprint` prints it."""
     public: str
-    """The public key as text, one line for SSH and minisign, armor for the others, without the comment."""
+    """The public key as text, one line for SSH, armor for the others, without the comment."""
     comment: str = ""
     state: State = "pinned"
     """The key's state on arrival of the letter; a signature's own date never counts."""

@@ -14,6 +14,7 @@ import email
 import logging
 import re
 from email.policy import compat32
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -39,6 +40,10 @@ OLD_FORMS = 32 * 1024  # octets; what an old bounce has to say stands at its beg
 OLD_TEXT = 8 * 1024  # octets of text that are searched for an old form, within these
 OLD_LINE = 200  # octets of a line; flufl.bounce has patterns that take its square, and nearly a hundred of them
 NO_TEXT = re.compile(rb"[^!-~\n]+")
+OLD_PARTS = (
+    50  # parts of an old bounce, and types that it names: each of two dozen detectors walks through all of them
+)
+TYPED = re.compile(rb"(?im)^content-type:")
 WARNING = re.compile(r"\b(?:warning|delay(?:ed)?)\b", re.IGNORECASE)
 
 Kind = Literal["permanent", "temporary", "unclear"]
@@ -116,20 +121,26 @@ def _statuses(content: bytes) -> Iterator[DeliveryReport]:
 def _old_form(raw: bytes) -> DeliveryReport:
     from flufl.bounce import all_failures
 
+    text = b"\n".join(line[:OLD_LINE] for line in raw.splitlines())
+    # The email package parses parts within parts in the square of their depth.
+    if len(TYPED.findall(text)) > OLD_PARTS:
+        return DeliveryReport("unclear")
     try:
-        lines = (line[:OLD_LINE] for line in raw.splitlines())
-        message = email.message_from_bytes(b"\n".join(lines), policy=compat32)
-        _shorten(message)
+        message = email.message_from_bytes(text, policy=compat32)
+        parts = list(islice(message.walk(), OLD_PARTS + 1))
+        if len(parts) > OLD_PARTS:
+            return DeliveryReport("unclear")
+        _shorten(parts)
         slow, dead = all_failures(message)
     except Exception:  # hostile mail meets old parsers; what they make of it is theirs
         return DeliveryReport("unclear")
     return DeliveryReport("permanent" if dead else "temporary" if slow else "unclear")
 
 
-def _shorten(message: Message) -> None:
+def _shorten(parts: Iterable[Message]) -> None:
     """Leave of each part what its text says, up to a bound: base64 may hide long lines, and a charset odd blanks."""
     left = OLD_TEXT
-    for part in message.walk():
+    for part in parts:
         content = part.get_payload(decode=True)
         if isinstance(content, bytes):
             lines = NO_TEXT.sub(b" ", content).split(b"\n")

@@ -2,8 +2,8 @@
 
 Here live the limits on raw bytes, the cutting of MIME parts with the very bytes that were received, and our own
 lenient decoding. No sockets, no judgement of who wrote a letter. The email package is used only for what it does in
-linear time under compat32 (parameters of one short header). The tree is cut here, once, and the one text that is read
-for commands is chosen here, so that one letter cannot be read in one way and verified in another.
+linear time under compat32 (parameters of one short header). The tree is cut here, once, and the texts of which one is
+read for commands are chosen here, so that one letter cannot be read in one way and verified in another.
 Implements reliability.md, "Ground facts", "Limits" and cases 16, 17 and 28b.
 """
 
@@ -148,14 +148,19 @@ class Letter(msgspec.Struct, frozen=True):
     """All addresses in To, Cc, Delivered-To and X-Original-To, in lower case."""
     hops: int
     """Number of Received headers."""
-    text: str | None
-    """The text of the part `plain`; empty if several parts hold commands."""
+    texts: tuple[str, ...]
+    """The text that alone holds commands, or all if none does: what counts then depends on what is due."""
     several: bool = False
-    """True if several parts hold commands: then none of them counts."""
+    """True if several texts would count: then none of them does, and `texts` is empty."""
+
+    @property
+    def text(self) -> str | None:
+        """The text that is read for commands where nothing else decides; empty if `several` would count."""
+        return next(iter(self.texts), "" if self.several else None)
 
     @property
     def plain(self) -> Part | None:
-        """The text/plain part that is read for commands, as `_spoken` chooses it."""
+        """The text/plain part that is read for commands."""
         return next((part for part in self.shown_texts if part.text == self.text), None)
 
     @property
@@ -363,7 +368,7 @@ def _letter(root: Part) -> Letter:
     sender, defect = _from(root)
     addressed = [value for name, value in root.headers if name in ADDRESSED]
     recipients = [address for value in addressed for address in ADDRESSES.findall(value)]
-    text, several = _spoken(root)
+    texts, several = _spoken(root)
     first = dict(reversed(root.headers))
     ids = MESSAGE_ID.findall(first.get("message-id", ""))
     return Letter(
@@ -377,7 +382,7 @@ def _letter(root: Part) -> Letter:
         subject=_words(first.get("subject", "")),
         recipients=tuple(dict.fromkeys(address.lower().rstrip(".") for address in recipients)),
         hops=len(root.values("received")),
-        text=text,
+        texts=texts,
         several=several,
     )
 
@@ -390,11 +395,11 @@ def _texts(root: Part) -> Iterator[Part]:
     return (part for part in _shown(root) if part.content_type == "text/plain")
 
 
-def _spoken(root: Part) -> tuple[str | None, bool]:
-    """The text that is read for commands, and whether several hold some, so that none is read.
+def _spoken(root: Part) -> tuple[tuple[str, ...], bool]:
+    """The texts of which one is read for commands, and whether several hold some, so that none is read.
 
     Mail programs cut a text where a picture stands, and gateways put a part of their own before or behind it. So the
-    one part that holds a command is read; if none does, the first with any words.
+    one part that holds a command is read; if none does, all with any words are left.
     """
     parts = list(_texts(root))
     written = [part for part in parts if part.text.strip()]
@@ -402,8 +407,8 @@ def _spoken(root: Part) -> tuple[str | None, bool]:
     texts = [part.text for part in [part for part in written if not part.filename] or written or parts[:1]]
     commanding = [text for text in texts if holds_commands(text)] if len(texts) > 1 else texts
     if len(commanding) > 1:
-        return "", True
-    return next(iter(commanding or texts), None), False
+        return (), True
+    return tuple(commanding or texts), False
 
 
 _WORD_END = re.compile(r"[;(\s]")
@@ -488,7 +493,7 @@ def _from(root: Part) -> tuple[str | None, str | None]:
             return address, None
         defect = fault
     written = (word.strip("'") for word in _AROUND_ADDRESSES.split(found[0]))
-    named = {_address(word) for word in written if "@" in word.strip("@")}
+    named = {_address(word.lower()) for word in written if "@" in word.strip("@")}
     return (named.pop() if len(named) == 1 else None), defect
 
 

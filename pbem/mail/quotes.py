@@ -33,7 +33,7 @@ _BROKEN, _LONGEST = 3, 500
 _WHEN = re.compile(r"\d[:.]\d\d|\d{4}")
 _WROTE = re.compile(r"(?:on|am) (?>.*?\b(?:wrote|schrieb|geschrieben)\b)[^:]*+:(?: |\Z)", re.I)
 _WROTE_ON = re.compile(r"[^:<>]*<[^<>@ ]+@[^<>@ ]+> (?:wrote|schrieb)\b.*:", re.I)
-_BEGINS = re.compile(r"(?:on|am) |[^:<>]*<[^<>@ ]+@[^<>@ ]+>", re.I)
+_ON, _BY = re.compile(r"(?:on|am) ", re.I), re.compile(r"[^:<>]*<[^<>@ ]+@[^<>@ ]+>")
 _CLOCK = re.compile(r"\b[0-9]{1,2}:[0-9]{2}\b")
 
 
@@ -142,9 +142,10 @@ def _says_who_wrote(some: list[str]) -> bool:
     if not all(some) or any(map(_is_marked, some)):
         return False
     said = " ".join(some)
-    if len(said) > _LONGEST or not _BEGINS.match(some[0]) or not _WHEN.search(said):
+    if len(said) > _LONGEST or not _WHEN.search(said):
         return False
-    return _WROTE.match(said) is not None or _WROTE_ON.fullmatch(said) is not None
+    first = some[0]
+    return bool((_ON.match(first) and _WROTE.match(said)) or (_BY.match(first) and _WROTE_ON.fullmatch(said)))
 
 
 def _next(lines: list[str], at: int) -> int:

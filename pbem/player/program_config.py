@@ -1,7 +1,7 @@
 """The proposals that a program accepts, and its configuration file, opponent.toml.
 
 Its limits are in the words of the terms. Only the file is read here, and nothing is sent. Implements
-docs/opponent.md, "Configuration"; config/opponent.example.toml documents every key.
+docs/opponent.md, "What it does"; config/opponent.example.toml documents every key.
 """
 
 from __future__ import annotations

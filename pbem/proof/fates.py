@@ -3,7 +3,7 @@
 A bundle leaves no order without a trace. So a receipt whose orders were neither played, nor replaced,
 nor withdrawn convicts the server, and so does a miss that was counted although there was an answer. The bundle must
 have been verified: this module trusts its contents. Implements protocol.md, "Transcript", and docs/bundle.md,
-"Letters kept".
+"Letters that players kept".
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The one command that a letter without a form gives at a reply address, which names its place.
 
-The desk and verification both call this, so that nobody understands such a letter in a way of their own. Match, head
-and revision follow from the address in To. A DKIM signature must cover that (`mailbox_evidence.signed_detail`).
+The desk and verification both call this, so that nobody understands such a letter in a way of their own, or chooses
+between its texts. Match, head and revision follow from the address in To. A DKIM signature must cover that
+(`mailbox_evidence.signed_detail`).
 Implements protocol.md, "Identity", level `mailbox`; docs/bundle.md, "Letters without a form".
 """
 
@@ -11,6 +12,7 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from pbem import games
 from pbem.mail.commands import ARMOR, COMMANDS, WRAPPED, Command, clean, masked, parse, row_of
 from pbem.mail.quotes import marked
 from pbem.match.replies import token
@@ -18,8 +20,9 @@ from pbem.match.signed import here
 from pbem.requests import Accept, InMatch, Resign, SubmitOrders, SubmitSetup
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from pbem.games import Fault
     from pbem.mail.commands import AnyCommand
     from pbem.match.state import Match
 
@@ -53,22 +56,48 @@ POLITE = re.compile(
 )
 """The words that a consent may hold beside such a one, in the languages of the letters; with others it is prose."""
 
+MOST = 4000
+"""The most characters of what several texts would submit, all together: a server judges them while others wait."""
+
 _ACCEPTANCE = re.compile(r"^accept (m\d{1,9})\s{1,9}([0-9a-f]{8,64})\b", re.M)
 _SAYS_NOTHING = re.compile(r"(?:#[^\n]*|[\s,;])*")
 """Comments, which help desks put above their letters, and what only separates words."""
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-_DIGIT = re.compile(r"\d")
+_DOUBT = re.compile(r"[\d?\uff1f]")
+"""A digit may be an order's, and a question agrees to nothing."""
 _MARK = re.compile(r"^ *>? *", re.M)
 _ROUND = " .!"
 
 
-def given(match: Match, seat: int, rev: int, used: str, short: str, text: str) -> AnyCommand | None:
-    """The command that a letter gives at the reply address of this seat and revision; None if it gives none.
+def counting(match: Match, seat: int, rev: int, used: str, texts: Sequence[str]) -> list[tuple[str, AnyCommand]]:
+    """The texts of a letter that count at the reply address of this seat and revision, and the command of each.
 
-    `used` is the detail of the address in the signed To, `short` the first paragraph of a text without a command
-    (`Reading.short`).
+    `used` is the detail of the address in the signed To. The letter gives the command only if there is just one. Of
+    several texts, others are of gateways and mail programs: only what is legal counts.
     """
+    read = [(text, _given(match, seat, rev, used, parse(text, signed=False).short, text)) for text in texts]
+    found = [(text, command) for text, command in read if command is not None]
+    if len(texts) < 2:
+        return found
+    if sum(len(command.block or "") for _, command in found) > MOST:
+        return []
+    return [
+        (text, command)
+        for text, command in found
+        if command.block is None or not faults_of(match, seat, command.block)
+    ]
+
+
+def faults_of(match: Match, seat: int, text: str) -> tuple[Fault, ...]:
+    """The faults of a text for the setup or the orders that are due."""
+    if match.phase == "setup":
+        return games.faults(match.rules.setup, match.options, seat, text)
+    return games.faults(match.rules.order, match.position, seat, text)
+
+
+def _given(match: Match, seat: int, rev: int, used: str, short: str, text: str) -> AnyCommand | None:
+    """The command that a text gives there; `short` is its first paragraph if it has no command."""
     if not short or used != f"{match.id}.{token(match, seat, rev)}":
         return None
     sentence = named(match, short)
@@ -99,7 +128,8 @@ def named(match: Match, short: str) -> AnyCommand | None:
     if len(commands) != 1 or len(reading.commands) > 1 or reading.ignored or commands[0].match != match.id:
         return None
     place = commands[0].form
-    is_here = place.turn in {None, match.turn} and place.game in {None, match.game}
+    # In phase `setup` no turn is due, and turn 0 would be `default`.
+    is_here = place.turn in {None, match.turn or None} and place.game in {None, match.game}
     return commands[0] if is_here or commands[0].name not in SENTENCES["playing"] else None
 
 
@@ -108,7 +138,7 @@ def consents(text: str, *, to_terms: bool = False) -> bool:
     words = _LETTERS.findall(text.lower())
     agree = [word for word in words if YES.fullmatch(word) or (not to_terms and RECEIVED.fullmatch(word))]
     others = [word for word in words if not (YES.fullmatch(word) or RECEIVED.fullmatch(word))]
-    return bool(agree) and all(map(POLITE.fullmatch, others)) and not _DIGIT.search(text)
+    return bool(agree) and all(map(POLITE.fullmatch, others)) and not _DOUBT.search(text)
 
 
 def says_something(text: str) -> bool:

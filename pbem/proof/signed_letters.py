@@ -190,9 +190,8 @@ class Letters:
         reading = commands.parse(text, signed=not signed.evidence)
         if isinstance(paper, Receipt | Withdrawal) and (paper.level, paper.key) != (level, key):
             raise ValueError("the receipt names another level or key")
-        if paper is not None and signed.evidence and reading.short:
-            short = _in_one_letter(match, seat, signed, paper.rev, reading.short)
-            return [short] if short is not None else []
+        if paper is not None and signed.evidence and (reading.short or len(_opened(signed.raw).texts) > 1):
+            return _in_one_letter(match, seat, signed, paper.rev)
         return reading.commands
 
     @staticmethod
@@ -251,12 +250,13 @@ def vouched_text(
     return letter.text or ""
 
 
-def _in_one_letter(match: Match, seat: int, signed: Signed, rev: int, short: str) -> AnyCommand | None:
-    """The command that a letter without a form gives at the reply address of this revision."""
+def _in_one_letter(match: Match, seat: int, signed: Signed, rev: int) -> list[AnyCommand]:
+    """The command that a letter without a form gives at the reply address of this revision, if just one text does."""
     letter, evidence = _opened(signed.raw), Evidence.read(signed.evidence.decode())
     if (evidence.match, evidence.place) != (match.id, place_of(match.game, match.turn)):
-        return None
-    return one_letter.given(match, seat, rev, signed_detail(letter, evidence), short, letter.text or "")
+        return []
+    found = one_letter.counting(match, seat, rev, signed_detail(letter, evidence), letter.texts)
+    return [command for _, command in found] if len(found) == 1 else []
 
 
 _IN_ITS_WORDS = (SubmitSetup, SubmitOrders, Sections)

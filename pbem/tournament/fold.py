@@ -429,8 +429,7 @@ def _changed(tournament: Tournament, pairing: Pairing, **changes: object) -> Tou
 def _ranked(tournament: Tournament, pairing: Pairing, result: MatchResult) -> Tournament:
     """In a ladder, a challenger who won takes the place of the other, and those between move down."""
     challenger, other = pairing.names
-    counts = not (pairing.annulled or pairing.late)
-    if result.winner != 1 or not {challenger, other} <= set(tournament.ladder) or not counts:
+    if result.winner != 1 or not {challenger, other} <= set(tournament.ladder) or pairing.annulled:
         return tournament
     if tournament.ladder.index(challenger) < tournament.ladder.index(other):
         return tournament
@@ -440,7 +439,10 @@ def _ranked(tournament: Tournament, pairing: Pairing, result: MatchResult) -> To
 
 
 def _without_late(tournament: Tournament, time: str) -> Tournament:
-    """A ladder in which matches that have lasted too long count for nothing; nobody sinks because of them."""
+    """A ladder in which nobody waits for matches that last too long; nobody sinks because of them.
+
+    Their results count nevertheless, or whoever plays slowly would keep the place.
+    """
     for pairing in [pairing for pairing in tournament.awaited if pairing.until <= time]:
         lines = [tournament.entrants[name] for name in pairing.names]
         active = [replace(line, active=max(line.active, pairing.until)) for line in lines]
@@ -451,9 +453,12 @@ def _without_late(tournament: Tournament, time: str) -> Tournament:
 def _sunk(tournament: Tournament, time: str) -> Tournament:
     """A ladder in which those who have not played for long have sunk to the end, one after the other."""
     playing = {name for pairing in tournament.awaited for name in pairing.names}
+    resting = {name: tournament.entrants[name].active for name in tournament.ladder if name not in playing}
+    # Hardly ever anybody sinks, and this is asked before each of thousands of entries.
+    if not resting or (utc(time) - utc(min(resting.values()))).total_seconds() < tournament.terms.idle:
+        return tournament
     sunk = []
-    for name in (name for name in tournament.ladder if name not in playing):
-        active = tournament.entrants[name].active
+    for name, active in resting.items():
         # Made-up times may be thousands of years apart: it is counted how often a line sank, not sunk as often.
         times = int((utc(time) - utc(active)).total_seconds()) // tournament.terms.idle
         if times > 0:
@@ -462,7 +467,7 @@ def _sunk(tournament: Tournament, time: str) -> Tournament:
     lines = [replace(tournament.entrants[name], active=last) for last, name in sunk]
     gone = {name for _, name in sunk}
     ladder = (*(name for name in tournament.ladder if name not in gone), *(name for _, name in sunk))
-    return replace(_with(tournament, *lines), ladder=ladder) if sunk else tournament
+    return replace(_with(tournament, *lines), ladder=ladder)
 
 
 def _ruled(tournament: Tournament, entry: Entry) -> Tournament:

@@ -72,7 +72,7 @@ class Pairing(msgspec.Struct, frozen=True):
     annulled: bool = False
     """By a ruling."""
     late: bool = False
-    """In a ladder: the longest time of a match was over before its result."""
+    """In a ladder: the longest time of a match was over before its result, for which nobody waits any more."""
 
     @property
     def pair(self) -> frozenset[str]:
@@ -153,9 +153,7 @@ class Tournament(msgspec.Struct, frozen=True):
 
     def is_void(self, pairing: Pairing) -> bool:
         """True if a pairing does not count, whatever its result."""
-        if pairing.annulled or pairing.late:
-            return True
-        return any(self.entrants[name].out == "annulled" for name in pairing.names)
+        return pairing.annulled or any(self.entrants[name].out == "annulled" for name in pairing.names)
 
     def is_forfeited(self, pairing: Pairing) -> bool:
         """True if a pairing never begins, because one of the two was withdrawn."""
@@ -163,7 +161,7 @@ class Tournament(msgspec.Struct, frozen=True):
 
     @property
     def awaited(self) -> Iterator[Pairing]:
-        """The pairings that are to get a result that counts."""
+        """The pairings whose results count, and are waited for."""
         gone = {name for name, entrant in self.entrants.items() if entrant.out}
         return (
             pairing

@@ -60,7 +60,7 @@ OPTIONS: Mapping[str, tuple[Phrase, tuple[str, ...]]] = {
     "rematch": (Phrase("the time before the same two meet again (default 14d); 0 for none"), (LADDER,)),
     "idle": (Phrase("the time without a game after which a player sinks to the end (default 90d)"), (LADDER,)),
     "longest": (
-        Phrase("the time after which a match that is not over counts for nothing (default 180d)"),
+        Phrase("the time after which nobody waits for a match; its result still counts (default 180d)"),
         (LADDER,),
     ),
 }
@@ -92,7 +92,7 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     idle: int
     """Seconds."""
     longest: int
-    """Seconds after which a match that is not over counts for nothing."""
+    """Seconds after which nobody waits for a match that is not over."""
 
     @property
     def robin(self) -> bool:

@@ -68,7 +68,7 @@ def wrapped(data: bytes) -> str:
 @cache
 def keys() -> tuple[Key, ...]:
     """One of each format, which letters are judged by."""
-    names = ("pgp-anna.pub.asc", "sm-p256.crt", "ssh-ed25519.pub", "minisign.pub", "raw-ed25519.pub")
+    names = ("pgp-anna.pub.asc", "sm-p256.crt", "ssh-ed25519.pub")
     return (*(parse_key((KEYS / name).read_bytes()) for name in names), parse_key(SIGNER.certificate()))
 
 
@@ -84,10 +84,9 @@ def letters() -> Iterator[tuple[str, Heavy]]:
 
 
 _MARKS = (
-    "untrusted comment:", "untrusted comment: signature", "untrusted comment:\r\nRW", "trusted comment:",
     "-----BEGIN SSH SIGNATURE-----", "-----BEGIN PGP SIGNATURE-----", "-----BEGIN PGP SIGNED MESSAGE-----",
-    "-----BEGIN PGP MESSAGE-----", "-----BEGIN PKCS7-----", "-----BEGIN CERTIFICATE-----", "signature:",
-    "signature: A", "-----", "-- ", ">", "#", "- ",
+    "-----BEGIN PGP MESSAGE-----", "-----BEGIN PKCS7-----", "-----BEGIN CERTIFICATE-----", "-----",
+    "-- ", ">", "#", "- ",
 )  # fmt: skip
 
 
@@ -98,7 +97,6 @@ def _marks() -> Iterator[tuple[str, Heavy]]:
         yield f"marks {name}", Heavy(plain(full(mark)), unsigned)
         yield f"lines of marks {name}", Heavy(plain(full(f"{mark}\r\n")), unsigned)
         yield f"quoted marks {name}", Heavy(plain(full(f"> {mark}")), unsigned)
-    yield "minisign with blanks", Heavy(plain("untrusted comment: x\r\nRW" + full("A   \t ")), unsigned)
 
 
 def _texts() -> Iterator[tuple[str, Heavy]]:
@@ -386,6 +384,7 @@ def _bounces() -> Iterator[tuple[str, Heavy]]:
                 whole = f"Content-Type: multipart/{kind}; boundary=b\r\nX-Mailer: novell\r\n"
                 body = f"{part}--b\r\n\r\nx\r\n--b--\r\n"
                 yield f"{name}, multipart/{kind}", Heavy(plain(body, whole), unsigned)
+    yield from _bounces_of_many_parts()
     mixed = "Content-Type: multipart/report; boundary=b\r\n"
     for unit in (";", '";', "a=b;", '"a;', "rfc822;<", "(", "<", "@,", "\\"):
         folded = f"{unit * (900 // len(unit))}\r\n " * 34
@@ -397,3 +396,13 @@ def _bounces() -> Iterator[tuple[str, Heavy]]:
         groups = full(f"Action: x{unit}\r\n")
         part = f"--b\r\nContent-Type: message/delivery-status\r\n\r\n{groups}--b--\r\n"
         yield f"groups of {unit!r}", Heavy(plain(part, mixed), unsigned)
+
+
+def _bounces_of_many_parts() -> Iterator[tuple[str, Heavy]]:
+    """Within the octets that are searched for an old form: letters in letters, and parts beside each other."""
+    any_unsigned = frozenset({"none", "refused", "unreadable"})
+    for name, end in (("", "\r\n"), (", by CR alone", "\r")):
+        letters = f"Content-Type: message/rfc822{end * 2}" * 900
+        yield f"a bounce of 900 letters{name}", Heavy(f"{HEAD}{letters}X: y\r\n\r\nx\r\n".encode(), any_unsigned)
+    digest = "Content-Type: multipart/digest; boundary=b\r\n"
+    yield "a bounce of many parts", Heavy(plain("--b\r\n\r\n" * 4000, digest), any_unsigned)

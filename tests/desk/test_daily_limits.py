@@ -54,6 +54,11 @@ def new_address(referee: Referee, _ann: Mailbox, bob: Mailbox, number: int) -> N
     referee.send(bob, f"address add carl@mail.example\n{placed(bob)}rev {number}\nend\n")
 
 
+def question(referee: Referee, ann: Mailbox, _bob: Mailbox, number: int) -> None:
+    """It is signed, and in words that no other has."""
+    referee.send(ann, f"whoami\n{placed(ann)}rev {number}\nend\n")
+
+
 @pytest.mark.parametrize(
     ("act", "mark", "most", "reader"),
     [
@@ -61,6 +66,7 @@ def new_address(referee: Referee, _ann: Mailbox, bob: Mailbox, number: int) -> N
         (stranger, "answers to strangers", 200, "ann@mail.example"),
         (unsigned, "unsigned ann@mail.example", 50, "ann@mail.example"),
         (foreign_signature, "notices ann@mail.example", 10, "ann@mail.example"),
+        (question, "signed for nothing key ann", 200, "ann@mail.example"),
         (proposal, "unasked ann", 3, "ann@mail.example"),
         (new_address, "address challenges bob", 5, "carl@mail.example"),
         (outage, "outages", 5, "operator@play.example"),

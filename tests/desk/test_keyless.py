@@ -185,6 +185,18 @@ def test_a_match_that_is_resigned_before_its_game_proves_it(phones: Phones) -> N
     verified(content)
 
 
+def test_a_setup_is_not_withdrawn_with_orders(phones: Phones) -> None:
+    """Default orders are no setup; and no turn is due yet."""
+    _, bob = phones.proposed()
+    phones.reply(bob, "Yes, let us play!")
+    phones.reply(bob, BOB, bob.find("send your setup"))
+    for words in ("clear default", "clear turn 1", "clear m1 default", "clear m1 turn 1"):
+        phones.reply(bob, words)
+        assert phones.referee.match().setups[2].standing, words
+    phones.reply(bob, "clear")
+    assert not phones.referee.match().setups[2].standing
+
+
 def test_a_match_of_two_games_has_addresses_for_each_setup(phones: Phones) -> None:
     ann, bob = phones.registered("ann"), phones.registered("bob")
     phones.reply(ann, "new spaceships with bob\nsettle: 0\nkind: scored\ngames: 2\nend")
@@ -293,6 +305,16 @@ def test_yes_is_to_the_terms_that_are_quoted(phones: Phones, shown: str) -> None
     assert phones.phase == "proposed"
     assert "does not quote what you agree to" in told
     phones.reply(bob, "yes")
+    assert phones.phase == "setup"
+
+
+@pytest.mark.parametrize("words", ["Ja?", "Accept?", "Sure, let us play?"])
+def test_a_question_is_no_consent(phones: Phones, words: str) -> None:
+    _, bob = phones.proposed()
+    told = phones.reply(bob, words)
+    assert phones.phase == "proposed"
+    assert "with `yes`" in told
+    phones.reply(bob, "ja")
     assert phones.phase == "setup"
 
 

@@ -158,7 +158,7 @@ def test_revoked_and_expired_keys_are_not_registered(referee: Referee) -> None:
 
 def test_a_private_key_is_refused(referee: Referee) -> None:
     ann = referee.person("ann")
-    for name in ("pgp-anna.sec.asc", "raw-ed25519.key"):
+    for name in ("pgp-anna.sec.asc", "ssh-ed25519"):
         referee.send(ann, f"register ann\n{(KEYS / name).read_text()}", sign=False)
         assert "private key" in ann.text, ann.text
 
@@ -195,8 +195,6 @@ def test_letters_say_how_to_sign_with_ones_own_key(referee: Referee, way: str) -
     words = {
         "openpgp": "gpg --clearsign",
         "smime": "openssl smime -sign",
-        "minisign": "minisign -Sm",
-        "ed25519": "openssl pkeyutl",
         "ssh": "ssh-keygen -Y sign",
         "passkey": "with your passkey",
     }

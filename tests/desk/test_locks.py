@@ -12,10 +12,11 @@ from in_a_box.referee import SERVER, Referee, body, sent_from, whole_sentence
 from judges import sentences
 from judges.unlocked import watched
 
-from pbem.desk import letter_handling
+from pbem.desk import due_tasks, letter_handling
 from pbem.desk.decisions import decide
 from pbem.desk.letter_writer import LetterWriter
-from pbem.letters.draft import TemplateText
+from pbem.letters.draft import OutgoingLetter, TemplateText
+from pbem.phrase import Phrase
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
@@ -80,6 +81,31 @@ def test_letters_that_take_long_have_their_effect_one_by_one(
     monkeypatch.setattr(letter_handling, "decide", timed)
     assert referee.running.handle_next(referee.now) == 8
     assert max(decided) < sum(decided) / 3
+
+
+def test_each_digest_has_a_transaction_of_its_own(referee: Referee, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are all due at seven, and those of a large tournament held the store for seconds."""
+    people = [referee.registered(name) for name in ("ann", "bob", "carl", "dave")]
+    for person in people[1:]:
+        referee.send(person, f"set mail digest\nserver {SERVER}\nplayer {person.name}\nend\n")
+    desk = referee.desk
+    for person in people[1:]:
+        player = desk.players.by_name(person.name)
+        assert player is not None
+        with desk.database.transaction():
+            desk.letters.hold(player, 0, [OutgoingLetter(Phrase("the table"), "It is 1 to 0.")], referee.now)
+    sent: list[int] = []
+
+    def counted(desk: Desk, decision: Callable[[], T]) -> T:
+        before = referee.outbox.count()
+        try:
+            return decide(desk, decision)
+        finally:
+            sent.append(referee.outbox.count() - before)
+
+    monkeypatch.setattr(due_tasks, "decide", counted)
+    referee.wait(timedelta(days=1))
+    assert [count for count in sent if count] == [1, 1, 1]
 
 
 def test_what_cannot_be_put_into_words_harms_its_letter_alone(

@@ -30,19 +30,29 @@ PROPOSALS = {
     "many opponents": "with "
     + "".join(f"b{number}{' ' if number % 999 else chr(10)}" for number in range(35_000))
     + "\nend\n",
+    "many addresses": "with "
+    + "".join(f"a{at}@b.example{' ' if at % 99 else chr(10)}" for at in range(14_000))
+    + "\nend\n",
+    "opponents with long names": "with " + "".join(f"{'b' * 50_000}{at}\n" for at in range(4)) + "end\n",
+    "options with long names": "".join(f"{'b' * 50_000}{at}: x\n" for at in range(4)) + "end\n",
+    "one option again and again": ("a: b " * 8 + "\n") * 4500 + "end\n",
+    "many options": "".join(f"k{at}: v{' ' if at % 9 else chr(10)}" for at in range(20_000)) + "\nend\n",
+    "many options without a value": "".join(f"k{at}:{' ' if at % 9 else chr(10)}" for at in range(20_000))
+    + "\nend\n",
     "keys of many parts": "with bob\n" + "".join(f"k{at}: {{{'a.' * 30_000}b=1}}\n" for at in range(3)) + "end\n",
 }
 
 
 @pytest.mark.parametrize("heavy", PROPOSALS)
 def test_a_heavy_proposal_is_refused_at_little_cost(referee: Referee, heavy: str) -> None:
-    """It is judged under the lock, so that each other letter waits for it."""
+    """It is judged under the lock, so that each other letter waits for it; what it says wrong is told in brief."""
     ann, _ = referee.registered("ann"), referee.registered("bob")
     referee.send(ann, "new spaceships with bob\nend\n")  # what is loaded at the first time
     began = time.process_time()
     referee.send(ann, "new spaceships " + PROPOSALS[heavy])
     assert time.process_time() - began < 1
     assert "Refused" in ann.text
+    assert len(ann.letters[-1].as_bytes()) < 32 * 1024, "its bulletin was 3.4 MB"
 
 
 def padded(referee: Referee, person: Mailbox, text: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from in_a_box.referee import Mailbox, Openings, Referee, attachment, body
 from signing.domains import Domain, rsa_key
 
-from pbem.desk.daily_limits import SAME_WORDS, WITHOUT_COMMAND
+from pbem.desk.daily_limits import NEW_MAILBOX, SAME_WORDS, SIGNED_FOR_NOTHING, WITHOUT_COMMAND
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from verifier import verified
@@ -146,6 +146,27 @@ def test_a_machine_whose_gateway_signs_is_answered_only_so_often(referee: Refere
     assert "> whoami" in ann.text
 
 
+@pytest.mark.parametrize("said", ["Report {} was received.", "Rules {} apply.", "confirm {}"])
+def test_a_machine_whose_gateway_signs_what_is_refused_is_answered_only_so_often(referee: Referee, said: str) -> None:
+    """Each begins like a command, and is another one."""
+    ann = referee.registered("ann")
+    most = SIGNED_FOR_NOTHING.most
+    came = loop(referee, ann, lambda _, number: referee.signed(ann, said.format(number) + "\n"), most + 5)
+    assert came == most
+    answer(referee, ann, referee.signed(ann, "set timezone Europe/Berlin\n"))
+    assert "> set timezone" in ann.text, "what has effect is answered"
+
+
+def test_a_program_that_sends_the_same_orders_with_another_number_is_answered_only_so_often(referee: Referee) -> None:
+    """Each replaces the ones before."""
+    ann, _ = referee.begun()
+    came = loop(referee, ann, lambda _, number: referee.signed(ann, ann.filled("orders", "Rv5", rev=number + 2)))
+    assert came == SAME_WORDS.most
+    answer(referee, ann, referee.signed(ann, ann.filled("orders", "Rv4", rev=1000)))
+    assert referee.match().orders[1].rev == 1000
+    assert "Rv4" in ann.text
+
+
 def test_the_same_words_about_another_turn_are_answered(referee: Referee) -> None:
     ann, bob = playing(referee)
     for _ in range(SAME_WORDS.most + 1):
@@ -188,6 +209,23 @@ def test_what_needs_no_command_is_heard_under_weak_marks(referee: Referee, head:
     assert referee.match().phase == "setup"
     answer(referee, bob, BOB, *heads, subject=subject)
     assert referee.match().setups[2].standing
+
+
+@pytest.mark.parametrize("head", [*WEAK, "List-Id: <club.example>"])
+def test_doubtful_words_at_a_live_reply_address_are_answered_under_weak_marks(referee: Referee, head: str) -> None:
+    """A relay marks all that some people write; who hears nothing believes that the orders stand."""
+    _, bob = proposed(referee)
+    subject, heads = (head.partition(": ")[2], ()) if head.startswith("Subject") else ("", (head,))
+    before = len(bob.letters)
+    answer(referee, bob, "Yes. But three days, please.\n", *heads, subject=subject)
+    assert len(bob.letters) == before + 1
+    answer(referee, bob, "accept\n", *heads, subject=subject)
+    before = len(bob.letters)
+    answer(referee, bob, BOB.replace("Rv1", "Rv1 Rv9"), *heads, subject=subject)
+    assert len(bob.letters) == before + 1
+    assert "Rv9" in bob.text
+    answer(referee, bob, "I am away until Monday.\n", *heads, subject=subject)
+    assert len(bob.letters) == before + 1
 
 
 AUTOMATIC = [
@@ -237,3 +275,42 @@ def test_a_member_at_our_host_is_not_our_mailbox(referee: Referee, local: str, h
     lines = f"From: fan <{fan.address}>\nTo: pbem@play.example\nMessage-ID: <1@fan.example>\n\nregister fan\n"
     referee.deliver(lines.encode().replace(b"\n", b"\r\n"), fan.address)
     assert len(fan.letters) == heard
+
+
+def from_many_addresses(referee: Referee, address: str, text: Callable[[Mailbox], str], most: int) -> int:
+    """A help desk answers each letter from an address of its own; the number of letters that it got."""
+    desk = referee.person("desk")
+    answer(referee, desk, "help\n")
+    for number in range(most + 5):
+        before = len(desk.letters)
+        desk.address = address.format(number)
+        referee.people[desk.address] = desk
+        answer(referee, desk, text(desk))
+        if len(desk.letters) == before:
+            break
+    return len(desk.letters)
+
+
+HELP_DESK: dict[str, Callable[[Referee], Callable[[Mailbox], str]]] = {
+    "says nothing": lambda _: lambda _: "We have received your message.\n",
+    "begins with a command": lambda _: lambda _: "Help desk\n\nWe have received your message.\n",
+    "quotes": lambda _: lambda desk: f"Ticket\n\n{body(desk.last)}",
+    "signs": lambda referee: lambda desk: referee.signed(desk, "We have received your message.\n"),
+}
+
+
+@pytest.mark.parametrize("says", HELP_DESK.values(), ids=HELP_DESK)
+@pytest.mark.parametrize(
+    ("address", "most"), [("ticket-{}@mail.example", NEW_MAILBOX.most), ("t+{}@mail.example", 40)]
+)
+def test_a_help_desk_that_answers_each_time_from_another_address_is_answered_only_so_often(
+    referee: Referee, says: Callable[[Referee], Callable[[Mailbox], str]], address: str, most: int
+) -> None:
+    assert from_many_addresses(referee, address, says(referee), most) <= most + 1
+    zoe = referee.person("zoe")
+    for text in ("games\n", "games\n"):
+        answer(referee, zoe, text)
+    assert "> games" in zoe.text, "who writes again is answered"
+    newcomer = referee.person("newcomer")
+    answer(referee, newcomer, "register newcomer\n")
+    assert newcomer.letters, "who registers is heard at the first letter"

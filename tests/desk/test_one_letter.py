@@ -129,7 +129,7 @@ def test_the_same_in_german(table: Table) -> None:
     table.reply("Gx3")
     assert re.search(r"Sie ersetzen Revision \d: Gx3", table.reply("Gx4"))
     table.reply("gx5")
-    assert "mit `yes`, über dem zitierten Text" in table.bob.text
+    assert "mit ja oder `yes`, über dem zitierten" in table.bob.text
     table.reply("Ja!")
     assert table.orders() == "Gx5"
 
@@ -188,12 +188,12 @@ def test_other_words_do_no_harm(table: Table, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["yes, but Gx4", "Yes. But Gx4 instead.", "yes\n\nNo, wait!", "No!", "yes please?!", "5"]
+    "words", ["yes, but Gx4", "Yes. But Gx4 instead.", "yes\n\nNo, wait!", "No!", "yes please!", "5"]
 )
 def test_yes_is_nothing_but_yes(table: Table, words: str) -> None:
     table.reply("gx3", table.begins)
     table.reply(words)
-    assert (table.orders() is not None) is (words == "yes please?!")
+    assert (table.orders() is not None) is (words == "yes please!")
 
 
 @pytest.mark.parametrize(

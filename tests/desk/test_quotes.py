@@ -13,6 +13,8 @@ from in_a_box.referee import body, form_in
 from in_a_box.replies import REPLIES
 from judges import sentences
 
+from pbem.mail.commands import COMMANDS, parse
+
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
@@ -22,6 +24,7 @@ WRAPPED = "Gx3 # I hope that this hits the death star whose corner was seen at\n
 IN_A_FORM = "Gx3 # with luck this is the last cell of the kill cruiser, and so the\nend of it\nGy3 Gy4"
 UNKNOWN = "{said}\n\nLe dim. 1 mars 2026, pbem a écrit\n\n{text}"
 BARE = "{said}\n\n{text}"
+GAMES = ("dueling-masters", "shoot-em-up", "spaceships")
 
 
 def sends(table: Table, said: str, program: str, letter: EmailMessage | None = None, text: str | None = None) -> str:
@@ -67,6 +70,18 @@ def test_a_form_below_other_words_is_not_obeyed(table: Table, program: str) -> N
             assert table.orders() is None, program
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_thanks_for_help_asks_for_nothing(table: Table, language: str) -> None:
+    """A command that names no place counts below other words, and help shows all of them."""
+    table.referee.send(table.ann, f"set language {language}\n")
+    for topic in ("", *COMMANDS, *GAMES, "keys", "mailbox", "sealed", "signing"):
+        table.referee.send(table.ann, f"help {topic}\n")
+        answer = UNKNOWN.format(said="Thanks!", text=body(table.ann.last))
+        found = parse(answer, signed=False).commands
+        told = [one.echo for one in found if not (one.faults or COMMANDS[one.name].only_asks)]
+        assert not told, topic
+
+
 @pytest.mark.parametrize("program", REPLIES.values())
 def test_a_form_of_a_quote_with_nothing_above_is_no_answer(table: Table, program: str) -> None:
     """Who sends it has said nothing."""
@@ -82,6 +97,16 @@ def test_a_form_of_a_quote_with_nothing_above_is_no_answer(table: Table, program
 def test_the_form_sent_back_alone_counts(table: Table, program: str, above: str) -> None:
     table.reply("gx3", table.begins)
     sends(table, f"{above}{form_in(table.bob.text, 'orders')}", REPLIES[program])
+    assert table.orders() == "Gx3"
+    table.proof()
+
+
+def test_the_day_above_an_author_is_no_header(table: Table) -> None:
+    """A header begins with the author's address, or with `On`, and all of its own sentence."""
+    by = "On 1 March 2026\npbem <pbem@play.example> wrote at 12:00:"
+    sends(table, f"Gx3\n{by}\nGx4", BARE, table.begins, text="")
+    assert table.orders() is None
+    sends(table, f"Gx3\n\n{by.partition(chr(10))[2]}\nGx4", BARE, text="")
     assert table.orders() == "Gx3"
     table.proof()
 

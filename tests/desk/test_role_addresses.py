@@ -61,6 +61,21 @@ def test_what_we_or_the_operator_sent_does_not_come_round(referee: Referee, oper
     assert not operator.letters
 
 
+@pytest.mark.parametrize("message_id", [b"", b"Message-ID: <1@club.example>\r\n"])
+def test_an_operator_whose_mail_is_forwarded_here_gets_each_once(
+    referee: Referee, operator: Mailbox, message_id: bytes
+) -> None:
+    """Its return path has a token of ours, or the forwarder's; some write a Message-ID of their own."""
+    come(referee, (f"abuse@{SERVER}",))
+    raw = operator.letters.came[-1]
+    if message_id:
+        raw = message_id + b"\r\n".join(line for line in raw.split(b"\r\n") if not line.startswith(b"Message-ID"))
+    for sender in (f"pbem+b{'0' * 20}@{SERVER}", "list-bounces@club.example"):
+        referee.inbox.put(Envelope(sender, (f"postmaster@{SERVER}",)), raw, referee.now)
+        referee.work()
+    assert len(operator.letters) == 1
+
+
 def test_a_long_one_is_not_attached(referee: Referee, operator: Mailbox) -> None:
     come(referee, (f"postmaster@{SERVER}",), ("x" * 70 + "\n") * 16_000)
     (letter,) = operator.letters

@@ -369,7 +369,7 @@ def test_the_others_must_be_able_to_check_what_is_signed(referee: Referee, way: 
     text = ann.letter()
     assert text is not None
     referee.deliver(sign(ann.box, text), ann.box.address)
-    if way in {"openpgp, clear-signed", "minisign", "ssh", "passkey"}:
+    if way in {"openpgp, clear-signed", "ssh", "passkey"}:
         assert "Entered, turn 1" in ann.box.text
         assert bob.write(referee)
     else:

@@ -74,7 +74,7 @@ def post(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Post]:
         with closing(ann), closing(bob):
             for owner in (ann, bob):
                 owner.register()
-            for file in ("minisign.pub", "pgp-anna.pub.asc", "raw-ed25519.pub", "sm-p256.crt"):
+            for file in ("pgp-anna.pub.asc", "sm-p256.crt"):
                 key = identity.parse_key((KEYS / file).read_bytes())
                 row = KeyRow(key.format, key.fingerprint, key.public, "2026-03-01T12:00:00Z")
                 with referee.database.transaction():
@@ -92,7 +92,7 @@ def post(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Post]:
             yield Post(referee, bob, game, count(1))
 
 
-TAKEN = ["inline ssh", "inline minisign", "inline openpgp", "attached ssh", "attached openpgp", "clear-signed"]
+TAKEN = ["inline ssh", "inline openpgp", "attached ssh", "attached openpgp", "clear-signed"]
 HARMLESS = ["as it is", "CR LF", "no last line feed", "byte order mark"]
 
 

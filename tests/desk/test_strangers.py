@@ -105,6 +105,7 @@ def test_letters_beyond_the_limits_are_answered_no_more_often(referee: Referee) 
         referee.deliver(raw.replace("\n", "\r\n").encode(), victim.address)
     assert len(victim.letters) == EACH
     assert sentences.COULD_NOT_BE_READ in victim.text
+    assert f"at most {EACH} such answers a day" in plain(victim.last)
     assert all(SPAM not in letter.as_string().upper() for letter in victim.letters)
 
 

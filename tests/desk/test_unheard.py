@@ -11,8 +11,10 @@ import pytest
 from in_a_box.referee import SERVER, Mailbox, Openings, Referee, body, confirming
 from in_a_box.small_games import FLEETS, SMALL
 from signing.domains import Domain, rsa_key
+from signing.dresses import clear_signed_file, part
 
 from pbem.desk import silences
+from pbem.desk.daily_limits import NEW_MAILBOX, WITHOUT_COMMAND
 from pbem.desk.silences import SILENCES, Silence
 from pbem.identity import ssh
 from pbem.mail.message import read
@@ -70,6 +72,7 @@ PERSONS = [
     "Auto-Submitted:",
     f"Message-ID: <1@{SERVER}>",
     "From: ann@mail.example <ann@mail.example>",
+    "From: Ann@Mail.example <ann@mail.example>",
     "From: 'ann@mail.example' <ann@mail.example>",
     "From: Mueller, Ann <ann@mail.example>",
     "From: Ann @ Home <ann@mail.example>",
@@ -248,6 +251,32 @@ def test_an_unclear_sender_brings_one_short_answer_to_the_envelopes(referee: Ref
     assert "whoami" not in ann.text
 
 
+@pytest.mark.parametrize("head", ["Subject: Out of the office", "List-Unsubscribe: <https://relay.example/1>"])
+def test_what_an_unclear_sender_signed_is_answered_under_weak_marks(referee: Referee, head: str) -> None:
+    ann = referee.registered("ann")
+    before = len(ann.letters)
+    several = "From: ann <ann@mail.example>, bob <bob@mail.example>"
+    referee.deliver(craft(referee.signed(ann, "whoami\n"), several, head), ann.address)
+    assert len(ann.letters) == before + 1
+    referee.deliver(craft("I am away.\n", several, head), ann.address)
+    assert len(ann.letters) == before + 1, "it says nothing"
+
+
+@pytest.mark.parametrize("head", ["Subject: Out of the office", "List-Unsubscribe: <https://relay.example/1>"])
+def test_what_nobody_could_read_is_answered_under_weak_marks(referee: Referee, head: str) -> None:
+    ann = referee.person("ann")
+    heads = [head, *(f"X-H{number}: x" for number in range(201))]
+    referee.deliver(HOME.sign(craft("help\n", *heads), referee.now), ann.address)
+    assert len(ann.letters) == 1
+
+
+def test_a_subject_that_is_a_command_is_one_under_a_weak_mark(referee: Referee) -> None:
+    ann = referee.person("ann")
+    heads = ("Subject: help", "List-Unsubscribe: <https://relay.example/1>")
+    referee.deliver(HOME.sign(craft("\n", *heads), referee.now), ann.address)
+    assert len(ann.letters) == 1
+
+
 def test_too_many_headers_are_answered(referee: Referee) -> None:
     ann = referee.person("ann")
     for head in ("\r\n".join(f"X-H{number}: x" for number in range(201)), "X-M: " + "x" * 800 + "\r\n x" * 20_000):
@@ -287,9 +316,77 @@ def test_a_gateways_words_are_not_read_in_place_of_bare_orders(below: str) -> No
 def test_several_texts_with_commands_count_for_nothing_and_the_answer_says_so(referee: Referee) -> None:
     cy = keyless(referee, "cy")
     head, text = mixed("set timezone Europe/Berlin", "set timezone Asia/Tokyo")
-    reply(referee, cy, text, head)
+    before = len(cy.letters)
+    for _ in range(WITHOUT_COMMAND.most + 1):
+        reply(referee, cy, text, head)
     assert referee.desk.players.setting("cy", "timezone", "") == ""
-    assert "several texts with commands" in " ".join(cy.text.split())
+    assert "more than one of its texts" in " ".join(cy.text.split())
+    assert len(cy.letters) == before + WITHOUT_COMMAND.most + 1, "they are no letters without a command"
+
+
+def test_a_bad_signature_that_nobody_vouches_for_brings_an_address_by_which_its_writer_is_heard(
+    referee: Referee,
+) -> None:
+    """The provider signs nothing: after three notices there would be silence, which nothing announced."""
+    ann = referee.registered("ann")
+    before = len(ann.letters)
+    for number in range(6):
+        to = parseaddr(str(ann.last["Reply-To"]))[1] if number else PBEM
+        text = referee.signed(ann, "whoami\n").replace("whoami", f"status m{number}")
+        referee.deliver(craft(text, to=to), ann.address, to)
+        assert number or "at most 3 such answers a day" in " ".join(ann.text.split())
+    assert len(ann.letters) == before + 6
+
+
+def test_forged_signatures_use_up_no_domain(referee: Referee) -> None:
+    eve = referee.registered("eve")
+    for number in range(NEW_MAILBOX.most + 1):
+        sender = f"forged-{number}@gmail.example"
+        referee.deliver(craft(referee.signed(eve, f"help {number}\n"), sender=sender), "eve@elsewhere.example")
+    home = Domain("gmail.example", key=rsa_key(1024))
+    referee.records[home.where] = home.record
+    ann = referee.person("ann")
+    ann.address = "ann@gmail.example"
+    referee.people[ann.address] = ann
+    referee.deliver(home.sign(craft("help\n", sender=ann.address), referee.now), ann.address)
+    assert len(ann.letters) == 1
+
+
+@pytest.mark.parametrize("mark", [f"x{PBEM}", f"{PBEM}.org", f"my-{PBEM}"])
+def test_a_loop_mark_of_another_mailbox_is_not_ours(referee: Referee, mark: str) -> None:
+    ann = referee.person("ann")
+    referee.deliver(HOME.sign(craft("help\n", f"X-Loop: {mark}"), referee.now), ann.address)
+    assert len(ann.letters) == 1
+
+
+@pytest.mark.parametrize(
+    "mark", [PBEM.upper(), f"<{PBEM}>", f"{PBEM}.", f"club@x.example, {PBEM}", f"club@x.example {PBEM}"]
+)
+def test_our_loop_mark_is_ours_however_it_is_written(referee: Referee, mark: str) -> None:
+    ann = referee.person("ann")
+    referee.deliver(HOME.sign(craft("help\n", f"X-Loop: {mark}"), referee.now), ann.address)
+    assert outcome(referee) == "automatic: own loop mark"
+
+
+HIDDEN = {
+    "encrypted": part(b"-----BEGIN PGP MESSAGE-----\r\n\r\nabcd\r\n-----END PGP MESSAGE-----\r\n"),
+    "opaque": part(b"?", "smime.p7m", "application/pkcs7-mime; smime-type=signed-data"),
+    "in a file": clear_signed_file(b"whoami\n"),
+}
+
+
+@pytest.mark.parametrize("content", HIDDEN.values(), ids=HIDDEN)
+def test_notices_are_not_counted_as_of_letters_without_a_command_where_one_may_be(
+    referee: Referee, content: bytes
+) -> None:
+    """Somebody tries again and again to get a signature right."""
+    ann = referee.registered("ann")
+    before = len(ann.letters)
+    for number in range(6):
+        head = f"From: ann <{ann.address}>\r\nTo: {PBEM}\r\nSubject: x\r\nMessage-ID: <{number}@mua.example>\r\n"
+        referee.deliver(HOME.sign(head.encode() + content, referee.now), ann.address)
+        assert outcome(referee).endswith("noticed")
+    assert len(ann.letters) == before + 6
 
 
 # The table of silences.
@@ -345,6 +442,12 @@ def _unvouched(referee: Referee) -> None:
         referee.deliver(craft("help\n"), "ann@mail.example")
 
 
+def _new_mailbox(referee: Referee) -> None:
+    for number in range(51):
+        sender = f"ticket-{number}@mail.example"
+        referee.deliver(HOME.sign(craft("help\n", sender=sender), referee.now), sender)
+
+
 def _too_many(referee: Referee) -> None:
     for _ in range(53):
         referee.deliver(HOME.sign(craft("help\n"), referee.now), "ann@mail.example")
@@ -389,6 +492,7 @@ REACHED: dict[Silence, Callable[[Referee], None]] = {
     silences.UNATTRIBUTED: _unattributed,
     silences.BAD_SIGNATURE: _bad_signature,
     silences.UNVOUCHED: _unvouched,
+    silences.NEW_MAILBOX: _new_mailbox,
     silences.TOO_MANY: _too_many,
     silences.SAID_BEFORE: _said_before,
     silences.STOP: _stop,

@@ -37,8 +37,6 @@ def sample(name: str) -> Key:
         ("pgp-revo.pub.asc", "it is revoked"),
         ("pgp-anna.pub.asc", sentences.IT_HAS_NO_SUBKEY_THAT_CAN_DECRYPT),
         ("ssh-rsa.pub", sentences.NO_MAIL_PROGRAM_DECRYPTS_WITH),
-        ("minisign.pub", sentences.NO_MAIL_PROGRAM_DECRYPTS_WITH),
-        ("raw-ed25519.pub", sentences.NO_MAIL_PROGRAM_DECRYPTS_WITH),
         ("sm-p256.crt", sentences.LETTERS_ARE_ENCRYPTED_TO_RSA),
         ("sm-ed25519.crt", sentences.LETTERS_ARE_ENCRYPTED_TO_RSA),
         ("sm-rsa.crt", sentences.IT_IS_NOT_MEANT_FOR_ENCRYPTION),

@@ -39,7 +39,7 @@ def leaf(
 
 def mail(text: str | None, parts: tuple[Part, ...]) -> Letter:
     root = leaf(None, b"", "multipart/mixed", parts)
-    return Letter(b"", root, None, None, None, (), (), "", (), 0, text)
+    return Letter(b"", root, None, None, None, (), (), "", (), 0, () if text is None else (text,))
 
 
 def opened(path: Path) -> Letter:

@@ -13,7 +13,7 @@ from pbem.mail.message import read
 from pbem.proof.signed_letters import VOCABULARY
 
 FORM = f"step m17 game 2 turn 5\nserver play.example\nplayer anna\nprev {'8c1f' * 16}\ncommit {'ab' * 32}\nend\n"
-TEXTS = {"openpgp, clear-signed", "minisign", "ssh", "passkey"}
+TEXTS = {"openpgp, clear-signed", "ssh", "passkey"}
 ANN = Mailbox("anna", "anna@mail.example", Ed25519PrivateKey.generate())
 
 

@@ -198,15 +198,6 @@ def as_ssh(point: bytes) -> str:
     return f"ssh-ed25519 {base64.b64encode(string(b'ssh-ed25519') + string(point)).decode()}"
 
 
-def as_pem(point: bytes) -> str:
-    der = bytes.fromhex("302a300506032b6570032100") + point
-    return f"-----BEGIN PUBLIC KEY-----\n{base64.b64encode(der).decode()}\n-----END PUBLIC KEY-----\n"
-
-
-def as_minisign(point: bytes) -> str:
-    return base64.b64encode(b"Ed" + b"12345678" + point).decode()
-
-
 def as_openpgp(point: bytes) -> str:
     return Signer(point=point).certificate()
 
@@ -220,8 +211,6 @@ def as_certificate(point: bytes) -> str:
 
 FORMATS = {
     "ssh": as_ssh,
-    "ed25519": as_pem,
-    "minisign": as_minisign,
     "openpgp": as_openpgp,
     "smime": as_certificate,
 }

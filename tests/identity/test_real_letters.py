@@ -30,12 +30,8 @@ BY = {
     "mutt-pgp-mime": "mike",
     "openssl-smime-detached": "olga",
     "openssl-smime-opaque": "olga",
-    "openssl-pkeyutl-attached": "rita",
     "ssh-keygen-pasted": "sam",
     "ssh-keygen-attached": "sam",
-    "minisign-pasted": "mina",
-    "minisign-attached": "mina",
-    "minisign-legacy-pasted": "mina",
 }
 
 

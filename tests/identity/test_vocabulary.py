@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from data.material import IN_FORCE, KEYS
 from in_a_box.referee import Mailbox
 from signing.openpgp_maker import BINARY, TEXT, Signer
-from signing.signers import by_clear_openpgp, by_ed25519, by_minisign, by_ssh, pasted
+from signing.signers import by_clear_openpgp, by_ssh, pasted
 
 from pbem import identity
 from pbem.identity import parse_key, readings
@@ -29,13 +29,11 @@ GREETING = (
     "Dear referee,\n\nwe are late, sorry: the reasons are many.\nReport follows. List of players as before:\n\n"
 )
 PGP = Signer()
-FILES = ("pgp-anna.pub.asc", "minisign.pub", "raw-ed25519.pub", "ssh-rsa.pub")
+FILES = ("pgp-anna.pub.asc", "ssh-rsa.pub")
 PINNED = [*(parse_key((KEYS / file).read_bytes()) for file in FILES), parse_key(PGP.certificate())]
 
 INLINE: dict[str, Callable[[str], bytes]] = {
     "ssh": lambda text: by_ssh(ANN, text),
-    "minisign": lambda text: by_minisign(ANN, text),
-    "ed25519": lambda text: by_ed25519(ANN, text),
     "openpgp": lambda text: pasted(ANN, text + PGP.over(text.encode(), kind=BINARY)),
     "openpgp, a text's": lambda text: pasted(ANN, text + PGP.over(text.encode(), kind=TEXT)),
     "openpgp, in the clear": lambda text: by_clear_openpgp(ANN, text),

@@ -390,7 +390,8 @@ class Referee:
     def work(self) -> None:
         while self.running.handle_next(self.now) or self.look_up():
             pass
-        self.running.tick(self.now)
+        while (following := self.running.tick(self.now)) is not None and following <= self.now:
+            pass
         self.collect()
 
     def look_up(self) -> bool:

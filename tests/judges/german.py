@@ -13,7 +13,7 @@ _SIGNED = re.compile(
     r"|confirm \S+|challenge \S+|fingerprint \S+|proof \S+|accept m\d+ [0-9a-f]{64}|claim m\d+|register \S+"
     r"|(?:draw|annul) m\d+ accept"
 )
-_TYPED = re.compile(r" {4}((?:ssh-keygen|gpg|minisign|openssl|pbem|status|register) .*?)(?: {3}.*)?")
+_TYPED = re.compile(r" {4}((?:ssh-keygen|gpg|openssl|pbem|status|register) .*?)(?: {3}.*)?")
 
 
 def is_twin(english: str, german: str, *, plain: bool = True) -> None:

@@ -59,7 +59,7 @@ _TYPED = re.compile(
     r"|\b(?:key|mailbox), \w+ (?:key|mailbox)\b"
     r"|\b[Ii]f [\w -]+ then\b"
     r"|the players asked for it|the server moves|it has moved|both players agree to go on|bob is ill"
-    r"|^[ *]*(?:ssh-keygen|gpg|minisign|openssl|pbem|new|set|substitute|address) [^\n]*",
+    r"|^[ *]*(?:ssh-keygen|gpg|openssl|pbem|new|set|substitute|address) [^\n]*",
     re.DOTALL | re.MULTILINE,
 )
 """What is typed, levels and conditions, what operators and organisers of tests write, and what is of HTML."""

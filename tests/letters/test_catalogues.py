@@ -42,7 +42,7 @@ TYPED = {
 }
 """What is typed or signed, and the field names beneath a signed head: the same in every language."""
 
-PROGRAMS = re.compile(r"(?:ssh-keygen|gpg|minisign|openssl|pbem|\\)\s.*|-(?:in|out|f|signer)\s.*|\.sig", re.DOTALL)
+PROGRAMS = re.compile(r"(?:ssh-keygen|gpg|openssl|pbem|\\)\s.*|-(?:in|out|f|signer)\s.*|\.sig", re.DOTALL)
 """A line of a shell, or what follows a file's name in it."""
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
     from pbem.proof.compare.finding import Finding
 
-GOOD = (VECTORS / "good/ed25519.pbem.zip").read_bytes()
+GOOD = (VECTORS / "good/ssh-rsa.pbem.zip").read_bytes()
 WHOLE = bundle.read(GOOD)
 """Eight entries, the last of which closes the match."""
 KEY = SERVER_KEY.public_key().public_bytes_raw().hex()

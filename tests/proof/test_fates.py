@@ -19,7 +19,7 @@ from pbem.proof.fates import Fate, Fates
 if TYPE_CHECKING:
     from pbem.proof.bundle import Bundle
 
-WHOLE = bundle.read((VECTORS / "good/ed25519.pbem.zip").read_bytes())
+WHOLE = bundle.read((VECTORS / "good/ssh-rsa.pbem.zip").read_bytes())
 """Commitments are entry 2, the turns 3 to 5; entry 6 ends the game, 7 reveals it, and 8 closes the match."""
 UNREVEALED = replace(WHOLE, entries=WHOLE.entries[:5])
 BEFORE, AFTER = "2028-06-01T11:59:00Z", "2028-06-01T12:00:01Z"

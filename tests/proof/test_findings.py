@@ -81,7 +81,7 @@ def paper(content: bytes) -> SignedPaper:
 class TestLettersThatWereKept:
     def test_a_part_that_is_damaged(self) -> None:
         said = Finding("broken", "letter", "it is cut off: that part proves nothing")
-        assert findings(against("ed25519"), faults=("it is cut off",)) == (said,)
+        assert findings(against("ssh-rsa"), faults=("it is cut off",)) == (said,)
 
     @pytest.mark.parametrize(
         ("subject", "server", "about"),
@@ -92,18 +92,18 @@ class TestLettersThatWereKept:
     ) -> None:
         """Damaged as it is, it is about the match that it names, of the server from which it came."""
         kept = Kept("letter", None, subject, servers=frozenset({server}), faults=("it is cut off",))
-        assert len(against("ed25519").judge(kept).findings) == about
+        assert len(against("ssh-rsa").judge(kept).findings) == about
 
     def test_an_attachment_is_judged_as_it_was_sent(self) -> None:
         """A mail program changed its line ends: as it was before, it agrees."""
-        reports = good("ed25519").papers["reports/game-1-turn-1-seat-1.json"]
-        said = findings(against("ed25519"), **attached("reports.json", reports + b"\r\n", reports))
+        reports = good("ssh-rsa").papers["reports/game-1-turn-1-seat-1.json"]
+        said = findings(against("ssh-rsa"), **attached("reports.json", reports + b"\r\n", reports))
         assert said == (Finding("agrees", "reports of game 1, turn 1", "", 3),)
 
     def test_reports_of_a_turn_that_never_was(self) -> None:
         reports = document("reports 1", game=1, turn=9, seat=1)
         said = f"the bundle has no turn 9 of game 1; {UNSIGNED}"
-        assert findings(against("ed25519"), **attached("reports.json", reports)) == (
+        assert findings(against("ssh-rsa"), **attached("reports.json", reports)) == (
             Finding("contradicts", "reports of game 1, turn 9", said, 8),
         )
 
@@ -115,9 +115,9 @@ class TestLettersThatWereKept:
         )
 
     def test_another_position(self) -> None:
-        position = document("position 1", game=1, seat=1, turn=5, prev=good("ed25519").entries[1].head)
+        position = document("position 1", game=1, seat=1, turn=5, prev=good("ssh-rsa").entries[1].head)
         said = f"p.json shows another position than follows from the letters and the rules; {UNSIGNED}"
-        assert findings(against("ed25519"), **attached("p.json", position)) == (
+        assert findings(against("ssh-rsa"), **attached("p.json", position)) == (
             Finding("contradicts", "position of game 1, turn 5", said, 2),
         )
 
@@ -125,16 +125,16 @@ class TestLettersThatWereKept:
         """Signed as one of this match: that it was sent is beyond doubt, and what it means is not known."""
         strange = b"pbem receipt 9\n"
         said = Finding("open", "a.txt", "signed as a paper of this match, and written as none is")
-        assert findings(against("ed25519"), papers=(paper(strange),), **attached("a.txt", strange)) == (said,)
-        assert findings(against("ed25519"), **attached("a.txt", strange)) == ()
+        assert findings(against("ssh-rsa"), papers=(paper(strange),), **attached("a.txt", strange)) == (said,)
+        assert findings(against("ssh-rsa"), **attached("a.txt", strange)) == ()
 
     def test_other_terms(self) -> None:
         said = f"it tells of other terms, with the hash {OTHER}, than entry 1; {UNSIGNED}"
-        assert findings(against("ed25519"), terms=(("m1", OTHER),)) == (Finding("contradicts", "terms", said, 1),)
+        assert findings(against("ssh-rsa"), terms=(("m1", OTHER),)) == (Finding("contradicts", "terms", said, 1),)
 
     def test_what_was_not_read(self) -> None:
         said = (Finding("open", "letter", "the letter cannot be read: too long"),)
-        assert findings(against("ed25519"), unread="the letter cannot be read: too long") == said
+        assert findings(against("ssh-rsa"), unread="the letter cannot be read: too long") == said
 
     def test_a_letter_that_cannot_be_read_tells_nothing_else(self) -> None:
         reason = f"the letter cannot be read: more than {LIMITS.headers} headers"
@@ -142,7 +142,7 @@ class TestLettersThatWereKept:
 
     def test_reports_that_the_server_signed_otherwise(self) -> None:
         """With the server's signature they convince everybody; in a letter that names another file, nobody."""
-        bench = against("ed25519")
+        bench = against("ssh-rsa")
         reports = document("reports 1", game=1, turn=1, seat=1)
         what, lie = "reports of game 1, turn 1", "r.json is not the file that entry 3 names for seat 1"
         for signed_paper, standing, said in (
@@ -156,17 +156,17 @@ class TestLettersThatWereKept:
     def test_terms_that_the_server_signed_otherwise(self) -> None:
         told = sha256_hex(b"other terms")
         lie = f"it tells of other terms, with the hash {told}, than entry 1"
-        *_, last = findings(against("ed25519"), papers=(paper(b"other terms"),), terms=(("m1", told),))
+        *_, last = findings(against("ssh-rsa"), papers=(paper(b"other terms"),), terms=(("m1", told),))
         assert last == Finding("two stories", "terms", f"{lie}; {SERVER} signed both, and told two stories", 1)
 
     def test_the_same_terms(self) -> None:
-        rules = str(good("ed25519").entries[0].body["rules"])
-        assert findings(against("ed25519"), terms=(("m1", rules),)) == (Finding("agrees", "terms", "", 1),)
-        assert findings(against("ed25519"), terms=(("m2", OTHER),)) == ()
+        rules = str(good("ssh-rsa").entries[0].body["rules"])
+        assert findings(against("ssh-rsa"), terms=(("m1", rules),)) == (Finding("agrees", "terms", "", 1),)
+        assert findings(against("ssh-rsa"), terms=(("m2", OTHER),)) == ()
 
     def test_papers_without_their_files(self) -> None:
         """The transcript names some of them; others may have been replaced."""
-        bench, known = against("ed25519"), good("ed25519").papers["receipts/game-1-turn-1-seat-1.txt"]
+        bench, known = against("ssh-rsa"), good("ssh-rsa").papers["receipts/game-1-turn-1-seat-1.txt"]
         what = f"paper {sha256_hex(known)[:16]}..."
         assert findings(bench, papers=(paper(known),)) == (Finding("agrees", what, ""),)
         said = (
@@ -177,7 +177,7 @@ class TestLettersThatWereKept:
         assert findings(bench, papers=(paper(b"x"),)) == (Finding("open", what, said),)
 
     def test_a_head_that_nobody_signed_and_one_that_another_key_did(self) -> None:
-        bench, shown = against("ed25519"), head(good("ed25519"), 3)
+        bench, shown = against("ssh-rsa"), head(good("ssh-rsa"), 3)
         altered = replace(shown, signature="00" * 64)
         said = f"altered: {SERVER} did not sign it, so that it proves nothing"
         assert findings(bench, heads=(altered,)) == (Finding("broken", "head of entry 3", said, 3),)
@@ -213,18 +213,18 @@ class TestLettersThatWereKept:
         later = ", which is of no entry of the bundle; ask for a newer one"
         lie = f", which is of no entry of the bundle; {UNSIGNED}"
         for told, (what, reason) in zip((position, cited), reasons.items(), strict=True):
-            assert findings(against("ed25519"), **told) == (Finding("contradicts", what, reason + lie),)
+            assert findings(against("ssh-rsa"), **told) == (Finding("contradicts", what, reason + lie),)
             assert findings(against("running"), **told) == (Finding("later", what, reason + later),)
             shown = head(good("running"), 2)
             assert Finding("contradicts", what, reason + lie) in findings(against("running"), heads=(shown,), **told)
         for elsewhere in (("m2", SERVER, OTHER), ("m1", "other.example", OTHER)):
-            assert findings(against("ed25519"), prevs=(elsewhere,)) == ()
+            assert findings(against("ssh-rsa"), prevs=(elsewhere,)) == ()
 
     def test_other_commitments(self) -> None:
-        bench, shown = against("ed25519"), (head(good("ed25519"), 2),)
+        bench, shown = against("ssh-rsa"), (head(good("ssh-rsa"), 2),)
         said = Finding("contradicts", "commitments", f"it tells other commitments than entry 2; {UNSIGNED}", 2)
         assert findings(bench, heads=shown, commitments=({"ann": OTHER, "bob": OTHER},))[-1] == said
-        before = (head(good("ed25519"), 1),)
+        before = (head(good("ssh-rsa"), 1),)
         assert len(findings(bench, heads=before, commitments=({"ann": OTHER},))) == 1, "of no game yet"
 
     @pytest.mark.parametrize("second", ["bob", "carl"])
@@ -286,16 +286,16 @@ class TestTheLog:
     WHAT = f"entry 3 in the log of {SERVER}"
 
     def test_another_entry_that_the_letter_shows(self) -> None:
-        found = good("ed25519")
+        found = good("ssh-rsa")
         logged = Logged(SERVER, "m1", 3, str(proof(found, 3, {}, head=OTHER)))
         said = "at size 11 it has another entry 3 than the bundle"
-        *_, last = findings(against("ed25519"), heads=(head(found, 3, OTHER),), logged=(logged,))
+        *_, last = findings(against("ssh-rsa"), heads=(head(found, 3, OTHER),), logged=(logged,))
         assert last == Finding("two stories", self.WHAT, said, 3)
 
     def test_another_entry_that_nobody_shows(self) -> None:
-        logged = Logged(SERVER, "m1", 3, str(proof(good("ed25519"), 3, {}, head=OTHER)))
+        logged = Logged(SERVER, "m1", 3, str(proof(good("ssh-rsa"), 3, {}, head=OTHER)))
         said = Finding("broken", self.WHAT, "the proof does not lead to the bundle's", 3)
-        assert findings(against("ed25519"), logged=(logged,)) == (said,)
+        assert findings(against("ssh-rsa"), logged=(logged,)) == (said,)
 
     def found(self, bench: Against, seq: int, proof: InclusionProof | str, **told: Any) -> Finding:
         """What is found about this proof for an entry."""
@@ -305,18 +305,18 @@ class TestTheLog:
     def test_an_entry_that_is_there(self) -> None:
         """And who saw it, of those who are believed."""
         names = ("wanda.example", "wim.example")
-        shown = proof(good("ed25519"), 3, {"other.example": 5, **dict.fromkeys(names, 7)})
-        bench = against("ed25519")
+        shown = proof(good("ssh-rsa"), 3, {"other.example": 5, **dict.fromkeys(names, 7)})
+        bench = against("ssh-rsa")
         assert self.found(bench, 3, shown) == Finding("agrees", self.WHAT, "size 11", 3)
         assert bench.witnessed == {}
-        bench = against("ed25519", [witness(name)[0] for name in names])
+        bench = against("ssh-rsa", [witness(name)[0] for name in names])
         said = "size 11, seen by wanda.example, seen by wim.example"
         assert self.found(bench, 3, shown) == Finding("agrees", self.WHAT, said, 3)
         assert bench.witnessed == dict.fromkeys(names, (3, 7))
 
     def test_the_last_entry_that_a_witness_saw_and_when_first(self) -> None:
         name = "wanda.example"
-        bench = against("ed25519", [witness(name)[0]])
+        bench = against("ssh-rsa", [witness(name)[0]])
         seen = []
         for seq, time in ((3, 9), (3, 10), (3, 8), (2, 1), (4, 12)):
             assert self.found(bench, seq, proof(bench.found, seq, {name: time})).standing == "agrees"
@@ -324,7 +324,7 @@ class TestTheLog:
         assert seen == [(3, 9), (3, 9), (3, 8), (3, 8), (4, 12)]
 
     def test_what_is_no_proof(self) -> None:
-        bench, shown = against("ed25519"), proof(good("ed25519"), 3, {})
+        bench, shown = against("ssh-rsa"), proof(good("ssh-rsa"), 3, {})
         assert self.found(bench, 3, "x") == Finding("broken", self.WHAT, "no proof of a transparency log", 3)
         other = proof(bench.found, 3, {}, key=witness("other.example")[1])
         said = "its checkpoint is not signed with the bundle's key"
@@ -333,8 +333,8 @@ class TestTheLog:
 
     def test_an_entry_that_the_bundle_does_not_have_yet(self) -> None:
         """Its head may be shown in the same letter, or not."""
-        whole = good("ed25519")
-        cut = Against(replace(whole, entries=whole.entries[:2]), against("ed25519").match)
+        whole = good("ssh-rsa")
+        cut = Against(replace(whole, entries=whole.entries[:2]), against("ssh-rsa").match)
         shown = proof(whole, 3, {})
         said = "the bundle has no such entry"
         assert self.found(cut, 3, shown) == Finding("open", self.WHAT, said, 3)
@@ -344,14 +344,14 @@ class TestTheLog:
         assert self.found(cut, 3, shown, heads=(head(whole, 4),)).standing == "open"
 
     def test_another_match_in_the_log(self) -> None:
-        shown = str(proof(good("ed25519"), 3, {}))
-        bench = against("ed25519")
+        shown = str(proof(good("ssh-rsa"), 3, {}))
+        bench = against("ssh-rsa")
         for place in ((SERVER, "m2"), ("other.example", "m1")):
             assert findings(bench, logged=(Logged(*place, 3, shown),)) == ()
 
     def test_two_logs_of_one_size_convict_whatever_match_shows_them(self) -> None:
         """By the proofs in two letters; or by the notes in the letter of a witness that refuses."""
-        found = good("ed25519")
+        found = good("ssh-rsa")
         one, two = proof(found, 3, {}), proof(found, 3, {}, head=OTHER)
         said = Finding(
             "two stories",
@@ -359,23 +359,23 @@ class TestTheLog:
             f"{SERVER} signed two logs of 11 entries with different roots:"
             " its log forked, or began anew from a backup",
         )
-        bench = against("ed25519")
+        bench = against("ssh-rsa")
         assert self.found(bench, 3, one).standing == "agrees"
         assert findings(bench, logged=(Logged(SERVER, "m2", 3, str(two)),)) == (said,)
         assert findings(bench, notes=(str(two.note),)) == (said,)
-        assert findings(against("ed25519"), notes=(str(one.note), str(two.note), str(two.note))) == (said,)
+        assert findings(against("ssh-rsa"), notes=(str(one.note), str(two.note), str(two.note))) == (said,)
 
     def test_of_a_restored_server_it_is_said_with_two_logs(self) -> None:
-        whole = good("ed25519")
+        whole = good("ssh-rsa")
         restored = replace(whole.entries[1], type="restored", body={"generation": 1})
         entries = (whole.entries[0], restored, *whole.entries[2:])
-        bench = Against(replace(whole, entries=entries), against("ed25519").match)
+        bench = Against(replace(whole, entries=entries), against("ssh-rsa").match)
         notes = tuple(str(proof(bench.found, 3, {}, head=head).note) for head in ("", OTHER))
         (told,) = findings(bench, notes=notes)
         assert told.found.endswith("; the bundle says that the server was restored from a backup (entry 2)")
 
     def test_what_are_no_two_logs_of_this_server(self) -> None:
-        found = good("ed25519")
+        found = good("ssh-rsa")
         one = proof(found, 3, {})
         others = (
             one,
@@ -384,12 +384,12 @@ class TestTheLog:
             proof(found, 3, {}, head=OTHER, origin="other.example"),
         )
         for other in others:
-            assert findings(against("ed25519"), notes=(str(one.note), str(other.note))) == ()
-        assert findings(against("ed25519"), notes=(str(one.note), "x", f"{SERVER}\n01\nx\n\n— x AAAAAAAA\n")) == ()
+            assert findings(against("ssh-rsa"), notes=(str(one.note), str(other.note))) == ()
+        assert findings(against("ssh-rsa"), notes=(str(one.note), "x", f"{SERVER}\n01\nx\n\n— x AAAAAAAA\n")) == ()
 
     def test_of_each_witness_the_proof_of_the_latest_entry_is_worth_showing(self) -> None:
         """The earliest of several; and those of others' matches and of nobody are not."""
-        found, one, two = good("ed25519"), "wanda.example", "wim.example"
+        found, one, two = good("ssh-rsa"), "wanda.example", "wim.example"
         told: list[tuple[int, dict[str, int]]] = [(1, {one: 5, two: 5}), (3, {one: 9}), (2, {two: 7}), (5, {})]
         shown = [Logged(SERVER, "m1", seq, str(proof(found, seq, times))) for seq, times in told]
         best = [(2, shown[2].proof), (3, shown[1].proof)]
@@ -405,7 +405,7 @@ class TestTheLog:
 
     def test_no_witness_that_is_believed(self) -> None:
         """Another one may have been quicker: the letter leaves nothing open, and shows nothing that counts."""
-        bench = against("ed25519", [witness("wanda.example")[0]])
+        bench = against("ssh-rsa", [witness("wanda.example")[0]])
         logged = Logged(SERVER, "m1", 3, str(proof(bench.found, 3, {"other.example": 1})))
         said = Finding("agrees", self.WHAT, "size 11, cosigned by no witness that was named", 3)
         assert findings(bench, logged=(logged,)) == (said,)

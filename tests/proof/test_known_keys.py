@@ -28,7 +28,6 @@ FILES = {
     "as Notepad writes it": (f"\ufeff{LINES['ed25519']}\r\n{OTHER}\r\n", None),
     "a line end that is none": (f"# old\x0c{OTHER}\n{LINES['ed25519']} ann\u2028{OTHER}", [FIRST]),
     "a quote that nothing closes": ('"\\' * 200_000 + f"\n{LINES['ed25519']}", [FIRST]),
-    "minisign": ((KEYS / "minisign.pub").read_text(), [parse_key((KEYS / "minisign.pub").read_bytes()).fingerprint]),
     "OpenPGP": (
         (KEYS / "pgp-anna.pub.asc").read_text(),
         [parse_key((KEYS / "pgp-anna.pub.asc").read_bytes()).fingerprint],

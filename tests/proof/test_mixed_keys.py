@@ -26,9 +26,8 @@ from data.material import IN_FORCE, KEYS
 from in_a_box.referee import Referee, attachment, form_in
 from signing.signers import (
     by_clear_openpgp,
-    by_ed25519,
-    by_minisign,
     by_openpgp_mime,
+    by_passkey,
     by_smime,
     by_ssh,
 )
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
     Signer = Callable[[Mailbox, str], bytes]
 
 FILES = {
-    "ann": ("pgp-anna.pub.asc", "sm-p256.crt", "minisign.pub", "raw-ed25519.pub"),
+    "ann": ("pgp-anna.pub.asc", "sm-p256.crt", "ssh-passkey.pub"),
     "bob": ("ssh-rsa.pub", "ssh-ecdsa.pub", "pgp-nora.pub.asc", "sm-ed25519.crt"),
 }
 
@@ -73,7 +72,7 @@ def ssh_file(person: Mailbox, text: str) -> bytes:
     return f"{head}Content-Type: multipart/mixed; boundary=b\r\n\r\n{parts}--b--\r\n".encode()
 
 
-ANNS: list[Signer] = [by_smime, by_clear_openpgp, by_minisign, by_openpgp_mime, by_ed25519]
+ANNS: list[Signer] = [by_smime, by_clear_openpgp, by_passkey, by_openpgp_mime, by_clear_openpgp]
 BOBS: list[Signer] = [ssh_file, by_ssh, partial(by_openpgp_mime, name="nora"), by_ssh, ssh_file]
 
 
@@ -144,8 +143,8 @@ class TestTheMatch:
         assert {one.level for one in orders} == {"key"}
         keys = {parse_key((KEYS / file).read_bytes()).fingerprint: file for files in FILES.values() for file in files}
         used = {keys[one.key] for one in orders}
-        assert used >= {"pgp-anna.pub.asc", "minisign.pub", "ssh-rsa.pub", "pgp-nora.pub.asc"}
-        assert which == "small" or used >= {"raw-ed25519.pub", "ssh-ecdsa.pub"}
+        assert used >= {"pgp-anna.pub.asc", "ssh-passkey.pub", "ssh-rsa.pub", "pgp-nora.pub.asc"}
+        assert which == "small" or used >= {"ssh-ecdsa.pub"}
 
 
 class TestBytes:

@@ -126,7 +126,7 @@ def test_both_verifiers_read_the_same_in_a_text_without_a_command(match: Match) 
             assert second is None or parse(text, signed=False).commands, repr(text)
             continue
         read += 1
-        first = one_letter.given(match, 2, 1, f"m1.{here.token}", short, text)
+        first = dict(one_letter.counting(match, 2, 1, f"m1.{here.token}", [text])).get(text)
         assert (first and first.name) == (second and second.name), repr(text)
         if first is None or second is None:
             continue
@@ -209,6 +209,61 @@ def signed(found: Bundle, *changes: tuple[str, str], headers: str = "", over: tu
         raw = raw.replace(old.encode(), new.encode())
     letter = headers.encode() + home().craft(raw, headers=("from", "subject", "message-id", "content-type", *over))
     return rewritten(found, LETTER, letter)
+
+
+WARNING = "CAUTION: External sender"
+
+
+def of_texts(found: Bundle, *texts: str) -> str:
+    """What is wrong with turn 1 if its letter has these texts."""
+    raw = found.papers[LETTER].decode()
+    kind = re.search(r"(?m)^Content-Type: [^\r\n]*", raw)
+    assert kind is not None
+    parts = "".join(f"--b\r\n\r\n{text}\r\n" for text in texts)
+    body = raw.partition("\r\n\r\n")[2]
+    changes = (
+        (kind[0], "Content-Type: multipart/mixed; boundary=b"),
+        (f"\r\n\r\n{body}", f"\r\n\r\n{parts}--b--\r\n"),
+    )
+    return turn_1(signed(found, *changes))
+
+
+def test_of_several_texts_that_one_counts_which_is_legal(found: Bundle) -> None:
+    """Wherever it stands, and whatever gateways and mail programs put beside it."""
+    for texts in (
+        ("Gx2 final", WARNING),
+        (WARNING, "Gx2 final"),
+        ("Help us save paper, please", "Gx2 final"),
+        ("", "-- \r\nscanned", "Gx2 final", "Sent from my iPhone"),
+        ("Gx99", "Gx2 final"),
+        ("# nothing", "yes", "Gx2 final"),
+    ):
+        assert of_texts(found, *texts) == "", texts
+    assert of_texts(found, WARNING, "Gx3") != ""  # other reports follow
+
+
+def test_a_server_that_chose_between_two_texts_is_convicted(found: Bundle) -> None:
+    """Whichever it chose: also if both say the same, and if only a form in a quote makes the other count."""
+    prev = next(entry.head for entry in found.entries if entry.type == "commitments")
+    form = "\r\n".join(FORM).replace("PREV", prev)
+    for texts in (
+        ("Gx2 final", "Gx3"),
+        ("Gx3", "Gx2 final"),
+        ("Gx2 final", WARNING, "Gx2 final"),
+        ("Gx2 final", "final"),
+        ("Gx2 final", form),
+        ("Gx2 final", "Gx3 " + "# long\r\n" * 600),
+    ):
+        assert "holds no `orders` for this place" in of_texts(found, *texts), texts
+
+
+def test_of_several_texts_a_form_alone_is_read(found: Bundle) -> None:
+    """As it was: bare orders beside it are none, and neither is what stands in two forms."""
+    form = "orders m1 turn 1\r\nGx2\r\nend"
+    assert of_texts(found, "Gx3", form) == ""
+    assert of_texts(found, form, "Gx3") == ""
+    assert "holds no" in of_texts(found, form, form)
+    assert "holds no" in of_texts(found, "Gx2 final", "help")
 
 
 def address(found: Bundle) -> str:
@@ -320,6 +375,11 @@ def test_a_quoted_form_names_its_revision_and_stands_in_the_text(found: Bundle) 
 def test_who_says_more_than_yes_in_digits_says_something_else(found: Bundle) -> None:
     """Also in those of a recovery code, which answers mask."""
     assert "not legal" in quoting(found, "yes 0123-4567-89ab-cdef-0123-4567-89ab-cdef", *FORM[1:])
+
+
+@pytest.mark.parametrize("words", ["yes?", "ok?", "Sure\uff1f", "ja ?"])
+def test_a_question_agrees_to_nothing(found: Bundle, words: str) -> None:
+    assert "not legal" in quoting(found, words, *FORM[1:])
 
 
 def test_who_ends_with_a_quote_introduces_it_all_the_same(found: Bundle) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from random import Random
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from vectors.make import VECTORS
 
+from pbem.identity.sender_auth import vouch
 from pbem.mail.commands import clean, holds_commands, parse
 from pbem.mail.message import read
 from pbem.mail.quotes import marked as marked_by_first
@@ -16,8 +19,10 @@ from pbem.match.transcript_replay import begin, replay_transcript
 from pbem.proof import bundle, one_letter
 from pbem.proof.signed_letters import Letters
 from verifier.commands import holds_commands as held
-from verifier.commands import read_commands, text_of
+from verifier.commands import read_commands, text_of, texts_of
+from verifier.conventions import No
 from verifier.letters import whole
+from verifier.mailbox import server_vouched
 from verifier.one_letter import Place, given
 from verifier.quotes import marked
 from verifier.text import author_of, entity, plain
@@ -40,6 +45,7 @@ WORDS = (
     "> help",
     "> Gx3",
     "status",
+    "status m\u0661",
     "12:30",
     "m",
     "key add",
@@ -61,6 +67,9 @@ WORDS = (
     "Subject: z",
     "Date: 1",
     "On 1 March 2026, 12:00 x wrote:",
+    "On 1 March 2026",
+    "x <x@y.example> wrote on 1 March at 12:00:",
+    "clear default",
     "x:",
     "",
     "",
@@ -107,6 +116,8 @@ def test_the_same_text_of_several_parts() -> None:
         letter = read(raw)
         several += letter.several
         assert clean(text_of(entity(raw))).rstrip() == clean(letter.text or "").rstrip(), raw
+        first, second = ([clean(one).rstrip() for one in texts] for texts in (letter.texts, texts_of(entity(raw))))
+        assert first == second, raw
     assert several > 50
 
 
@@ -131,12 +142,27 @@ def test_the_same_commands_and_what_is_given_without_one(phase: str) -> None:
             assert named == [(one.name, one.fault) for one in commands], repr(text)
         if any(map(whole, commands)) or not reading.short:
             continue
-        first = one_letter.given(match, 2, 1, f"m1.{here.token}", reading.short, text)
+        first = dict(one_letter.counting(match, 2, 1, f"m1.{here.token}", [text])).get(text)
         second = given(here, plain(text))
         assert (first and first.name) == (second and second.name), repr(text)
         assert first is None or second is None or (first.block or "") == second.block, repr(text)
         count += first is not None
     assert count > 300 or phase == "proposed"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(f"enter t1 {'0' * 64} team {name}x" for name in ("İ", "\u212a", "\u017f", "\u0131")),
+        *(f"substitute m1 {name} for bob" for name in ("İn", "\u212a", "\u017f")),
+        *(f"substitute m1 carl for {name}" for name in ("İn", "\u212a", "\u017f")),
+        *(f"block {name}" for name in ("İn", "\u212a", "\u017f")),
+    ],
+)
+def test_the_same_names(words: str) -> None:
+    """Lower case first: it makes two characters of one letter, and one of a to z of another."""
+    first, second = parse(words).commands, read_commands(words)
+    assert [(one.name, bool(one.faults)) for one in first] == [(one.name, one.fault) for one in second]
 
 
 @pytest.mark.parametrize(
@@ -163,3 +189,39 @@ def test_the_same_author(value: str) -> None:
     raw = f"From: {value}\r\n\r\nGx3\r\n".encode()
     letter = read(raw)
     assert author_of(entity(raw)) == ("" if letter.from_defect else letter.sender)
+
+
+DKIM = "DKIM-Signature: v=1; a=rsa-sha256; d=mail.example; s=s1; h=from:to; bh=; b="
+PASS = "mx.example; dkim=pass header.d=mail.example"
+
+
+@pytest.mark.parametrize(
+    ("counts", "others"),
+    [
+        (True, ["mx.example; spf=pass smtp.mailfrom=dkim=1@mail.example", PASS]),
+        (True, ['mx.example; spf=pass smtp.mailfrom="a; dkim=fail"@mail.example', PASS]),
+        (True, ["mx.example; spf=pass (dkim=none)", PASS]),
+        (True, ["mx.example.evil.example; dkim=fail", PASS]),
+        (True, ["MX.example 1; DKIM = pass header.d=mail.example"]),
+        (True, ["mx.example (dkim=fail); dkim=pass (x; y) header.d=mail.example"]),
+        (False, ["mx.example; dkim=fail", PASS]),
+        (False, ["mx.example; spf=pass smtp.mailfrom=dkim=pass@mail.example"]),
+        (False, ["mx.example; x=y (dkim=pass)"]),
+        (False, ["mx.example 2; dkim=pass header.d=mail.example"]),
+        (False, ["mx.example.evil.example; dkim=pass header.d=mail.example"]),
+    ],
+)
+def test_the_same_word_of_a_server(others: list[str], *, counts: bool) -> None:
+    """One header for each filter; a sender chooses the name in the return path, which another one repeats."""
+    told = "".join(f"Authentication-Results: {one}\r\n" for one in others)
+    raw = f"{told}{DKIM}{'A' * 171}=\r\nFrom: bob@mail.example\r\nTo: x@y.example\r\n\r\nGx3\r\n".encode()
+    record = vouch(read(raw), {}, "mx.example", datetime(2026, 3, 1, tzinfo=UTC)).told
+    assert bool(record) is counts
+    letter: Any = SimpleNamespace(message=entity(raw))
+    for written in {record, *others} - {""}:
+        try:
+            server_vouched(letter, {"name": "mx.example", "record": written})
+        except No:
+            assert written != record
+        else:
+            assert written == record

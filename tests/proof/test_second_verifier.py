@@ -174,19 +174,18 @@ def through_a_pipe(text: bytes) -> bytes:
         (from_windows, "as it is"),
         (through_a_pipe, "as it is"),
         (WAYS["clear-signed file"], "as it is"),
-        (WAYS["inline minisign"], "no last line feed"),
-        (WAYS["in_one_file minisign"], "mixed line ends"),
+        (WAYS["inline ssh"], "no last line feed"),
+        (WAYS["in_one_file ssh"], "mixed line ends"),
     ],
 )
 def test_both_find_the_same_signature(tmp_path: Path, way: Callable[[bytes], bytes], dress: str) -> None:
     referee = Referee(tmp_path)
     referee.now = datetime.now(UTC).replace(microsecond=0)  # no OpenPGP signature may be later than its receipt
     ann, bob = referee.registered("ann"), referee.registered("bob")
-    for file in ("minisign.pub", "pgp-anna.pub.asc"):
-        key = parse_key((KEYS / file).read_bytes())
-        row = KeyRow(key.format, key.fingerprint, key.public, "2026-03-01T12:00:00Z")
-        with referee.database.transaction():
-            referee.desk.players.add_key("ann", row, row.added)
+    key = parse_key((KEYS / "pgp-anna.pub.asc").read_bytes())
+    row = KeyRow(key.format, key.fingerprint, key.public, "2026-03-01T12:00:00Z")
+    with referee.database.transaction():
+        referee.desk.players.add_key("ann", row, row.added)
     referee.send(ann, new(ann, "spaceships", "bob"))
     referee.send(bob, f"accept m1 {referee.match().rules_hash}\n")
     place = f"resign m1 match\nserver play.example\nplayer ann\nprev {referee.match().prev}\nrev 1\ngame 1\n".encode()

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import pysequoia
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from data.material import KEYS
 from in_a_box.referee import SERVER, Mailbox
-from signing.signers import by_smime, pgp_signer, private_key
+from signing.signers import by_smime, pgp_signer
 
 from pbem.identity import ssh
 
@@ -32,24 +31,8 @@ def by_ssh(text: bytes) -> bytes:
     return ssh.sign(ann_key(), text, f"pbem@{SERVER}").encode()
 
 
-def by_minisign(text: bytes, untrusted: str = "signature", trusted: str = "a comment") -> bytes:
-    public = base64.b64decode((KEYS / "minisign.pub").read_text().split()[-1])
-    secret = base64.b64decode((KEYS / "minisign.key").read_text().split("\n")[1])
-    private = Ed25519PrivateKey.from_private_bytes(secret[62:94])
-    signature = private.sign(hashlib.blake2b(text).digest())
-    whole = base64.b64encode(private.sign(signature + trusted.encode())).decode()
-    first = base64.b64encode(b"ED" + public[2:10] + signature).decode()
-    return f"untrusted comment: {untrusted}\n{first}\ntrusted comment: {trusted}\n{whole}\n".encode()
-
-
 def by_openpgp(text: bytes) -> bytes:
     return pysequoia.sign(pgp_signer("anna"), text, mode=pysequoia.SignatureMode.DETACHED)
-
-
-def by_ed25519(text: bytes) -> bytes:
-    private = private_key("raw-ed25519.key")
-    assert isinstance(private, Ed25519PrivateKey)
-    return b"signature: " + base64.b64encode(private.sign(text)) + b"\n"
 
 
 def clear(text: bytes) -> bytes:
@@ -71,20 +54,10 @@ def with_words(sign: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
 
 SIGNATURES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "ssh": ("sig", by_ssh),
-    "minisign": ("minisig", by_minisign),
     "openpgp": ("asc", by_openpgp),
-    "ed25519": ("ed25519", by_ed25519),
-    "minisign, untrusted mark": ("minisig", functools.partial(by_minisign, untrusted=SSH_BEGIN)),
-    "minisign, trusted mark": ("minisig", functools.partial(by_minisign, trusted=SSH_BEGIN)),
-    "minisign, trusted signature": ("minisig", functools.partial(by_minisign, trusted=f"signature: {'A' * 86}==")),
-    "minisign, carriage return": ("minisig", functools.partial(by_minisign, trusted="a\rcomment")),
     **{
         f"{name}, {dress.__name__}": (suffix, dress(sign))
-        for name, suffix, sign in (
-            ("ssh", "sig", by_ssh),
-            ("minisign", "minisig", by_minisign),
-            ("openpgp", "asc", by_openpgp),
-        )
+        for name, suffix, sign in (("ssh", "sig", by_ssh), ("openpgp", "asc", by_openpgp))
         for dress in (marked, by_crlf, with_words)
     },
 }
@@ -208,8 +181,6 @@ DRESSES: dict[str, Callable[[bytes], bytes]] = {
     "a mark of a clear-signed text": commented("-----BEGIN PGP SIGNED MESSAGE-----"),
     "a mark of an OpenPGP message": commented("-----BEGIN PGP MESSAGE-----"),
     "a mark of PKCS 7": commented("-----BEGIN PKCS7-----"),
-    "a mark of minisign": commented("untrusted comment: signature"),
-    "a mark of Ed25519": commented("signature: " + "A" * 86 + "=="),
     "a mark at a line's beginning": lambda text: text.replace(b"\nend", f"\n#\n{SSH_BEGIN}\nend".encode()),
     "a quoted mark": lambda text: f"> {SSH_BEGIN}\n".encode() + text,
     "a mark behind": lambda text: text + f"{SSH_BEGIN}\n".encode(),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import functools
-import hashlib
 from typing import TYPE_CHECKING
 
 import pysequoia
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key, pkcs7
 from data.material import KEYS
 from in_a_box.referee import SERVER
@@ -84,24 +81,6 @@ def by_smime(person: Mailbox, text: str, name: str = "p256") -> bytes:
     )
 
 
-def by_minisign(person: Mailbox, text: str) -> bytes:
-    public = base64.b64decode((KEYS / "minisign.pub").read_text().split()[-1])
-    secret = base64.b64decode((KEYS / "minisign.key").read_text().split("\n")[1])
-    private = Ed25519PrivateKey.from_private_bytes(secret[62:94])
-    assert private.public_key().public_bytes_raw() == public[10:]
-    signature = private.sign(hashlib.blake2b(text.encode()).digest())
-    whole = private.sign(signature + b"a trusted comment")
-    first = base64.b64encode(b"ED" + public[2:10] + signature).decode()
-    comments = f"untrusted comment: signature\n{first}\ntrusted comment: a trusted comment\n"
-    return pasted(person, f"{text}{comments}{base64.b64encode(whole).decode()}\n")
-
-
-def by_ed25519(person: Mailbox, text: str) -> bytes:
-    private = private_key("raw-ed25519.key")
-    assert isinstance(private, Ed25519PrivateKey)
-    return pasted(person, f"{text}signature: {base64.b64encode(private.sign(text.encode())).decode()}\n")
-
-
 def by_ssh(person: Mailbox, text: str, name: str = "rsa") -> bytes:
     return pasted(person, text + ssh.sign(_ssh_key(name), text.encode(), f"pbem@{SERVER}"))
 
@@ -117,8 +96,6 @@ WAYS = {
     "openpgp, clear-signed": ("openpgp", "pgp-anna.pub.asc", by_clear_openpgp),
     "PGP/MIME": ("openpgp", "pgp-anna.pub.asc", by_openpgp_mime),
     "smime": ("smime", "sm-p256.crt", by_smime),
-    "minisign": ("minisign", "minisign.pub", by_minisign),
-    "ed25519": ("ed25519", "raw-ed25519.pub", by_ed25519),
     "ssh": ("ssh", "ssh-rsa.pub", by_ssh),
     "passkey": ("ssh", "ssh-passkey.pub", by_passkey),
 }

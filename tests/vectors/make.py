@@ -26,8 +26,6 @@ from signing.domains import Domain
 from signing.signers import (
     AT_HOME,
     by_clear_openpgp,
-    by_ed25519,
-    by_minisign,
     by_passkey,
     by_smime,
     by_ssh,
@@ -415,8 +413,6 @@ GOOD: dict[str, Callable[[Referee], bytes]] = {
     "running": running,
     "openpgp": partial(by_format, "pgp-anna.pub.asc", by_clear_openpgp),
     "smime": partial(by_format, "sm-p256.crt", by_smime),
-    "minisign": partial(by_format, "minisign.pub", by_minisign),
-    "ed25519": partial(by_format, "raw-ed25519.pub", by_ed25519),
     "ssh-rsa": partial(by_format, "ssh-rsa.pub", by_ssh),
     "passkey": partial(by_format, "ssh-passkey.pub", by_passkey),
 }

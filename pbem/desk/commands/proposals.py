@@ -51,6 +51,9 @@ _NAMED = 200
 _PENDING = 20
 """The most proposals of one player that may wait for an answer at a time."""
 
+_OPPONENTS = 100
+"""The most players that one proposal may name; no game has as many seats."""
+
 _ADDRESS = 254
 """The most characters of an address (RFC 5321 4.5.3.1.3)."""
 
@@ -115,6 +118,8 @@ def _wanted(
     """The players in seat order, the seats kept for addresses, and what is wrong."""
     from email_validator import EmailNotValidError, validate_email
 
+    if len(wanted) > _OPPONENTS:  # each is looked up while the store is locked
+        raise Refused(Fault("new", None, Phrase("these are too many players")))
     names, free, faults = [proposer], dict[int, str | None](), list[Fault]()
     for name in wanted:
         seat = len(names) + 1

@@ -28,8 +28,8 @@ T = TypeVar("T")
 Told = TypeVar("Told", bound="Seal | TakeSteps | Reveal")
 
 _AS_TEXT = Phrase(
-    "your opponent checks what you sign, so sign it as text: with an SSH key or minisign, or with OpenPGP in the"
-    " clear (`gpg --clearsign`)"
+    "your opponent checks what you sign, so sign it as text: with an SSH key, or with OpenPGP in the clear"
+    " (`gpg --clearsign`)"
 )
 _UNLIKE = Phrase(
     "your opponent gets what you sign as text, with the signature below it, and could not verify yours there: sign"

@@ -42,10 +42,6 @@ _ENTRIES, _KEYS = 10, 64 * 1024
 """The most letters of entry of one player, and the most octets of a player's keys, which each of them enters: a
 transcript that is full takes no more of anybody."""
 
-_SILENT = 3
-"""The least number of deadlines, with grace, in the longest time of a match of a ladder: silence loses within two,
-and keeps the place if the match counts for nothing before that."""
-
 _ANNOUNCED = 3
 """The most tournaments, not over yet, that one player may have announced."""
 
@@ -59,12 +55,6 @@ def new(director: Director, settle: timedelta, caller: Caller, command: Command[
     terms = TournamentTerms.propose(command.request.rules, command.request.options, settle)
     if terms.beacon is not None and not director.reads_beacon:
         raise refused("lot", "drand", Phrase("this server reads no beacon; its own secret draws the lot"))
-    pace, grace, bank = (int(str(terms.match[name])) for name in ("pace", "grace", "bank"))
-    silence = _SILENT * (pace + grace) + bank
-    if terms.format == LADDER and terms.longest < silence:
-        days = -(-silence // 86_400)
-        says = Phrase("a silent player must lose before that: with this pace, give at least {days}d", days=days)
-        raise refused("longest", None, says)
     if director.announced(name) >= _ANNOUNCED:
         says = Phrase("{count} tournaments of yours are not over yet", count=_ANNOUNCED)
         raise refused("tournament", "new", says)
@@ -120,7 +110,7 @@ def enter(director: Director, people: People, caller: Caller, command: Command[E
     if t.line_of(name) is None:
         demand_leisure(director.seats, name, director.to_begin(name) + t.terms.games_at_once)
     people.opt_in(caller.address)
-    director.begin_matches(t, caller.now)
+    director.begin_matches(t, caller.now, name)
     step = director.step(t, caller.now)
     step.enter(_player(director, caller, t.id), command.request.team, _said(caller))
     director.archive.rows.forget_keys(int(t.id[1:]), name)

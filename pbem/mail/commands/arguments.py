@@ -57,7 +57,7 @@ _MATCH = re.compile(r"m[1-9][0-9]{0,8}", re.I)
 _TOURNAMENT = re.compile(r"t[1-9][0-9]{0,8}", re.I)
 _LIKE_A_MATCH = re.compile(r"m?\d|m$", re.I)
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I)
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}", re.I | re.A)
 WRITTEN: Mapping[str, str] = {"match": _MATCH.pattern, "player": _NAME.pattern}
 """The patterns of matches' and players' names, in either case."""
 _HASH = re.compile(r"[0-9a-f]{8,64}", re.I)
@@ -68,11 +68,9 @@ _KEY_BLOCK = re.compile(
     r"-----BEGIN (PGP PUBLIC KEY BLOCK|CERTIFICATE|PUBLIC KEY|[A-Z ]{0,20}PRIVATE KEY[A-Z ]{0,6})-----"
     r"(?:[^-]|-(?!----))*-----END \1-----"
 )
-_MINISIGN_LINE = r"RW[A-Za-z0-9+/]{54}(?!\S)"
-_MINISIGN_KEY = re.compile(rf"(?:untrusted comment:(?:[^\S\n]*+(?!{_MINISIGN_LINE})\S++)*+\s++)?{_MINISIGN_LINE}")
 _STRINGS = {"ssh-ed25519": 2, "sk-ecdsa-sha2-nistp256@openssh.com": 4}
 """The strings of RFC 4251 that a key consists of; those of other types of three."""
-_KEY_START = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+$|-----BEGIN|untrusted$|RW[A-Za-z0-9+/]{54}$", re.I)
+_KEY_START = re.compile(r"(ssh|ecdsa|sk)-[a-z0-9@.-]+$|-----BEGIN", re.I)
 _FINGERPRINT = re.compile(r"[A-Za-z0-9+/:=]{4,200}")
 _WHOLE_FINGERPRINT = re.compile(
     r"SHA256:[A-Z0-9+/]{43}=?|[0-9A-F]{40}|[0-9A-F]{64}|(?:[0-9A-F]{2}:){31}[0-9A-F]{2}", re.I
@@ -102,10 +100,10 @@ def _word(name: str, form: re.Pattern[str], missing: Phrase | None = None, but: 
     """The reader of a single word, stored in lower case; without `missing`, the argument is optional."""
 
     def read(words: Words, given: Given) -> Phrase | None:
-        word = words.bare()
-        if not form.fullmatch(word) or word.lower() in but:
+        word = words.bare().lower()  # first: some letters are two, and then none of a name's
+        if not form.fullmatch(word) or word in but:
             return missing
-        given[name] = word.lower()
+        given[name] = word
         words.take()
         return None
 
@@ -251,9 +249,10 @@ def _game_or_match(words: Words, given: Given) -> Phrase | None:
 
 
 def _leaver(words: Words, given: Given) -> Phrase | None:
-    if words.low() != "for" or not _NAME.fullmatch(words.bare(1)) or words.bare(1).lower() in RESERVED:
+    leaver = words.bare(1).lower()
+    if words.low() != "for" or not _NAME.fullmatch(leaver) or leaver in RESERVED:
         return Phrase("say for whom: `substitute {match} carl for bob`", match=given.get("match", "m17"))
-    given["leaver"] = words.bare(1).lower()
+    given["leaver"] = leaver
     words.at += 2
     return None
 
@@ -261,9 +260,10 @@ def _leaver(words: Words, given: Given) -> Phrase | None:
 def _team(words: Words, given: Given) -> Phrase | None:
     if words.low() != "team":
         return None
-    if not _NAME.fullmatch(words.bare(1)) or words.bare(1).lower() in RESERVED:
+    team = words.bare(1).lower()
+    if not _NAME.fullmatch(team) or team in RESERVED:
         return Phrase("after `team`, give its name")
-    given["team"] = words.bare(1).lower()
+    given["team"] = team
     words.at += 2
     return None
 
@@ -292,7 +292,7 @@ def _players(words: Words, given: Given) -> Phrase | None:
 
 def _key(words: Words, given: Given) -> Phrase | None:
     # A key of several lines shows by its own marks where it ends.
-    block = _KEY_BLOCK.match(words.text, words.start) or _MINISIGN_KEY.match(words.text, words.start)
+    block = _KEY_BLOCK.match(words.text, words.start)
     if block is not None:
         given["key"] = block[0]
         words.move_to(block.end())

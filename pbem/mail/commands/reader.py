@@ -50,6 +50,9 @@ ALONE = Phrase(
 )
 BROKEN = Phrase("the line behind a long comment may be the rest of it, which a mail program broke off")
 
+_OPTIONS = 100
+"""The most options of one command, and faults in them: the answer names each."""
+
 _REV = re.compile(r"[1-9][0-9]{0,8}")
 _END = re.compile(r"(?<![^\s,;])end(?![^\s,;.])", re.I)
 _SCAN = re.compile(rf"#[^\n]*|({_END.pattern})", re.I)
@@ -490,6 +493,9 @@ def _read_options(block: str, wrong: list[_Wrong]) -> dict[str, str]:
     values: dict[str, list[str]] = {}
     last: list[str] | None = None
     for word in _COMMENT.sub("", block).split():
+        if len(wrong) + len(values) > _OPTIONS:
+            wrong.append((None, Phrase("These are too many options.")))
+            return {}
         if word.endswith(":") and len(word) > 1:
             name = word[:-1].lower()
             if name in values:

@@ -184,7 +184,7 @@ _A_SETTING = re.compile(rf"({'|'.join(SETTINGS)})( |$)", re.I)
 _A_VACATION = re.compile(r"([0-9]|off\b)", re.I)
 _A_CHALLENGE = re.compile(r"\S+ (server|challenge|end)$|(server|challenge|end)( |$)|\S*$", re.I)
 
-_A_RECOVERY = re.compile(r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|RW|untrusted|end\b|$)", re.I)
+_A_RECOVERY = re.compile(r"((?=\S{8})\S*[0-9]|[0-9a-f]{4}\b|-----BEGIN|end\b|$)", re.I)
 
 COMMANDS: dict[str, CommandSpec] = {
     spec.name: spec

@@ -1,0 +1,72 @@
+"""A server as a process whose DNS is on this machine: the records of the domains that sign what their users send."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import dns.message
+import dns.rrset
+from machines.post_office import Server, Servers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_PROGRAM = """\
+import dns.asyncresolver
+
+class Resolver(dns.asyncresolver.Resolver):
+    def __init__(self):
+        super().__init__(configure=False)
+        self.nameservers, self.port = ["127.0.0.1"], {port}
+
+dns.asyncresolver.Resolver = Resolver
+from pbem.cli import main
+main()
+"""
+
+
+def asking(port: int) -> type[Servers]:
+    """Servers that ask the name server at this port."""
+
+    class Named(Server):
+        program = (sys.executable, "-c", _PROGRAM.format(port=port), "serve")
+
+    class AllNamed(Servers):
+        kind = Named
+
+    return AllNamed
+
+
+@contextmanager
+def name_server(records: Mapping[str, str]) -> Iterator[int]:
+    """A name server with these TXT records; yields its port."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as place:
+        place.bind(("127.0.0.1", 0))
+        ends = threading.Event()
+
+        def serve() -> None:
+            while True:
+                wire, asker = place.recvfrom(4096)
+                if ends.is_set():
+                    return
+                query = dns.message.from_wire(wire)
+                answer = dns.message.make_response(query)
+                name = query.question[0].name
+                record = records.get(name.to_text(omit_final_dot=True))
+                if record is not None:
+                    pieces = " ".join(f'"{record[at : at + 200]}"' for at in range(0, len(record), 200))
+                    answer.answer.append(dns.rrset.from_text(name, 60, "IN", "TXT", pieces))
+                place.sendto(answer.to_wire(), asker)
+
+        thread = threading.Thread(target=serve, name="name server")
+        thread.start()
+        try:
+            yield place.getsockname()[1]
+        finally:
+            ends.set()
+            place.sendto(b"", place.getsockname())
+            thread.join()

@@ -1,0 +1,94 @@
+"""Both verifiers find the same signature in a letter that a key signed, wherever it is; each case once differed."""
+
+from __future__ import annotations
+
+import contextlib
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from signing.dresses import ann_key, by_ssh, part, several
+
+from pbem import identity
+from pbem.identity import parse_key
+from pbem.mail.message import read
+from pbem.match.changed import replace
+from pbem.proof.signed_letters import VOCABULARY, said
+from verifier.conventions import No
+from verifier.signature import Key, signed_text
+from verifier.text import entity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SSH = ann_key().public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+KEY = replace(parse_key(SSH.decode()), state="pinned")
+PLACE = f"server play.example\nplayer ann\nprev {'ab' * 32}\nrev 1\n"
+ORDERS = f"orders m1 turn 1\n{PLACE}Gx3 Gy3\nend\n".encode()
+RESIGN = f"resign m1 match\n{PLACE}game 1\n".encode()
+ACCEPT = f"accept m1 {'cd' * 32}\n".encode()
+WHOLE = ORDERS + by_ssh(ORDERS)
+
+
+def mixed(*parts: bytes) -> bytes:
+    return several("multipart/mixed", *parts)
+
+
+def pasted(text: bytes, shown: Callable[[bytes], bytes]) -> bytes:
+    return part(shown(text) + b"\n" + by_ssh(text))
+
+
+def wrapped(text: bytes) -> bytes:
+    return text.replace(b" cd", b"\ncd")
+
+
+def in_one_line(text: bytes) -> bytes:
+    return b" ".join(text.split())
+
+
+CASES = {
+    "an ending in capitals": (
+        mixed(part(ORDERS, "o.txt"), part(by_ssh(ORDERS), "o.txt.SIG", "application/octet-stream")),
+        ORDERS,
+    ),
+    "a file before the text that repeats it": (
+        mixed(part(WHOLE, "o.txt", "application/octet-stream"), part(WHOLE)),
+        ORDERS,
+    ),
+    "a text with a name, and its file": (
+        mixed(part(WHOLE, "o.txt"), part(WHOLE, kind="text/plain; name=a.txt")),
+        ORDERS,
+    ),
+    "the same as an attachment without a name": (
+        mixed(part(WHOLE), b"Content-Disposition: attachment\r\n" + part(WHOLE + b"x")),
+        ORDERS,
+    ),
+    "a file that is a letter": (
+        mixed(part(RESIGN, "o.txt", "message/rfc822"), part(by_ssh(RESIGN), "o.txt.sig", "text/plain")),
+        RESIGN,
+    ),
+    "an agreement that was wrapped": (pasted(ACCEPT, wrapped), ACCEPT),
+    "orders in one line": (pasted(ORDERS, in_one_line), ORDERS),
+    "a sentence in one line": (pasted(RESIGN, in_one_line), RESIGN),
+    "an empty block between empty lines": (
+        pasted(ORDERS.replace(b"Gx3 Gy3", b""), lambda text: text.replace(b"\n\n", b"\n\n\n")),
+        ORDERS.replace(b"Gx3 Gy3", b""),
+    ),
+    "a margin": (part(b"  " + (ORDERS + by_ssh(ORDERS).strip()).replace(b"\n", b"\n  ")), ORDERS),
+    "a part without a name that says it is a signature": (mixed(part(WHOLE, kind="application/pgp-signature")), None),
+    "two files": (mixed(part(WHOLE, "a.txt"), part(WHOLE, "b.txt")), None),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_find_the_same_text(name: str) -> None:
+    dressed, expected = CASES[name]
+    raw = b"From: ann@mail.example\r\nTo: pbem@play.example\r\n" + dressed
+    verdict = identity.judge(read(raw), [KEY], "play.example", words=VOCABULARY)
+    first = said(verdict) if verdict.kind == "valid" else None
+    match: Any = SimpleNamespace(server="play.example", open=[])
+    second = None
+    with contextlib.suppress(No):
+        second = signed_text(entity(raw), Key(KEY.format, KEY.fingerprint, KEY.public), match)
+    assert first == second == (expected and expected.decode())
