@@ -57,7 +57,7 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
     Otherwise a deadline would be missed, or a key recovered, while the letter that prevents it waits in the mailbox.
     """
     heard = desk.inbox.heard_until(now)
-    beat(desk, heard, now)
+    beat(desk, heard)
     following = _do_what_is_due(desk, heard)
     waits = following is not None and heard < following <= now
     return now + _UNHANDLED if waits else following
@@ -95,11 +95,10 @@ def _do_what_is_due(desk: Desk, now: datetime) -> datetime | None:
     return min(filter(None, times), default=None)
 
 
-def beat(desk: Desk, heard: datetime, now: datetime) -> None:
-    """Record until when the server is at work and hears, once a minute; at once after the clock had leapt."""
-    stood = desk.database.meta(_STANDS) is not None
-    if desk.time.is_beat_due(heard) or (stood and heard == now):
-        decide(desk, partial(_beat, desk, heard, stood=stood))
+def beat(desk: Desk, heard: datetime) -> None:
+    """Record until when the server is at work and hears, once a minute."""
+    if desk.time.is_beat_due(heard):
+        decide(desk, partial(_beat, desk, heard))
 
 
 def stand_still(desk: Desk, leap: Leap, now: datetime) -> None:
@@ -221,10 +220,9 @@ def _when_due(
     return next_due()
 
 
-def _beat(desk: Desk, now: datetime, *, stood: bool) -> None:
-    """Record that the server is at work; if it was not, or time `stood`, the operator is told."""
-    if stood:
-        desk.database.write("DELETE FROM meta WHERE name = ?", (_STANDS,))
+def _beat(desk: Desk, now: datetime) -> None:
+    """Record that the server is at work; if it was not, or decided nothing, the operator is told."""
+    stood = desk.database.write("DELETE FROM meta WHERE name = ?", (_STANDS,)).rowcount > 0
     last = desk.time.beat(now, stood=stood)
     if last is None:
         return
