@@ -212,7 +212,7 @@ PIECES = [
     b"From: ", b"a@b.example", b"=?utf-8?q?", b"?=", b"Content-Transfer-Encoding: base64\r\n", b"name*0*=", b"; ",
     b"-----BEGIN PGP SIGNED MESSAGE-----\r\n", b"-----BEGIN PGP SIGNATURE-----\r\n",
     b"-----END PGP SIGNATURE-----\r\n", b"-----BEGIN SSH SIGNATURE-----\r\n", b"-----END SSH SIGNATURE-----\r\n",
-    b"untrusted comment: ", b"\r\n\r\n", b"Content-Disposition: attachment; filename=orders.txt.sig\r\n",
+    b"-----BEGIN PGP SIGNATURE-----", b"\r\n\r\n", b"Content-Disposition: attachment; filename=orders.txt.sig\r\n",
     b"\xef\xbb\xbf", b"\x00", b"orders m1 turn 1\r\n",
 ]  # fmt: skip
 
@@ -340,7 +340,13 @@ SHEETS = "".join(f"sheet {game}\r\nrules {game}\r\n" for game in GAMES) + "help\
 def heavy_letters() -> list[bytes]:
     """Some of the heaviest letters of each kind, and short ones that ask for much."""
     letters = dict(hostile_letters())
-    names = "marks untrusted comment:", "DER with long tags", "DER with a long number", "lines in base64", "options"
+    names = (
+        "marks -----BEGIN SSH SIGNATURE-----",
+        "DER with long tags",
+        "DER with a long number",
+        "lines in base64",
+        "options",
+    )
     chosen = [*(letters[name].raw for name in names), *[plain(SHEETS)] * 5] * 2
     return [raw.replace(b"<1@", b"<heavy.%d@" % number) for number, raw in enumerate(chosen)]
 

@@ -72,7 +72,7 @@ def test_case_31_the_forms_of_papers_are_linear(paper: type[Receipt]) -> None:
 @pytest.mark.parametrize(
     ("pattern", "method"),
     [
-        (r"untrusted comment:[^\n]*\n", "finditer"),  # begins again and again in one line
+        (r"a comment:[^\n]*\n", "finditer"),  # begins again and again in one line
         (r"-----BEGIN-----(.*?)-----END-----", "findall"),  # never ends
         (r"[a-z]+=", "search"),  # the same run from each of its letters
         (r"(?:a+)*;", "match"),  # a run parted in all ways

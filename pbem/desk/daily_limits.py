@@ -51,8 +51,8 @@ NEW_MAILBOX = DailyLimit("mailboxes at {}", 50)
 Help desks answer each time from another address; a person who writes again is answered.
 """
 
-NEW_PLAYER = DailyLimit("registering at {}", 500)
-"""A domain: the same of letters that register, which the newcomers of a large provider send."""
+NEW_PLAYER = DailyLimit("registering at {}", 50)
+"""A domain: the same of letters that register, so that no help desk uses up what newcomers need."""
 
 UNSIGNED = DailyLimit("unsigned {}", 50)
 """A mailbox: the answer to an unsigned letter, which anybody can write in its name."""

@@ -40,9 +40,7 @@ OLD_FORMS = 32 * 1024  # octets; what an old bounce has to say stands at its beg
 OLD_TEXT = 8 * 1024  # octets of text that are searched for an old form, within these
 OLD_LINE = 200  # octets of a line; flufl.bounce has patterns that take its square, and nearly a hundred of them
 NO_TEXT = re.compile(rb"[^!-~\n]+")
-OLD_PARTS = (
-    50  # parts of an old bounce, and types that it names: each of two dozen detectors walks through all of them
-)
+OLD_PARTS = 64  # parts of an old bounce, and types that it names: each of two dozen detectors walks through all
 TYPED = re.compile(rb"(?im)^content-type:")
 WARNING = re.compile(r"\b(?:warning|delay(?:ed)?)\b", re.IGNORECASE)
 

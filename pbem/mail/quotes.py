@@ -33,7 +33,8 @@ _BROKEN, _LONGEST = 3, 500
 _WHEN = re.compile(r"\d[:.]\d\d|\d{4}")
 _WROTE = re.compile(r"(?:on|am) (?>.*?\b(?:wrote|schrieb|geschrieben)\b)[^:]*+:(?: |\Z)", re.I)
 _WROTE_ON = re.compile(r"[^:<>]*<[^<>@ ]+@[^<>@ ]+> (?:wrote|schrieb)\b.*:", re.I)
-_ON, _BY = re.compile(r"(?:on|am) ", re.I), re.compile(r"[^:<>]*<[^<>@ ]+@[^<>@ ]+>")
+_ON = re.compile(r"(?:on|am) ", re.I)
+_BY = re.compile(r"[^:<>]*<[^<>@ ]+@[^<>@ ]+>")
 _CLOCK = re.compile(r"\b[0-9]{1,2}:[0-9]{2}\b")
 
 

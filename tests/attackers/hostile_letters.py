@@ -127,7 +127,7 @@ def _commands() -> Iterator[tuple[str, Heavy]]:
     for unit in (
         "list ", "help me ", "orders m1 turn 1\r\n", "press m1 x\r\n", "press m1 public\r\n", "accept m1 server x ",
         "register x ssh-ed25519 AAAA ", "register x\r\nssh-ed25519 " + "AAAA " * 64 + "\r\n",
-        "register x -----BEGIN CERTIFICATE-----", "register x untrusted comment: ", "recover abcd ", "abcd-",
+        "register x -----BEGIN CERTIFICATE-----", "recover abcd ", "abcd-",
         "key revoke ABCD ", "confirm x server y challenge z end ", "set format text server x player y rev 1 ",
     ):  # fmt: skip
         yield f"commands {unit[:30].strip()!r}", Heavy(plain(full(unit)))

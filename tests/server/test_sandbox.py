@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
 
-AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+AT = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SMALL = b"From: anna@mail.example\r\nMessage-ID: <1@mail.example>\r\n\r\nhelp\r\n"
 ROOMY = Limits(message_bytes=40_000_000, message_lines=1_000_000, reading_bytes=60_000_000)
 
