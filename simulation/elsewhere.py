@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from unittest.mock import patch
@@ -80,10 +81,21 @@ class Elsewhere:
         self.sessions: list[Session] = []
         self.wrong: list[str] = []
         """The faults of servers, done or left undone."""
+        self.set_by = timedelta()
+        """How far its clock is wrong."""
 
     def connected(self, place: Place, disk: Disk, *, make: bool, name: str = "") -> Sqlite:
         """A connection, for `pbem.store.database` to make in place of its own."""
         return Sqlite(place, disk, make=make) if isinstance(place, Path) else Remote(self, disk, name)
+
+    def now(self) -> datetime:
+        """The time of its clock."""
+        return self.world.now() + self.set_by
+
+    def set_clock(self, wrong_by: timedelta, *, synchronised: bool) -> None:
+        """Set its clock wrong, or right again; machines vouch for it whose own clocks agree."""
+        del synchronised
+        self.set_by = wrong_by
 
     def cut_off(self, host: str) -> None:
         """A machine does not reach it from now on: after a while its sessions end."""
@@ -138,7 +150,7 @@ class Elsewhere:
             alive = "SELECT 1 FROM owners WHERE name = owner AND until > ?"
             left = f"SELECT 1 FROM outbox WHERE state = 'leased' AND NOT EXISTS ({alive}) LIMIT 1"
             with suppress(sqlite3.OperationalError):  # the tables are not made yet
-                return connection.execute(left, (to_db(self.world.now()),)).fetchone() is not None
+                return connection.execute(left, (to_db(self.now()),)).fetchone() is not None
         return False
 
 
@@ -350,7 +362,7 @@ class Remote(Sqlite):
         del here
         self._reach()
         self._ask()
-        return self.base.world.now()
+        return self.base.now()
 
     def room(self) -> None:  # type: ignore[override] # as for PostgreSQL
         """None: the disk is elsewhere."""

@@ -10,14 +10,14 @@ import asyncio
 import signal
 import sqlite3
 from contextlib import contextmanager, suppress
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pbem.match.changed import replace
+from pbem.server.server_clock import ServerClock
 from pbem.store import own_keys
-from pbem.store.database import Database, to_db
+from pbem.store.database import Database
 from pbem.store.errors import StoreError
 from pbem.store.move import move
 from pbem.store.operator import PAUSED, Instructions
@@ -37,9 +37,7 @@ HOUR = 3600.0
 AGAIN = 1200.0  # seconds until an act that failed is tried again
 PATIENCE = 480 * HOUR
 """Longer after a week than any trouble lasts in which an act fails."""
-LONG = timedelta(days=60)
 """Longer than any pace of a week's matches."""
-PUT_OFF = "SELECT 'm' || number AS match FROM matches WHERE phase IN ('setup', 'playing') AND due > ?"
 _TROUBLES = StoreError, OSError, sqlite3.Error
 """What an act on a machine whose power or disk fails may raise."""
 
@@ -104,13 +102,22 @@ class Operator:
         for match in await self._ask(PAUSED):
             await self._instruct("end" if match in self.ended else "resume", match)
 
-    async def end_put_off(self) -> None:
-        """End each match that waits until a date that a clock set when it was ahead, if somebody stays silent.
+    async def accept_clock(self) -> None:
+        """Say that the clock is right, though it leapt: `pbem clock accept`."""
+        world = self._world
 
-        This is what docs/operating.md, "The clock stepped", says that an operator can do.
-        """
-        for match in await self._ask(PUT_OFF, to_db(self._world.now() + LONG)):
-            await self._instruct("end", match)
+        def accept(process: Process) -> None:
+            with Database(world.machine.config.store, migrate=False, disk=process) as database:
+                clock = ServerClock(world.machine.clock, world.machine.config)
+                clock.look(database)
+                if clock.stops():
+                    clock.accept(database)
+
+        await self._beside(accept)
+        for machine in world.machines:
+            machine.synchronised = True
+            if (look := world.loop.signals.get((machine.host, signal.SIGCONT))) is not None:
+                look()
 
     async def _ask(self, query: str, *values: str) -> list[str]:
         """The matches that a query of the store finds."""
@@ -126,7 +133,7 @@ class Operator:
 
         def give(process: Process) -> None:
             with Database(self._world.machine.config.store, migrate=False, disk=process) as database:
-                now = self._world.machine.now()
+                now = self._world.now()
                 number = int(match.removeprefix("m"))
                 self.given.append(Instructions(database).give(what, number, f"to {what} it", "operator", now))
 
@@ -174,7 +181,7 @@ class Operator:
                 for part in world.parts:
                     part.go_back(database)
             with Lock(self._store, process):
-                restore(backup, self._store, self._keys(), "operator", world.machine.now(), process)
+                restore(backup, self._store, self._keys(), "operator", world.now(), process)
 
         world.figures.restores += 1
         await self._stopped("restore of an hour-old backup", put_back)

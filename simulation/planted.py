@@ -7,7 +7,7 @@ whether the weeks are hard enough, and the checks after each week strict enough.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -25,27 +25,25 @@ from pbem.player.secret_vault import Secrets
 from pbem.proof.compare.against import Against
 from pbem.proof.compare.finding import NamedLetter
 from pbem.server.fetching import Fetcher
-from pbem.store.daily import count_today
 from pbem.store.errors import BusyError
 from pbem.store.inbox import Inbox
+from pbem.store.noted_time import Noted
 from pbem.store.notifications import Notifications
 from pbem.store.outages import Outages
 from pbem.store.outbox import Outbox
 from pbem.store.owners import _SENDINGS
-from pbem.store.retention import prune
 from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
 from simulation.elsewhere import Remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from datetime import date
+    from datetime import date, datetime
 
     from pbem.mail.message import Letter
     from pbem.match.seat_clock import Stop
     from pbem.match.state import Match
     from pbem.player.memory import SentForm
-    from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
     from pbem.store.tokens import Token
     from simulation.runs import Plant
@@ -89,19 +87,9 @@ def miss_in_an_outage(_world: World) -> Iterator[None]:
 
 
 @contextmanager
-def day_that_never_goes_back(_world: World) -> Iterator[None]:
-    """The day of a counter is the latest that any clock showed: one that was ahead uses up the days until then."""
-    last = datetime.min.replace(tzinfo=UTC)
-
-    def latest(database: Database, mark: str, now: datetime) -> int:
-        nonlocal last
-        last = max(last, now)
-        return count_today(database, mark, last)
-
-    def forget(database: Database, before: str, _today: str, most: int) -> int:
-        return prune(database, before, last.date().isoformat(), most)
-
-    with patch("pbem.desk.daily_limits.count_today", latest), patch("pbem.desk.housekeeping.prune", forget):
+def any_clock_is_believed(_world: World) -> Iterator[None]:
+    """The server goes by its clock, however it leaps."""
+    with patch.object(Noted, "leapt", lambda *_: timedelta()):
         yield
 
 
@@ -381,7 +369,7 @@ PLANTED: dict[str, Plant] = {
         lease_of_the_dead,
         token_good_twice,
         miss_in_an_outage,
-        day_that_never_goes_back,
+        any_clock_is_believed,
         sent_before_its_commit,
         setup_in_the_open,
         vouched_for_once,

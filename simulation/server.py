@@ -24,6 +24,7 @@ from pbem.config.server import Config, Identity
 from pbem.config.values import Duration, Listen
 from pbem.desk.reading import InProcess
 from pbem.match.changed import replace
+from pbem.server import server_clock
 from pbem.server.daemon import Daemon, StartError
 from pbem.server.desk_opening import opened
 from pbem.store.database import Database
@@ -101,6 +102,9 @@ class Machine:
         self.down_until = 0.0
         self.set_by = timedelta()
         """How far its clock is wrong."""
+        self.synchronised = True
+        """Whether its kernel vouches for its clock."""
+        self.boots = 1
         self.deaths = world.week.deaths
         """How many deaths at points on the way are still to come."""
         self.planned: list[str] = []
@@ -136,9 +140,16 @@ class Machine:
         """The time of the machine's clock."""
         return self.world.now() + self.set_by + self._skew
 
-    def set_clock(self, wrong_by: timedelta) -> None:
+    @property
+    def clock(self) -> server_clock.Machine:
+        """What it knows of time."""
+        return server_clock.Machine(
+            self.now, lambda: (f"{self.name} {self.boots}", self.loop.time()), lambda: self.synchronised
+        )
+
+    def set_clock(self, wrong_by: timedelta, *, synchronised: bool) -> None:
         """Set its clock wrong, or right again: a real server looks each minute, and then notices."""
-        self.set_by = wrong_by
+        self.set_by, self.synchronised = wrong_by, synchronised
         self.loop.call_later(NOTICED, self._look)
 
     def _look(self) -> None:
@@ -154,7 +165,7 @@ class Machine:
         self.world.note(self.name, "starts")
         daemon = Daemon(
             self.config,
-            now=self.now,
+            machine=self.clock,
             random=self.octets,
             place=self._place,
             reader=InProcess,
@@ -327,6 +338,7 @@ class Machine:
             self.world.base.lose(self.host, power=power)
         self.world.note(*(("the power fails of", self.name) if power else (self.name, "is killed")))
         if power:
+            self.boots += 1
             self.world.figures.power_cuts += 1
         else:
             self.world.figures.kills += 1

@@ -38,7 +38,7 @@ SHORT = {
         days=3.0, games=("spaceships",), parts=(), deaths=0, careless=0.0, troubles=False, accidents=False
     ),
     "miss_in_an_outage": QUIET,
-    "day_that_never_goes_back": replace(QUIET, steps=1.0),
+    "any_clock_is_believed": replace(QUIET, steps=1.0),
     "sent_before_its_commit": BUSY,
     "setup_in_the_open": replace(ONE, parts=("sealed",)),
     "deaf_to_witnesses": replace(ONE, parts=("witnesses",), days=1.0),

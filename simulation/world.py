@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY = 86_400.0
 YEAR = timedelta(days=365)
+STOPPED = 600.0  # seconds until a server, whatever it was doing, has noticed that its clock leapt
 OFTEN = 7200.0  # seconds between two looks of a program
 LONGEST = 60 * DAY
 """Longer than anything takes that ends at all."""
@@ -183,7 +184,7 @@ class World:
         self.hurried = False
         """Whether the week is over, and the rest is being finished."""
         self.answered: dict[tuple[bytes, str], date] = {}
-        """Letters that were answered with 250, who sent them, and the day by the server's clock."""
+        """Letters that were answered with 250, who sent them, and the day."""
         self.repeated: dict[tuple[bytes, str], datetime] = {}
         """Letters among them that their programs sent once more, and when first."""
         self.refused: dict[tuple[bytes, str], None] = {}
@@ -197,7 +198,7 @@ class World:
         """The letters that were sent once more, though their first sending was in no doubt."""
         self._overs: dict[str, float] = {}
         """When the first letter with the proof of a match was sent."""
-        self.excused: set[str] = set()
+        self.excused: set[str] = {"the clock leapt: nothing is decided"}
         """What the server may log as an error."""
         self._context = copy_context()
         """Where the world's own tasks run, on no machine, whoever starts them."""
@@ -301,8 +302,7 @@ class World:
         if given_up and reply.startswith("4") and (raw, sender) not in self.answered:
             self.refused[raw, sender] = None
         if reply.startswith("250") and (raw, sender) not in self.answered:
-            elsewhere = self.base is not None or "mailbox" in self.has
-            self.answered[raw, sender] = (self.now() if elsewhere else self.machine.now()).date()
+            self.answered[raw, sender] = self.now().date()
             self.figures.letters_in += 1
             if sender in self.people:
                 self.third.hear(raw, sender)
@@ -419,6 +419,7 @@ class World:
             machine.disk.close()
 
     async def _run(self) -> None:
+        self._righted()
         self.machine.start()
         if self.base is not None:
             self.begin(self.base.watch())
@@ -438,9 +439,10 @@ class World:
         if self.base is not None:
             self.base.lossy = 0.0
             self.base.away.clear()
+            self.base.set_by = timedelta()
         for machine in self.machines:
             machine.deaths, machine.disk.fails_after = 0, None
-            machine.down_until, machine.set_by = 0, timedelta()
+            machine.down_until, machine.set_by, machine.synchronised = 0, timedelta(), True
             machine.wake()
         for part in self.parts:
             part.finish()
@@ -491,7 +493,6 @@ class World:
     async def _settle(self) -> None:
         """Wait until all matches are closed, and all letters are where they belong."""
         give_up = self.loop.time() + LONGEST
-        self.loop.call_later(LONGEST / 2, lambda: self.begin(self.operator.end_put_off()))
         while not self._over():
             self._look_at_servers()
             assert self.loop.time() < give_up, f"the week does not come to its end: {self.state()}"
@@ -574,28 +575,83 @@ class World:
         return begin
 
     def _step(self, draw: Random) -> Callable[[], None]:
-        step = timedelta(seconds=draw.choice((-1, 1)) * draw.uniform(600, DAY))
-        back = draw.uniform(600, 2 * DAY)
-        if draw.random() < 0.5:
-            # Not for longer: by such a clock no signed letter is taken, as its date cannot be right.
-            step, back = draw.choice((-1, 1)) * YEAR, draw.uniform(1800, 7200)
-
-        wrong = self.machines if self.base is None else [draw.choice(self.machines)]
+        """A clock leaps, nobody vouches for it, and it is set right after hours: until then nothing is decided."""
+        kind = draw.choice(("ahead at a start", "ahead", "back"))
+        step = {"ahead at a start": YEAR, "ahead": timedelta(hours=draw.uniform(2, 20)), "back": -timedelta(days=1)}[
+            kind
+        ]
+        wrong: list[Machine | Elsewhere] = [*self.machines]
+        if self.base is not None:
+            wrong = [draw.choice([*wrong, self.base])]
+        length, boots = draw.uniform(1800, 12 * 3600), 0
 
         def begin() -> None:
+            if any(machine.set_by for machine in self.machines):
+                return  # it was wrong from the beginning
             self.figures.steps += 1
-            self.note("the clock is set", "ahead" if step > timedelta() else "back", "by", span(step.total_seconds()))
+            self.note("the clock is set", kind, "by", span(step.total_seconds()))
             for one in wrong:
-                one.set_clock(step)
-            self.loop.call_later(back / 2, self.stranger.write)
-            self.loop.call_later(back, end)
+                one.set_clock(step, synchronised=False)
+            nonlocal boots
+            boots = self.machine.boots
+            if kind == "ahead at a start" and self.base is None:
+                self.machine.cut_power()
+            self.loop.call_later(length / 2, self.stranger.write)
+            if self.base is None:
+                self.later(STOPPED, lambda: self.later(length - STOPPED, end, self._decided()))
+            else:
+                self.later(length, end, None)
 
-        def end() -> None:
+        def end(before: tuple[object, ...] | None) -> None:
+            found = before and not self.hurried and self._decided()
+            # Across a boot nobody knows how much time went by, and less than a day may have.
+            booted = kind == "ahead" and self.machine.boots != boots
+            if found and found != before and not booted:
+                self.faults.append(f"something was decided while nobody vouched for the clock: {before} {found}")
             self.note("the clock is set right")
             for one in wrong:
-                one.set_clock(timedelta())
+                one.set_clock(timedelta(), synchronised=True)
 
         return begin
+
+    def _decided(self) -> tuple[object, ...] | None:
+        """What only a decision changes, and what is noted of time; None while the server is down."""
+        queries = (
+            "SELECT value FROM meta WHERE name = 'clock'",
+            "SELECT value FROM meta WHERE name = 'heartbeat'",
+            "SELECT count(*) FROM entries",
+            "SELECT count(*) FROM inbox WHERE state IN ('done', 'aside')",
+            "SELECT count(*) FROM outbox WHERE reply LIKE '%given up%'",
+        )
+        if not self.machine.runs:
+            return None
+        with self.machine.store() as database:
+            return tuple(database.scalar(query) for query in queries)
+
+    def _righted(self) -> None:
+        """Perhaps the clock is wrong from the beginning, and is set right: that is vouched for, or accepted."""
+        draw = self.random("righted")
+        if not self.week.accidents or draw.random() >= self.week.steps / 3:
+            return
+        wrong: Machine | Elsewhere = self.base or self.machine
+        wrong.set_clock(draw.choice((-1, 1)) * timedelta(hours=draw.uniform(2, 20)), synchronised=False)
+        vouched, length = draw.random() < 0.5, draw.uniform(600, 6 * 3600)
+
+        def right() -> None:
+            self.figures.steps += 1
+            self.note("the clock, wrong from the beginning, is set right,", "vouched for" if vouched else "by hand")
+            wrong.set_clock(timedelta(), synchronised=vouched)
+            for machine in self.machines:
+                machine.synchronised = vouched
+            if not vouched:
+                self.later(length, accept)
+
+        def accept() -> None:
+            """As `pbem clock accept` does; later the kernel vouches for it."""
+            self.note("the operator accepts the clock")
+            self.begin(self.operator.accept_clock())
+
+        self.later(draw.uniform(0.1, 0.7) * self.week.days * DAY, right)
 
     def _full(self, draw: Random) -> Callable[[], None]:
         """The disk is full, or fails to sync, now and then or always, for some hours."""

@@ -37,6 +37,9 @@ class Idle:
     def tick(self, _now: object) -> None:
         """There is nothing to wait for."""
 
+    def stand_still(self, *_: object) -> None:
+        """The clock never leaps."""
+
 
 def main() -> None:
     """Serve until SIGTERM."""

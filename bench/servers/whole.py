@@ -20,6 +20,7 @@ from pbem.config.server import Config, LogConfig
 from pbem.config.values import Listen
 from pbem.server.daemon import Daemon
 from pbem.server.logs import configure_logs
+from pbem.server.server_clock import Machine
 from pbem.store_place import PostgresqlAddress
 
 MANY = 10**9
@@ -57,7 +58,7 @@ def main() -> None:
     folder, port, smarthost, store = sys.argv[1:] + ["1", ""][len(sys.argv) - 3 :]
     config = configured(Path(folder), int(port), int(smarthost), store)
     transport = Nowhere() if config.smarthost.port == 1 else None
-    daemon = Daemon(config, transport=transport, now=Clock(START, time.monotonic()))
+    daemon = Daemon(config, transport=transport, machine=Machine(Clock(START, time.monotonic())))
     asyncio.run(daemon.run())
 
 

@@ -37,6 +37,7 @@ COMMANDS: Final[Mapping[str, Entrance]] = {
     "outbox": Entrance("pbem.cli.queues", "Letters to be sent: list, show, retry, drop."),
     "match": Entrance("pbem.cli.match", "Matches: list, show, pause, resume, end."),
     "tournament": Entrance("pbem.cli.tournament", "Tournaments: list, pause, resume, or rule on one."),
+    "clock": Entrance("pbem.cli.clock", "The server's clock, if it leapt: accept it."),
     "backup": Entrance("pbem.cli.backup", "Copy the store, while the server runs."),
     "restore": Entrance("pbem.cli.backup", "Replace the store with a backup."),
     "move-store": Entrance("pbem.cli.move_store", "Move the store into PostgreSQL, or back."),

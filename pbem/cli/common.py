@@ -16,6 +16,7 @@ import time
 import traceback
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,8 +27,10 @@ from pbem.config.file import ConfigError, load, place
 from pbem.config.server import Config
 from pbem.games.outside import UnusableGame
 from pbem.server.composer import open_composer
+from pbem.server.examination import leap_in_words
 from pbem.server.games_here import enable_games
 from pbem.server.logs import configure_logs
+from pbem.server.server_clock import THIS_MACHINE, ServerClock
 from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.errors import LockedError, StoreError
@@ -62,9 +65,19 @@ class Opened(NamedTuple):
     """Closed together with the store."""
 
     @property
+    def clock(self) -> ServerClock:
+        """The clock by which the servers of the store go: this machine's, or its database's."""
+        clock = ServerClock(THIS_MACHINE, self.config)
+        clock.look(self.database)
+        return clock
+
+    @property
     def now(self) -> datetime:
-        """The time by which the servers of the store go: this machine's, or its database's."""
-        return self.database.engine.time(datetime.now(UTC))
+        """The time of that clock; raises ClickException if it leapt, and nobody vouches for it."""
+        clock = self.clock
+        if clock.leap is not None:
+            raise click.ClickException(f"The clock: {leap_in_words(clock.leap)}. Until then nothing is decided.")
+        return clock()
 
 
 config_option = click.option(
@@ -190,7 +203,9 @@ def _obey(store: Opened) -> None:
     composer = open_composer(store.config, store.database)
     reader = InProcess(store.config.limits)
     desk = Desk(store.config, store.database, store.vault, keys.signing, composer, os.urandom, reader)
-    WorkingDesk(desk).obey(store.now)
+    clock = store.clock
+    store.database.noting = partial(clock.note, store.database)
+    WorkingDesk(desk).obey(clock())
 
 
 def table(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> None:

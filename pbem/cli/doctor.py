@@ -46,14 +46,15 @@ def doctor(config_file: Path, *, mail: bool, deadline: float) -> None:
 
 def _findings(store: Opened, deadline: float) -> Iterator[Diagnosis]:
     config, database, vault = store.config, store.database, store.vault
-    now = store.now
+    clock = store.clock
+    now = clock()
     yield from examination.surroundings(config)
     yield from house(config)
     yield from examination.examined("store", examination.store(database, vault))
     keys = own_keys.load(config.store_key, config.signing_key, os.urandom)
     yield from examination.examined("keys", examination.keys(database, keys, config.server))
     yield from examination.examined("matches", examination.transcripts(database, vault, config, keys.public))
-    yield from examination.examined("clock", examination.clock(database, now))
+    yield from examination.examined("clock", examination.clock(clock))
     yield from examination.examined("room", examination.growth(database, config, now))
     inbox = Inbox(database, vault, config.mailbox_account)
     yield from examination.examined("mailbox", examination.mailbox(inbox, config, now))
@@ -69,7 +70,7 @@ def _findings(store: Opened, deadline: float) -> Iterator[Diagnosis]:
             composer,
             os.urandom(8).hex(),
             deadline,
-            lambda: store.now,
+            clock,
             lambda: wake(store),
             config.smarthost.maildirs,
         )

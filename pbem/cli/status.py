@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pbem.cli.common import as_json, config_option, legend, opened
-from pbem.server.examination import undone, works
+from pbem.server.examination import leap_in_words, undone, works
 from pbem.store.operator import survey
 from pbem.store.owners import at_work, left_behind
 
@@ -28,12 +28,16 @@ def status(config_file: Path, *, as_json: bool) -> None:
         missing = undone(store.database, datetime.now(UTC)) if daemon else []
         left = left_behind(store.database)
         server, found = store.config.server, survey(store.database)
+        leap = store.clock.leap
     if as_json:
         told = {"server": server, "daemon": daemon, "left_behind": left, "undone": missing, **found}
+        told["clock"] = leap_in_words(leap) if leap else None
         click.echo(json.dumps(told, indent=1))
         return
     click.echo(f"server       {server}, generation {found['generation']}")
     click.echo(f"daemon       {works(daemon, left)}")
+    if leap:
+        click.echo(f"clock        {leap_in_words(leap)}. Until then nothing is decided")
     for said in missing:
         click.echo(f"  undone       {said}")
     for box, letters, oldest in (

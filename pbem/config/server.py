@@ -44,8 +44,9 @@ _Pages = Annotated[
 
 
 class ClockConfig(ConfigTable, frozen=True):
-    """The clock's defaults, if a match does not agree on something else."""
+    """Whether the server's clock is trusted when it leaps; and defaults of matches that agree on nothing else."""
 
+    trusted: bool = False
     settle: Duration = Duration(minutes=10)
     outage: Duration = Duration(hours=1)
     vacation_days: Annotated[int, msgspec.Meta(ge=0, le=366)] = 30

@@ -179,9 +179,9 @@ def carry_out(keys: Keyring, until: datetime, now: datetime) -> None:
 
 
 def put_off(keys: Keyring, gap: timedelta, now: datetime) -> None:
-    """Move the delays that run by what the clock skipped, within the caller's transaction; all are told the new time.
+    """Move delays that run by the length of an outage, within the caller's transaction; all are told the new time.
 
-    During an outage nobody can object, and a clock that is set ahead must not let a delay pass at once.
+    During an outage nobody can object.
     """
     for waiting in keys.changes.delayed():
         assert waiting.due is not None

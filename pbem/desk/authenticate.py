@@ -87,7 +87,7 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
         understood = replace(understood, reading=reading)
     # Step 7: the time of arrival, before the evidence is made: evidence and papers must name the same time.
     if player is not None:
-        row = replace(row, received=_arrival(desk, player, to_answer(reading)[0], row.received, now))
+        row = replace(row, received=_arrival(desk, player, to_answer(reading)[0], row.received))
     # Step 8: without a signature, a letter may prove its mailbox.
     proof = _prove(desk, letter, row, understood, reading, secret, player) if verdict.kind == "none" else None
     # Step 9: replays. Other players have seen earlier signed words, and can send them.
@@ -188,9 +188,7 @@ def _place_answered(tokens: Sequence[Token], player: PlayerRow | None) -> Place 
     return next(filter(None, mailed), None)
 
 
-def _arrival(
-    desk: Desk, player: PlayerRow, answered: Sequence[AnyCommand], received: datetime, now: datetime
-) -> datetime:
+def _arrival(desk: Desk, player: PlayerRow, answered: Sequence[AnyCommand], received: datetime) -> datetime:
     """The time at which a letter of this player counts as received, by what it submits or withdraws.
 
     Sentences count from their arrival: nobody can miss them.
@@ -199,7 +197,7 @@ def _arrival(
     waits = [command for spec, command in specs if spec.signed and (spec.stands or spec.withdraws)]
     for number, default in {(number_of(command), command.form.turn == DEFAULT) for command in waits}:
         if seated := find_seat(desk.seats, number, player.name):
-            received = missed.came(seated.match, seated.seat, received, now, default=default)
+            received = missed.came(seated.match, seated.seat, received, default=default)
     return received
 
 

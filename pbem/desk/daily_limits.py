@@ -123,8 +123,11 @@ LETTER_SET_ASIDE = DailyLimit("letters set aside", 10, "operator")
 UNDELIVERED = DailyLimit("letters of failures", 10, "undelivered")
 """The operator: letters that were not delivered; a forged From must not fill a mailbox."""
 
-CLOCK_STEPPED = DailyLimit("steps of the clock", 5, "clock")
-"""The operator: that the server was down, or its clock was set."""
+CLOCK_LEAPT = DailyLimit("leaps of the clock", 5, "clock")
+"""The operator: that the clock leapt, nobody vouches for it, and nothing is decided."""
+
+OUTAGE = DailyLimit("outages", 5, "outage")
+"""The operator: that the server was down, or its clock stood, and deadlines move."""
 
 RULES_FAILED = DailyLimit("failed rules {}", 3, "rules_failed")
 """The operator: that the rules of another package failed, and a match is paused."""

@@ -15,7 +15,7 @@ import structlog
 
 from pbem.desk import account_keys, bounces, housekeeping, late_delivery, unasked, witnesses
 from pbem.desk.alarms import tell_operator
-from pbem.desk.daily_limits import CLOCK_STEPPED
+from pbem.desk.daily_limits import CLOCK_LEAPT, OUTAGE
 from pbem.desk.decisions import decide
 from pbem.desk.seats import SeatContext
 from pbem.letters.draft import OutgoingLetter
@@ -31,12 +31,16 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
+    from pbem.store.noted_time import Leap
 
 _PER_TICK = 100
 """The most matches, planned tasks or digests that the clock sees to in one go: letters wait for it."""
 
 _UNHANDLED = timedelta(seconds=30)
 """The delay before the clock looks again at a match past its deadline, while earlier letters may still wait."""
+
+_STANDS = "clock leapt"
+"""The fact in the store that nothing is decided, and the operator was told."""
 
 _TRY_AGAIN = timedelta(hours=1)
 """The delay before the clock looks again at a match on which it failed."""
@@ -53,16 +57,16 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
     Otherwise a deadline would be missed, or a key recovered, while the letter that prevents it waits in the mailbox.
     """
     heard = desk.inbox.heard_until(now)
-    following = _do_what_is_due(desk, heard, now)
+    beat(desk, heard)
+    following = _do_what_is_due(desk, heard)
     waits = following is not None and heard < following <= now
     return now + _UNHANDLED if waits else following
 
 
-def _do_what_is_due(desk: Desk, now: datetime, clock: datetime) -> datetime | None:
+def _do_what_is_due(desk: Desk, now: datetime) -> datetime | None:
     """Reminders, misses, settled turns, recovered keys, lost letters, housekeeping; returns when the next is due."""
     if desk.outbox.failures():
         decide(desk, partial(bounces.tell_failures, desk, now))
-    beat(desk, now, clock)
     reached, look = bounces.reached_again(desk, now)
     if reached:
         decide(desk, partial(bounces.reach_again, desk, reached, now))
@@ -91,10 +95,23 @@ def _do_what_is_due(desk: Desk, now: datetime, clock: datetime) -> datetime | No
     return min(filter(None, times), default=None)
 
 
-def beat(desk: Desk, heard: datetime, now: datetime) -> None:
-    """Record until when the server is at work and hears, once a minute, and what its clock shows."""
-    if desk.time.is_beat_due(heard, now):
-        decide(desk, partial(_beat, desk, heard, now))
+def beat(desk: Desk, heard: datetime) -> None:
+    """Record until when the server is at work and hears, once a minute."""
+    if desk.time.is_beat_due(heard):
+        decide(desk, partial(_beat, desk, heard))
+
+
+def stand_still(desk: Desk, leap: Leap, now: datetime) -> None:
+    """Decide nothing because the clock leapt, and nobody vouches for it; tell the operator once."""
+    if desk.database.meta(_STANDS) is None:
+        decide(desk, partial(_stand_still, desk, leap, now))
+
+
+def _stand_still(desk: Desk, leap: Leap, now: datetime) -> None:
+    desk.database.set_meta(_STANDS, to_db(now))
+    _LOG.error("the clock leapt: nothing is decided", seconds=int(leap.by.total_seconds()))
+    facts = {"noted": leap.noted, "wall": leap.wall, "ahead": leap.by > timedelta()}
+    tell_operator(desk, CLOCK_LEAPT, now, Phrase("[pbem] The server's clock leapt: nothing is decided"), facts)
 
 
 def _see_to_tournaments(desk: Desk, now: datetime) -> datetime | None:
@@ -203,19 +220,16 @@ def _when_due(
     return next_due()
 
 
-def _beat(desk: Desk, now: datetime, clock: datetime) -> None:
-    """Record that the server is at work; if it was not, or its clock was set, the operator is told.
-
-    From within the server both look alike.
-    """
-    desk.time.note_clock(clock)
-    last = desk.time.beat(now)
+def _beat(desk: Desk, now: datetime) -> None:
+    """Record that the server is at work; if it was not, or decided nothing, the operator is told."""
+    stood = desk.database.write("DELETE FROM meta WHERE name = ?", (_STANDS,)).rowcount > 0
+    last = desk.time.beat(now, stood=stood)
     if last is None:
         return
     account_keys.put_off(desk.keys, now - last, now)
-    _LOG.warning("outage, or the clock was set", seconds=int((now - last).total_seconds()))
-    facts = {"last": last, "now": now, "back": last > now, "mailbox": bool(desk.config.mailbox)}
-    tell_operator(desk, CLOCK_STEPPED, now, Phrase("[pbem] The server's clock stepped"), facts)
+    _LOG.warning("outage", seconds=int((now - last).total_seconds()))
+    facts = {"last": last, "now": now, "mailbox": bool(desk.config.mailbox)}
+    tell_operator(desk, OUTAGE, now, Phrase("[pbem] An outage: all deadlines move"), facts)
 
 
 def _advance(desk: Desk, number: int, now: datetime) -> None:

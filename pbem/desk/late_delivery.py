@@ -48,8 +48,7 @@ def see_to(desk: Desk, found: Watched, now: datetime) -> None:
     step = at.step(now)
     if found.settled is None:
         halted.delay(step, found.seat, found.asked, found.created)
-    # It may have been delivered by a clock that was ahead.
-    elif moved.arrive(step, found.seat, found.asked, found.created, min(found.settled, now)):
+    elif moved.arrive(step, found.seat, found.asked, found.created, found.settled):
         step.notices.append(Notice("moved", found.seat, step.match))
     if step.entries:
         at.commit(step)

@@ -81,7 +81,7 @@ def handle_next(desk: Desk, now: datetime) -> int:
     desk.in_doubt = True
     # Instructions come before letters: a restored match must stand still first.
     instructions.obey(desk, now)
-    due_tasks.beat(desk, desk.inbox.heard_until(now), now)
+    due_tasks.beat(desk, desk.inbox.heard_until(now))
     desk.reader.get_ready()  # without one no letter's attempts are spent
     handled = 0
     ends = monotonic() + _IN_A_ROW
@@ -101,7 +101,7 @@ def _lease_next(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Leas
     if not rows:
         return []
     desk.points("letter leased")
-    # No letter is from the future, even if the clock was set back since it came.
+    # No letter is from the future: whoever received it may have looked at a clock that was set back a little since.
     rows = [replace(row, received=min(row.received, now)) for row in rows]
     records = desk.lookups.found([row.id for row in rows])
     taken = [(row, _question(desk, row, records.get(row.id, {}))) for row in rows]

@@ -141,8 +141,8 @@ class ReplyTokens:
         return self.write_back(spent[0].address, player, now) if spent else None
 
     def asked(self, purpose: Purpose, address: str, period: timedelta, now: datetime) -> int:
-        """The number of unanswered requests to an address within this time; not those of a clock that was ahead."""
-        return self._tokens.waiting(address, purpose, to_db(now - period), to_db(now))
+        """The number of unanswered requests to an address within this time."""
+        return self._tokens.waiting(address, purpose, to_db(now - period))
 
     def _issue(
         self, detail: str, address: str, name: str, purpose: Purpose, place: Place | None, now: datetime

@@ -87,14 +87,8 @@ class SeatContext(msgspec.Struct):
         return self.row.number, *self.match.told
 
     def step(self, now: datetime, oldest_unhandled: datetime | None = None) -> Step:
-        """A new step of the match.
-
-        A match that closes before its tournament's latest entry, by a clock that was set back, would seem to be one
-        whose result is missing.
-        """
-        t = self._seats.match_letters.tournament(self.match)
-        since = t.time if t is not None else ""
-        return Step(self.match, replace(self._seats.world(now), oldest_unhandled=oldest_unhandled, since=since))
+        """A new step of the match."""
+        return Step(self.match, replace(self._seats.world(now), oldest_unhandled=oldest_unhandled))
 
     def commit(self, step: Step) -> None:
         """Write the result of a step, and tell everybody."""

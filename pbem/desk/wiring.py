@@ -121,7 +121,7 @@ class Desk:
         log = self.log if config.witness.cosigners else None
         matches, sign = Matches(database, vault), self.signing_key.sign
         self.archive = MatchRepository(matches, self.people, config.server, sign, self.server_key, log)
-        self.time = OutagesAndZones(Outages(database), self.players, matches, config.clock.outage)
+        self.time = OutagesAndZones(Outages(database), self.players, config.clock.outage)
         self.mailboxes = ReplyTokens(config, Tokens(database), self.random, self.composer.reply_address)
         """Reply addresses, and letters judged by them."""
         self.strangers = Strangers(database, self.counts, self.mailboxes, config.limits.answers_to_strangers)

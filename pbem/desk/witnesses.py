@@ -57,8 +57,7 @@ def look(desk: Desk, now: datetime) -> datetime | None:
     waits, latest = desk.log.waits(), desk.log.latest()
     # Who died in between had put heads into the tree, and made no checkpoint of it.
     unstated = desk.log.size > (latest.size if latest else 0)
-    # A checkpoint that is still to come was made while the clock was ahead: nobody waits for its time.
-    due = now if latest is None or waits or latest.time > now else latest.time + desk.config.witness.every
+    due = now if latest is None or waits else latest.time + desk.config.witness.every
     if waits is not None or unstated:
         if due > now:
             return due

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
+    from pbem.store.noted_time import Leap
 
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
@@ -51,6 +52,10 @@ class WorkingDesk:
     def tick(self, now: datetime) -> datetime | None:
         """Do what is due; returns when to be called again."""
         return due_tasks.tick(self._desk, now)
+
+    def stand_still(self, leap: Leap, now: datetime) -> None:
+        """Decide nothing because the clock leapt, and tell the operator once."""
+        due_tasks.stand_still(self._desk, leap, now)
 
     def obey(self, now: datetime) -> None:
         """Carry out the operator's instructions."""

@@ -112,7 +112,7 @@ def banks(step: Step) -> dict[int, int]:
 def start_clocks(step: Step, seats: Iterable[int], going: Mapping[int, Clock] = MappingProxyType({})) -> None:
     """Start the clocks of these seats now, beside those that continue; no other seat has a clock then."""
     terms = step.match.terms
-    now, clocks = step.now, dict(going)
+    now, clocks = step.world.now, dict(going)
     for seat in seats if terms.pace else ():
         calendar = step.world.calendar(step.match.name(seat))
         bank = step.match.banks.get(seat, terms.bank)

@@ -66,8 +66,7 @@ def advance(step: Step) -> None:
         if not all(orders or match.silent_by_now(seat) for seat, orders in waiting.items()):
             return
         # Orders that are not final may still be replaced, for the agreed time.
-        agreed = step.world.now + match.terms.settling
-        settled = min(match.resolve_at or agreed, agreed)  # also if it was set by a clock that was ahead
+        settled = match.resolve_at or step.world.now + match.terms.settling
         if settled > step.world.now and not all(orders is None or orders.final for orders in waiting.values()):
             step.match = replace(match, resolve_at=settled)
         elif gone := [seat for seat in lost(match) if not waiting.get(seat)]:

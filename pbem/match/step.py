@@ -8,7 +8,6 @@ sentence's place checked. Implements protocol.md, "Transcript".
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
@@ -21,7 +20,8 @@ from pbem.match.transcript import Entry, written
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
     from pbem.json_object import JsonObject
     from pbem.match.pinned_keys import Player
@@ -53,8 +53,6 @@ class Environment(msgspec.Struct, frozen=True):
     """The arrival of the oldest letter that is not handled; None: all are. No deadline after it is missed yet."""
     outages: Callable[[datetime], Sequence[Stop]] = lambda _: ()
     """The times in which the server was out of reach, of those that ended after a moment."""
-    since: str = ""
-    """The time of the latest entry of the match's tournament, if it has one: no entry of the match is before it."""
     rehearse: Callable[[Match, Callable[[], object]], None] = lambda _match, _turn: None
     """Tries a turn by the rules of another package, before it has any effect; raises `Unresolved`."""
 
@@ -170,22 +168,12 @@ class Step(msgspec.Struct):
         return self.named(signed) | {"rev": form.rev}
 
     def append_entry(self, kind: str, body: JsonObject) -> Entry:
-        """Append the next entry to the transcript: it is no earlier than the one before, nor than any waiting letter.
-
-        The server's clock may have been set back since.
-        """
+        """Append the next entry to the transcript."""
         match = self.match
-        time = max(self.world.time, self.world.since, match.time, *_received(match, body))
-        entry = Entry(match.seq + 1, match.head, time, kind, body)
+        entry = Entry(match.seq + 1, match.head, self.world.time, kind, body)
         self.entries.append(entry)
-        self.match = replace(match, seq=entry.seq, head=entry.head, time=time)
+        self.match = replace(match, seq=entry.seq, head=entry.head, time=entry.time)
         return entry
-
-    @property
-    def now(self) -> datetime:
-        """The time from which an entry's results count: now, or the time of the entry, if the clock was set back."""
-        match, now = self.match, self.world.now
-        return max(now, datetime.fromisoformat(match.time)) if match.time else now
 
     def set_clock(self, seat: int, clock: Clock) -> None:
         """Give a seat this clock."""
@@ -252,14 +240,6 @@ def _wrong(key: str, given: object, value: object) -> Phrase:
     if key == "turn" and isinstance(given, int) and isinstance(value, int) and given < value:
         return Phrase("turn {given} is over; turn {value} is being played", given=given, value=value)
     return Phrase("wrong `{key}`; expected {value}", key=key, value=value)
-
-
-def _received(match: Match, body: JsonObject) -> Iterator[str]:
-    """The times of arrival of the waiting letters, and of those by which a match is agreed."""
-    for submission in (*match.setups.values(), *match.orders.values(), *match.stored.values()):
-        yield from submission.received
-    for letter in body.get("letters", {}).values() if "terms" in body else ():
-        yield letter["received"]
 
 
 _USED_UP = Phrase("rev {rev} was used before; use a higher one")

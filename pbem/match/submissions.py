@@ -168,7 +168,7 @@ def refuse_secrets(match: Match, what: str) -> None:
 
 def answered(step: Step, seat: int, signed: Signed) -> None:
     """Record that a seat's answer came in when its letter was received, however long the desk took."""
-    _answered_at(step, seat, min(datetime.fromisoformat(signed.received), step.world.now))
+    _answered_at(step, seat, datetime.fromisoformat(signed.received))
 
 
 def _answered_at(step: Step, seat: int, when: datetime | None) -> None:

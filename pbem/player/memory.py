@@ -109,8 +109,8 @@ _REST, _LONGEST_REST = timedelta(hours=1), timedelta(days=1)
 def may_repeat(refused: Sequence[SentForm], now: datetime) -> bool:
     """True if letters were refused so long ago that the same may be sent again, in a new one.
 
-    A server whose clock is wrong refuses what is right, by its date; later it takes it. One hour, then two, four, and
-    so on pass in between, a day at most: also if our own clock was wrong.
+    What was written while our own clock was wrong is refused for its date, and later taken. One hour, then two, four,
+    and so on pass in between, a day at most.
     """
     tried = refused[-1].written - refused[0].written
     return abs(now - refused[-1].written) >= min(max(tried, _REST), _LONGEST_REST)

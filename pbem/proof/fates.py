@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
 
-SET_BACK = timedelta(days=1)
-"""The most by which a server's clock may have been set back between two letters: their own dates may be as wrong."""
+AGAIN = timedelta(days=1)
+"""The most by which the later of two letters may seem to have come earlier: a server whose clock stands, and whose
+machine boots, counts from the same time again, and their own dates may be as wrong."""
 
 Sent = Opening | Receipt | Withdrawal
 Kind = TypeVar("Kind")
@@ -236,7 +237,7 @@ class Fates:
     def _set_aside(self, paper: Opening | Receipt) -> list[Receipt | Withdrawal]:
         """The later papers, of a higher revision, that were set aside for the same turn: withdrawals, illegal orders.
 
-        Later by the server's clock, which may have been set back in between.
+        Later by their revisions: the times at which they came may seem the other way round, see `AGAIN`.
         """
         turn = paper.turn if isinstance(paper, Receipt) else 0
         by_default = isinstance(paper, Receipt) and paper.by_default
@@ -318,7 +319,7 @@ def _is_later(one: Sent, other: Sent) -> bool:
 
     Revisions without a form are the server's: it could make that of an earlier letter the higher one.
     """
-    return one.rev > other.rev and utc(other.received) - utc(one.received) <= SET_BACK
+    return one.rev > other.rev and utc(other.received) - utc(one.received) <= AGAIN
 
 
 def _with_branch(paper: Opening | Receipt) -> set[str]:

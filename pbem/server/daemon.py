@@ -31,7 +31,7 @@ from pbem.mailbox.password import PasswordError, password, token
 from pbem.server import systemd
 from pbem.server.complaints import Complaints
 from pbem.server.composer import open_composer
-from pbem.server.desk_opening import Supplies, now, open_desk
+from pbem.server.desk_opening import Supplies, open_desk
 from pbem.server.desk_process import DeskError, OwnProcess
 from pbem.server.desk_rest import Flood
 from pbem.server.fetching import Fetcher, Keeping, envelope, open_mailbox
@@ -41,7 +41,7 @@ from pbem.server.http_call import fetched
 from pbem.server.notifier import Notifier, told
 from pbem.server.roles import ALL, Role
 from pbem.server.sandbox import Worker
-from pbem.server.shared_clock import SharedClock
+from pbem.server.server_clock import THIS_MACHINE, Machine, ServerClock
 from pbem.server.shares import Crowded, Shares
 from pbem.server.witness_asker import WitnessAsker
 from pbem.smtp.delivery import LONGEST_WAIT, Deliverer, Means, Smarthost
@@ -116,7 +116,7 @@ class Daemon:
 
     config: Config
     _: KW_ONLY
-    now: Callable[[], datetime] = now
+    machine: Machine = THIS_MACHINE
     random: Callable[[int], bytes] = os.urandom
     desk: OpenDesk = open_desk
     place: OpenPlace = OwnProcess
@@ -153,7 +153,7 @@ class Daemon:
         """
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(Complaints(loop.time))
-        self._clock = SharedClock(self.now, loop.time)
+        self._clock = ServerClock(self.machine, self.config)
         async with AsyncExitStack() as stack:
             try:
                 await self._serve(stack)
@@ -198,7 +198,7 @@ class Daemon:
         stack.callback(self._admission_thread.shutdown)
         if self._desk is not None:
             await self._desk.open(self._lock.files if self._lock else [])
-        means = Means(self._time, self._post, self.wake, self.longest_wait)
+        means = Means(self._clock, self._post, self.wake, self.longest_wait, self._clock.stops)
         deliverer = self._deliverer(outbox, means, secret)
         # Letters and questions come in only once everything that they need is open.
         await intake.open()
@@ -210,7 +210,7 @@ class Daemon:
         """The place of the desk, to be opened later."""
         supplies = Supplies(
             self.config,
-            self.now,
+            self.machine,
             self.random,
             self.desk,
             self.reader,
@@ -231,6 +231,7 @@ class Daemon:
             self._renew()
             log.info("store open")
         else:
+            self._clock.look(self._post_base)
             # We hold the lock, so the process that leased letters has ended.
             log.info("store open", sendings=outbox.release_all())
 
@@ -388,9 +389,11 @@ class Daemon:
             )
 
     async def _note_high_water(self) -> None:
-        """Note the high water of a store in a file; a full disk is only logged."""
+        """Note the high water of a store in a file, and look at its clock; a full disk is only logged."""
         try:
             await self._post(self._post_base.engine.note_high_water)
+            if not self._name:
+                await self._post(self._clock.look, self._post_base)
         except (StoreError, OSError) as error:
             log.warning("how far the store has come is not noted", trouble=type(error).__name__)
 
@@ -418,7 +421,7 @@ class Daemon:
             return None
         from pbem.server.metrics import Metrics
 
-        metrics = Metrics(self._figures, self._time)
+        metrics = Metrics(self._figures, self._clock)
         stack.callback(metrics.close)
         try:
             places.append(IntakePlace("metrics", host=place.host, port=await metrics.listen(place.host, place.port)))
@@ -447,14 +450,11 @@ class Daemon:
 
     def _renew(self) -> int:
         """Report that this server lives; returns the number of letters released from dead servers."""
-        now = self._clock.look(self._life_base.engine)
+        self._clock.look(self._life_base)
+        now = self._life_base.engine.time(self.machine.now())  # of one clock, right or wrong
         with self._life_base.transaction():
             self._owners.renew(self._name, self.roles, now)
             return self._owners.release(now)
-
-    def _time(self) -> datetime:
-        """The time: this machine's, or that of the database that servers share."""
-        return self._clock() if self._name else self.now()
 
     def _leave(self) -> None:
         with contextlib.suppress(StoreError):
@@ -502,7 +502,7 @@ class Daemon:
         async def read() -> datetime | None:
             return await self._post(self._inbox.mailbox_read)
 
-        keeping = Keeping(keep, mark, look, read, self._time)
+        keeping = Keeping(keep, mark, look, read, self._clock)
         poll, clock = config.mailbox.poll.total_seconds(), asyncio.get_running_loop().time
         return Fetcher(open_mailbox(config), keeping, poll, clock, points=self.points)
 
@@ -546,9 +546,9 @@ class Daemon:
             # Switching to a thread and back costs more than a quick disk's fsync.
             if not self._quick:
                 raise BusyError
-            rows = self._inbox.put_all(letters, self._time, a_day, wait=False)
+            rows = self._inbox.put_all(letters, self._clock, a_day, wait=False)
         except BusyError:
-            rows = await self._post(self._inbox.put_all, letters, self._time, a_day)
+            rows = await self._post(self._inbox.put_all, letters, self._clock, a_day)
         # Never for a shared store, because a network may be slow at any moment.
         self._quick = not self._name and clock() - began < QUICK
         self._came(len(letters))
@@ -567,12 +567,12 @@ class Daemon:
         """
         try:
             async with self._in_doubt.of(envelope.network):
-                known = await self._at_door(self._admission.knows, envelope, raw, self._time())
+                known = await self._at_door(self._admission.knows, envelope, raw, self._clock())
         except Crowded as error:
             raise Refusal(TOO_MANY_TODAY) from error
         if not known:
             raise Refusal(TOO_MANY_TODAY)
-        await self._post(self._inbox.put_all, [(envelope, raw)], self._time)
+        await self._post(self._inbox.put_all, [(envelope, raw)], self._clock)
         self._came(1)
 
     async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:

@@ -11,7 +11,6 @@ import threading
 import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pbem.failpoints import passing
@@ -20,6 +19,7 @@ from pbem.server.desk_rest import LONGEST_WAIT
 from pbem.server.desk_work import Work
 from pbem.server.games_here import enable_games
 from pbem.server.sandbox import Worker
+from pbem.server.server_clock import THIS_MACHINE, Machine
 from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.disk import THIS_DISK
@@ -49,17 +49,12 @@ def open_desk(supplies: Supplies, database: Database, keys: OwnKeys, composer: C
     return WorkingDesk(Desk(config, database, keys.vault, keys.signing, composer, random, reader, points))
 
 
-def now() -> datetime:
-    """The time of this machine."""
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True)
 class Supplies:
     """The supplies of a desk, anywhere. Keys are read there from their files, and are never passed on."""
 
     config: Config
-    now: Callable[[], datetime] = now
+    machine: Machine = THIS_MACHINE
     random: Callable[[int], bytes] = os.urandom
     open_desk: OpenDesk = open_desk
     reader: Callable[[Limits], Reader] = Worker

@@ -6,12 +6,13 @@ again. Implements design.md, "The way of a letter".
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
 from pbem.server.desk_rest import Rest
-from pbem.server.shared_clock import SharedClock
+from pbem.server.server_clock import ServerClock
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from pbem.server.desk_opening import Supplies
     from pbem.store.database import Database
+    from pbem.store.noted_time import Leap
 
 TROUBLE_WAIT = 5.0  # seconds before the desk tries again after the store had trouble
 STANDBY = 0.5  # seconds between two looks whether the server that decides is gone
@@ -40,6 +42,9 @@ class DeskLike(Protocol):
     def tick(self, now: datetime) -> datetime | None:
         """Do what the clock demands; returns when to be called again, None if nothing is timed."""
 
+    def stand_still(self, leap: Leap, now: datetime) -> None:
+        """Tell the operator, once, that nothing is decided, because the clock leapt."""
+
 
 class Work:
     """Letter after letter, and the clock between them; other threads may call it."""
@@ -48,8 +53,8 @@ class Work:
         self._desk = desk
         self._database = database
         self._supplies = supplies
-        self._shared = SharedClock(supplies.now, supplies.clock) if supplies.server else None
-        self._now = self._shared or supplies.now
+        self._now = ServerClock(supplies.machine, supplies.config)
+        database.noting = partial(self._now.note, database)
         self._worked = worked
         self._reported = database.engine.changes
         self._woken = supplies.event()
@@ -91,19 +96,22 @@ class Work:
         if not self._desk.may_decide():
             self._stopping.wait(STANDBY)
             return 0.0
-        if self._shared is not None:
-            self._shared.look(self._database.engine)
+        now = self._now.look(self._database)
+        if self._now.leap is not None:
+            self._desk.stand_still(self._now.leap, now)
+            return self._rest.until(None)
         since_tick = handled = 0
         while since_tick < LETTERS_PER_TICK:
             began = self._supplies.clock()
-            if not (handled := self._desk.handle_next(self._now())):
+            if not (handled := self._desk.handle_next(now)):
                 break
             self._report()
             since_tick += handled
             self._rest.after_work(self._supplies.clock() - began, self._stopping)
-            if self._stopping.is_set():
+            now = self._now()
+            if self._stopping.is_set() or self._now.leap is not None:
                 return 0.0
-        following = self._desk.tick(self._now())
+        following = self._desk.tick(now)
         return 0.0 if handled else self._rest.until(following)
 
     def _report(self) -> None:

@@ -34,7 +34,7 @@ from pbem.store.database import from_db, is_there, standby_of, to_db
 from pbem.store.errors import StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.matches import Matches
-from pbem.store.operator import Box, Busy, latest, survey
+from pbem.store.operator import Box, Busy, survey
 from pbem.store.operator import growth as growth_of
 from pbem.store.outbox import Outbox
 from pbem.store.owners import at_work, left_behind, roles_at_work
@@ -52,14 +52,16 @@ if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.config.values import Listen
     from pbem.mail.compose import Composer
+    from pbem.server.server_clock import ServerClock
     from pbem.store.database import Database
+    from pbem.store.noted_time import Leap
     from pbem.store.own_keys import OwnKeys
     from pbem.store.vault import Vault
 
 RUNNING = frozenset({"setup", "playing", "ended"})
 
-STEP = timedelta(minutes=2)
-"""The most that the clock may seem to go back: other machines' times are not in the store, only ours."""
+STILL = timedelta(minutes=5)
+"""The longest that time may stand still before the operator should know."""
 
 STUCK = timedelta(minutes=10)
 """The longest that a letter may wait at the desk, or a turn that is due, while the daemon runs."""
@@ -295,13 +297,26 @@ def _transcript(archive: MatchRepository, number: int, server_key: str) -> Diagn
     return Diagnosis(True, match.id, f"{row.phase}, {len(rows)} entries, verifies")
 
 
-def clock(database: Database, now: datetime) -> Iterator[Diagnosis]:
-    """Check that the clock is not behind something that already happened."""
-    stamp = latest(database)
-    if stamp and from_db(stamp) > now + STEP:
-        yield Diagnosis(False, "clock", f"it is {now:%Y-%m-%d %H:%M} UTC here, and the store has seen {stamp[:16]}")
+def clock(server: ServerClock) -> Iterator[Diagnosis]:
+    """Check that the clock is believed, and that time does not stand still."""
+    if server.leap is not None:
+        yield Diagnosis(False, "clock", f"{leap_in_words(server.leap)}. Until then nothing is decided")
+    elif server.behind > STILL:
+        found = f"it is behind {server():%Y-%m-%d %H:%M} UTC, which was noted: until then time stands still"
+        yield Diagnosis(False, "clock", found)
     else:
-        yield Diagnosis(True, "clock", f"{now:%Y-%m-%d %H:%M} UTC, after all that is in the store")
+        vouched = "vouched for" if server.is_vouched() else "and if it leaps, nobody vouches for it"
+        yield Diagnosis(True, "clock", f"{server():%Y-%m-%d %H:%M} UTC, {vouched}")
+
+
+def leap_in_words(leap: Leap) -> str:
+    """A leap of the clock, and what is to be done."""
+    by = abs(timedelta(seconds=round(leap.by.total_seconds())))
+    way = "ahead" if leap.by > timedelta() else "back"
+    return (
+        f"it shows {leap.wall:%Y-%m-%d %H:%M} UTC, and leapt {way} by {by}; {leap.noted:%Y-%m-%d %H:%M} UTC was noted"
+        " last. Nobody vouches for it: set it right, or see `pbem clock accept`"
+    )
 
 
 def growth(database: Database, config: Config, now: datetime) -> Iterator[Diagnosis]:

@@ -211,10 +211,10 @@ class Fetcher:
     def _note(self, look: Look) -> None:
         """Note that the mailbox answered, as a mailbox that does not is an outage of the server.
 
-        At once if the clock was set, or the machine slept: the desk must know before it reads what came then.
+        At once if the machine slept: the desk must know before it reads what came then.
         """
         now, whole = look.answered, look.read is not None
-        if timedelta() <= now - self._noted.get(whole, now - NOTED) < NOTED:
+        if now - self._noted.get(whole, now - NOTED) < NOTED:
             return
         try:
             self._in_loop(self.keeping.look, look)

@@ -69,6 +69,8 @@ class Means(msgspec.Struct, frozen=True):
     run: Run
     settled: Callable[[], None] = lambda: None
     longest_wait: float = LONGEST_WAIT
+    stops: Callable[[], bool] = lambda: False
+    """True while the clock leapt, and nobody vouches for it: nothing is given up then."""
 
 
 class Transport(Protocol):
@@ -252,8 +254,7 @@ class Deliverer:
             # A provider's daily limit counts letters that are delivered, and those that may be.
             if room and self.schedule.per_day:
                 ours = len(outcomes) + len(self._leased) + len(self._senders)
-                now = self.means.now()
-                today = await self.means.run(self.outbox.delivered_between, now - DAY, now)
+                today = await self.means.run(self.outbox.delivered_since, self.means.now() - DAY)
                 room = max(min(room, self.schedule.per_day - today - ours), 0)
             # The last exchange failed, perhaps after its commit: give back leased letters that we do not know.
             if self._in_doubt:
@@ -334,6 +335,8 @@ class Deliverer:
     def _retried(self, row: OutboxRow, reply: str) -> Sent:
         now = self.means.now()
         retry = retry_time(self.schedule, row.created, row.attempts, now)
+        if retry is None and self.means.stops():
+            retry = now + self.schedule.longest_retry
         if retry is None:
             return Sent(row.id, f"{reply} (given up after {row.attempts} attempts)", now, "failed")
         return Sent(row.id, reply, now, "waiting", retry)
@@ -381,8 +384,7 @@ class Deliverer:
 def retry_time(schedule: Schedule, created: datetime, attempts: int, now: datetime) -> datetime | None:
     """The time of the next retry after this number of attempts; None to give the letter up.
 
-    The letter must be old, and must have had the attempts of that time: an outage, or a clock that was set ahead,
-    makes it older at once, without attempts. A letter from the future has no age, so only its attempts count.
+    The letter must be old, and must have had the attempts of that time: an outage makes it older without attempts.
     """
     longest = schedule.longest_retry.total_seconds()
     wait = tried = min(schedule.first_retry.total_seconds(), longest)
@@ -391,8 +393,7 @@ def retry_time(schedule: Schedule, created: datetime, attempts: int, now: dateti
         tried += wait
     retry = now + timedelta(seconds=wait)
     patience = schedule.give_up.total_seconds()
-    old = retry > created + schedule.give_up or created > now
-    return None if old and tried > patience else retry
+    return None if retry > created + schedule.give_up and tried > patience else retry
 
 
 def _judged(error: aiosmtplib.SMTPResponseException) -> Permanent | Temporary:

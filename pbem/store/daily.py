@@ -1,7 +1,6 @@
 """Counts of the day (UTC), which nobody needs on another day.
 
-A count of any other day is over, also of one that is still to come: the clock had been ahead. Every call is part of
-the caller's transaction. Implements reliability.md, "Limits" and cases 36 and 38.
+Every call is part of the caller's transaction. Implements reliability.md, "Limits" and case 36.
 """
 
 from __future__ import annotations

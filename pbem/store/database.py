@@ -75,6 +75,8 @@ class Database(AbstractContextManager["Database"]):
         self._thread = threading.RLock()
         self.begun = 0
         """The number of transactions begun: what was read in one of them may be cached until the next."""
+        self.noting: Callable[[], object] = lambda: None
+        """What each transaction notes at its end: with the desk's decisions, the time."""
         self.engine = _connected(place, disk, make=migrate, name=name)
         self.place = self.engine.place
         try:
@@ -126,6 +128,7 @@ class Database(AbstractContextManager["Database"]):
             self.engine.begin(wait=wait)
             try:
                 yield self
+                self.noting()
                 self._points("transaction written")
                 self.engine.commit()
                 self._points("transaction committed")

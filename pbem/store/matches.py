@@ -164,10 +164,6 @@ class Matches(SealedRows):
         """Make the clock look at a match at this time, whatever was planned."""
         self._database.execute("UPDATE matches SET due = ? WHERE number = ?", (due, number))
 
-    def look_at_later_than(self, late: str, due: str) -> None:
-        """The same for all matches with nothing planned before `late`."""
-        self._database.execute("UPDATE matches SET due = ? WHERE due > ?", (due, late))
-
     def accept(self, number: int, seat: int) -> None:
         """Note that a seat accepted the terms."""
         self._database.execute("UPDATE seats SET accepted = 1 WHERE match = ? AND seat = ?", (number, seat))

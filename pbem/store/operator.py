@@ -260,14 +260,6 @@ def growth(database: Database, since: str) -> dict[str, int]:
     }
 
 
-def latest(database: Database) -> str | None:
-    """The latest time at which something was received, sent or settled, as a stamp."""
-    return database.text(
-        "SELECT max(at) FROM (SELECT max(received) AS at FROM inbox UNION SELECT max(created) FROM outbox"
-        " UNION SELECT max(settled) FROM outbox) AS times"
-    )
-
-
 def matches(database: Database, *, everything: bool = False) -> list[Row]:
     """The matches that are proposed or played, or all: their names, phases and when something happened last."""
     rows = database.rows(

@@ -150,7 +150,7 @@ class Outbox(SealedRows):
         if sent or waiting:
             with self._database.transaction():
                 for each in sent:
-                    self._settle(each, now)
+                    self._settle(each)
                 rows = self._take(now, most) if waiting else []
                 due = self.next_due()
         leased = Leased([], [], due)
@@ -190,10 +190,10 @@ class Outbox(SealedRows):
         """Give back all leased letters, and return their number. Only for a store with one daemon, after a crash."""
         return self._database.execute("UPDATE outbox SET state = 'waiting' WHERE state = 'leased'").rowcount
 
-    def delivered_between(self, time: datetime, now: datetime) -> int:
-        """The number of letters that the smarthost took between these times: a clock may have been ahead."""
-        query = "SELECT count(*) FROM outbox WHERE state = 'delivered' AND settled > ? AND settled <= ?"
-        return int(self._database.scalar(query, (to_db(time), to_db(now))))
+    def delivered_since(self, time: datetime) -> int:
+        """The number of letters that the smarthost took since this time."""
+        query = "SELECT count(*) FROM outbox WHERE state = 'delivered' AND settled > ?"
+        return int(self._database.scalar(query, (to_db(time),)))
 
     def next_due(self) -> datetime | None:
         """The time at which the next waiting letter is due; None if none waits."""
@@ -281,19 +281,17 @@ class Outbox(SealedRows):
             raise KeyError(row_id)
         return raw
 
-    def _settle(self, sent: Sent, now: datetime) -> None:
-        # Outcomes wait while the store cannot be written: the clock may have been set back since.
-        ahead = max(sent.time - now, timedelta())
-        time, again = sent.time - ahead, sent.retry - ahead if sent.retry else None
-        settled, retry = (None, again) if sent.state == "waiting" else (to_db(time), None)
+    def _settle(self, sent: Sent) -> None:
+        settled = None if sent.state == "waiting" else to_db(sent.time)
+        retry = to_db(sent.retry) if sent.retry else None
         self._database.execute(
             "UPDATE outbox SET state = ?, reply = ?, settled = ?, due = coalesce(?, due)"
             " WHERE id = ? AND state = 'leased' AND owner = ?",
-            (sent.state, sent.reply, settled, to_db(retry) if retry else None, sent.id, self._owner),
+            (sent.state, sent.reply, settled, retry, sent.id, self._owner),
         )
         if settled:
             self._database.execute(
                 "DELETE FROM watched WHERE outbox = ? AND late = 0"
                 " AND EXISTS (SELECT 1 FROM outbox WHERE id = watched.outbox AND settled = ? AND created > ?)",
-                (sent.id, settled, to_db(time - LATE)),
+                (sent.id, settled, to_db(sent.time - LATE)),
             )

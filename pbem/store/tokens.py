@@ -100,13 +100,13 @@ class Tokens(Rows):
                 (time, letter, hashed, name),
             )
 
-    def waiting(self, address: str, purpose: Purpose, since: str, until: str) -> int:
-        """The number of unused tokens for this purpose that were mailed to the address between these times."""
+    def waiting(self, address: str, purpose: Purpose, since: str) -> int:
+        """The number of unused tokens for this purpose that were mailed to the address since then."""
         query = (
             "SELECT count(*) FROM reply_tokens"
-            " WHERE address = ? COLLATE NOCASE AND purpose = ? AND created BETWEEN ? AND ? AND used IS NULL"
+            " WHERE address = ? COLLATE NOCASE AND purpose = ? AND created >= ? AND used IS NULL"
         )
-        return int(self._database.scalar(query, (address, purpose, since, until)))
+        return int(self._database.scalar(query, (address, purpose, since)))
 
 
 def _hash(token: str) -> str:

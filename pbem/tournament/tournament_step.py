@@ -113,8 +113,7 @@ class TournamentStep(msgspec.Struct):
 
     def _add(self, kind: str, body: JsonObject) -> None:
         tournament = self.tournament
-        time = max(written(self.now), tournament.time, body.get("received", ""))
-        entry = TournamentEntry(tournament.seq + 1, tournament.head, time, kind, body)
+        entry = TournamentEntry(tournament.seq + 1, tournament.head, written(self.now), kind, body)
         self.tournament = fold(tournament, entry)
         self.entries.append(entry)
 
@@ -145,7 +144,7 @@ def announce(  # noqa: PLR0913 - the facts of an announcement, each by its name
         "organiser": organiser.document(),
         **_named(letter),
     }
-    entry = TournamentEntry(1, BEFORE, max(written(now), letter.signed.received), "announced", body)
+    entry = TournamentEntry(1, BEFORE, written(now), "announced", body)
     papers = _papers("announced", 1, letter, organiser)
     return TournamentStep(begun(entry), now, match_name, [entry], papers)
 

@@ -12,7 +12,7 @@ import shutil
 import socket
 import sqlite3
 import subprocess
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +29,11 @@ from pbem.config.mail import Dkim, ListenerConfig
 from pbem.config.server import MetricsConfig
 from pbem.config.values import Listen
 from pbem.identity import ssh
-from pbem.match.transcript import Entry
 from pbem.server import complaints as of
 from pbem.server import examination
 from pbem.server.daemon import StartError
 from pbem.store import own_keys
 from pbem.store.database import Database
-from pbem.store.digest_queue import DigestQueue
 from pbem.store.errors import DamagedError, FullError, LockedError, StoreError
 from pbem.store.operator import forgotten
 from pbem.store.restore import restore
@@ -323,73 +321,6 @@ def referee(tmp_path: Path) -> Iterator[Referee]:
 
 def operator_reads(referee: Referee) -> list[str]:
     return [str(letter["Subject"]) for letter in referee.people["operator@play.example"].letters]
-
-
-STEPPED = "[pbem] The server's clock stepped"
-
-
-@pytest.mark.parametrize("days", [1, 3])
-@pytest.mark.parametrize("asleep", [False, True])
-def test_case_38_the_clock_is_set_back(referee: Referee, days: int, *, asleep: bool) -> None:
-    """A letter that is to be sent again, and a name that is to be looked up again, wait no longer for it."""
-    ann = referee.registered("ann")
-    referee.wait(timedelta(minutes=2))
-    referee.away.add(ann.address)
-    referee.send(ann, "games\n", sign=False)
-    before = len(ann.letters)
-    with referee.database.transaction():
-        referee.lookups.ask(1, ["x._domainkey.mail.example"], 3, referee.now + timedelta(hours=1))
-        DigestQueue(referee.database, referee.vault).hold("ann", 1, b"", referee.now + timedelta(days=days, hours=2))
-    referee.away.clear()
-    right = referee.now - timedelta(days=days)
-    referee.now = right
-    if asleep:
-        referee.open_desk()
-    referee.work()
-    assert operator_reads(referee) == [STEPPED]
-    assert "set back" in referee.people["operator@play.example"].text
-    assert referee.outbox.next_due() == right + timedelta(minutes=10)
-    assert referee.lookups.next_due(right) == right + timedelta(hours=1)
-    assert DigestQueue(referee.database, referee.vault).next_due() == right + timedelta(days=days, hours=2)
-    with referee.database.transaction():
-        DigestQueue(referee.database, referee.vault).take("ann")
-    referee.wait(timedelta(minutes=11))
-    assert len(ann.letters) == before + 1
-
-
-def test_case_38_what_was_due_stays_due(referee: Referee) -> None:
-    """A letter that was written and not sent yet goes at once, though its hour is still to come."""
-    ann = referee.registered("ann")
-    referee.wait(timedelta(minutes=2))
-    before = len(ann.letters)
-    with referee.database.transaction():
-        referee.outbox.put(ann.address, "<x@play.example>", b"Subject: x\r\n\r\n", referee.now)
-    referee.now -= timedelta(days=1)
-    referee.running.tick(referee.now)
-    referee.collect()
-    assert len(ann.letters) == before + 1
-
-
-def test_case_38_a_step_ahead_costs_nobody_time_and_is_told(referee: Referee) -> None:
-    ann, bob = referee.begun()
-    referee.turn((ann, "Gx3"))
-    referee.wait(timedelta(days=1))
-    before = len(bob.letters)
-    referee.now += timedelta(days=30)
-    referee.work()
-    referee.wait(timedelta(hours=1))
-    assert operator_reads(referee) == [STEPPED]
-    assert "set ahead" in referee.people["operator@play.example"].text
-    assert len(bob.letters) == before
-    assert "missed" not in [Entry.read(row.entry).type for row in referee.desk.archive.matches.entries(1)]
-
-
-def test_case_38_small_steps_are_no_news(referee: Referee) -> None:
-    referee.registered("ann")
-    for step in (timedelta(minutes=2), -timedelta(minutes=4), timedelta(minutes=50)):
-        referee.now += step
-        referee.work()
-    assert not operator_reads(referee)
 
 
 # 39: one store, one daemon.

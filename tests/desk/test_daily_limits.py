@@ -36,8 +36,8 @@ def proposal(referee: Referee, _ann: Mailbox, bob: Mailbox, number: int) -> None
     referee.send(bob, new(bob, "spaceships", "ann", options=f"pace: {number}d"))
 
 
-def clock(referee: Referee, _ann: Mailbox, _bob: Mailbox, _number: int) -> None:
-    """The clock is set ahead, on the same day."""
+def outage(referee: Referee, _ann: Mailbox, _bob: Mailbox, _number: int) -> None:
+    """Hours without the server, on the same day."""
     referee.now += timedelta(hours=5)
     referee.running.tick(referee.now)
     referee.collect()
@@ -69,7 +69,7 @@ def question(referee: Referee, ann: Mailbox, _bob: Mailbox, number: int) -> None
         (question, "signed for nothing key ann", 200, "ann@mail.example"),
         (proposal, "unasked ann", 3, "ann@mail.example"),
         (new_address, "address challenges bob", 5, "carl@mail.example"),
-        (clock, "steps of the clock", 5, "operator@play.example"),
+        (outage, "outages", 5, "operator@play.example"),
         (role, "letters passed on", 20, "operator@play.example"),
     ],
 )

@@ -416,6 +416,17 @@ class TestMailboxAlone:
         (change,) = changes(bundle)
         assert change["revoked"] == [fingerprint(old)]
 
+    def test_the_delay_does_not_run_while_the_server_is_down(self, referee: Referee) -> None:
+        """Who could have objected then has as much time afterwards, and is told the new day."""
+        ann, bob = referee.begun(SMALL, FLEETS)
+        self.lost(referee, ann, another("ann"))
+        referee.outage(timedelta(days=8))
+        assert "Monday 16 March 2026" in body(bob.find("says that all keys are lost"))
+        referee.wait(timedelta(days=6))
+        assert not changes(proof(referee, bob))
+        referee.wait(timedelta(days=2))
+        assert len(changes(proof(referee, bob))) == 1
+
     def test_who_recovers_and_keeps_keys_all_day_fills_no_opponents_mailbox(self, referee: Referee) -> None:
         ann, bob = referee.begun(SMALL, FLEETS)
         before = len(bob.letters)

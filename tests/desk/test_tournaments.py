@@ -220,33 +220,6 @@ def test_a_ruling_has_a_reason_and_is_not_about_own_games(club: Club) -> None:
     club.proof()
 
 
-def test_a_clock_that_is_set_back_makes_no_result_seem_missing(club: Club) -> None:
-    club.announce("ann")
-    club.enter("ann", "bob", "carl")
-    club.start()
-    playing = club.awaited
-    club.win(playing[0], playing[0].players[0])
-    assert RULED in club.say("ann", "rule t1 close\nreason: nobody plays\nend")
-    club.referee.now -= timedelta(hours=2)
-    for pairing in playing[1:]:
-        club.win(pairing, pairing.players[0])
-    club.proof(club.bundles())
-
-
-def test_a_clock_that_was_ahead_puts_no_start_off(club: Club) -> None:
-    """A tournament waited, by that clock, for a letter that may be an entry."""
-    club.announce("ann")
-    club.enter("ann", "bob")
-    referee, carl = club.referee, club.people["carl"]
-    referee.inbox.put(Envelope(carl.address, (f"pbem@{SERVER}",)), referee.raw(carl, "help\n"), referee.now)
-    referee.now += 365 * DAY
-    referee.running.tick(referee.now)
-    referee.now -= 365 * DAY
-    referee.work()
-    assert club.t.phase == "open"
-    club.start()
-
-
 def test_who_leaves_and_who_is_silent(club: Club) -> None:
     club.people["dave"] = club.referee.registered("dave")
     club.announce("ann", "pace: 1d\ngrace: 0")

@@ -343,26 +343,6 @@ def test_without_witnesses_no_log_is_kept_and_with_them_all_of_it_later(tmp_path
         assert list(map(size_of, referee.due)) == [(0, referee.match().seq)], "and none of it twice"
 
 
-def test_checkpoints_are_made_and_asked_for_after_a_clock_was_ahead(watching: Watching) -> None:
-    referee = watching.referee
-    ann, bob = referee.begun()
-    watching.post()
-    watching.wait()
-    year = timedelta(days=365)
-    referee.alive()
-    referee.now += year
-    referee.work()
-    referee.turn((ann, ""), (bob, ""))
-    referee.wait(TEN)
-    referee.now -= year  # the witness never sees what was asked then
-    referee.work()
-    assert watching.wait(), "asked again"
-    size = watching.asked[-1][1]
-    referee.turn((ann, ""), (bob, ""))
-    assert watching.wait(2 * TEN)
-    assert watching.asked[-1][1] > size, "and the next one is made"
-
-
 def test_of_each_day_the_last_checkpoint_that_was_cosigned_stays(watching: Watching) -> None:
     """So that the page of an old match shows the same, however the log grows."""
     referee = watching.referee

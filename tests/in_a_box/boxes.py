@@ -47,11 +47,11 @@ class Outbox(outbox.Outbox):
 
     def delivered(self, row_id: int, reply: str, now: datetime) -> None:
         """Note that the smarthost took a leased letter."""
-        self._settle(Sent(row_id, reply, now, "delivered"), now)
+        self._settle(Sent(row_id, reply, now, "delivered"))
 
     def failed(self, row_id: int, reply: str, now: datetime, retry: datetime | None) -> None:
         """Note a failed attempt: with `retry` the letter waits until then, without it is given up."""
-        self._settle(Sent(row_id, reply, now, "failed" if retry is None else "waiting", retry), now)
+        self._settle(Sent(row_id, reply, now, "failed" if retry is None else "waiting", retry))
 
     def count(self, state: str | None = None) -> int:
         """How many letters are in a state ("waiting", "leased", "delivered", "failed"), or in all."""

@@ -14,6 +14,7 @@ from machines.post_office import Server, Servers
 from pbem.config.file import load
 from pbem.server.daemon import Daemon, write_ready
 from pbem.server.logs import configure_logs
+from pbem.server.server_clock import Machine
 
 TESTS = Path(__file__).parents[1]
 
@@ -27,7 +28,7 @@ class AheadServer(Server):
         f"import sys; sys.path.insert(0, {str(TESTS)!r}); from machines.ahead import main; main()",
     )
     # That the time leaps is no outage: that would move all deadlines.
-    more = '\n[clock]\noutage = "30d"\n'
+    more = '\n[clock]\noutage = "30d"\ntrusted = true\n'
 
 
 class AheadServers(Servers):
@@ -66,7 +67,7 @@ def main() -> None:
     async def serve() -> None:
         await Daemon(
             config,
-            now=AheadClock(folder / "ahead"),
+            machine=Machine(AheadClock(folder / "ahead")),
             resolve=resolve,
             ready=lambda places: write_ready(Path(ready_file), places),
             longest_wait=0.5,

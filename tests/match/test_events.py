@@ -789,22 +789,9 @@ class TestClocks:
         assert missed(Table(miss="wait", pace="1d", grace="0").agree()) == (False, {1})
         assert missed(Table(miss="pass", pace="1d", grace="0").agree().begin()) == (False, {1})
 
-    def test_a_letter_comes_after_those_that_wait(self) -> None:
-        """By the server's clock, which was set back meanwhile, and after a miss that was told."""
-        now = START - self.HOUR
-        setups = Table().agree()
-        setups.setup(1, ANN)
-        orders = Table().agree().begin()
-        orders.order(1, "Rv1")
-        ahead = Table().agree().begin()
-        step = ahead.step()
-        advance_orders.store(step, 1, ahead.form(1, "Rv3", turn=3), signed(b"orders"))
-        ahead.done(step)
-        for match in (setups.match, replace(orders.match, setups={}), replace(ahead.match, setups={})):
-            assert [came(match, seat, now, now) for seat in (1, 2)] == [START, now]
-            assert came(match, 1, now, START) == now, "not in the future"
-        told = replace(Table().agree().match, too_late={1: datetime(2026, 3, 1, 12, tzinfo=UTC)})
-        assert [came(told, seat, now, START + self.DAY) for seat in (1, 2)] == [START, now]
+    def test_what_is_handled_after_a_miss_came_after_it(self) -> None:
+        told = replace(Table().agree().match, too_late={1: START})
+        assert [came(told, seat, START - self.HOUR) for seat in (1, 2)] == [START, START - self.HOUR]
 
     def test_a_claim_is_from_who_was_silent(self) -> None:
         """In a match that waits for its players, and by somebody for whom it does not wait."""
@@ -816,12 +803,6 @@ class TestClocks:
         assert silent(table.match, 1) == []
         assert silent(replace(late, phase="closed"), 1) == []
         assert silent(replace(late, terms=replace(late.terms, miss="pass")), 1) == []
-
-    def test_no_match_is_agreed_before_the_letters_came(self) -> None:
-        table = Table()
-        table.now -= self.HOUR
-        table.agree()
-        assert table.entries[0].time == RECEIVED
 
     def test_default_orders_that_were_withdrawn_leave_a_trace_at_the_end(self) -> None:
         table = Table(miss="default").agree().begin()

@@ -371,7 +371,7 @@ RECEIPT = "receipt of game 1, turn 1, rev 1"
     ],
 )
 def test_orders_that_were_set_aside(aside: dict[str, Any], said: str) -> None:
-    """By what came later with a higher revision; a server's clock may have been set back by a day in between."""
+    """By what came later with a higher revision, though it may seem to have come up to a day earlier."""
     found = story(BEGUN, TURN, *END, **aside)
     fate = Fates(found).of(receipt(1, received=BEFORE), OTHER)
     assert fate == Fate("dropped" if said.startswith(MADE) else "agrees", RECEIPT, said, 3)

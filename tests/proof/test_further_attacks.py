@@ -1,4 +1,4 @@
-"""Attacks with fresh eyes, once more: papers that nobody can read, times that nobody can add to, clocks set back."""
+"""Attacks with fresh eyes, once more: papers that nobody can read, times that nobody can add to."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.referee import Mailbox, Referee
 from judges.honest import accused
-from vectors.make import CELLS, GOOD, SETUPS, SMALL, early
+from vectors.make import GOOD, SETUPS, SMALL
 
 from pbem.store.operator import Instructions, begin_generation
 
@@ -188,62 +188,5 @@ def test_no_letter_accuses_an_honest_server(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_nor_in_whatever_way_they_come(tmp_path: Path, name: str, way: tuple[str, bool]) -> None:
     referee = played(tmp_path, name, way[0], digests=way[1])
-    assert accused(referee) == []
-    referee.close()
-
-
-class SetBack(Referee):
-    """A referee whose clock is set back before one of its letters, or, without a number, before each.
-
-    Who waits, waits until that is made up for, too: what was to be missed is missed.
-    """
-
-    def __init__(self, folder: Path, back: timedelta, number: int | None = None) -> None:
-        super().__init__(folder)
-        self.back, self.number, self.written, self.behind = back, number, 0, timedelta()
-
-    def raw(self, person: Mailbox, text: str, *, subject: str = "orders", headers: str = "") -> bytes:
-        self.written += 1
-        if self.number in {None, self.written}:
-            self.now -= self.back
-            self.behind += self.back
-        return super().raw(person, text, subject=subject, headers=headers)
-
-    def wait(self, time: timedelta) -> None:
-        behind, self.behind = self.behind, timedelta()
-        super().wait(time + behind)
-
-
-def answered_late(referee: Referee, kind: str) -> None:
-    """Ann withdraws what she sent, misses each turn, and answers then; at last her default orders are played."""
-    ann, bob = referee.begun(f"{SMALL}\npace: 2d\ngrace: 1d\nmiss: default\nkind: {kind}", SETUPS)
-    over = timedelta(days=3, seconds=10)
-    for cell in CELLS[:2]:
-        referee.send(ann, ann.filled("orders", cell))
-        referee.send(ann, "clear m1\n")
-        referee.turn((bob, ""))
-        referee.wait(over)
-        referee.send(ann, ann.filled("orders", f"final\n{cell}", 3))
-    early(referee, ann, "default", "Ry1")
-    referee.turn((bob, ""))
-    referee.wait(over)
-    referee.send(ann, "clear m1 default\n")
-    assert referee.match().turn == 4
-    if kind != "single":
-        referee.send(ann, "resign m1 game 1\n")
-        referee.send(ann, ann.filled("setup", SETUPS[0]))
-        referee.send(bob, bob.filled("setup", SETUPS[1]))
-        referee.turn((ann, "Rv1"), (bob, ""))
-    referee.send(bob, "resign m1 match\n")
-    assert referee.match().phase == "closed"
-
-
-MATCHES = ["single", "scored\ngames: 2", "continued\ngames: 2"]
-
-
-@pytest.mark.parametrize("kind", MATCHES, ids=["single", "scored", "continued"])
-def test_nor_one_whose_clock_is_set_back_before_each(tmp_path: Path, kind: str) -> None:
-    referee = SetBack(tmp_path, timedelta(hours=30))
-    answered_late(referee, kind)
     assert accused(referee) == []
     referee.close()

@@ -283,6 +283,9 @@ def test_a_desk_that_may_not_decide_handles_nothing(tmp_path: Path, monkeypatch:
             called.append("clock")
             work.stop()
 
+        def stand_still(self, *_: object) -> None:
+            called.append("nothing")
+
     monkeypatch.setattr(desk_work, "STANDBY", 0.01)
     with Database(tmp_path / "store.sqlite") as database:
         work = Work(Desk(), database, Supplies(configured(tmp_path)), lambda: None)

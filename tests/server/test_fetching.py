@@ -85,7 +85,7 @@ def test_the_last_answer_of_the_mailbox_is_noted(tmp_path: Path) -> None:
     ever = datetime(2999, 1, 1, tzinfo=UTC)
 
     async def scene(house: House) -> None:
-        inbox, began = house.daemon._inbox, house.daemon.now()
+        inbox, began = house.daemon._inbox, house.daemon.machine.now()
         await house.until(lambda: inbox.oldest_unhandled() is not None)
         read = inbox.oldest_unhandled()
         assert read is not None

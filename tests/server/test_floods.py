@@ -9,10 +9,11 @@ import threading
 import time
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+from pbem.config.server import Config
 from pbem.server import desk_rest
 from pbem.server.desk_opening import Supplies
 from pbem.server.desk_rest import MANY, STRETCH, Flood
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-NOTHING: Any = None
-"""The configuration of a desk that is made for a test, and reads none."""
+NOTHING = Config(server="play.example")
+"""The configuration of a desk that is made for a test."""
 
 
 class TestFlood:
@@ -62,6 +63,9 @@ class Desk:
 
     def tick(self, _now: datetime) -> None:
         """Nothing is timed."""
+
+    def stand_still(self, *_: object) -> None:
+        """The clock never leaps."""
 
 
 @contextmanager
@@ -127,6 +131,9 @@ class Flooded:
 
     def tick(self, _now: datetime) -> None:
         """Nothing is timed."""
+
+    def stand_still(self, *_: object) -> None:
+        """The clock never leaps."""
 
 
 @pytest.mark.parametrize(("seconds", "rests"), [(0.005, 0.045), (0.05, 0.45), (2.0, 1.0)])

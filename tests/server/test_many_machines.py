@@ -130,10 +130,10 @@ def test_a_server_that_hangs_is_deposed_and_another_decides(tmp_path: Path, monk
             assert database.try_to_decide()
             async with running(tmp_path) as living:
                 with database.transaction():
-                    owners.Owners(database).renew("dead.", ALL, database.engine.time(living.daemon.now()))
+                    owners.Owners(database).renew("dead.", ALL, database.engine.time(living.daemon.machine.now()))
                 await living.send()
-                assert Inbox(database, vault).lease(living.daemon.now())
-                working = at_work(database, living.daemon.now())
+                assert Inbox(database, vault).lease(living.daemon.machine.now())
+                working = at_work(database, living.daemon.machine.now())
                 assert isinstance(working, list)
                 assert len(working) == 2
                 assert not living.post.sent

@@ -19,7 +19,6 @@ from pbem.store.database import Database
 from pbem.store.disk import Disk
 from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS, REST, Envelope
-from pbem.store.outbox import Sent
 from pbem.store.owners import LEASE, Owners
 from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key
 
@@ -299,17 +298,6 @@ def test_letters_that_nobody_tried_to_send_wait_as_before(database: Database, ou
     assert outbox.count("delivered") == 1
 
 
-def test_what_came_of_a_letter_is_recorded_late_and_by_the_right_clock(database: Database, outbox: Outbox) -> None:
-    """The store could not be written until the clock, which had been a year ahead, was set right."""
-    put(database, outbox)
-    (row,) = outbox.exchange((), NOW, 5).rows
-    ahead, later = NOW + timedelta(days=365), timedelta(minutes=1)
-    assert outbox.exchange([Sent(row.id, "451", ahead, "waiting", ahead + later)], NOW, 0).due == NOW + later
-    outbox.exchange((), NOW + later, 5)
-    outbox.exchange([Sent(row.id, "250 ok", ahead, "delivered")], NOW, 0)
-    assert database.moment("SELECT settled FROM outbox") == NOW
-
-
 @of_sqlite
 def test_who_does_not_wait_is_told_at_once_that_another_writes(
     tmp_path: Path, database: Database, inbox: Inbox
@@ -374,12 +362,3 @@ def test_a_server_that_died_while_the_clock_was_ahead_is_dead(database: Database
 
     assert [goes_on(NOW), goes_on(NOW + LEASE / 2), goes_on(NOW + LEASE)] == [0, 0, 1]
     assert living.alive(NOW + LEASE) == ["living."]
-
-
-def test_what_a_clock_sent_that_was_ahead_is_not_of_today(database: Database, outbox: Outbox) -> None:
-    number = put(database, outbox)
-    ahead = NOW + timedelta(days=365)
-    outbox.lease(NOW)
-    outbox.delivered(number, "250 ok", ahead)
-    assert outbox.delivered_between(ahead - timedelta(days=1), ahead) == 1
-    assert outbox.delivered_between(NOW - timedelta(days=1), NOW) == 0

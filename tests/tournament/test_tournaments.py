@@ -120,14 +120,6 @@ class TestEntering:
         with pytest.raises(Refused, match="obeyed before"):
             step.leave("carl", letter)
 
-    def test_a_letter_counts_after_it_came(self) -> None:
-        club = Club()
-        letter = club.letter("ann")
-        club.now -= timedelta(days=1)  # the clock was set back
-        step = club.step()
-        step.enter(player("ann"), None, letter)
-        assert step.entries[0].time == letter.signed.received
-
 
 class TestTheLot:
     def test_it_is_as_specified(self) -> None:

@@ -37,7 +37,7 @@ def extend(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> l
     sentence = step.sentence("extend", seat, form, signed)
     step.append_entry("extended", {"seat": seat, "to": to, "seconds": seconds, **sentence})
     missed = match.missed & set(to)
-    clocks = {other: match.clocks[other].given(seconds, step.now, missed=other in missed) for other in to}
+    clocks = {other: match.clocks[other].given(seconds, step.world.now, missed=other in missed) for other in to}
     step.match = replace(
         step.match,
         clocks={**match.clocks, **clocks},
@@ -51,7 +51,7 @@ def extend(step: Step, seat: int, form: SignedForm[Extend], signed: Signed) -> l
 def remake(remaking: Remaking) -> Step:
     """The gift again. That a deadline had passed shows only if it was missed: otherwise it may not have.
 
-    What only the server knows may have moved it: an outage, say, that was none, as its clock had been ahead.
+    What only the server knows may have moved it: an outage, say.
     """
     match, seconds = remaking.match, remaking.entry.body["seconds"]
     seat, form, signed = remaking.sentence("extend", Extend(match=match.id, seconds=seconds))

@@ -49,7 +49,7 @@ def lose(step: Step, seat: int, since: datetime) -> None:
     if clock is not None and seat not in match.missed:
         step.set_clock(seat, clock.halted(UNREACHABLE, max(since, clock.since)))
     step.append_entry("halted", {"seat": seat, "reason": UNREACHABLE})
-    step.match = replace(step.match, unreachable={**match.unreachable, seat: step.now})
+    step.match = replace(step.match, unreachable={**match.unreachable, seat: step.world.now})
 
 
 def long_enough(terms: Terms) -> timedelta:

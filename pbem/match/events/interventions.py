@@ -44,7 +44,7 @@ def resume(step: Step, reason: str) -> None:
     _under_way(step.match, "resume", paused=True)
     forgot = step.match.paused == RESTORED
     step.append_entry("resumed", {"by": "operator", "reason": reason})
-    clocks = {seat: clock.released(PAUSE, step.now) for seat, clock in step.match.clocks.items()}
+    clocks = {seat: clock.released(PAUSE, step.world.now) for seat, clock in step.match.clocks.items()}
     step.match = replace(step.match, paused="", clocks=clocks)
     step.notify("resumed", reason=reason, forgot=forgot)
 
@@ -69,7 +69,7 @@ def _under_way(match: Match, event: str, *, paused: bool | None) -> None:
 
 def _stand_still(step: Step, kind: str, why: str, body: JsonObject) -> None:
     step.append_entry(kind, body)
-    clocks = {seat: clock.halted(PAUSE, step.now) for seat, clock in step.match.clocks.items()}
+    clocks = {seat: clock.halted(PAUSE, step.world.now) for seat, clock in step.match.clocks.items()}
     step.match = replace(step.match, paused=why or kind, resolve_at=None, clocks=clocks)
     step.notify(kind, **body)
 

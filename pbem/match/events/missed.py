@@ -46,20 +46,16 @@ def miss(step: Step, seat: int) -> None:
     step.notify("missed", seat=seat, silent=times, again=again)
 
 
-def came(match: Match, seat: int, received: datetime, now: datetime, *, default: bool = False) -> datetime:
-    """The time at which this seat's submission or withdrawal counts as received, even if the clock was set back.
+def came(match: Match, seat: int, received: datetime, *, default: bool = False) -> datetime:
+    """The time at which this seat's submission or withdrawal counts as received.
 
     What is handled after a miss came too late for what was missed, because all that had come in time was handled by
-    then. A waiting letter whose time is still in the future was here before. `default` orders are for any turn. No
-    proof asks when a step of a sealed game came.
+    then. `default` orders are for any turn. No proof asks when a step of a sealed game came.
     """
     if match.sealed_game is not None:
         return received
-    missed = [match.too_late.get(seat, received), match.stood_in.get(seat, received) if default else received]
-    waiting = [match.setups.get(seat), match.orders.get(seat)]
-    waiting += [stored for (other, _), stored in match.stored.items() if other == seat]
-    times = (utc(time) for submission in waiting if submission for time in submission.received if time > written(now))
-    return max((received, *missed, *times))
+    stood_in = match.stood_in.get(seat, received) if default else received
+    return max(received, match.too_late.get(seat, received), stood_in)
 
 
 def remake(remaking: Remaking) -> Step:
