@@ -21,7 +21,7 @@ import structlog
 from msgspec.structs import replace
 
 from pbem.store import noted_time
-from pbem.store.noted_time import Leap, Noted, Reading
+from pbem.store.noted_time import ClockReading, Leap, Noted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,18 +139,18 @@ class ServerClock:
         self.behind = self._noted.time - reading.wall
         return self._noted.time
 
-    def _reading(self) -> Reading:
+    def _reading(self) -> ClockReading:
         boot, seconds = self._machine.uptime()
         if self._shared is None:
-            return Reading(self._machine.now(), boot, seconds)
+            return ClockReading(self._machine.now(), boot, seconds)
         time, then = self._shared
-        return Reading(time + timedelta(seconds=seconds - then), boot, seconds)
+        return ClockReading(time + timedelta(seconds=seconds - then), boot, seconds)
 
     def is_vouched(self) -> bool:
         """True if somebody vouches for the clock."""
         return self._agrees(self._reading())
 
-    def _agrees(self, reading: Reading) -> bool:
+    def _agrees(self, reading: ClockReading) -> bool:
         near = abs(self._machine.now() - reading.wall) < AGREES
         return self._trusted or (near and self._machine.is_synchronised())
 

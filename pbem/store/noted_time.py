@@ -19,7 +19,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 _NAME = "clock"
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ClockReading(msgspec.Struct, frozen=True):
     """A look at a clock: what it shows, and how long the machine has been up since which boot, asleep or not."""
 
     wall: datetime
@@ -31,14 +31,14 @@ class Noted(msgspec.Struct, frozen=True):
     """The latest time by which a server went, and the last reading that was believed."""
 
     time: datetime
-    last: Reading
+    last: ClockReading
 
-    def elapsed(self, reading: Reading) -> timedelta:
+    def elapsed(self, reading: ClockReading) -> timedelta:
         """The time that went by until then, as far as the machine can tell: across a boot, none."""
         same = reading.boot == self.last.boot
         return timedelta(seconds=reading.seconds - self.last.seconds) if same else timedelta()
 
-    def leapt(self, reading: Reading) -> timedelta:
+    def leapt(self, reading: ClockReading) -> timedelta:
         """How far a clock leapt ahead, or, negative, back; zero for what any clock does.
 
         That is an hour ahead of what the machine says, or, across a boot, a day; and an hour behind what was noted.
@@ -48,12 +48,12 @@ class Noted(msgspec.Struct, frozen=True):
         behind = reading.wall < self.last.wall - HOUR
         return ahead if ahead > most or behind else timedelta()
 
-    def followed_by(self, reading: Reading) -> Noted:
+    def followed_by(self, reading: ClockReading) -> Noted:
         """The same after a reading within bounds: if it is behind, time stands still."""
         wall = max(reading.wall, self.last.wall)
         return Noted(max(self.time, wall), msgspec.structs.replace(reading, wall=wall))
 
-    def believing(self, reading: Reading) -> Noted:
+    def believing(self, reading: ClockReading) -> Noted:
         """The same after a leap that is believed; after one back, time stands still until it is reached again."""
         return Noted(max(self.time + self.elapsed(reading), reading.wall), reading)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -28,11 +29,11 @@ from pbem.cli.group import group
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.server.server_clock import Machine
-from pbem.store import noted_time
+from pbem.store import noted_time, own_keys
 from pbem.store.database import Database, to_db
 from pbem.store.errors import FullError
 from pbem.store.inbox import ATTEMPTS, Envelope, Inbox
-from pbem.store.noted_time import Noted, Reading
+from pbem.store.noted_time import ClockReading, Noted
 from pbem.store.operator import Instructions
 from pbem.store.players import Players
 from pbem.store.sqlite import Lock, Sqlite
@@ -362,7 +363,7 @@ def test_the_operator_accepts_a_clock_that_leapt(house: House, monkeypatch: pyte
     monkeypatch.setattr("pbem.cli.common.THIS_MACHINE", Machine(is_synchronised=lambda: False))
     before = datetime.now(UTC) - timedelta(days=3)
     with Database(house.store) as database, database.transaction():
-        noted_time.note(database, Noted(before, Reading(before, "an earlier boot", 1.0)))
+        noted_time.note(database, Noted(before, ClockReading(before, "an earlier boot", 1.0)))
     found = house.found("status")["clock"]
     assert found.startswith("it shows ")
     assert f"leapt ahead by 3 days, 0:00:00; {before:%Y-%m-%d %H:%M} UTC was noted last" in house.run("status")
@@ -378,7 +379,7 @@ def test_the_operator_accepts_a_clock_that_leapt(house: House, monkeypatch: pyte
 def test_the_doctor_says_how_long_time_stands_still(house: House) -> None:
     ahead = datetime.now(UTC) + timedelta(minutes=50)
     with Database(house.store) as database, database.transaction():
-        noted_time.note(database, Noted(ahead, Reading(ahead, "an earlier boot", 1.0)))
+        noted_time.note(database, Noted(ahead, ClockReading(ahead, "an earlier boot", 1.0)))
     text = house.run("doctor", "--no-mail", status=1)
     assert f"FAULT  clock      it is behind {ahead:%Y-%m-%d %H:%M} UTC" in text
 
@@ -393,6 +394,10 @@ def test_the_doctor_says_of_each_thing_how_it_stands(house: House) -> None:
         "FAULT  players    letters to bob do not arrive since 2026-03-01T12:00\n",
     ):
         assert f"\n{line}" in text
+    with Database(house.store) as database:
+        keys = house.folder / "keys"
+        found = own_keys.load(keys / "store.key", keys / "signing.key", secrets.token_bytes)
+        own_keys.note(database, found)  # as the daemon does when it starts
     (house.folder / "keys" / "signing.key").write_text(bytes(32).hex() + "\n")
     assert "\nFAULT  keys " in house.run("doctor", "--no-mail", status=1)
 

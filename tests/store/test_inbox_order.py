@@ -128,10 +128,11 @@ def test_the_dns_is_asked_first_for_who_writes_from_where_he_wrote_before(queue:
     queue.put("bc", network="elsewhere")
     queue.put("a", network="home")
     lookups = Lookups(queue.database)
-    for row in queue.inbox.lease_some(8, NOW):
-        with queue.database.transaction():
-            lookups.ask(row.id, ["silent.example"], 1, NOW)
-        queue.inbox.give_back(row.id)
+    while rows := queue.inbox.lease_some(8, NOW):
+        for row in rows:
+            with queue.database.transaction():
+                lookups.ask(row.id, ["silent.example"], 1, NOW)
+            queue.inbox.give_back(row.id)
     assert [one.sender[0] for one in lookups.due(NOW, 3, of_players=True)] == ["a", "b", "c"]
 
 
@@ -168,7 +169,7 @@ def test_a_second_address_counts_once_it_is_confirmed(queue: Queue) -> None:
                 "INSERT INTO addresses VALUES (?, 'ann', 'c', '2026', ?)", (f"{name}@mail.example", confirmed)
             )
     queue.put("vw")
-    assert queue.next() == "wv"
+    assert queue.next() + queue.next() == "wv"
 
 
 @of_sqlite
