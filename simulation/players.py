@@ -27,11 +27,11 @@ from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.dkim_signing import DkimSigner
 from pbem.player.account_file import Account
-from pbem.player.blind import Plan, comment
+from pbem.player.blind import PROGRAM, Plan, comment
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.memory import Memory, may_repeat
-from pbem.player.opponent import STRATEGIES
+from pbem.player.opponent import STRATEGIES, edition
 from pbem.player.program import Program
 from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings
 from pbem.player.sealed_agent import Agent
@@ -191,7 +191,8 @@ class Correspondent:
             for (game, other), seed in self._seeds.items():
                 proposed = standing.rules == game and other in standing.players and not standing.tournament
                 if proposed and not self.seeds(standing.match):
-                    self.memory.know(f"plan {standing.match}", f"1 {seed.hex()}")
+                    plan = f"1 {seed.hex()} {edition(game)} {PROGRAM}"
+                    self.memory.know(f"plan {standing.match}", plan)
 
     def _post(self) -> None:
         for sent in self.letters.outbox.unsent():

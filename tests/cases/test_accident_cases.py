@@ -96,24 +96,6 @@ def test_case_37_a_key_is_lost_or_exchanged(tmp_path: Path, name: str, accident:
     run(config, nothing_happens)
 
 
-def test_case_37_the_key_of_a_store_from_before_it_was_noted(tmp_path: Path) -> None:
-    """Then the transcripts tell."""
-    referee = Referee(tmp_path)
-    referee.begun()
-    referee.close()
-    config = configured(tmp_path)
-    shutil.copy(tmp_path / "store.sqlite", file_of(config))
-    move_in(config)
-    with Database(file_of(config)) as database, database.transaction():
-        database.write("DELETE FROM meta WHERE name = 'signing key'")
-    with pytest.raises(StartError, match=r"signing\.key is not the key"):
-        run(config, nothing_happens)
-    config.signing_key.write_text(bytes(range(32)).hex())
-    run(config, nothing_happens)
-    with Database(file_of(config)) as database:
-        assert database.meta("signing key") == referee.desk.server_key
-
-
 def test_case_37_another_name_while_a_match_runs(tmp_path: Path) -> None:
     """Nobody's signature would count any more, and the clocks would go on."""
     referee = Referee(tmp_path)

@@ -112,10 +112,10 @@ def test_only_where_new_words_came_from_is_their_writers_home(referee: Referee) 
         referee.deliver(raw, sender, network=f"network {number}")
     proved = [row["proved"] for row in referee.database.rows("SELECT proved FROM inbox ORDER BY id")][before:]
     assert proved == [1, 0, 0, 0, 0, 0]
-    known = "SELECT familiar FROM inbox ORDER BY id DESC LIMIT 1"
-    for number, familiar in ((0, 1), (1, 0)):
+    known = "SELECT rank FROM inbox ORDER BY id DESC LIMIT 1"
+    for number, rank in ((0, 2), (1, 1)):
         referee.deliver(referee.raw(ann, f"rules {number}\n"), ann.address.upper(), network=f"network {number}")
-        assert referee.database.scalar(known) == familiar
+        assert referee.database.scalar(known) == rank
 
 
 class TestOtherPlaces:

@@ -24,7 +24,7 @@ def flood(referee: Referee, count: int, sender: str = "evil{}@x.example") -> Non
     for number in range(count):
         address = sender.format(number)
         raw = LARGE.replace(b"<1@", b"<flood.%d@" % next(referee.sent)).replace(ANN, address.encode())
-        referee.inbox.put(Envelope(address, ("pbem@play.example",)), raw, referee.now)
+        referee.inbox.put(Envelope(address, ("pbem@play.example",), "elsewhere"), raw, referee.now)
 
 
 def write(referee: Referee, person: Mailbox, rev: int = 1) -> None:

@@ -25,9 +25,9 @@ from pbem.examples import example_folder
 from pbem.match.changed import replace
 from pbem.player import blind
 from pbem.player.account_file import BadAccount
-from pbem.player.blind import Plan, comment, replayed, seeds
+from pbem.player.blind import PROGRAM, Plan, comment, replayed, seeds
 from pbem.player.correspondence import POINTS
-from pbem.player.opponent import EDITIONS, STRATEGIES, Position, spaceships, strategy
+from pbem.player.opponent import EDITIONS, STRATEGIES, Position, edition, spaceships, strategy
 from pbem.player.program import NoAccount, Program
 from pbem.player.program_config import GameLimits, PlayerLimits, load
 from pbem.proof.signed_letters import Letters
@@ -762,7 +762,7 @@ def against_each_other(referee: Referee, first: Machine, second: Machine, game: 
     first.post(first.letters.tell(f"new {game} with {second.person.name}", referee.now, text=text))
     standing = first.letters.matches.standings[-1]
     assert len(first.letters.matches.standings) == before + 1
-    first.memory.know(f"plan {standing.match}", f"{level} {seed.hex()}")
+    first.memory.know(f"plan {standing.match}", f"{level} {seed.hex()} {edition(game)} {PROGRAM}")
     while second.look() or first.look():
         pass
     found = first.memory.bundle(standing.match)

@@ -23,12 +23,12 @@ from machines.post_office import PostOffice, Servers
 from pbem.cli.verify import verify
 from pbem.player import blind, mail_out, signing
 from pbem.player.account_file import Account
-from pbem.player.blind import OCTETS, Plan, comment, replayed
+from pbem.player.blind import OCTETS, PROGRAM, Plan, comment, replayed
 from pbem.player.correspondence import Correspondence
 from pbem.player.exchange import fetch, flush
 from pbem.player.mail_in import OwnMaildir
 from pbem.player.memory import Memory
-from pbem.player.opponent import STRATEGIES
+from pbem.player.opponent import STRATEGIES, edition
 from pbem.player.program import Program
 from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings
 from pbem.player.sealed_agent import Agent
@@ -166,7 +166,7 @@ class Partner:
             events = list(fetch(self.letters, self.source, lambda: datetime.now(UTC)))
             found = [standing.match for standing in self.letters.matches.standings if standing.match not in known]
             for match in found:
-                self.memory.know(f"plan {match}", f"{level} {seed.hex()}")
+                self.memory.know(f"plan {match}", f"{level} {seed.hex()} {edition(game)} {PROGRAM}")
             self.program.hear(events, datetime.now(UTC))
             time.sleep(0.02)
         return found[0]
