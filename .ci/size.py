@@ -1,4 +1,4 @@
-"""How large the house is, beside its budget: `make size`. Needs no more than Python."""
+"""The size of the house beside its budget: `make size`. Needs no more than Python."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Elsewhere:
         self.wrong: list[str] = []
         """The faults of servers, done or left undone."""
         self.set_by = timedelta()
-        """How far its clock is wrong."""
+        """The time by which its clock is wrong."""
 
     def connected(self, place: Place, disk: Disk, *, make: bool, name: str = "") -> Sqlite:
         """A connection, for `pbem.store.database` to make in place of its own."""

@@ -1,4 +1,4 @@
-"""Who runs the server: pauses matches, puts a backup back, and moves the store.
+"""The operator of the server: pauses matches, puts a backup back, and moves the store.
 
 Each act is what a command of the operator's does, by the same functions of `pbem.store`; docs/operating.md tells
 people how. The power may fail in the middle of an act; then it is done again, as a person would.

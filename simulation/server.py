@@ -101,7 +101,7 @@ class Machine:
         self._skew = timedelta(seconds=world.random(f"skew{another}").uniform(-SKEW, SKEW) if number else 0.0)
         self.down_until = 0.0
         self.set_by = timedelta()
-        """How far its clock is wrong."""
+        """The time by which its clock is wrong."""
         self.synchronised = True
         """Whether its kernel vouches for its clock."""
         self.boots = 1

@@ -44,7 +44,7 @@ _Pages = Annotated[
 
 
 class ClockConfig(ConfigTable, frozen=True):
-    """Whether the server's clock is trusted when it leaps; and defaults of matches that agree on nothing else."""
+    """The trust in the server's clock when it leaps; and defaults of matches that agree on nothing else."""
 
     trusted: bool = False
     settle: Duration = Duration(minutes=10)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands import AnyCommand, CommandSpec, Reading
 
 _NUMBERED = re.compile(r"\brev [0-9]+|\bprev [0-9a-f]+")
-"""What differs in a form for the same place that is sent again."""
+"""The words that differ in a form for the same place that is sent again."""
 
 _COMMANDS = 20
 """The most commands of one letter that are answered."""
@@ -228,7 +228,7 @@ def _left_the_same(desk: Desk, effect: _Effect) -> int:
 
 
 def _said(command: AnyCommand) -> Hashable:
-    """What a command says, whatever its number: programs send the same orders again with the next one."""
+    """The words of a command without its number: programs send the same orders again with the next one."""
     # The echo of a secret command leaves out what it says: wrong codes must not use up the right one's answer.
     return (
         command.same if COMMANDS[command.name].secret else " ".join(_NUMBERED.sub("", command.echo.lower()).split())

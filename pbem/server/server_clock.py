@@ -71,7 +71,7 @@ _PROCESS = os.urandom(8).hex()
 
 @dataclass(frozen=True)
 class Machine:
-    """What a machine knows of time."""
+    """The clocks of a machine."""
 
     now: Callable[[], datetime] = now
     uptime: Callable[[], tuple[str, float]] = uptime
@@ -96,7 +96,7 @@ class ServerClock:
         self.leap: Leap | None = None
         """The leap that nobody vouches for, while the clock stops."""
         self.behind = timedelta()
-        """How far the machine's clock, or the database's, is behind, while time stands still."""
+        """The time by which the machine's clock, or the database's, is behind, while time stands still."""
 
     def look(self, database: Database) -> datetime:
         """The time, by what the store says that was noted; raises `BusyError`."""
@@ -116,7 +116,7 @@ class ServerClock:
         return now
 
     def _adopted(self, stored: Noted, known: Noted) -> Noted:
-        """What another process noted, as this machine would have: others have boots of their own."""
+        """The note of another process, as this machine would have made it: others have boots of their own."""
         reading = self._reading()
         last = stored.last if stored.last.boot == reading.boot else replace(reading, wall=stored.last.wall)
         return Noted(max(stored.time, known.time), last)

@@ -76,7 +76,7 @@ class Database(AbstractContextManager["Database"]):
         self.begun = 0
         """The number of transactions begun: what was read in one of them may be cached until the next."""
         self.noting: Callable[[], object] = lambda: None
-        """What each transaction notes at its end: with the desk's decisions, the time."""
+        """The note that each transaction makes at its end: with the desk's decisions, the time."""
         self.engine = _connected(place, disk, make=migrate, name=name)
         self.place = self.engine.place
         try:

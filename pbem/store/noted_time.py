@@ -39,7 +39,7 @@ class Noted(msgspec.Struct, frozen=True):
         return timedelta(seconds=reading.seconds - self.last.seconds) if same else timedelta()
 
     def leapt(self, reading: ClockReading) -> timedelta:
-        """How far a clock leapt ahead, or, negative, back; zero for what any clock does.
+        """The time by which a clock leapt ahead, or, negative, back; zero for what any clock does.
 
         That is an hour ahead of what the machine says, or, across a boot, a day; and an hour behind what was noted.
         """
@@ -67,7 +67,7 @@ class Leap(msgspec.Struct, frozen=True):
 
 
 def read(database: Database) -> Noted | None:
-    """What was noted last; None in a new store."""
+    """The last note; None in a new store."""
     text = database.meta(_NAME)
     return None if text is None else msgspec.json.decode(text, type=Noted)
 

@@ -44,7 +44,7 @@ class Clocked(Referee):
 
     def open_desk(self) -> None:
         super().open_desk()
-        self.database.engine.time = lambda here: here  # type: ignore[method-assign] # a shared database has its own
+        self.database.engine.time = lambda here: here  # type: ignore[method-assign]  # a shared database has its own
         self.inbox.release_all()
         machine = Machine(lambda: self.wall, lambda: (f"boot {self.boot}", self.seconds), lambda: self.synchronised)
         self.clock = ServerClock(machine, self.config)
