@@ -20,7 +20,7 @@ from verifier.signature import good_rsa
 from verifier.text import author_of, decoded, entity, parts_of, plain, unbase64, uncommented, undone, word
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from verifier.letters import Letter, Player
@@ -81,10 +81,13 @@ def server_vouched(letter: Letter, found: Mapping[str, str]) -> None:
         server, *results = (uncommented(value) or "").split(";")
         if name != "authentication-results" or server.lower().split() not in written_by(found["name"]):
             continue
-        said = [pass_or_not[1].lower() for one in results if (pass_or_not := DKIM_RESULT.match(one))]
+        said = [{key.lower(): one for key, one in RESULT.findall(result)} for result in results]
+        said = [one for one in said if next(iter(one), "") == "dkim"]
         if said:
             must(value == " ".join(found["record"].split()), "another result")
-            must("pass" in said, "no pass")
+            passed = [one.get("header.d", "").lower().rstrip(".") for one in said if one["dkim"].lower() == "pass"]
+            signed = dkim_signatures(letter.raw, moment(found["received"]))
+            must(any(sig["d"].lower() in passed for _, sig in signed), "no pass of a signature that might count")
             return
     raise No("no such header")
 
@@ -94,16 +97,17 @@ def written_by(server: str) -> list[list[str]]:
     return [[server.lower()], [server.lower(), "1"]]
 
 
-DKIM_RESULT = re.compile(r"\s*dkim\s*=\s*(\S+)", re.IGNORECASE)
+RESULT = re.compile(r"(?<![a-zA-Z0-9_-])([a-zA-Z0-9_-]+(?:\.[a-zA-Z0-9_-]+)?)\s*=\s*(\S+)")
 HEAD = re.compile(rb"(?:From [^\r\n]*\r\n)?(?:[!-9;-~]+:[^\r\n]*\r\n(?:[ \t][^\r\n]*\r\n)*)*")
 
 
 def tags(text: str) -> dict[str, str]:
-    found = (one.partition("=") for one in text.split(";") if one.strip())
-    return {
-        name.strip(): re.sub(r"\s+", "" if name.strip() in {"b", "bh", "p"} else " ", value.strip())
-        for name, _, value in found
-    }
+    """The tags of a signature or a record; none if it is malformed."""
+    given = text.removesuffix(";") if text.strip() != ";" else text
+    found = [(name.strip(), mark, value) for name, mark, value in (one.partition("=") for one in given.split(";"))]
+    if not all(name and mark for name, mark, _ in found) or len({name for name, _, _ in found}) < len(found):
+        return {}
+    return {name: re.sub(r"\s+", "" if name in {"b", "bh", "p"} else " ", value.strip()) for name, _, value in found}
 
 
 ENCODING = {"content-type", "content-transfer-encoding"}
@@ -144,35 +148,52 @@ def own_words(text: str) -> list[str]:
     return only_ascii(own_text(text))
 
 
-def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime, over: str = "from") -> None:
+def parted(raw: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """The header fields and the body of a letter, which nobody can read in two ways."""
     head, _, body = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n").partition(b"\r\n\r\n")
     must(HEAD.fullmatch(head + b"\r\n"), "a line that is no header")
-    headers = [one.partition(b":")[::2] for one in re.findall(rb"[^\r\n]+(?:\r\n[ \t][^\r\n]*)*", head)]
-    domain_from = author_of(entity(raw)).rpartition("@")[2]
-    names = [key.lower() for key, _ in headers]
+    fields = [one.partition(b":") for one in re.findall(rb"[^\r\n]+(?:\r\n[ \t][^\r\n]*)*", head)]
+    names = [key.lower() for key, _, _ in fields]
     for once in (b"date", b"content-type", b"content-transfer-encoding"):
         must(names.count(once) <= 1, f"two {once.decode()}")
-    openly = says_otherwise(raw, body)
-    for number, (key, value) in enumerate(headers):
-        if key.strip().lower() != b"dkim-signature":
-            continue
-        sig = tags(value.decode("ascii", "replace").replace("\r\n", ""))
-        if f"{sig.get('s')}._domainkey.{sig.get('d', '').lower()}" != name:
-            continue
-        domain = sig["d"].lower()
-        fits = domain_from == domain or domain_from.endswith(f".{domain}")
-        covered = [one.strip().lower() for one in sig.get("h", "").split(":")]
-        fits = fits and 0 < names.count(over.encode()) <= covered.count(over)
-        fits = fits and (not openly or {*covered} >= ENCODING)
-        if fits and dkim_counts(sig, tags(record_text), at) and dkim_signed(sig, record_text, headers, number, body):
+    return [(key, value) for key, _, value in fields], body
+
+
+def dkim_signatures(raw: bytes, at: datetime) -> Iterator[tuple[int, dict[str, str]]]:
+    """The signatures of a letter that would count, their keys apart, each with the number of its header."""
+    headers, body = parted(raw)
+    openly, author = says_otherwise(raw, body), author_of(entity(raw)).rpartition("@")[2]
+    numbers = [number for number, (key, _) in enumerate(headers) if key.strip().lower() == b"dkim-signature"]
+    for number in numbers[:10]:
+        sig = tags(headers[number][1].decode("ascii", "replace").replace("\r\n", ""))
+        domain = sig.get("d", "").lower()
+        fits = (author == domain or author.endswith(f".{domain}")) and len(headers[number][1]) <= 3000
+        if fits and dkim_counts(sig, at) and (not openly or {*signed_headers(sig)} >= ENCODING):
+            yield number, sig
+
+
+def signed_headers(sig: Mapping[str, str]) -> list[str]:
+    return [one.strip().lower() for one in sig.get("h", "").split(":")]
+
+
+def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime, over: str = "from") -> None:
+    headers, body = parted(raw)
+    names = [key.lower() for key, _ in headers]
+    must(not re.search(rb"[ \t]{501}", body), "hundreds of blanks")
+    must(len(record_text) <= 4000 and re.fullmatch("[ -~]*", record_text), "no record of a key")
+    for number, sig in dkim_signatures(raw, at):
+        covers = 0 < names.count(over.encode()) <= signed_headers(sig).count(over)
+        here = covers and f"{sig['s']}._domainkey.{sig['d'].lower()}" == name
+        if here and key_counts(sig, tags(record_text)) and dkim_signed(sig, record_text, headers, number, body):
             return
     raise No("no DKIM signature holds")
 
 
-def dkim_counts(sig: Mapping[str, str], rec: Mapping[str, str], at: datetime) -> bool:
-    asked = [one.strip().lower() for one in sig.get("h", "").split(":")]
+def dkim_counts(sig: Mapping[str, str], at: datetime) -> bool:
     stamp = at.timestamp()
-    if "from" not in asked or "l" in sig or sig.get("a") not in {"rsa-sha256", "ed25519-sha256"}:
+    if not {"v", "a", "b", "bh", "d", "h", "s"} <= set(sig) or "from" not in signed_headers(sig):
+        return False
+    if "l" in sig or sig["a"] not in {"rsa-sha256", "ed25519-sha256"}:
         return False
     if not all(re.fullmatch("[0-9]{1,12}", sig.get(name, "0")) for name in "tx"):
         return False
@@ -180,11 +201,18 @@ def dkim_counts(sig: Mapping[str, str], rec: Mapping[str, str], at: datetime) ->
         return False
     if "t" in sig and int(sig["t"]) > stamp + 36000:
         return False
-    if sig.get("v") != "1" or sig.get("q", "dns/txt") != "dns/txt" or "." not in sig["d"]:
+    if sig["v"] != "1" or sig.get("q", "dns/txt") != "dns/txt" or "." not in sig["d"]:
         return False
-    domain = sig["d"].lower()
-    if not re.fullmatch(r".*[@.]", sig.get("i", f"@{domain}").lower().removesuffix(domain)):
+    domain, names = sig["d"].lower(), f"{sig['s']}.{sig['d']}"
+    whole = all(len(sig[one]) % 4 == 0 and re.fullmatch("[A-Za-z0-9+/]*=*", sig[one]) for one in ("b", "bh"))
+    if not whole or not re.fullmatch(
+        r"(?i)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)+", names
+    ):
         return False
+    return sig.get("i", f"@{domain}").lower().endswith((f"@{domain}", f".{domain}"))
+
+
+def key_counts(sig: Mapping[str, str], rec: Mapping[str, str]) -> bool:
     flags = [one.strip() for one in rec.get("t", "").split(":")]
     services = [one.strip() for one in rec.get("s", "*").split(":")]
     algorithms = [one.strip() for one in rec.get("h", "sha256").split(":")]

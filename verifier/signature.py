@@ -7,6 +7,7 @@ import hashlib
 import itertools
 import re
 from dataclasses import dataclass
+from email.message import Message
 from typing import TYPE_CHECKING
 
 from cryptography import x509
@@ -21,11 +22,10 @@ from verifier.commands import COMMANDS, FIELDS, text_in, text_of
 from verifier.conventions import must
 from verifier.ed25519 import ed25519
 from verifier.security_keys import algorithm, first, parted, strings, touched
-from verifier.text import Part, of_ssh, parts_of, trimmed, unbase64, unlinked, visible
+from verifier.text import Part, leaves, of_ssh, parts_of, trimmed, unbase64, unlinked, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from email.message import Message
+    from collections.abc import Callable, Iterator, Sequence
 
     from verifier.state import Match
 
@@ -85,7 +85,7 @@ RSA = {"rsa-sha2-256", "rsa-sha2-512"}
 
 
 def by_ssh(key: Key, armor: str, text: bytes, server: str) -> bool:
-    found = SSH.search(armor)
+    found = SSH.match(armor)
     blob = of_ssh(found[1]) if found else b""
     must(blob[:6] == b"SSHSIG" and blob[6:10] == b"\0\0\0\1", "no SSH signature")
     fields = strings(blob[10:])
@@ -140,19 +140,17 @@ def good_rsa(key: rsa.RSAPublicKey, least: int) -> None:
     must(exponent % 2 == 1 and 2 <= exponent.bit_length() <= 64, "a strange exponent")
 
 
-PGP = re.compile(r"-----BEGIN PGP SIGNATURE-----.*?-----END PGP SIGNATURE-----", re.DOTALL)
-CLEAR = re.compile(
-    r"-----BEGIN PGP SIGNED MESSAGE-----\r?\n(?:[^\n]+\n)*?\r?\n(.*?)\r?\n-----BEGIN PGP SIGNATURE", re.DOTALL
-)
-PASTED = {"ssh": SSH, "openpgp": PGP}
-ALONE = re.compile(r"\ufeff?\s*-----BEGIN (SSH|PGP) SIGNATURE-----|[^\x09-\x7f]")
-"""The beginnings of files that hold a signature and nothing else."""
-ENDINGS = re.compile(r"\.(asc|sig|sign)$", re.IGNORECASE)
+SSH_BEGINS, PGP_BEGINS = "-----BEGIN SSH SIGNATURE-----", "-----BEGIN PGP SIGNATURE-----"
+CLEAR = "-----BEGIN PGP SIGNED MESSAGE-----"
+HIDDEN = ("-----BEGIN PKCS7-----", "-----BEGIN CMS-----", "-----BEGIN PGP MESSAGE-----")
+PACKETS = {b"\x88", b"\x89", b"\x8a", b"\x8b", b"\xc2"}
+"""The octets with which a signature of OpenPGP begins that is not in text."""
+ENDINGS = (".asc", ".sig", ".sign")
 
 
 @dataclass(frozen=True)
 class Signed:
-    """A signature that was found: its format (None where any may be), itself, and the text that it is of."""
+    """A signature that was found: its format, itself, and the text that it is of."""
 
     form: str
     signature: str
@@ -160,45 +158,80 @@ class Signed:
     raw: bytes | None = None
 
 
-def signatures(message: Message) -> list[Signed]:
-    kind = message.get_content_type()
-    for part in message.walk():
-        if part.get_content_type() == "multipart/signed":
-            first = part.get_payload(0)
-            smime = "pkcs7" in str(part.get_param("protocol"))
-            assert not isinstance(first, str)
-            return [Signed("smime" if smime else "openpgp", "", text_of(first))]
-    must(not kind.startswith("application/pkcs7"), "an opaque S/MIME letter, which cannot be read here")
+def signatures(message: Message) -> Iterator[Signed]:
+    """All signatures of a letter; raises No for one that cannot be read."""
+    must(message.get_content_type() not in OPAQUE, "an opaque S/MIME letter, which cannot be read here")
     parts = list(parts_of(message))
-    shown = [part.text for part in parts if part.kind == "text/plain" and not (part.attached or part.name)]
     # Whatever is there twice counts once, if the reader sees it.
+    shown = [part.text for part in parts if part.kind == "text/plain" and not (part.attached or part.name)]
     read = {tuple(text.split()): text for text in [text_in(parts), *shown]}
-    found = [signed for text in read.values() for signed in pasted(text)]
-    for one in parts:
-        partner = ENDINGS.sub("", one.name)
-        if partner != one.name and ALONE.match(one.text):
-            signed = [other for other in parts if other.name == partner]
-            must(len(signed) == 1, "not one file of this signature")
-            found.append(attached(one, signed[0]))
-        elif one.name and tuple(one.text.split()) not in read:
-            found += pasted(one.text) if "-----BEGIN PGP PUBLIC KEY BLOCK-----" not in one.text else ()
-    return found
+    for text in read.values():
+        yield from pasted(text)
+    beside: list[int] = []
+    for entity in message.walk():
+        if entity.get_content_type() == "multipart/signed":
+            inner = [*leaves(entity)]
+            beside += map(id, inner[1:])
+            yield whole(entity)
+    for part in parts:
+        name = part.name.lower()
+        if part.source in beside:
+            continue
+        must(part.kind not in OPAQUE and not name.endswith((".p7m", ".p7s")), "S/MIME that was taken apart")
+        must("pkcs7-signature" not in part.kind, "S/MIME that was taken apart")
+        if name.endswith(ENDINGS) or part.kind == "application/pgp-signature":
+            yield from of_file(part, parts)
+        elif name and tuple(part.file.split()) not in read:
+            yield from pasted(part.file)
 
 
-def attached(part: Part, of: Part) -> Signed:
-    return Signed("ssh" if SSH.search(part.text) else "openpgp", part.text, of.text, of.content)
+OPAQUE = {"application/pkcs7-mime", "application/x-pkcs7-mime"}
+
+
+def whole(entity: Message) -> Signed:
+    inner = [part for part in entity.get_payload() if isinstance(part, Message)]
+    must(len(inner) == 2, "signed in an unknown way")
+    kind = inner[1].get_content_type()
+    must(kind == "application/pgp-signature" or kind.endswith("pkcs7-signature"), "signed in an unknown way")
+    return Signed("openpgp" if "pgp" in kind else "smime", "", text_of(inner[0]))
+
+
+def of_file(part: Part, parts: Sequence[Part]) -> Iterator[Signed]:
+    """The signature in a file that is named as one."""
+    text = part.file.lstrip("\ufeff").strip()
+    if text.startswith((SSH_BEGINS, PGP_BEGINS)) or (part.content[:1] in PACKETS and "\ufffd" in text):
+        stem = part.name.rpartition(".")[0]
+        signed = [other for other in parts if stem and other.name == stem]
+        must(len(signed) == 1, "not one file of this signature")
+        must(SSH.fullmatch(text) or not text.startswith(SSH_BEGINS), "a file that holds more than a signature")
+        yield Signed("ssh" if text.startswith(SSH_BEGINS) else "openpgp", text, signed[0].file, signed[0].content)
+        return
+    must(part.content[:2] not in {b"\xff\xfe", b"\xfe\xff"}, "a file in UTF-16")
+    if "-----BEGIN PGP PUBLIC KEY BLOCK-----" in text or part.kind == "application/pgp-keys":
+        return
+    found = [*pasted(part.file)] if part.name else []
+    must(found or part.name.lower().endswith(".asc"), "a file that is no signature")
+    yield from found
+
+
+def unquoted(text: str, mark: str) -> list[int]:
+    """The places of a mark outside of quotes."""
+    found = [one.start() for one in re.finditer(re.escape(mark), text)]
+    return [at for at in found if not text[text.rfind("\n", 0, at) + 1 : at].lstrip().startswith(">")]
 
 
 def pasted(text: str) -> Iterator[Signed]:
-    text = re.sub(r"(?m)^>.*\n?", "", text) if re.search(r"(?m)^> ?-----BEGIN", text) else text
-    must(text.count("-----BEGIN SSH SIGNATURE-----") < 2, "more than one signature")
-    for form, pattern in PASTED.items():
-        for found in pattern.finditer(text):
-            above = found.string[: found.start()]
-            clear = CLEAR.search(text) if form == "openpgp" else None
-            if clear:
-                above = re.sub(r"(?m)^- ", "", clear[1])
-            yield Signed(form, found[0], above)
+    must(not any(unquoted(text, mark) for mark in HIDDEN), "a message that hides its text")
+    clear, signed = unquoted(text, CLEAR), unquoted(text, PGP_BEGINS)
+    for at in unquoted(text, SSH_BEGINS):
+        yield Signed("ssh", text[at:], text[:at])
+    for number, at in enumerate(signed):
+        above = text[:at]
+        if number < len(clear) and clear[number] < at:
+            above = re.sub(r"\A[^\n]*\n(?:[A-Za-z]{1,20}:[^\n]*\n)*(?:[^\S\n]*\n)?", "", text[clear[number] : at])
+            above = re.sub(r"(?m)^- ", "", above.removesuffix("\n"))
+        yield Signed("openpgp", text[at:], above)
+    must(len(clear) <= len(signed), "a clear-signed text without its signature")
 
 
 def dense(text: str) -> str:
@@ -266,7 +299,7 @@ def first_words(line: str) -> bool:
 
 def signed_text(message: Message, key: Key, match: Match) -> str | None:
     """The text of a letter that this key signed."""
-    found = signatures(message)
+    found = list(itertools.islice(signatures(message), 2))
     must(len(found) == 1, "not exactly one signature")
     (signed,) = found
     if signed.form != key.format:

@@ -25,6 +25,13 @@ class Part:
     attached: bool
     content: bytes
     text: str
+    source: int
+    """The entity that it was read from."""
+
+    @property
+    def file(self) -> str:
+        """The content, as a file that bears no charset."""
+        return self.content.decode("utf-8", "replace")
 
 
 CHARSETS = (
@@ -114,7 +121,8 @@ def parts_of(message: Message) -> Iterator[Part]:
         name = next(filter(None, map(collapse_rfc2231_value, names)), "").strip()
         attached = word(part, "Content-Disposition") == "attachment"
         text = decoded(content, part.get_content_charset()).removeprefix("\ufeff")
-        yield Part(kind, name, attached, content, text)
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        yield Part(kind, name, attached, content, text, id(part))
 
 
 def uncommented(value: str) -> str | None:
