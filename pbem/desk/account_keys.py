@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from pbem.identity import Verdict
     from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
-    from pbem.store.keychanges import KeyChanges, WaitingKey
-    from pbem.store.notifications import Notifications
-    from pbem.store.players import PlayerRow, Players
+    from pbem.store.players import KeyChanges, PlayerRow, Players, WaitingKey
+    from pbem.store.questions import Notifications
 
 _OPEN = frozenset({"own_recovery", "own_recovery_waits"})
 """The letters that are never encrypted: the player's keys may be lost."""

@@ -42,11 +42,10 @@ if TYPE_CHECKING:
     from pbem.mail.compose import Attachment, Composer
     from pbem.mail.message import Letter
     from pbem.match.state import Match
-    from pbem.store.digest_queue import DigestQueue
     from pbem.store.matches import MatchRow
-    from pbem.store.notifications import Notifications
-    from pbem.store.outbox import Outbox
+    from pbem.store.outbox import DigestQueue, Outbox
     from pbem.store.players import PlayerRow, Players
+    from pbem.store.questions import Notifications
 
 _CUT = Phrase("This answer became too long, and the rest is left out: ask for it in separate letters.")
 _LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. Ask for them in separate letters.")

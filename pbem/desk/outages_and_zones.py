@@ -15,7 +15,7 @@ from pbem.match.seat_clock import VACATION, Calendar, Stop, zone_named
 from pbem.store.database import from_db, to_db
 
 if TYPE_CHECKING:
-    from pbem.store.outages import Outages
+    from pbem.store.noted_time import Outages
     from pbem.store.players import Players
 
 TIMEZONE = "timezone"

@@ -25,7 +25,7 @@ from pbem.desk.daily_limits import (
 from pbem.desk.reply_tokens import demand_dns
 from pbem.mail.commands import COMMANDS
 from pbem.store.database import to_db
-from pbem.store.vouched import note_marks
+from pbem.store.retention import note_marks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

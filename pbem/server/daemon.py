@@ -55,14 +55,12 @@ from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
 from pbem.store.errors import BusyError, FullError, OrphanedError, StoreError
 from pbem.store.inbox import Inbox
-from pbem.store.lookups import Lookups
-from pbem.store.notifications import Notifications
 from pbem.store.operator import survey
 from pbem.store.outbox import Outbox
 from pbem.store.owners import Owners
+from pbem.store.questions import Lookups, Notifications, WitnessRequests
 from pbem.store.sqlite import Lock
 from pbem.store.vault import KeyFileError
-from pbem.store.witness_requests import WitnessRequests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -39,7 +39,7 @@ from pbem.store.operator import growth as growth_of
 from pbem.store.outbox import Outbox
 from pbem.store.owners import at_work, left_behind, roles_at_work
 from pbem.store.people import People
-from pbem.store.soundness import unsound
+from pbem.store.rows import unsound
 from pbem.store.vault import KeyFileError, Sealed, load_key
 from pbem.store_place import PostgresqlAddress
 from pbem.verifier_key import LOG, VerifierKey

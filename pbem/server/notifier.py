@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
 
     from pbem.smtp.delivery import Means
-    from pbem.store.notifications import Notification, Notifications
+    from pbem.store.questions import Notification, Notifications
 
     Tell = Callable[[str, str, str], Awaitable[int]]
     """Posts a title and a text to a topic's URL, and returns the HTTP status. Raises `Unreachable`."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from pbem.smtp.delivery import Means
-    from pbem.store.witness_requests import WitnessRequest, WitnessRequests
+    from pbem.store.questions import WitnessRequest, WitnessRequests
 
     Post = Callable[[str, bytes], Awaitable[tuple[int, bytes]]]
     """Posts a body to a URL, and returns the status and the answer's body. Raises `Unreachable`."""

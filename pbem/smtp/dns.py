@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import dns.asyncresolver
 
     from pbem.smtp.delivery import Means
-    from pbem.store.lookups import Lookup, Lookups
+    from pbem.store.questions import Lookup, Lookups
 
 if TYPE_CHECKING:
     Resolve = Callable[[str], Awaitable[str]]

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from pbem.failpoints import Failpoints, passing
-from pbem.store import schema
 from pbem.store.disk import THIS_DISK
+from pbem.store.engine import migrations as schema_scripts
 from pbem.store.errors import StoreError, UnknownVersionError
 from pbem.store.sqlite import Sqlite
 from pbem.store_place import PostgresqlAddress
@@ -82,7 +82,7 @@ class Database(AbstractContextManager["Database"]):
         try:
             with self.engine.translated():
                 self.engine.recognise(empty=migrate)
-                scripts = schema.migrations() if migrations is None else migrations
+                scripts = schema_scripts() if migrations is None else migrations
                 version = self._version(scripts)
                 approve(self)
                 self.engine.prepare()

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from pbem.store.database import from_db, to_db
-from pbem.store.outages import Outages
+from pbem.store.noted_time import Outages
 from pbem.store.rows import SealedRows
 from pbem.store.vault import Sealed
 

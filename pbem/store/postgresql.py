@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import psycopg
 from psycopg import errors, generators
 
-from pbem.store.engine import BUSY_SECONDS
+from pbem.store.engine import BUSY_SECONDS, statements
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
-from pbem.store.schema import statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

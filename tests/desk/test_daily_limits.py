@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.referee import SERVER, new, placed
 
-from pbem.store.daily import count_today
 from pbem.store.inbox import Envelope
+from pbem.store.retention import count_today
 
 if TYPE_CHECKING:
     from collections.abc import Callable

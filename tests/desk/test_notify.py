@@ -11,7 +11,7 @@ from judges import sentences
 
 from pbem.config.server import NotifyConfig
 from pbem.match.changed import replace
-from pbem.store.notifications import Notification
+from pbem.store.questions import Notification
 
 if TYPE_CHECKING:
     from in_a_box.referee import Mailbox, Referee

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pbem.store.witness_requests import WitnessRequest
+    from pbem.store.questions import WitnessRequest
 
 LOG_KEY = VerifierKey(
     SERVER, LOG, Ed25519PrivateKey.from_private_bytes(bytes(range(32))).public_key().public_bytes_raw()

@@ -26,8 +26,8 @@ from pbem.server.http_call import Unreachable
 from pbem.server.notifier import LEASE, Notifier, told
 from pbem.smtp.delivery import LONGEST_WAIT, Means
 from pbem.store.database import Database
-from pbem.store.notifications import Notifications, Topic
 from pbem.store.players import Players
+from pbem.store.questions import Notifications, Topic
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:

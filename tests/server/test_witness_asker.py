@@ -25,7 +25,7 @@ from pbem.server.http_call import MOST, Unreachable, fetched
 from pbem.server.witness_asker import WitnessAsker
 from pbem.smtp.delivery import LONGEST_WAIT, Means
 from pbem.store.database import Database
-from pbem.store.witness_requests import WitnessRequests
+from pbem.store.questions import WitnessRequests
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import Note, NoteSignature, holds, signed
 from pbem.tlog.tree import leaf_hash

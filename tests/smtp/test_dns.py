@@ -23,7 +23,7 @@ from pbem.smtp.delivery import Means
 from pbem.smtp.dns import AT_ONCE, Asker, DnsUnreachable, txt
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
-from pbem.store.lookups import Lookups
+from pbem.store.questions import Lookups
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pbem.desk.unasked import Offers
     from pbem.mail.commands import AnyCommand, Command
     from pbem.requests import Choose, Confirm, Register, WhoAmI
-    from pbem.store.digest_queue import DigestQueue
     from pbem.store.matches import Matches
+    from pbem.store.outbox import DigestQueue
     from pbem.store.people import People
     from pbem.store.players import PlayerRow, Players
 

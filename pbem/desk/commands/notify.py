@@ -15,7 +15,7 @@ from pbem.desk.refused import refused
 from pbem.desk.reply import Reply, refusal
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, either
-from pbem.store.notifications import Topic
+from pbem.store.questions import Topic
 
 if TYPE_CHECKING:
     from pbem.desk.account_keys import Keyring

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pbem.mail.commands import Command
     from pbem.match.state import Match
     from pbem.requests import Accept, Decline, Join, ListMatches, Propose, Withdraw
-    from pbem.store.digest_queue import DigestQueue
+    from pbem.store.outbox import DigestQueue
     from pbem.store.people import People
     from pbem.store.players import PlayerRow
 
