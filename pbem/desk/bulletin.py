@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pbem.mail.compose import Attachment, Generation
     from pbem.match.state import Match
     from pbem.store.matches import MatchRow
-    from pbem.tlog.proof import InclusionProof
+    from pbem.tlog.checkpoint import InclusionProof
     from pbem.tournament.tournament_state import Tournament
 
 SIGNED_TEXT = ".signed.txt"

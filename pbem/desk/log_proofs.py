@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.tlog.checkpoint import InclusionProof
 from pbem.tlog.note import Note
-from pbem.tlog.proof import InclusionProof
 from pbem.tlog.tree import inclusion
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pbem.store.matches import Matches, MatchRow
     from pbem.store.people import People
     from pbem.store.tlog import TransparencyLog
-    from pbem.tlog.proof import InclusionProof
+    from pbem.tlog.checkpoint import InclusionProof
 
 WARM = 1500
 """The size of the cache of matches; the others are replayed when a letter comes.

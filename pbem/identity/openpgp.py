@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from pbem.identity.costs import check_rsa
 from pbem.identity.ed25519_points import WEAK, is_sound, is_sound_signature
 from pbem.identity.openpgp_packets import DSA, ECDH, ELGAMAL, RSA, PublicKey, SignatureBody, Tag, packets
-from pbem.identity.verdict import DEMANDS, FUTURE, BadKey, BadSignature, Key, State
+from pbem.identity.verdict import DEMANDS, FUTURE, BadKey, BadSignature, Key, State, check_rsa
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

@@ -27,29 +27,22 @@ import structlog
 from pbem.desk.reading import ReaderError
 from pbem.failpoints import Failpoints, passing
 from pbem.mail.dkim_signing import BadDkimKey
-from pbem.mailbox.password import PasswordError, password, token
+from pbem.mailbox import PasswordError, password, token
 from pbem.server import systemd
-from pbem.server.complaints import Complaints
-from pbem.server.composer import open_composer
-from pbem.server.desk_opening import Supplies, open_desk
-from pbem.server.desk_process import DeskError, OwnProcess
-from pbem.server.desk_rest import Flood
+from pbem.server.desk_process import DeskError, Flood, OwnProcess
+from pbem.server.desk_work import Supplies, open_composer, open_desk
 from pbem.server.fetching import Fetcher, Keeping, envelope, open_mailbox
 from pbem.server.filing import Filing
 from pbem.server.house_program import HouseProgram, command
-from pbem.server.http_call import fetched
-from pbem.server.notifier import Notifier, told
-from pbem.server.roles import ALL, Role
+from pbem.server.http_call import Notifier, WitnessAsker, fetched, told
+from pbem.server.logs import Complaints
 from pbem.server.sandbox import Worker
 from pbem.server.server_clock import THIS_MACHINE, Machine, ServerClock
-from pbem.server.shares import Crowded, Shares
-from pbem.server.witness_asker import WitnessAsker
-from pbem.smtp.delivery import LONGEST_WAIT, Deliverer, Means, Smarthost
+from pbem.smtp.delivery import Deliverer, Smarthost
 from pbem.smtp.dns import Asker, txt
-from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.intake import Intake, IntakePlace
-from pbem.smtp.storing import Refusal
-from pbem.smtp.waiting import is_set_within
+from pbem.smtp.rounds import LONGEST_WAIT, Means, is_set_within
+from pbem.smtp.storing import Crowded, GroupCommit, Refusal, Shares
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
@@ -57,7 +50,7 @@ from pbem.store.errors import BusyError, FullError, OrphanedError, StoreError
 from pbem.store.inbox import Inbox
 from pbem.store.operator import survey
 from pbem.store.outbox import Outbox
-from pbem.store.owners import Owners
+from pbem.store.owners import ALL, Owners, Role
 from pbem.store.questions import Lookups, Notifications, WitnessRequests
 from pbem.store.sqlite import Lock
 from pbem.store.vault import KeyFileError
@@ -69,11 +62,10 @@ if TYPE_CHECKING:
     from pbem.config.limits import Limits
     from pbem.config.server import Config
     from pbem.desk.reading import Reader
-    from pbem.server.desk_opening import OpenDesk
-    from pbem.server.desk_place import DeskPlace, OpenPlace
+    from pbem.server.desk_process import DeskPlace, OpenPlace
+    from pbem.server.desk_work import OpenDesk
+    from pbem.server.http_call import Post, Tell
     from pbem.server.metrics import Figures, Metrics
-    from pbem.server.notifier import Tell
-    from pbem.server.witness_asker import Post
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve
     from pbem.smtp.rounds import Asking

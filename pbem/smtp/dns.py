@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import dns.asyncresolver
 
-    from pbem.smtp.delivery import Means
+    from pbem.smtp.rounds import Means
     from pbem.store.questions import Lookup, Lookups
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Taking letters in by SMTP and LMTP: the listeners of one server, and what their sessions share.
 
-A letter passes through these modules: `admission` lets its connection in, `session` reads lines, `commands` obeys
-them, `recipients` knows the addresses, `data` reads the message, `storing` says 250. Only `session` and `commands`
-know aiosmtpd, and restrain it. Implements reliability.md, promises 1 and 2.
+A letter passes through these modules: `client_connections` lets its connection in, `session` reads lines and the
+message, `command_lines` obeys them, `storing` says 250. Only `session` and `command_lines` know aiosmtpd, and
+restrain it. Implements reliability.md, promises 1 and 2.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ import msgspec
 from pbem.failpoints import Failpoints, passing
 from pbem.smtp.client_connections import Admission, AdmissionProtocol
 from pbem.smtp.command_lines import LmtpSession, SmtpSession
-from pbem.smtp.recipients import Recipients
-from pbem.smtp.session import Shared
+from pbem.smtp.session import Recipients, Shared
 from pbem.smtp.storing import Storing
-from pbem.smtp.trouble import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,9 +59,8 @@ class Intake:
     ) -> None:
         self.recipients = Recipients(server, address, delimiter, limits.recipients)
         self.admission = Admission(limits)
-        trouble = Trouble(reference)
-        self._storing = Storing(accept, trouble, points)
-        self._shared = Shared(server, limits, self.recipients, self.admission, self._storing, trouble, points)
+        self._storing = Storing(accept, reference, points)
+        self._shared = Shared(server, limits, self.recipients, self.admission, self._storing, points)
         self._servers: list[asyncio.Server] = []
         self._paths: list[Path] = []
 

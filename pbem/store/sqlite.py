@@ -221,10 +221,10 @@ class Sqlite:
         numbers = self.last_numbers()
         less = {name: number for name, number in noted.items() if numbers.get(name, 0) < number}
         if less:
-            found = (f"{name} ends with {numbers.get(name, 0)}, not {number}" for name, number in less.items())
+            ends = ", ".join(f"{name} ends with {numbers.get(name, 0)}, not {least}" for name, least in less.items())
             raise StoreError(
-                f"{self.place} is older than the store that was here ({', '.join(found)}). A backup is put in its place"
-                ' by `pbem restore`: see docs/operating.md, "Restore". If you know that nothing was mailed since, delete'
+                f"{self.place} is older than the store that was here ({ends}). A backup is put in its place by"
+                ' `pbem restore`: see docs/operating.md, "Restore". If you know that nothing was mailed since, delete'
                 f" {marks_file(self.place)}"
             )
 
