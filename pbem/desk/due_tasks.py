@@ -117,7 +117,7 @@ def _stand_still(desk: Desk, leap: Leap, now: datetime) -> None:
 def _see_to_tournaments(desk: Desk, now: datetime) -> datetime | None:
     """Start tournaments and rounds that are due, and carry out what is planned; returns when to call again."""
     rows, failed = desk.tournaments.archive.rows, False
-    for number in rows.due(to_db(now)):
+    for number in rows.due(to_db(now), _PER_TICK):
         try:
             decide(desk, partial(desk.tournaments.wake, number, now))
         except StoreError:

@@ -160,6 +160,8 @@ class Daemon:
             self._desk.wake()
 
     async def _serve(self, stack: AsyncExitStack) -> None:
+        from pbem.desk.admission import DeskAdmission
+
         config = self.config
         if self.roles != ALL and not self._name:
             raise StartError(f"{config.store} is a file and has one server, which does everything: leave --roles out")
@@ -169,7 +171,10 @@ class Daemon:
         elif isinstance(config.store, Path):
             self._lock = stack.enter_context(await self._locked(config.store))
         # Steps that can fail for lack of a password, key or port come before anything is written.
-        secret = _password(config)
+        try:
+            secret = password(config.smarthost.password_file, config.smarthost.password_command)
+        except PasswordError as error:
+            raise StartError(f"the smarthost's password: {error}") from error
         open_composer(config)
         intake = self._intake()
         stack.push_async_callback(intake.close)
@@ -177,12 +182,25 @@ class Daemon:
         metrics = await self._give_figures(places, stack)
         self._flood = Flood(asyncio.get_running_loop().time)
         if Role.DESK in self.roles:
-            self._desk = self._make_desk()
+            supplies = Supplies(
+                config,
+                self.machine,
+                self.random,
+                self.desk,
+                self.reader,
+                self.points,
+                self._name,
+                self.disk,
+                self.longest_wait,
+            )
+            self._desk = self.place(supplies, self._wake_others)
             stack.push_async_callback(self._desk.close)
         keys = self._open_store(stack, new=not known)
         outbox = Outbox(self._post_base, keys.vault, self._name)
         self._release_others(outbox, stack)
-        self._open_admission(keys, stack)
+        # The examiner of letters beyond a network's limit, on a separate connection.
+        examiner = DeskAdmission(config, self._door_base, keys.vault, self.reader)
+        self._admission = stack.enter_context(closing(examiner))
         # Entered last, left first: calls in a thread end before their connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._admission_thread.shutdown)
@@ -195,21 +213,6 @@ class Daemon:
         if metrics:
             await metrics.open()
         await self._work(deliverer, self._askers(means, keys.vault), intake, places)
-
-    def _make_desk(self) -> DeskPlace:
-        """The place of the desk, to be opened later."""
-        supplies = Supplies(
-            self.config,
-            self.machine,
-            self.random,
-            self.desk,
-            self.reader,
-            self.points,
-            self._name,
-            self.disk,
-            self.longest_wait,
-        )
-        return self.place(supplies, self._wake_others)
 
     def _release_others(self, outbox: Outbox, stack: AsyncExitStack) -> None:
         """Release letters that dead servers had leased; in a shared store, also report that this one lives."""
@@ -224,13 +227,6 @@ class Daemon:
             self._clock.look(self._post_base)
             # We hold the lock, so the process that leased letters has ended.
             log.info("store open", sendings=outbox.release_all())
-
-    def _open_admission(self, keys: OwnKeys, stack: AsyncExitStack) -> None:
-        """Open the examiner of letters beyond a network's limit, on a separate connection."""
-        from pbem.desk.admission import DeskAdmission
-
-        examiner = DeskAdmission(self.config, self._door_base, keys.vault, self.reader)
-        self._admission = stack.enter_context(closing(examiner))
 
     def _deliverer(self, outbox: Outbox, means: Means, password: str) -> Deliverer:
         config = self.config
@@ -312,7 +308,14 @@ class Daemon:
             loop.add_signal_handler(number, self.stop)
 
         self._others += [deliverer.wake, *(asker.wake for asker in askers.values())]
-        bringers, workers = self._bringers(intake), self._workers(deliverer, askers)
+        # Bringers of letters beside the listeners; and the desk, the deliverer and the askers, as its roles have them.
+        bringers: dict[str, _Running] = {}
+        if self.config.mailbox and Role.INTAKE in self.roles:
+            bringers["mailbox"] = self._fetcher(intake)
+        if house := self.config.house.config:
+            bringers["house"] = HouseProgram(self.house(house), Path(house).parent, self.environment)
+        workers: dict[str, _Running] = {"desk": self._desk} if self._desk is not None else {}
+        workers |= {"delivery": deliverer, **askers} if Role.POST in self.roles else {}
 
         def look() -> None:
             self.wake()
@@ -351,19 +354,6 @@ class Daemon:
             if isinstance(result, BaseException):
                 raise result
         log.info("stopped")
-
-    def _bringers(self, intake: Intake) -> dict[str, _Running]:
-        """The sources of letters beside the listeners, by name: the mailbox and the house, if there are any."""
-        sources: dict[str, _Running | None] = {
-            "mailbox": self._fetcher(intake) if self.config.mailbox and Role.INTAKE in self.roles else None,
-            "house": self._house(),
-        }
-        return {name: source for name, source in sources.items() if source is not None}
-
-    def _workers(self, deliverer: Deliverer, askers: Mapping[str, Asking[Any]]) -> dict[str, _Running]:
-        """The desk, the deliverer and the askers, by name, as far as this server has these roles."""
-        desk: dict[str, _Running] = {"desk": self._desk} if self._desk is not None else {}
-        return desk | ({"delivery": deliverer, **askers} if Role.POST in self.roles else {})
 
     async def _watch(self) -> None:
         """Check, from time to time and at the end, that the store is in place, and note its high water."""
@@ -503,11 +493,6 @@ class Daemon:
                 self._post_base.add("meta", name=name, value=given)
             return self._post_base.meta(name)
 
-    def _house(self) -> HouseProgram | None:
-        """The program that plays here, if this server starts it."""
-        file = self.config.house.config
-        return HouseProgram(self.house(file), Path(file).parent, self.environment) if file else None
-
     def _askers(self, means: Means, vault: Vault) -> dict[str, Asking[Any]]:
         """The askers by their names: of the DNS, and, if there are any, of witnesses and topics."""
         urls = {cosigner.key.name: cosigner.url for cosigner in self.config.witness.cosigners}
@@ -557,7 +542,8 @@ class Daemon:
         """
         try:
             async with self._in_doubt.of(envelope.network):
-                known = await self._at_door(self._admission.knows, envelope, raw, self._clock())
+                loop, now = asyncio.get_running_loop(), self._clock()
+                known = await loop.run_in_executor(self._admission_thread, self._admission.knows, envelope, raw, now)
         except Crowded as error:
             raise Refusal(TOO_MANY_TODAY) from error
         if not known:
@@ -567,9 +553,6 @@ class Daemon:
 
     async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._post_thread, call, *arguments)
-
-    async def _at_door(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._admission_thread, call, *arguments)
 
 
 def write_ready(path: Path, places: Sequence[IntakePlace]) -> None:
@@ -597,10 +580,3 @@ async def _access_token(command: str) -> str:
         return await asyncio.to_thread(token, command)
     except PasswordError as error:
         raise ConnectionError(str(error)) from error
-
-
-def _password(config: Config) -> str:
-    try:
-        return password(config.smarthost.password_file, config.smarthost.password_command)
-    except PasswordError as error:
-        raise StartError(f"the smarthost's password: {error}") from error

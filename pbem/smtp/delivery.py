@@ -321,14 +321,15 @@ class Deliverer:
 
     def _recorded(self, row: OutboxRow, sent: Sent) -> None:
         """Log the outcome of a letter, which is on disk now."""
+        # A reply's first word: the rest may name the recipient, and must stay in the store.
+        code = sent.reply.partition(" ")[0].rstrip(":")
         if sent.state == "delivered":
             self.points("sending settled")
             log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)
         elif sent.retry is not None:
-            code, retry = _reply_code(sent.reply), sent.retry.isoformat()
-            log.warning("letter waits", outbox=row.id, attempts=row.attempts, code=code, retry=retry)
+            log.warning("letter waits", outbox=row.id, attempts=row.attempts, code=code, retry=sent.retry.isoformat())
         else:
-            log.error("letter given up", outbox=row.id, attempts=row.attempts, code=_reply_code(sent.reply))
+            log.error("letter given up", outbox=row.id, attempts=row.attempts, code=code)
             self.means.settled()
 
     async def _finish(self) -> None:
@@ -380,11 +381,6 @@ def _judged(error: aiosmtplib.SMTPResponseException) -> Permanent | Temporary:
     if isinstance(error, RefusedBySmtp) and 500 <= error.code < 600 and error.code not in AUTHENTICATION:
         return Permanent(text)
     return Temporary(text)
-
-
-def _reply_code(reply: str) -> str:
-    """A reply's first word, for the log: the rest may name the recipient, and must stay in the store."""
-    return reply.partition(" ")[0].rstrip(":")
 
 
 def _printable(reply: str) -> str:

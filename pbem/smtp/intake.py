@@ -71,9 +71,13 @@ class Intake:
 
         Raises OSError if the place is taken, or a certificate is missing.
         """
+        context = None
+        if listener.certificate:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(listener.certificate, listener.certificate_key)
         kind = LmtpSession if protocol == "lmtp" else SmtpSession
         loop = asyncio.get_running_loop()
-        first = kind(self._shared, loop, _tls(listener), proxy=listener.proxy)
+        first = kind(self._shared, loop, context, proxy=listener.proxy)
 
         def door() -> asyncio.Protocol:
             return AdmissionProtocol(self.admission, first.begin_another)
@@ -104,14 +108,6 @@ class Intake:
         await self.admission.dismiss_all("421 4.3.2 the server is going down")
         for path in self._paths:
             path.unlink(missing_ok=True)
-
-
-def _tls(listener: ListenerConfig) -> ssl.SSLContext | None:
-    if not listener.certificate:
-        return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(listener.certificate, listener.certificate_key)
-    return context
 
 
 def _clear(path: Path) -> None:

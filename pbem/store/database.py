@@ -89,7 +89,11 @@ class Database(AbstractContextManager["Database"]):
                 if version < len(scripts):
                     if not migrate:
                         raise StoreError(f"{self.place} has version {version}: start the server once with this pbem")
-                    self._migrate(scripts)
+                    with self.transaction():
+                        self.engine.lock("store")
+                        done = self._version(scripts)  # another process may have been here first
+                        for number, script in enumerate(scripts[done:], done + 1):
+                            self.engine.migrate(script, number)
         except BaseException:
             self.engine.close()
             raise
@@ -239,13 +243,6 @@ class Database(AbstractContextManager["Database"]):
                 " written by a later one, or before 1.0"
             )
         return version
-
-    def _migrate(self, migrations: Sequence[str]) -> None:
-        with self.transaction():
-            self.engine.lock("store")
-            done = self._version(migrations)  # another process may have been here first
-            for number, script in enumerate(migrations[done:], done + 1):
-                self.engine.migrate(script, number)
 
 
 def _insertion(table: str, columns: Mapping[str, object]) -> str:

@@ -180,16 +180,17 @@ class Players:
 
     def setting(self, player: str, name: str, default: str) -> str:
         """The player's choice for a setting; without one, the assumed value, or the default."""
-        chosen = self._cached(_SETTINGS, player, self._settings)
+        chosen = self._settings(player)
         return chosen.get(name, chosen.get(_SUPPOSED.format(name), default))
-
-    def _settings(self, query: str, player: str) -> dict[str, str]:
-        return dict(self._database.execute(query, (player,)).fetchall())
 
     def has_chosen(self, player: str, name: str) -> bool:
         """True if the player ever chose this setting."""
-        query = "SELECT 1 FROM settings WHERE player = ? AND name = ?"
-        return self._database.scalar(query, (player, name)) is not None
+        return name in self._settings(player)
+
+    def _settings(self, player: str) -> dict[str, str]:
+        return self._cached(
+            _SETTINGS, player, lambda sql, name: dict(self._database.execute(sql, (name,)).fetchall())
+        )
 
     def suppose(self, player: str, name: str, value: str) -> None:
         """Assume a value for a setting until the player chooses one."""

@@ -58,7 +58,7 @@ def restore(
         os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         shutil.copyfile(backup, draft)
         _like_its_folder(draft)
-        generation = _prepare(draft, keys, _highest(store, disk), _last_numbers(store, disk), by, now, disk)
+        generation = _prepare(draft, keys, *_remembered(store, disk), by, now, disk)
         disk.sync(draft)
         confirm()
         _note(store, generation, disk)
@@ -93,25 +93,19 @@ def _prepare(
     return generation
 
 
-def _highest(store: Path, disk: Disk) -> int:
-    """The highest generation that this server ever had, as far as anything here remembers."""
-    known = [1]
+def _remembered(store: Path, disk: Disk) -> tuple[int, dict[str, int]]:
+    """The highest generation that this server ever had, and the last numbers, as far as anything here remembers."""
+    generation, numbers = 1, noted_marks(store)
     with suppress(OSError, ValueError):
-        known.append(int(_generation_file(store).read_text("ascii")))
-    if store.exists():
-        with suppress(sqlite3.Error, ValueError, TypeError), closing(disk.connect(store, wait=BUSY_SECONDS)) as old:
-            known.append(int(old.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()[0]))
-    return max(known)
-
-
-def _last_numbers(store: Path, disk: Disk) -> dict[str, int]:
-    """The last numbers that this server gave out, as far as anything here remembers."""
-    known = noted_marks(store)
+        generation = max(generation, int(_generation_file(store).read_text("ascii")))
     if store.exists():
         with suppress(sqlite3.Error), closing(disk.connect(store, wait=BUSY_SECONDS)) as old:
             for name, number in old.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
-                known[name] = max(known.get(name, 0), number)
-    return known
+                numbers[name] = max(numbers.get(name, 0), number)
+            with suppress(ValueError, TypeError):
+                told = old.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()
+                generation = max(generation, int(told[0]))
+    return generation, numbers
 
 
 def _generation_file(store: Path) -> Path:
