@@ -308,7 +308,7 @@ class Daemon:
             loop.add_signal_handler(number, self.stop)
 
         self._others += [deliverer.wake, *(asker.wake for asker in askers.values())]
-        # Bringers of letters beside the listeners; and the desk, the deliverer and the askers, as its roles have them.
+        # The bringers of letters beside the listeners; the desk, the deliverer and the askers, as its roles say.
         bringers: dict[str, _Running] = {}
         if self.config.mailbox and Role.INTAKE in self.roles:
             bringers["mailbox"] = self._fetcher(intake)
