@@ -107,25 +107,6 @@ def test_one_that_dies_is_started_again_after_growing_pauses(tmp_path: Path) -> 
     assert (tmp_path / "lives").read_text() == "xxxx"
 
 
-@pytest.mark.parametrize("begins", [True, False])
-def test_one_that_lived_well_or_cannot_begin_ends_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, begins: bool
-) -> None:
-    """One that lived well is back at once."""
-    monkeypatch.setattr(house_program, "WELL", 0.0 if begins else house_program.WELL)
-    words = script("raise SystemExit") if begins else [str(tmp_path / "nothing")]
-    program = HouseProgram(words, tmp_path, os.environ, first=0.01)
-
-    async def scene() -> None:
-        await until(lambda: program.deaths == 3)
-
-    with capture_logs() as logs:
-        watch(program, scene)
-    died = [line for line in logs if line["event"] == "house died"]
-    assert not begins or {line["again_in"] for line in died} == {0.01}
-    assert begins or died[0]["status"] == "No such file or directory"
-
-
 def test_one_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(house_program, "LAST_MOMENTS", 0.1)
     deaf = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{TELLS}"
