@@ -1,10 +1,8 @@
 """Fetching letters from a mailbox: kept first, on disk and fsynced, and only then moved to where nobody looks again.
 
-Here live the thread that reads the mailbox, its patience with a provider, and the envelope that a letter still shows
-there. Letters from before the first look are somebody else's: they are left alone for good. A crash between keeping
-and moving brings the same letter again; the inbox recognises it by its fingerprint, which is the same because the
-envelope is made from the letter alone. A letter that a provider does not give, or does not let go, keeps back no
-other. No trouble of any kind loses a letter: it stays in the mailbox until it is kept. Implements mailbox.md, and
+Letters from before the first look are somebody else's: they are left alone for good. A crash between keeping and
+moving brings the same letter again; the inbox recognises it, because the envelope is made from the letter alone. A
+letter that a provider does not give, or does not let go, keeps back no other. Implements mailbox.md, and
 reliability.md, promises 1 and 2.
 """
 

@@ -1,10 +1,9 @@
 """The servers at work on a shared store: each has a name and roles, and keeps reporting that it is alive.
 
-What a server is sending is marked with its name. If it does not report in time, it is declared dead, and its sendings
-are given back. If it is the one that decides, its connection is ended sooner, so that another server can. A server
-that lives but could not report itself (the database fell silent, or failed over) knows nothing of the others'
-silence, and declares none of them dead before they had time to report. A store in a file needs none of this: its lock
-says who works on it. Implements reliability.md, cases 2 and 30, and docs/many-machines.md, "Roles".
+One that does not report in time is declared dead, and what it was sending is given back; if it decides, its
+connection is ended sooner, so that another server can. One that lives but could not report itself knows nothing of
+the others' silence, and declares none of them dead before they had time to report. A store in a file needs none of
+this. Implements reliability.md, cases 2 and 30, and docs/many-machines.md, "Roles".
 """
 
 from __future__ import annotations

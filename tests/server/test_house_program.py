@@ -11,7 +11,6 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import pytest
 from machines.house import House, configured, run
 from structlog.testing import capture_logs
 
@@ -23,6 +22,8 @@ from pbem.server.house_program import HouseProgram, command
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
+
+    import pytest
 
 
 TELLS = """

@@ -127,7 +127,7 @@ def test_three_attempts_then_it_is_stranded_and_others_flow(database: Database, 
         assert row is not None
         seen.append(row.id)
         if row.id == bad:
-            inbox.release(bad)
+            inbox.give_back(bad, failed=1)
     assert seen == [bad, good, bad, bad]
     assert inbox.lease(NOW) is None
     assert [stranded.id for stranded in inbox.stranded()] == [bad]
