@@ -37,6 +37,27 @@ _SENDINGS = f"""
 """
 
 
+class Role(StrEnum):
+    """A part of a server's work."""
+
+    INTAKE = "intake"
+    """Letters are taken in: the listeners, and the mailbox that is fetched from."""
+    DESK = "desk"
+    """Letters are handled, and deadlines, reminders and digests seen to, while no other server does."""
+    POST = "post"
+    """Letters are sent, names looked up in the DNS, and witnesses asked."""
+
+
+ALL = frozenset(Role)
+
+UNDONE = {
+    Role.INTAKE: "no letter is taken in",
+    Role.DESK: "letters wait, none is handled, and no deadline is seen to",
+    Role.POST: "no letter is sent",
+}
+"""The result if no server has a role."""
+
+
 class Owners:
     """The servers that work on a store, on one connection."""
 
@@ -99,27 +120,6 @@ def roles_at_work(database: Database, now: datetime) -> set[str] | None:
     if isinstance(database.place, PostgresqlAddress):
         return Owners(database).roles(database.engine.time(now))
     return None
-
-
-class Role(StrEnum):
-    """A part of a server's work."""
-
-    INTAKE = "intake"
-    """Letters are taken in: the listeners, and the mailbox that is fetched from."""
-    DESK = "desk"
-    """Letters are handled, and deadlines, reminders and digests seen to, while no other server does."""
-    POST = "post"
-    """Letters are sent, names looked up in the DNS, and witnesses asked."""
-
-
-ALL = frozenset(Role)
-
-UNDONE = {
-    Role.INTAKE: "no letter is taken in",
-    Role.DESK: "letters wait, none is handled, and no deadline is seen to",
-    Role.POST: "no letter is sent",
-}
-"""The result if no server has a role."""
 
 
 def named(text: str) -> frozenset[Role]:
