@@ -5,9 +5,8 @@ the reveal shows whether it is true. Nothing here enters a transcript; the event
 `verdict` do that.
 
 A step is judged by `judge_steps` when its letter comes, again when a verifier makes the entry again (both in
-`events.sealed_step`), and by the other player's program: what it was told (`pbem.player.sealed_view`), and the signed
-text itself (`pbem.player.signed_texts`). Implements docs/playing.md, "Sealed matches" (`seal`, `step`, `reveal`), and
-docs/bundle.md.
+`events.sealed_events`), and by the other player's program: what it was told (`pbem.player.sealed_view`), and the
+signed text itself (`pbem.player.signed_texts`). Implements docs/playing.md and docs/bundle.md, "Sealed matches".
 """
 
 from __future__ import annotations

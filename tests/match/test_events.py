@@ -16,20 +16,15 @@ from pbem.match.documents import NamedMailbox
 from pbem.match.events import (
     agreed,
     agreements,
-    extended,
-    forfeited,
-    halted,
+    clocks,
     interventions,
     keys_changed,
-    moved,
-    nominated,
     resigned,
+    silence,
     substituted,
-    vacation,
 )
-from pbem.match.events.claimed import silent
-from pbem.match.events.missed import came, miss
-from pbem.match.events.sealed_step import take
+from pbem.match.events.sealed_events import take
+from pbem.match.events.silence import came, miss, silent
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.remaking import Remaking
 from pbem.match.seat_clock import Calendar, Stop
@@ -150,7 +145,7 @@ class Table:
     def nominate(self, by: int, seat: int, name: str = "carl") -> None:
         step = self.step()
         form = here(self.match, by, self.rev(by, "substitute"), Substitute(name=name))
-        nominated.nominate(step, by, seat, form, signed(b"substitute"))
+        substituted.nominate(step, by, seat, form, signed(b"substitute"))
         self.done(step)
 
     def draw(self, seat: int, word: str) -> None:
@@ -302,7 +297,7 @@ class TestPapers:
 
         def papers(table: Table) -> list[tuple[int, int | None]]:
             step = table.step()
-            extended.extend(step, 1, here(table.match, 1, 1, Extend(seconds=3600)), signed(b"extend"))
+            clocks.extend(step, 1, here(table.match, 1, 1, Extend(seconds=3600)), signed(b"extend"))
             return [(paper.game, paper.seat) for paper in step.papers]
 
         assert papers(Table().agree()) == [(0, 1)]
@@ -592,7 +587,7 @@ class TestWithoutClocks:
     def test_a_vacation_is_told_all_the_same(self) -> None:
         table = Table(pace="none").agree()
         step = table.step()
-        vacation.announce(step, 1, [], None)
+        clocks.announce(step, 1, [], None)
         table.done(step)
         assert table.types == ["agreed", "vacation"]
         assert table.kinds == [("vacation", 2)]
@@ -601,12 +596,12 @@ class TestWithoutClocks:
         table = Table(pace="none").agree()
         for times in range(2):
             step = table.step()
-            halted.lose(step, 1, START)
+            clocks.lose(step, 1, START)
             table.done(step)
             assert table.types == ["agreed", "halted"], times
         assert table.match.unreachable == {1: START}
         step = table.step()
-        moved.find(step, 1)
+        clocks.find(step, 1)
         table.done(step)
         assert table.types == ["agreed", "halted", "moved"]
         assert not table.match.unreachable
@@ -639,7 +634,7 @@ def test_who_can_be_reached_is_remade_from_the_servers_word(
     time = "2026-03-02T12:00:00Z"
     entry = Entry(match.seq + 1, match.head, time, kind, body)
     source: Any = None
-    step = halted.remake(Remaking(match, entry, source, [entry], {}, lambda _: None))
+    step = clocks.remake(Remaking(match, entry, source, [entry], {}, lambda _: None))
     assert [(made.type, made.body) for made in step.entries] == [(kind, body)]
     assert set(step.match.unreachable) == unreachable
     assert step.match.unreachable.get(1, START) == START
@@ -654,13 +649,13 @@ def test_after_the_end_there_are_no_words_about_clocks() -> None:
     entry = Entry(match.seq + 1, match.head, "2026-03-02T12:00:00Z", "halted", {"seat": 1, "reason": "delivery"})
     replay = Remaking(match, entry, source, [entry], {}, lambda _: None)
     with pytest.raises(TranscriptError, match="`halted` does not follow here"):
-        halted.remake(replay)
+        clocks.remake(replay)
 
 
 def test_how_long_the_others_wait_for_who_is_out_of_reach() -> None:
     """Pace and grace, at least a week; a month where there are no deadlines."""
     for pace, grace, days in (("3d", "1d", 7), ("6d", "2d", 8), ("none", "0", 30), ("none", "90d", 30)):
-        assert halted.long_enough(Table(pace=pace, grace=grace).match.terms) == timedelta(days=days)
+        assert clocks.long_enough(Table(pace=pace, grace=grace).match.terms) == timedelta(days=days)
 
 
 class TestSubstitutes:
@@ -853,7 +848,7 @@ class TestClocks:
         """By two missed turns in a row, or by one where that was agreed; nobody in a match that waits."""
         silent = {"missed": frozenset({1, 2}), "silent": {2: 2}}
         found = {
-            miss: forfeited.lost(replace(Table(miss=miss).agree().begin().match, **silent))
+            miss: silence.lost(replace(Table(miss=miss).agree().begin().match, **silent))
             for miss in ("pass", "forfeit", "wait", "default")
         }
         assert found == {"pass": [2], "forfeit": [1, 2], "wait": [], "default": []}
@@ -907,22 +902,22 @@ class TestSentencesOutOfPlace:
         carl = here(table.match, 1, 1, Substitute(name="carl"))
         change = KeyChange("revoked", "signed", revoked=("x",), letters={"old": b"revoke"})
         assert refused(agreements.agree, table.step(), 1, form, signed(b"annul")) == ["annul"]
-        assert refused(nominated.nominate, table.step(), 1, 1, carl, signed(b"carl")) == ["substitute"]
+        assert refused(substituted.nominate, table.step(), 1, 1, carl, signed(b"carl")) == ["substitute"]
         assert refused(keys_changed.change, table.step(), 1, change) == ["keys"]
 
     def test_no_sentence_is_obeyed_twice(self) -> None:
         table = Table().agree().begin()
         for rev in (1, 2):
             step, form = table.step(), here(table.match, 1, rev, Extend(seconds=3600))
-            extended.extend(step, 1, form, signed(b"extend"))
+            clocks.extend(step, 1, form, signed(b"extend"))
             table.done(step)
             form = replace(form, prev=table.match.prev)
             again = (table.step(), 1, form, signed(b"extend"))
-            assert faults(extended.extend, *again) == [("rev", f"rev {rev}")]
+            assert faults(clocks.extend, *again) == [("rev", f"rev {rev}")]
 
 
 def given(table: Table, seconds: int) -> None:
-    extended.extend(table.step(), 1, here(table.match, 1, 1, Extend(seconds=seconds)), signed(b"extend"))
+    clocks.extend(table.step(), 1, here(table.match, 1, 1, Extend(seconds=seconds)), signed(b"extend"))
 
 
 def store(table: Table, turn: int) -> None:
@@ -991,7 +986,7 @@ WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
         lambda table: table.resign(1),
         "resign None: no game has begun; `resign m1 match` resigns the whole match",
     ),
-    (begun, lambda table: forfeited.forfeit(table.step(), [1]), "forfeit None: nobody was silent for that long"),
+    (begun, lambda table: silence.forfeit(table.step(), [1]), "forfeit None: nobody was silent for that long"),
     (begun, lambda table: table.take(1), "substitute m1: carl was not asked to take this seat"),
     (nominating, lambda table: table.take(1), "substitute m1: no longer does everybody agree to it"),
     (

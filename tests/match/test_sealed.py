@@ -14,12 +14,10 @@ from pbem.games import Refused, Result, rules
 from pbem.match.advance_orders import store
 from pbem.match.changed import replace
 from pbem.match.events.agreements import agree
-from pbem.match.events.claimed import claim, silent
 from pbem.match.events.interventions import pause, resume, stop
-from pbem.match.events.nominated import nominate
-from pbem.match.events.reveal import reveal
-from pbem.match.events.sealed_step import take
-from pbem.match.events.sealed_verdict import judge
+from pbem.match.events.sealed_events import judge, reveal, take
+from pbem.match.events.silence import claim, silent
+from pbem.match.events.substituted import nominate
 from pbem.match.record import read, replay
 from pbem.match.sealed_letters import seal
 from pbem.match.signed import here

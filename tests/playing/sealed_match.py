@@ -25,8 +25,7 @@ from pbem.mail.commands import sections
 from pbem.match.changed import replace
 from pbem.match.events.agreed import agree
 from pbem.match.events.resigned import resign
-from pbem.match.events.reveal import reveal
-from pbem.match.events.sealed_step import take
+from pbem.match.events.sealed_events import reveal, take
 from pbem.match.pinned_keys import Player
 from pbem.match.progress import advance, tick
 from pbem.match.sealed_documents import NOTHING, hashed, paper, salt

@@ -20,8 +20,7 @@ from playing.sealed_match import SealedMatch
 from pbem.desk.ratings import reliability
 from pbem.games import Refused
 from pbem.match.documents import Receipt
-from pbem.match.events.forfeited import lose
-from pbem.match.events.missed import miss
+from pbem.match.events.silence import lose, miss
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.fates import Fates

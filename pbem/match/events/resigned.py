@@ -13,8 +13,7 @@ from pbem.match.changed import replace, without
 from pbem.match.documents import Evidence, Receipt, level_in_words
 from pbem.match.entry_forms import boolean, said, seat_number
 from pbem.match.entry_type import EntryType
-from pbem.match.events.closed import close
-from pbem.match.events.ended import end_game
+from pbem.match.events.ended import close, end_game
 from pbem.match.remaking import of_sentence
 from pbem.match.state import RUNNING, not_played, only_one_without, standing
 from pbem.match.submissions import submit
