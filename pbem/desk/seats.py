@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from pbem.mail.commands import AnyCommand, Command
     from pbem.mail.compose import Attachment
     from pbem.match.events.sealed_events import Entered
-    from pbem.match.signed import Signed
     from pbem.match.state import Match, Submission
-    from pbem.match.step import Environment
+    from pbem.match.step import Environment, Signed
     from pbem.match.terms import Terms
     from pbem.requests import Requested, SignedForm
     from pbem.store.matches import MatchRow

@@ -19,18 +19,22 @@ from pbem.games.sealed import COMMIT
 from pbem.grown import Grown
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt
-from pbem.match.sealed_documents import (
+from pbem.match.sealed_game import (
+    HONEST,
     NOTHING,
     ORDERS,
     SETUP,
+    SILENT,
+    Filed,
     PaperPlace,
+    Revealed,
+    SealedPlay,
     hashed,
     orders_paper,
     paper,
     path,
     setup_paper,
 )
-from pbem.match.sealed_game import HONEST, SILENT, Filed, Revealed, SealedPlay
 from pbem.match.state import Submission
 from pbem.match.step import again, misplaced
 from pbem.match.submissions import answered
@@ -41,9 +45,8 @@ if TYPE_CHECKING:
 
     from pbem.games.sealed import Falsehood, Paper
     from pbem.match.sealed_game import ToldGame, Verdict
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.requests import Reveal, Seal, Section, SignedForm, TakeSteps
 
 

@@ -10,7 +10,7 @@ import pytest
 from in_a_box.referee import Die
 
 from pbem.games import Refused
-from pbem.match import advance_orders, progress, stored_orders, submissions
+from pbem.match import progress, stored_orders, submissions
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.events import (
@@ -28,11 +28,9 @@ from pbem.match.events.silence import came, miss, silent
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.remaking import Remaking
 from pbem.match.seat_clock import Calendar, Stop
-from pbem.match.set_aside import _set_aside
-from pbem.match.signed import Signed
-from pbem.match.signed import here as at_present
 from pbem.match.state import Match, seated
-from pbem.match.step import Environment, Step
+from pbem.match.step import Environment, Signed, Step
+from pbem.match.step import here as at_present
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, TranscriptError, follow, sha256_hex
 from pbem.requests import (
@@ -306,7 +304,7 @@ class TestPapers:
     def test_a_receipt_of_default_orders_says_what_it_is(self) -> None:
         table = Table(miss="default").agree().begin()
         step, form = table.step(), table.form(1, "", turn=DEFAULT)
-        default = advance_orders.store(step, 1, form, signed(b"orders")).paper.splitlines()
+        default = submissions.store(step, 1, form, signed(b"orders")).paper.splitlines()
         own = table.order(1, "").paper.splitlines()
         assert ("turn 0" in default, "orders default" in default) == (True, True)
         assert ("turn 1" in own, [line for line in own if line.startswith("orders")]) == (True, [])
@@ -371,9 +369,9 @@ class TestRevisions:
             ]
         form = table.form(1, "Rv3", turn=4)
         step = table.step()
-        advance_orders.store(step, 1, form, signed(b"orders"))
-        advance_orders.withdraw(step, 1, replace(form, rev=2), signed(b"clear"))
-        assert len(advance_orders.store(step, 1, replace(form, rev=3), signed(b"orders")).aside) == 1
+        submissions.store(step, 1, form, signed(b"orders"))
+        submissions.withdraw(step, 1, replace(form, rev=2), signed(b"clear"))
+        assert len(submissions.store(step, 1, replace(form, rev=3), signed(b"orders")).aside) == 1
 
     def test_revisions_begin_again_each_turn(self) -> None:
         table = Table().agree().begin()
@@ -803,8 +801,8 @@ class TestClocks:
         table = Table(miss="default").agree().begin()
         form = table.form(1, "", turn=DEFAULT)
         step = table.step()
-        advance_orders.store(step, 1, form, signed(b"orders"))
-        advance_orders.withdraw(step, 1, replace(form, rev=2), signed(b"clear"))
+        submissions.store(step, 1, form, signed(b"orders"))
+        submissions.withdraw(step, 1, replace(form, rev=2), signed(b"clear"))
         table.done(step)
         table.papers.clear()
         table.resign(2)
@@ -816,19 +814,21 @@ class TestClocks:
         table = Table("spaceships", ann, Player("bob", ()), miss="default").agree().begin()
         form = table.form(1, "Rv5", turn=DEFAULT)
         step = table.step()
-        advance_orders.store(step, 1, form, signed(b"orders"))
+        submissions.store(step, 1, form, signed(b"orders"))
         stored = step.match.stored[1, DEFAULT]
         illegal = replace(stored, text="Rv5 Rv4 Rv3 Rv2 Rv1")
 
-        def unused(**changes: Any) -> int:
-            return len(_set_aside(replace(step.match, **changes), at_end=True))
+        def unused(what: str = "end", **changes: Any) -> int:
+            closing = Step(replace(step.match, **changes), step.world)
+            closing.file_trace(what, 1)
+            return sum("-unused-" in paper.path for paper in closing.papers if paper.path.startswith("receipts/"))
 
         place = (1, DEFAULT)
         assert unused(missed=frozenset({1}), stored={place: illegal}) == 1
         assert unused(missed=frozenset({2}), stored={place: illegal}) == 0
         assert unused(missed=frozenset({1}), stored={place: stored}) == 0
         assert unused(missed=frozenset({1}), stored={place: replace(illegal, standing=False)}) == 0
-        assert _set_aside(replace(step.match, missed=frozenset({1}), stored={place: illegal}), at_end=False) == []
+        assert unused("turn-1", missed=frozenset({1}), stored={place: illegal}) == 0
 
     def test_a_vacation_that_was_announced_before_stops_the_clock(self) -> None:
         away = Stop(START + self.DAY, START + 3 * self.DAY, "vacation")
@@ -921,11 +921,11 @@ def given(table: Table, seconds: int) -> None:
 
 
 def store(table: Table, turn: int) -> None:
-    advance_orders.store(table.step(), 1, table.form(1, "", turn=turn), signed(b"orders"))
+    submissions.store(table.step(), 1, table.form(1, "", turn=turn), signed(b"orders"))
 
 
 def withdraw(table: Table, turn: int) -> None:
-    advance_orders.withdraw(table.step(), 1, table.form(1, "", turn=turn), signed(b"clear"))
+    submissions.withdraw(table.step(), 1, table.form(1, "", turn=turn), signed(b"clear"))
 
 
 def closed() -> Table:
@@ -1064,7 +1064,7 @@ class TestWhoIsOut:
 
     def test_orders_nothing_in_advance(self, table: Table) -> None:
         form = table.form(3, "G: MFF", turn=3)
-        assert "orders" in refused(advance_orders.store, table.step(), 3, form, signed(b"orders"))
+        assert "orders" in refused(submissions.store, table.step(), 3, form, signed(b"orders"))
 
     def test_leaves_no_game_to_others(self, table: Table) -> None:
         assert resigned.position_without(table.match, 3, whole_match=False) is None
@@ -1109,7 +1109,7 @@ def test_orders_by_the_mailbox_count_no_longer_once_there_is_a_key() -> None:
     table = Table("spaceships", Player("ann", (), mailbox="0" * 64), Player("bob", ())).agree().begin()
     step = table.step()
     mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", RECEIVED, b"evidence")
-    advance_orders.store(step, 1, table.form(1, "Rv1", turn=2), mailbox)
+    submissions.store(step, 1, table.form(1, "Rv1", turn=2), mailbox)
     keys_changed.change(step, 1, KeyChange("replaced", "recovery code", (KEYS[0],), letters={"new": b"new"}))
     table.done(step)
     for seat in (1, 2):

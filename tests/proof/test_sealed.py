@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     from playing.sealed_match import Owner
 
-    from pbem.match.signed import Signed
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.proof.bundle import Bundle
     from pbem.requests import SignedForm
 

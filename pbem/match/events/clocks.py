@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace, without
-from pbem.match.entry_forms import day, either, mapping, number, one_of, said, seat_number, seats, time
-from pbem.match.entry_type import EntryType
+from pbem.match.entry_type import EntryType, day, either, mapping, number, one_of, said, seat_number, seats, time
 from pbem.match.seat_clock import VACATION, Stop
 from pbem.match.state import RUNNING, UNREACHABLE
 from pbem.match.step import Notice
@@ -26,9 +25,8 @@ if TYPE_CHECKING:
 
     from pbem.match.remaking import Remaking
     from pbem.match.seat_clock import Clock
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.match.terms import Terms
     from pbem.requests import SignedForm
 

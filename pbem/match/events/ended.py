@@ -11,13 +11,10 @@ from pbem.games import Result
 from pbem.match.asking import ask_for_reveals, ask_for_setups, banks
 from pbem.match.changed import replace
 from pbem.match.dealt import shown_at_the_end
-from pbem.match.entry_forms import hash_, list_of, mapping, number, text, whole
-from pbem.match.entry_type import EntryType
+from pbem.match.entry_type import EntryType, hash_, list_of, mapping, number, text, whole
 from pbem.match.record import Record, RecordedResult, Turn, write
 from pbem.match.replies import file_replies_of_setups, show_replies_of_setups
-from pbem.match.sealed_documents import ORDERS, SETUP
-from pbem.match.sealed_game import Ending
-from pbem.match.set_aside import file_trace
+from pbem.match.sealed_game import ORDERS, SETUP, Ending
 from pbem.match.state import Ended
 from pbem.match.step import Document
 from pbem.match.transcript import sha256_hex
@@ -65,7 +62,7 @@ def conclude(
     ended = Ended(result.winner, tuple(result.scores), result.reason, turns)
     games = match.games.and_(ended)
     over = closes is not None or _match_is_over(replace(match, games=games), ended)
-    trace = file_trace(step, "end", match.game) if match.sealed_game is None else {}
+    trace = step.file_trace("end", match.game) if match.sealed_game is None else {}
     step.append_entry(
         "ended",
         {
@@ -193,7 +190,7 @@ def close(step: Step, winner: int, reason: str) -> None:
     over: dict[str, object] = {"outcome": outcome, "clocks": {}, "missed": frozenset(), "offers": {}}
     trace = {}
     if step.match.phase == "setup":
-        trace = file_trace(step, "end", step.match.game - 1)
+        trace = step.file_trace("end", step.match.game - 1)
         over |= {"setups": {}, "resolve_at": None}
         show_replies_of_setups(step)
     step.append_entry("closed", {**outcome, **trace})

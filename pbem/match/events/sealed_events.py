@@ -16,20 +16,29 @@ from pbem.games.sealed import settled as settle
 from pbem.match.asking import ask_for_steps
 from pbem.match.changed import replace, without
 from pbem.match.documents import SALT, Receipt, salt_in
-from pbem.match.entry_forms import anything, by_seat, either, hash_, mapping, number, one_of, seat_number, text, time
-from pbem.match.entry_type import EntryType
+from pbem.match.entry_type import (
+    EntryType,
+    anything,
+    by_seat,
+    either,
+    hash_,
+    mapping,
+    number,
+    one_of,
+    seat_number,
+    text,
+    time,
+)
 from pbem.match.events.ended import conclude, end_game, record_of
 from pbem.match.events.turn import tell
 from pbem.match.record import Turn
 from pbem.match.remaking import of_letter
 from pbem.match.sealed_game import HONEST, SILENT, ToldGame
 from pbem.match.sealed_letters import judge_reveal, judge_steps, receipt_path, refuse_paused, seal, under_way, verdict
-from pbem.match.set_aside import file_trace
-from pbem.match.state import only_one_without
+from pbem.match.state import Played, Reports, only_one_without
 from pbem.match.step import Document, Notice, misplaced
 from pbem.match.submissions import answered
 from pbem.match.transcript import sha256_hex
-from pbem.match.turns import Played, Reports
 from pbem.phrase import Phrase
 from pbem.requests import Reveal, Seal, SignedForm, TakeSteps
 
@@ -40,9 +49,8 @@ if TYPE_CHECKING:
     from pbem.match.record import Record
     from pbem.match.remaking import Remaking
     from pbem.match.sealed_game import Ending, Filed, Verdict
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.match.transcript import Entry
 
 
@@ -53,7 +61,7 @@ def begin(step: Step) -> None:
     assert match.sealed_rules is not None
     open_to_all = match.game - 1  # as what was revealed before: nothing in it is secret
     seals = _file_seals(step, open_to_all)
-    trace = file_trace(step, "setup", open_to_all)
+    trace = step.file_trace("setup", open_to_all)
     setups = sorted(match.setups.items())
     commitments = {seat: submission.text for seat, submission in setups}
     body = {

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused, Result
 from pbem.match.asking import start_clocks
 from pbem.match.changed import replace, without
-from pbem.match.entry_forms import mapping, number, said, seat_number, seats, time
-from pbem.match.entry_type import EntryType
+from pbem.match.entry_type import EntryType, mapping, number, said, seat_number, seats, time
 from pbem.match.events.clocks import out_of_reach
 from pbem.match.events.ended import abandon, close, end_game
 from pbem.match.state import PAUSE, RUNNING, not_played, standing
@@ -27,9 +26,8 @@ if TYPE_CHECKING:
 
     from pbem.match.remaking import Remaking
     from pbem.match.seat_clock import Clock
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.requests import SignedForm
 
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match.asking import start_clocks
 from pbem.match.changed import replace, without
-from pbem.match.entry_forms import player as player_form
-from pbem.match.entry_forms import said, seat_number, text
-from pbem.match.entry_type import EntryType
+from pbem.match.entry_type import EntryType, said, seat_number, text
+from pbem.match.entry_type import player as player_form
 from pbem.match.events.clocks import out_of_reach
 from pbem.match.pinned_keys import Player
 from pbem.match.state import RUNNING, Nomination, not_played, seated, standing
@@ -27,9 +26,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.match.remaking import Remaking
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.match.transcript import Entry
     from pbem.requests import SignedForm
 
