@@ -343,7 +343,7 @@ def sendings_of_the_dead(_world: World) -> Iterator[None]:
 @contextmanager
 def nobody_is_asked(_world: World) -> Iterator[None]:
     """Whom one player names for a seat may take it: the others are told, and not asked."""
-    with patch("pbem.match.events.nominated._unwilling", lambda *_: []):
+    with patch("pbem.match.events.substituted._unwilling", lambda *_: []):
         yield
 
 

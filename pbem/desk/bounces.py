@@ -22,7 +22,7 @@ from pbem.desk.alarms import tell_operator
 from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED
 from pbem.desk.seats import running
 from pbem.mail import delivery_status
-from pbem.match.events import halted, moved
+from pbem.match.events import clocks
 from pbem.match.seat_clock import written
 from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db
@@ -161,9 +161,9 @@ def _clocks(desk: Desk, player: PlayerRow, now: datetime, since: datetime | None
     for seated in running(desk.seats, player.name):
         step = seated.step(now)
         if since is None:
-            moved.find(step, seated.seat)
+            clocks.find(step, seated.seat)
         else:
-            halted.lose(step, seated.seat, since)
+            clocks.lose(step, seated.seat, since)
         if step.entries:
             desk.archive.save(seated.row.number, seated.match, step)
 
@@ -173,7 +173,7 @@ def _write(
 ) -> None:
     """A letter to the player, or to the opponents, in each running match of the player."""
     for seated in running(desk.seats, player.name):
-        long_enough = now + halted.long_enough(seated.match.terms)
+        long_enough = now + clocks.long_enough(seated.match.terms)
         for seat in seated.match.seats:
             if (seat == seated.seat) != opponents:
                 until = written(long_enough, desk.time.zone(seated.match.name(seat)))

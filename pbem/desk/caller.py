@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.match.signed import Signed
+from pbem.match.step import Signed
 from pbem.match.transcript import written
 
 if TYPE_CHECKING:

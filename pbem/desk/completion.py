@@ -20,8 +20,8 @@ from pbem.desk.seats import answered_at
 from pbem.games import Fault
 from pbem.letters.visible import escaped
 from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, masked, parse, row_of
-from pbem.match.signed import here
 from pbem.match.state import standing
+from pbem.match.step import here
 from pbem.phrase import Phrase
 from pbem.proof.one_letter import FINAL, MOST, NAMED, SENTENCES, consents, faults_of, named, says_something
 from pbem.requests import Accept, SignedForm, SubmitOrders, SubmitSetup

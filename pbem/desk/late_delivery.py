@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.seats import SeatContext
-from pbem.match.events import halted, moved
+from pbem.match.events import clocks
 from pbem.match.step import Notice
 from pbem.store.outbox import LATE
 
@@ -47,8 +47,8 @@ def see_to(desk: Desk, found: Watched, now: datetime) -> None:
     at = SeatContext(desk.seats, *desk.archive.known(found.match), found.seat)
     step = at.step(now)
     if found.settled is None:
-        halted.delay(step, found.seat, found.asked, found.created)
-    elif moved.arrive(step, found.seat, found.asked, found.created, found.settled):
+        clocks.delay(step, found.seat, found.asked, found.created)
+    elif clocks.arrive(step, found.seat, found.asked, found.created, found.settled):
         step.notices.append(Notice("moved", found.seat, step.match))
     if step.entries:
         at.commit(step)

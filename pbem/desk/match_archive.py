@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 from pbem.desk.log_proofs import latest_proof, proof_in
 from pbem.desk.ratings import rated, reliability
 from pbem.match.changed import replace
-from pbem.match.documents import Receipt
+from pbem.match.documents import Receipt, SetAside
 from pbem.match.seat_clock import Clock
-from pbem.match.signed import Signed
 from pbem.match.state import Match, Submission
+from pbem.match.step import Signed
 from pbem.match.terms import Terms
-from pbem.match.traces import SetAside
 from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
 from pbem.match.transcript_replay import replay_transcript
 from pbem.proof.signed_letters import Letters

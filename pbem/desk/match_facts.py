@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.games import Refused
 from pbem.games.conditional_orders import condition_of, is_conditional
 from pbem.match.notices import NOTICES
-from pbem.match.sealed_documents import SETUP
+from pbem.match.sealed_game import SETUP
 from pbem.match.seat_clock import VACATION, on_a_day, written
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, Span

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from pbem.match.events.moved import OUTAGE
+from pbem.match.events.clocks import OUTAGE
 from pbem.match.seat_clock import VACATION, Calendar, Stop, zone_named
 from pbem.store.database import from_db, to_db
 

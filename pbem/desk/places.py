@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS
 from pbem.match.changed import replace
-from pbem.match.signed import at_reply_address
 from pbem.match.state import RUNNING
+from pbem.match.step import at_reply_address
 from pbem.requests import AnnounceTournament, Propose, Rule
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from pbem.games import Fault
 from pbem.match import progress
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
-from pbem.match.events import moved
+from pbem.match.events import clocks
 from pbem.match.pinned_keys import Player
 from pbem.match.state import RUNNING
 from pbem.match.step import Step
@@ -37,10 +37,9 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Enclosed, Facts
     from pbem.mail.commands import AnyCommand, Command
     from pbem.mail.compose import Attachment
-    from pbem.match.events.sealed_step import Entered
-    from pbem.match.signed import Signed
+    from pbem.match.events.sealed_events import Entered
     from pbem.match.state import Match, Submission
-    from pbem.match.step import Environment
+    from pbem.match.step import Environment, Signed
     from pbem.match.terms import Terms
     from pbem.requests import Requested, SignedForm
     from pbem.store.matches import MatchRow
@@ -229,7 +228,7 @@ def seated_at(seats: Seats, command: AnyCommand, player: str, now: datetime) -> 
     if seated is None:
         raise refused(command.name, command.match or "", Phrase("you have no such match; `list mine` shows yours"))
     step = seated.step(now)
-    moved.catch_up(step)
+    clocks.catch_up(step)
     if step.entries:
         seated.commit(step)
     return seated

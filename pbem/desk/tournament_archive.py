@@ -16,7 +16,7 @@ from pbem.desk.refused import refused
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.pinned_keys import KeyChange
-from pbem.match.signed import Signed
+from pbem.match.step import Signed
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import bundle

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pbem.desk.tournament_archive import TournamentRepository
     from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed, Facts
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
+    from pbem.match.step import Signed
     from pbem.requests import Rule
     from pbem.store.inbox import Inbox
     from pbem.store.people import People

@@ -1,6 +1,6 @@
 """Orders that come before their turn is due, and default orders: stored, withdrawn, and shown to their player alone.
 
-`pbem.match.advance_orders` decides what becomes of them. Implements protocol.md, "Commands" (`orders`, `clear`,
+`pbem.match.submissions` decides what becomes of them. Implements protocol.md, "Commands" (`orders`, `clear`,
 `status`).
 """
 
@@ -13,7 +13,7 @@ from pbem.desk.reply import Reply
 from pbem.games import Refused
 from pbem.games.conditional_orders import branch_said
 from pbem.letters.visible import escaped
-from pbem.match import advance_orders, stored_orders
+from pbem.match import stored_orders, submissions
 from pbem.phrase import Phrase
 from pbem.requests import DEFAULT
 
@@ -46,7 +46,7 @@ def store(seated: SeatContext, command: Command[SubmitOrders], caller: Caller) -
     """Store orders for a later turn, or default orders; raises `Refused`."""
     demand_room(seated, command, caller)
     turn, due = command.form.turn or DEFAULT, seated.match.turn
-    step, submission = seated.say(caller, command, advance_orders.store)
+    step, submission = seated.say(caller, command, submissions.store)
     seated.submit(step, submission, turn)
     receipt, attachments = seated.receipt(submission, f"turn-{turn}" if turn != DEFAULT else "default")
     faults = _faults(seated.match, seated.seat, turn)
@@ -77,7 +77,7 @@ def withdraw(seated: SeatContext, command: Command[Clear], caller: Caller) -> Re
     """Withdraw what is stored for a later turn, or the default orders; raises `Refused`."""
     demand_room(seated, command, caller)
     turn = command.form.turn or DEFAULT
-    step, submission = seated.say(caller, command, advance_orders.withdraw)
+    step, submission = seated.say(caller, command, submissions.withdraw)
     withdrawn = step.match.stored[seated.seat, turn]
     seated.submit(step, withdrawn, turn)
     facts, attachments = seated.withdrawn(withdrawn)

@@ -12,8 +12,8 @@ from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
 from pbem.desk.sealed_state import keys_of
 from pbem.match import progress
-from pbem.match.events.reveal import reveal as laid_open
-from pbem.match.events.sealed_step import take as taken
+from pbem.match.events.sealed_events import reveal as laid_open
+from pbem.match.events.sealed_events import take as taken
 from pbem.match.sealed_letters import seal as committed
 from pbem.phrase import Phrase
 
