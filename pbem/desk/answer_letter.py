@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
-from pbem.desk.reply import SHORT
+from pbem.desk.caller import SHORT
 from pbem.desk.seats import answered_at, seat_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
@@ -23,8 +23,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.desk.caller import Caller
-    from pbem.desk.reply import Reply
+    from pbem.desk.caller import Caller, Reply
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.json_object import JsonObject

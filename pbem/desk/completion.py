@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.desk.answer_letter import own_lines
-from pbem.desk.caller import Trust
-from pbem.desk.reply import Reply
+from pbem.desk.caller import Reply, Trust
 from pbem.desk.seats import answered_at
 from pbem.games import Fault
 from pbem.letters.visible import escaped

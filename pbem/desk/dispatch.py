@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.desk import account_keys, answer_letter, bounces, instructions, mailing_lists, places, silences
-from pbem.desk.caller import Said, Trust
+from pbem.desk.caller import NOT_REGISTERED, Reply, Said, Trust, refusal, refused
 from pbem.desk.commands import handlers
 from pbem.desk.commands.stop import stop
 from pbem.desk.completion import against_yes, completed, proposing, stands, understood
 from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, SAME_WORDS, SIGNED_FOR_NOTHING, WITHOUT_COMMAND
 from pbem.desk.decisions import part
-from pbem.desk.refused import refused
-from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.games import Fault, Refused

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk.alarms import tell_operator
+from pbem.desk.caller import refused
 from pbem.desk.commands import proposals
 from pbem.desk.daily_limits import UNKNOWN_HEAD
 from pbem.desk.decisions import decide, part
-from pbem.desk.refused import refused
 from pbem.desk.seats import SeatContext
 from pbem.desk.tournament_director import ruling_of
 from pbem.games import Refused

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from pbem.desk.caller import refused
 from pbem.desk.places import placed
-from pbem.desk.refused import refused
 from pbem.games import Fault
 from pbem.match import progress
 from pbem.match.changed import replace

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import bounces, role_addresses, silences
 from pbem.desk.authenticate import Sorted, still_there
-from pbem.desk.reply import SHORT
+from pbem.desk.caller import SHORT
 from pbem.desk.strangers import EACH
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.marks import Arrival, marks_of

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
+from pbem.desk.caller import refused
 from pbem.desk.log_proofs import latest_proof
 from pbem.desk.match_archive import nothing_is_signed
-from pbem.desk.refused import refused
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.pinned_keys import KeyChange

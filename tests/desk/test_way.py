@@ -10,14 +10,14 @@ import pytest
 from in_a_box.referee import SERVER
 
 import pbem
+from pbem.desk.caller import Reply
 from pbem.desk.commands import account, handlers
-from pbem.desk.reply import Reply
 from pbem.mail.commands import COMMANDS
 
 if TYPE_CHECKING:
     from in_a_box.referee import Referee
 
-    from pbem.desk.reply import Outcome
+    from pbem.desk.caller import Outcome
 
 ROOT = Path(pbem.__file__).parent
 

@@ -35,8 +35,7 @@ from pbem.desk.seats import seated_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handler, Reply
+    from pbem.desk.caller import Caller, Handler, Reply
     from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command

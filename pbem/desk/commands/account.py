@@ -9,12 +9,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.desk import account_keys, bulletin
+from pbem.desk.caller import IN_YOUR_NAME, Reply, refusal, refused
 from pbem.desk.commands import proposals
 from pbem.desk.commands.key_commands import confirm_key, unlike
 from pbem.desk.letter_writer import keys_of
 from pbem.desk.outages_and_zones import TIMEZONE
-from pbem.desk.refused import refused
-from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
 from pbem.games import Fault, Refused, titles
 from pbem.identity import STATES, BadKey, encryption
 from pbem.identity.security_keys import way

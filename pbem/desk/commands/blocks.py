@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.refused import refused
-from pbem.desk.reply import Reply
+from pbem.desk.caller import Reply, refused
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
 

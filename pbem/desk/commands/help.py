@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import account_keys
-from pbem.desk.refused import refused
-from pbem.desk.reply import Reply
+from pbem.desk.caller import Reply, refused
 from pbem.games import BUILT_IN, GAMES, Fault, Refused, rules, titles
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, SETTINGS

@@ -12,10 +12,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from pbem.desk.caller import NOT_REGISTERED, Reply, refused
 from pbem.desk.commands import orders_in_advance
 from pbem.desk.commands.help import no_such_game
-from pbem.desk.refused import refused
-from pbem.desk.reply import NOT_REGISTERED, Reply
 from pbem.desk.seats import seat_at, seated_at
 from pbem.games import GAMES, Refused, part_of, rules
 from pbem.match import events

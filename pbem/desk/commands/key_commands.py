@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk import account_keys
+from pbem.desk.caller import IN_YOUR_NAME, Reply, refusal, refused
 from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECOVERY_CONFIRMED, WRONG_CODE
-from pbem.desk.refused import refused
-from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.reply_tokens import split
 from pbem.desk.strangers import one_mailbox
 from pbem.games import Fault, Refused

@@ -10,9 +10,8 @@ import base64
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from pbem.desk.caller import Reply, refusal, refused
 from pbem.desk.daily_limits import NOTIFY_CODE
-from pbem.desk.refused import refused
-from pbem.desk.reply import Reply, refusal
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, either
 from pbem.store.notifications import Topic

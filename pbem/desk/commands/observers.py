@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.desk.caller import Reply, refused
 from pbem.desk.ratings import PROVISIONAL, tables
-from pbem.desk.refused import refused
-from pbem.desk.reply import Reply
 from pbem.desk.seats import number_of
 from pbem.match.state import RUNNING
 from pbem.phrase import Phrase

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.reply import Reply
+from pbem.desk.caller import Reply
 from pbem.match.events import agreements
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.refused import refused
-from pbem.desk.reply import Reply
+from pbem.desk.caller import Reply, refused
 from pbem.games import Refused
 from pbem.games.conditional_orders import branch_said
 from pbem.letters.visible import escaped

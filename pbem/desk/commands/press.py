@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pbem.desk.caller import Reply, refused
 from pbem.desk.commands.sealed_steps import demand_text
-from pbem.desk.refused import refused
-from pbem.desk.reply import Reply
 from pbem.match import progress
 from pbem.match.events import resigned
 from pbem.match.state import PHASES, RUNNING

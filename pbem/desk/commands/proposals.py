@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin, unasked
+from pbem.desk.caller import NOT_TO_BE_ASKED, Reply, refused
 from pbem.desk.commands.history import READ
 from pbem.desk.match_facts import called
-from pbem.desk.refused import refused
-from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seat_at, without_keys
 from pbem.desk.strangers import one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules

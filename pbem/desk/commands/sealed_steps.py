@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from pbem.desk.refused import refused
-from pbem.desk.reply import Reply
+from pbem.desk.caller import Reply, refused
 from pbem.desk.sealed_state import keys_of
 from pbem.match import progress
 from pbem.match.events.reveal import reveal as laid_open

@@ -10,8 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.desk.caller import Trust
-from pbem.desk.reply import SHORT
+from pbem.desk.caller import SHORT, Trust
 from pbem.letters.draft import OutgoingLetter
 from pbem.store.database import to_db
 

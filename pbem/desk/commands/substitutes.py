@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import unasked
+from pbem.desk.caller import NOT_TO_BE_ASKED, Reply, refused
 from pbem.desk.commands.proposals import listening, standings_of_others
 from pbem.desk.places import placed
-from pbem.desk.refused import refused
-from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seated_at, without_keys
 from pbem.games import Refused
 from pbem.identity.security_keys import way

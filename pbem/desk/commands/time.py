@@ -8,9 +8,8 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
+from pbem.desk.caller import Reply, refused
 from pbem.desk.match_facts import duration
-from pbem.desk.refused import refused
-from pbem.desk.reply import Reply
 from pbem.desk.seats import running
 from pbem.games import Fault, Refused
 from pbem.match.events import claimed, extended, moved
