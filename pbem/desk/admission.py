@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.config.values import Duration
-from pbem.desk.reading import Findings, Question, ReaderError
+from pbem.desk.reading import Findings, Question, Reader, ReaderError
 from pbem.desk.reply_tokens import token_in
 from pbem.identity import Key
 from pbem.mail import delivery_status
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from pbem.config.limits import Limits
     from pbem.config.server import Config
-    from pbem.desk.reading import Reader
     from pbem.store.database import Database
     from pbem.store.inbox import Envelope
     from pbem.store.vault import Vault

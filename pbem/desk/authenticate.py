@@ -17,7 +17,7 @@ from pbem.desk.seats import find_seat, number_of
 from pbem.desk.strangers import EACH, one_mailbox
 from pbem.identity import Verdict
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import COMMANDS, asked_by_subject, masked
+from pbem.mail.commands import COMMANDS, AnyCommand, Reading, asked_by_subject, masked
 from pbem.match.changed import replace
 from pbem.match.events import missed
 from pbem.phrase import Phrase
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pbem.desk.reading import Understood
     from pbem.desk.reply_tokens import MailboxProof
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import AnyCommand, Reading
     from pbem.mail.marks import Mark
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow

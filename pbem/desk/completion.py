@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.desk.answer_letter import own_lines
-from pbem.desk.caller import Reply, Trust
-from pbem.desk.seats import answered_at
+from pbem.desk.caller import Caller, Reply, Trust
+from pbem.desk.seats import SeatContext, Seats, answered_at
 from pbem.games import Fault
 from pbem.letters.visible import escaped
-from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, masked, parse, row_of
+from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, Reading, masked, parse, row_of
 from pbem.match.signed import here
-from pbem.match.state import standing
+from pbem.match.state import Match, standing
 from pbem.phrase import Phrase
 from pbem.proof.one_letter import FINAL, MOST, NAMED, SENTENCES, consents, faults_of, named, says_something
 from pbem.requests import Accept, SignedForm, SubmitOrders, SubmitSetup
@@ -28,11 +28,7 @@ from pbem.requests import Accept, SignedForm, SubmitOrders, SubmitSetup
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pbem.desk.caller import Caller
     from pbem.desk.reply_tokens import ReplyTokens
-    from pbem.desk.seats import SeatContext, Seats
-    from pbem.mail.commands import Reading
-    from pbem.match.state import Match
 
 _WIDTH = 72
 """The width, in columns, of a text that is to be signed."""

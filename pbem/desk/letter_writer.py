@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
 from pbem.desk import bulletin, mailing_lists
-from pbem.desk.daily_limits import NOTIFICATION
+from pbem.desk.daily_limits import NOTIFICATION, DailyCounts
 from pbem.games import GAMES, part_of
 from pbem.identity import Key, encryption
 from pbem.letters import subjects
@@ -21,7 +21,7 @@ from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, toget
 from pbem.letters.draft import Composing, OutgoingLetter, TemplateText
 from pbem.letters.visible import visible
 from pbem.mail.commands import SETTINGS
-from pbem.mail.compose import LETTER, Encrypting
+from pbem.mail.compose import LETTER, Attachment, Composer, Encrypting
 from pbem.mail.language import asked_for
 from pbem.match.changed import replace
 from pbem.match.seat_clock import zone_named
@@ -34,12 +34,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pbem.config.server import Config
-    from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.match_archive import MatchRepository
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.games.squares import Board
     from pbem.letters.draft import Enclosed
-    from pbem.mail.compose import Attachment, Composer
     from pbem.mail.message import Letter
     from pbem.match.state import Match
     from pbem.store.digest_queue import DigestQueue

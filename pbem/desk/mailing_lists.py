@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.mail.commands import parse
+from pbem.mail.commands import AnyCommand, parse
 from pbem.mail.compose import MailingList
 from pbem.requests import Choose, Unobserve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pbem.mail.commands import AnyCommand
     from pbem.store.tokens import Token
 
 REMINDERS = MailingList("reminders", "set reminders off")

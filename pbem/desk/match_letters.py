@@ -33,7 +33,7 @@ from pbem.desk.match_facts import (
 from pbem.games import part_of
 from pbem.identity.security_keys import way
 from pbem.letters import subjects
-from pbem.letters.draft import Drawing, OutgoingLetter
+from pbem.letters.draft import Drawing, Facts, OutgoingLetter, TemplateText
 from pbem.letters.visible import escaped
 from pbem.mail.calendar import Appointment, attached
 from pbem.match import stored_orders
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.tournament_archive import TournamentRepository
     from pbem.json_object import JsonObject
-    from pbem.letters.draft import Enclosed, Facts, TemplateText
+    from pbem.letters.draft import Enclosed
     from pbem.mail.compose import Attachment, Composer
     from pbem.match.events.sealed_step import Entered
     from pbem.match.state import Match

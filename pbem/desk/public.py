@@ -20,14 +20,14 @@ from pbem.games import BUILT_IN
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
-from pbem.match.state import RUNNING
+from pbem.match.state import RUNNING, Match
 from pbem.match.terms import KEYS
 from pbem.match.transcript import Entry, written
 from pbem.pages.site import Finished, PublicTournament
 from pbem.proof.bundle import Bundle
 from pbem.proof.named_papers import keys_in
 from pbem.proof.signed_letters import VOCABULARY, said
-from pbem.store.database import from_db
+from pbem.store.database import Database, from_db
 from pbem.store.matches import Matches
 from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
@@ -36,8 +36,6 @@ from pbem.store.tournament_rows import Tournaments
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.match.state import Match
-    from pbem.store.database import Database
     from pbem.store.vault import Vault
 
 _RANKED = 100

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from pbem.desk.alarms import Writing, tell_operator
-from pbem.desk.daily_limits import RULES_FAILED
+from pbem.desk.daily_limits import RULES_FAILED, Writing, tell_operator
 from pbem.match.step import Unresolved
 from pbem.phrase import Phrase
 

@@ -21,22 +21,20 @@ from pbem.desk.daily_limits import (
     NEW_MAILBOX,
     NEW_PLAYER,
     REGISTERING_STRANGER,
+    DailyCounts,
+    DailyLimit,
 )
-from pbem.desk.reply_tokens import demand_dns
-from pbem.mail.commands import COMMANDS
-from pbem.store.database import to_db
+from pbem.desk.reply_tokens import ReplyTokens, demand_dns
+from pbem.mail.commands import COMMANDS, AnyCommand
+from pbem.store.database import Database, to_db
 from pbem.store.vouched import note_marks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.desk.daily_limits import DailyCounts, DailyLimit
-    from pbem.desk.reply_tokens import ReplyTokens
     from pbem.identity.sender_auth import Voucher
-    from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter
-    from pbem.store.database import Database
     from pbem.store.inbox import InboxRow
 
 EACH = ANSWER_TO_STRANGER.most

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pbem.desk.daily_limits import UNASKED
+from pbem.desk.daily_limits import UNASKED, DailyCounts
 from pbem.letters.digest import next_digest
 from pbem.letters.draft import OutgoingLetter
 from pbem.phrase import Phrase
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.desk.daily_limits import DailyCounts
     from pbem.desk.outages_and_zones import OutagesAndZones
     from pbem.desk.seats import Seats
     from pbem.desk.strangers import Strangers

@@ -13,7 +13,7 @@ from pbem.desk.answer_letter import own_lines
 from pbem.desk.completion import beside, nearly
 from pbem.desk.reply_tokens import demand_dns, is_spent, least
 from pbem.desk.seats import find_seat
-from pbem.mail.commands import COMMANDS, Reading, parse
+from pbem.mail.commands import COMMANDS, AnyCommand, Reading, parse
 from pbem.match.changed import replace
 from pbem.proof import one_letter
 from pbem.proof.mailbox_evidence import detail_in_to, token_hash
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from pbem.desk.reading import Understood
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter
     from pbem.match.state import Match
     from pbem.store.players import PlayerRow

@@ -18,7 +18,7 @@ from pbem.boards.html_tables import BoardTable
 from pbem.boards.text_boards import TextSetter, columns, numbered, starting
 from pbem.games import part_of
 from pbem.games.outside import template_folders
-from pbem.i18n import ENGLISH, catalogue, say
+from pbem.i18n import ENGLISH, Catalogue, catalogue, say
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from babel import Locale
     from jinja2.nodes import EvalContext
     from jinja2.parser import Parser
-
-    from pbem.i18n import Catalogue
 
 
 class Templates:

@@ -6,7 +6,7 @@ import email.utils
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import SERVER
+from in_a_box.referee import SERVER, Mailbox, Referee
 
 from pbem.desk.admission import BOUNCES, DeskAdmission
 from pbem.desk.reading import Findings, InProcess, ReaderError
@@ -15,8 +15,6 @@ from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from in_a_box.referee import Mailbox, Referee
 
     from pbem.config.limits import Limits
 

@@ -20,8 +20,6 @@ from pbem.desk.commands import (
     history,
     key_commands,
     notify,
-    observers,
-    offers,
     orders,
     press,
     proposals,
@@ -30,13 +28,12 @@ from pbem.desk.commands import (
     time,
     tournament_commands,
 )
-from pbem.desk.seats import seated_at
+from pbem.desk.seats import SeatContext, seated_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pbem.desk.caller import Caller, Handler, Reply
-    from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
@@ -91,12 +88,12 @@ def handlers(desk: Desk) -> Mapping[str, Handler]:
         "reveal": at_seat(sealed_steps.reveal),
         "press": at_seat(partial(press.press, people)),
         "resign": at_seat(press.resign),
-        "observe": partial(observers.observe, seats, people),
-        "unobserve": partial(observers.unobserve, people),
-        "standings": partial(observers.standings, people),
+        "observe": partial(help.observe, seats, people),
+        "unobserve": partial(help.unobserve, people),
+        "standings": partial(help.standings, people),
         "block": partial(blocks.block, people),
         "unblock": partial(blocks.unblock, people),
-        "draw": at_seat(offers.agree),
-        "annul": at_seat(offers.agree),
+        "draw": at_seat(press.agree),
+        "annul": at_seat(press.agree),
         "substitute": partial(substitutes.substitute, desk.offers),
     }

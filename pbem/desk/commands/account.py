@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pbem.desk import account_keys, bulletin
-from pbem.desk.caller import IN_YOUR_NAME, Reply, refusal, refused
+from pbem.desk.caller import IN_YOUR_NAME, Caller, Reply, refusal, refused
 from pbem.desk.commands import proposals
 from pbem.desk.commands.key_commands import confirm_key, unlike
 from pbem.desk.letter_writer import keys_of
@@ -17,24 +17,21 @@ from pbem.desk.outages_and_zones import TIMEZONE
 from pbem.games import Fault, Refused, titles
 from pbem.identity import STATES, BadKey, encryption
 from pbem.identity.security_keys import way
-from pbem.mail.commands import COMMANDS, SETTINGS
+from pbem.mail.commands import COMMANDS, SETTINGS, AnyCommand, Command
 from pbem.match.seat_clock import written, zone_named
 from pbem.match.state import RUNNING
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
-from pbem.store.players import Challenge, KeyRow
+from pbem.store.players import Challenge, KeyRow, PlayerRow, Players
 
 if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.desk.account_keys import Keyring
-    from pbem.desk.caller import Caller
     from pbem.desk.unasked import Offers
-    from pbem.mail.commands import AnyCommand, Command
     from pbem.requests import Choose, Confirm, Register, WhoAmI
     from pbem.store.digest_queue import DigestQueue
     from pbem.store.matches import Matches
     from pbem.store.people import People
-    from pbem.store.players import PlayerRow, Players
 
 _WAITING = 5
 """The most waiting registrations of one address, which anybody can have asked for; a proved letter may go on."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.caller import Reply, refused
+from pbem.desk.caller import Caller, Reply, refused
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
-    from pbem.desk.caller import Caller
     from pbem.mail.commands import Command
     from pbem.requests import Block, Unblock
     from pbem.store.people import People

@@ -12,10 +12,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from pbem.desk.caller import NOT_REGISTERED, Reply, refused
+from pbem.desk.caller import NOT_REGISTERED, Caller, Reply, refused
 from pbem.desk.commands import orders_in_advance
 from pbem.desk.commands.help import no_such_game
-from pbem.desk.seats import seat_at, seated_at
+from pbem.desk.seats import SeatContext, Seats, seat_at, seated_at
 from pbem.games import GAMES, Refused, part_of, rules
 from pbem.match import events
 from pbem.match.state import AGREEING, RUNNING, standing
@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from pbem.desk.caller import Caller
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.match_letters import MatchLetters
     from pbem.desk.outages_and_zones import OutagesAndZones
-    from pbem.desk.seats import SeatContext, Seats
     from pbem.letters.draft import Enclosed, Facts
     from pbem.mail.commands import Command
     from pbem.requests import MailReports, MailSheet, MailTranscript, ShowDiary, ShowStatus

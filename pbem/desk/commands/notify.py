@@ -10,7 +10,7 @@ import base64
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from pbem.desk.caller import Reply, refusal, refused
+from pbem.desk.caller import Caller, Reply, refusal, refused
 from pbem.desk.daily_limits import NOTIFY_CODE
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, either
@@ -18,7 +18,6 @@ from pbem.store.notifications import Topic
 
 if TYPE_CHECKING:
     from pbem.desk.account_keys import Keyring
-    from pbem.desk.caller import Caller
     from pbem.mail.commands import Command
     from pbem.requests import Notify
 

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.caller import Reply, refused
+from pbem.desk.caller import Caller, Reply, refused
 from pbem.desk.commands import orders_in_advance
 from pbem.desk.match_facts import branch_facts
 from pbem.games.setup_example import is_the_example
 from pbem.match import submissions
-from pbem.match.state import not_played, standing
+from pbem.match.state import Submission, not_played, standing
 from pbem.phrase import Phrase
-from pbem.requests import DEFAULT
+from pbem.requests import DEFAULT, Clear, Preview, SubmitOrders, SubmitSetup
 
 if TYPE_CHECKING:
-    from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
     from pbem.mail.commands import Command
-    from pbem.match.state import Submission
-    from pbem.requests import Clear, Preview, SubmitOrders, SubmitSetup
 
 
 def setup(seated: SeatContext, caller: Caller, command: Command[SubmitSetup]) -> Reply:

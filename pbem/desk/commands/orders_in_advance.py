@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.caller import Reply, refused
-from pbem.games import Refused
+from pbem.desk.caller import Caller, Reply, refused
+from pbem.games import Fault, Refused
 from pbem.games.conditional_orders import branch_said
 from pbem.letters.visible import escaped
 from pbem.match import advance_orders, stored_orders
 from pbem.phrase import Phrase
-from pbem.requests import DEFAULT
+from pbem.requests import DEFAULT, Clear, SubmitOrders
 
 if TYPE_CHECKING:
-    from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
-    from pbem.games import Fault
     from pbem.mail.commands import AnyCommand, Command
     from pbem.match.state import Match
-    from pbem.requests import Clear, SubmitOrders
 
 _ROOM = 1024 * 1024
 """The most octets of a seat's letters that wait: they are in memory, and written with each change."""

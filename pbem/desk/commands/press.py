@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.caller import Reply, refused
+from pbem.desk.caller import Caller, Reply, refused
 from pbem.desk.commands.sealed_steps import demand_text
 from pbem.match import progress
-from pbem.match.events import resigned
+from pbem.match.events import agreements, resigned
 from pbem.match.state import PHASES, RUNNING
 from pbem.phrase import Phrase, either
 
 if TYPE_CHECKING:
-    from pbem.desk.caller import Caller
     from pbem.desk.seats import SeatContext
     from pbem.mail.commands import Command
-    from pbem.requests import Resign, SendPress
+    from pbem.requests import Annul, Draw, Resign, SendPress
     from pbem.store.matches import SeatRow
     from pbem.store.people import People
 
@@ -78,3 +77,11 @@ def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Rep
     progress.advance(step)  # the turn may have waited for this seat alone
     seated.commit(step)
     return Reply("resign", {"what": what, "goes_on": others_play} | seated.facts(), at=seated)
+
+
+def agree(seated: SeatContext, caller: Caller, command: Command[Draw | Annul]) -> Reply:
+    """`draw` or `annul`: an agreement is offered, accepted or declined."""
+    step, agreed = seated.say(caller, command, agreements.agree)
+    seated.commit(step)
+    facts = {"agreement": command.name, "word": command.request.word, "agreed": agreed}
+    return Reply("agreement", facts | seated.facts(), at=seated)

@@ -10,17 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin, unasked
-from pbem.desk.caller import NOT_TO_BE_ASKED, Reply, refused
+from pbem.desk.caller import NOT_TO_BE_ASKED, Caller, Reply, refused
 from pbem.desk.commands.history import READ
 from pbem.desk.match_facts import called
-from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seat_at, without_keys
+from pbem.desk.seats import SeatContext, Seats, demand_leisure, number_of, pinned, seat_at, without_keys
 from pbem.desk.strangers import one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.json_object import JsonObject
 from pbem.letters.draft import OutgoingLetter
 from pbem.match.changed import replace
 from pbem.match.events import agreed
-from pbem.match.state import PHASES, RUNNING
+from pbem.match.state import PHASES, RUNNING, Match
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE, written
 from pbem.pages import served
@@ -31,11 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime, timedelta
 
-    from pbem.desk.caller import Caller
-    from pbem.desk.seats import Seats
     from pbem.desk.unasked import Offers
     from pbem.mail.commands import Command
-    from pbem.match.state import Match
     from pbem.requests import Accept, Decline, Join, ListMatches, Propose, Withdraw
     from pbem.store.digest_queue import DigestQueue
     from pbem.store.people import People

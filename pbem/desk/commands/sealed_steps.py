@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from pbem.desk.caller import Reply, refused
-from pbem.desk.sealed_state import keys_of
+from pbem.desk.caller import Caller, Reply, refused
+from pbem.desk.position_files import keys_of
 from pbem.match import progress
 from pbem.match.events.reveal import reveal as laid_open
 from pbem.match.events.sealed_step import take as taken
@@ -17,7 +17,6 @@ from pbem.match.sealed_letters import seal as committed
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from pbem.desk.caller import Caller
     from pbem.desk.seats import Event, SeatContext
     from pbem.mail.commands import AnyCommand, Command
     from pbem.match.step import Step

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from pbem.desk.caller import SHORT, Trust
+from pbem.desk.caller import SHORT, Caller, Trust
 from pbem.letters.draft import OutgoingLetter
 from pbem.store.database import to_db
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.desk.account_keys import Keyring
-    from pbem.desk.caller import Caller
     from pbem.store.people import People
 
 _A_WEEK = timedelta(days=7)

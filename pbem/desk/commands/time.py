@@ -8,24 +8,21 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from pbem.desk.caller import Reply, refused
+from pbem.desk.caller import Caller, Reply, refused
 from pbem.desk.match_facts import duration
-from pbem.desk.seats import running
+from pbem.desk.seats import SeatContext, Seats, running
 from pbem.games import Fault, Refused
 from pbem.match.events import claimed, extended, moved
 from pbem.match.events.vacation import announce
 from pbem.match.seat_clock import days_of_year, on_a_day, vacation_stop, written
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
-from pbem.store.players import VacationRow
+from pbem.store.players import Players, VacationRow
 
 if TYPE_CHECKING:
-    from pbem.desk.caller import Caller
     from pbem.desk.outages_and_zones import OutagesAndZones
-    from pbem.desk.seats import SeatContext, Seats
     from pbem.mail.commands import Command
     from pbem.requests import Claim, Extend, TakeVacation
-    from pbem.store.players import Players
 
 _AHEAD = 366
 """The most days ahead that a vacation may be announced."""
