@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.desk.caller import Caller
     from pbem.desk.daily_limits import DailyCounts
-    from pbem.desk.outages_and_zones import OutagesAndZones
+    from pbem.desk.match_environment import OutagesAndZones
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.tournament_archive import TournamentRepository
     from pbem.mail.commands import Reading

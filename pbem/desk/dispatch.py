@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.desk import account_keys, answer_letter, bounces, instructions, mailing_lists, seats, silences
+from pbem.desk import account_keys, answer_letter, bounces, instructions, seats, silences
 from pbem.desk.caller import NOT_REGISTERED, Caller, Reply, Said, Trust, refusal, refused
 from pbem.desk.commands import handlers
-from pbem.desk.commands.stop import stop
+from pbem.desk.commands.account import stop
 from pbem.desk.completion import against_yes, completed, proposing, stands, understood
 from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, SAME_WORDS, SIGNED_FOR_NOTHING, WITHOUT_COMMAND
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.games import Fault, Refused
-from pbem.letters.visible import escaped
+from pbem.letters import draft
+from pbem.letters.render import escaped
 from pbem.mail.commands import (
     COMMANDS,
     NAME_THE_MATCH,
@@ -177,8 +178,8 @@ def _with_subject(caller: Caller, reading: Reading) -> Reading:
     if reading.commands or reading.optout or reading.meant:
         return reading
     subject = caller.letter.subject
-    asked = mailing_lists.asked_by_subject(subject)
-    leaving = [command for command in asked if mailing_lists.may_leave(caller.tokens, command)]
+    asked = draft.asked_by_subject(subject)
+    leaving = [command for command in asked if draft.may_leave(caller.tokens, command)]
     return msgspec.structs.replace(reading, commands=leaving or asked_by_subject(subject))
 
 
@@ -430,7 +431,7 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     if spec.shown != "never" and caller.misdated:
         raise refused(command.name, None, _MISDATED.given(fault=caller.misdated))
     left_out: dict[str, str] = {}
-    if mailing_lists.may_leave(caller.tokens, command):
+    if draft.may_leave(caller.tokens, command):
         pass
     elif spec.signed and caller.verdict.kind != "valid":
         _demand_mailbox(desk, caller, command)

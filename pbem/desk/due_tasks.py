@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import account_keys, bounces, unasked, witnesses
+from pbem.desk import account_keys, bounces, witnesses
+from pbem.desk.commands import proposals
 from pbem.desk.daily_limits import CLOCK_LEAPT, LITTLE_ROOM, OUTAGE, tell_operator
 from pbem.desk.seats import SeatContext
 from pbem.letters.draft import OutgoingLetter
@@ -95,7 +96,7 @@ def _do_what_is_due(desk: Desk, now: datetime) -> datetime | None:
     due = desk.archive.matches.next_due()
     recovery = _see_to_recoveries(desk, now)
     digest = _when_due(desk, desk.held.next_due, desk.letters.send_digest, now)
-    offers = _when_due(desk, desk.people.next_held_back, partial(unasked.send, desk.offers), now)
+    offers = _when_due(desk, desk.people.next_held_back, partial(proposals.send_held_back, desk.offers), now)
     kept = _keep_house(desk, now)
     log = _see_to_log(desk, now)
     while (failing := desk.notifications.failing(_FAILURES)) is not None:

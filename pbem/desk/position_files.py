@@ -1,7 +1,7 @@
 """The data that a letter brings to programs and to the page on which its answer is composed: a position, or a setup.
 
-Views come only through `Match.view`, so the data cannot say more than the game lets its reader know. Implements
-docs/attachments.md.
+Views come only through `Match.view`, so the data cannot say more than the game lets its reader know. In a sealed
+match, everything in it is public among the players, except the reader's own note. Implements docs/attachments.md.
 """
 
 from __future__ import annotations

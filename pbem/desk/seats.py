@@ -1,7 +1,8 @@
-"""A seat in a match, for commands: looking it up for a caller, writing the outcome of a step, telling the others.
+"""A seat in a match, for commands: looking it up, the place of its sentences, writing steps, telling the others.
 
-Here lives what all commands about matches share, and no command; rows are written only through the archive.
-Implements design.md, "The way of a letter".
+Here lives what all commands about matches share, and no command. Nobody has to type a place: a sentence that leaves
+some of it out is answered with the whole sentence, ready to be signed; at level `mailbox`, the reply address stands
+for the place. Implements design.md, "The way of a letter", and protocol.md, "Identity".
 """
 
 from __future__ import annotations

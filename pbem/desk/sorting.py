@@ -1,9 +1,8 @@
-"""Sorting: letters that no person wrote, or that nobody can read, once their signatures were judged.
+"""Sorting: letters that no person wrote, that nobody can read, or that are for the operator.
 
-A letter to a role address is for the operator, see `role_addresses`; `bounces.judge` decides which are bounces. Marks
-of machines decide nothing here but go with the letter: `authenticate` knows whether a person wrote it all the same.
-A letter without a clear sender gets a short answer to its envelope's.
-Implements reliability.md, cases 28, 28b and 35, and RFC 3834.
+A letter to a role address (RFC 2142) goes on to the operator as it came, and nobody answers it. `bounces.judge`
+decides which are bounces. Marks of machines go with the letter: `authenticate` knows whether a person wrote it all
+the same. Implements reliability.md, cases 28, 28b and 35, and RFC 3834.
 """
 
 from __future__ import annotations

@@ -14,19 +14,18 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from pbem.desk.account_keys import Keyring
+from pbem.desk.commands.proposals import Offers
 from pbem.desk.daily_limits import DailyCounts
 from pbem.desk.letter_writer import LetterWriter
 from pbem.desk.match_archive import MatchRepository
+from pbem.desk.match_environment import OutagesAndZones, rehearse
 from pbem.desk.match_letters import MatchLetters
-from pbem.desk.outages_and_zones import OutagesAndZones
 from pbem.desk.position_files import PositionFiles
-from pbem.desk.rehearsal import rehearse
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.seats import Seats
 from pbem.desk.strangers import Strangers
 from pbem.desk.tournament_archive import TournamentRepository
 from pbem.desk.tournament_director import Director
-from pbem.desk.unasked import Offers
 from pbem.failpoints import Failpoints, passing
 from pbem.match.step import Environment
 from pbem.store.digest_queue import DigestQueue

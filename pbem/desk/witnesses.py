@@ -1,4 +1,4 @@
-"""The log of all heads: they go into the tree, into checkpoints, and to witnesses.
+"""The log of all heads: they go into the tree, into checkpoints, and to witnesses, and are proved to be there.
 
 A checkpoint is made when it is due, or at once when a game was revealed. Another task asks the witnesses, by HTTP.
 Their answers count only because of their signatures. Implements docs/witnesses.md.

@@ -237,7 +237,7 @@ class Daemon:
 
     def _open_admission(self, keys: OwnKeys, stack: AsyncExitStack) -> None:
         """Open the examiner of letters beyond a network's limit, on a separate connection."""
-        from pbem.desk.admission import DeskAdmission
+        from pbem.desk.strangers import DeskAdmission
 
         examiner = DeskAdmission(self.config, self._door_base, keys.vault, self.reader)
         self._admission = stack.enter_context(closing(examiner))

@@ -1,6 +1,6 @@
-"""Information for anybody: help from the table of commands, the games and their rules.
+"""Information for anybody: help from the table of commands, games and their rules, standings, matches to watch.
 
-Implements protocol.md, "Commands" (`help`, `games`, `rules`).
+Implements protocol.md, "Commands" (`help`, `games`, `rules`, `observe`, `unobserve`, `standings`).
 """
 
 from __future__ import annotations
