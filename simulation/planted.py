@@ -194,7 +194,7 @@ def vacation_without_a_zone(_world: World) -> Iterator[None]:
     def in_greenwich(first: date, last: date, _zone: str, now: datetime) -> Stop:
         return vacation_stop(first, last, "UTC", now)
 
-    with patch("pbem.desk.commands.time.vacation_stop", in_greenwich):
+    with patch("pbem.desk.commands.beside_orders.vacation_stop", in_greenwich):
         yield
 
 

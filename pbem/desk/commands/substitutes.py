@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk import unasked
-from pbem.desk.commands.proposals import listening, standings_of_others
-from pbem.desk.places import placed
-from pbem.desk.refused import refused
-from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
-from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seated_at, without_keys
+from pbem.desk.caller import NOT_TO_BE_ASKED, Caller, Reply, refused
+from pbem.desk.commands import proposals
+from pbem.desk.commands.proposals import Offers, listening, standings_of_others
+from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, placed, seated_at, without_keys
 from pbem.games import Refused
 from pbem.identity.security_keys import way
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import COMMANDS
+from pbem.mail.commands import COMMANDS, Command
 from pbem.match import progress, state
 from pbem.match.changed import replace
 from pbem.match.events import substituted
@@ -27,9 +25,6 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.desk.caller import Caller
-    from pbem.desk.unasked import Offers
-    from pbem.mail.commands import Command
     from pbem.match.step import Step
     from pbem.requests import Substitute
 
@@ -92,7 +87,7 @@ def _ask(offers: Offers, seated: SeatContext, seat: int, name: str, now: datetim
     match, row = seated.match, seated.row
     player = offers.players.by_name(name)
     assert player is not None
-    if not unasked.may_be_written(offers, name, match.names, row.number, now):
+    if not proposals.may_be_written(offers, name, match.names, row.number, now):
         return
     facts = {
         "name": name,
