@@ -194,7 +194,7 @@ def vacation_without_a_zone(_world: World) -> Iterator[None]:
     def in_greenwich(first: date, last: date, _zone: str, now: datetime) -> Stop:
         return vacation_stop(first, last, "UTC", now)
 
-    with patch("pbem.desk.commands.time.vacation_stop", in_greenwich):
+    with patch("pbem.desk.commands.beside_orders.vacation_stop", in_greenwich):
         yield
 
 
@@ -343,7 +343,7 @@ def sendings_of_the_dead(_world: World) -> Iterator[None]:
 @contextmanager
 def nobody_is_asked(_world: World) -> Iterator[None]:
     """Whom one player names for a seat may take it: the others are told, and not asked."""
-    with patch("pbem.match.events.nominated._unwilling", lambda *_: []):
+    with patch("pbem.match.events.substituted._unwilling", lambda *_: []):
         yield
 
 

@@ -192,9 +192,9 @@ def _at_rest(store: Opened) -> bool:
 
 def _obey(store: Opened) -> None:
     """Do what the daemon would do, if none runs; the letters leave when it starts."""
+    from pbem.desk.letter_handling import WorkingDesk
     from pbem.desk.reading import InProcess
     from pbem.desk.wiring import Desk
-    from pbem.desk.working import WorkingDesk
 
     configure_logs(store.config.log)
     keys = own_keys.load(store.config.store_key, store.config.signing_key, os.urandom)

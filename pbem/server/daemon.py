@@ -158,7 +158,7 @@ class Daemon:
             self._desk.wake()
 
     async def _serve(self, stack: AsyncExitStack) -> None:
-        from pbem.desk.admission import DeskAdmission
+        from pbem.desk.strangers import DeskAdmission
 
         config = self.config
         if self.roles != ALL and not self._name:
@@ -225,6 +225,13 @@ class Daemon:
             self._clock.look(self._post_base)
             # We hold the lock, so the process that leased letters has ended.
             log.info("store open", sendings=outbox.release_all())
+
+    def _open_admission(self, keys: OwnKeys, stack: AsyncExitStack) -> None:
+        """Open the examiner of letters beyond a network's limit, on a separate connection."""
+        from pbem.desk.strangers import DeskAdmission
+
+        examiner = DeskAdmission(self.config, self._door_base, keys.vault, self.reader)
+        self._admission = stack.enter_context(closing(examiner))
 
     def _deliverer(self, outbox: Outbox, means: Means, password: str) -> Deliverer:
         config = self.config

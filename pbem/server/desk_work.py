@@ -86,8 +86,8 @@ class DeskLike(Protocol):
 
 def open_desk(supplies: Supplies, database: Database, keys: OwnKeys, composer: Composer, reader: Reader) -> DeskLike:
     """The real desk, on its own connection to the store."""
+    from pbem.desk.letter_handling import WorkingDesk
     from pbem.desk.wiring import Desk
-    from pbem.desk.working import WorkingDesk
 
     config, random, points = supplies.config, supplies.random, supplies.points
     return WorkingDesk(Desk(config, database, keys.vault, keys.signing, composer, random, reader, points))

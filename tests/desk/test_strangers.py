@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from in_a_box.referee import SERVER, form_in, new, sent_from
+from in_a_box.referee import SERVER, Mailbox, Referee, form_in, new, sent_from
 from judges import sentences
 
 from pbem.desk.daily_limits import WITHOUT_COMMAND
@@ -21,7 +21,6 @@ from pbem.store.inbox import Envelope
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from in_a_box.referee import Mailbox, Referee
 
 SPAM = "BUY-MY-PILLS"
 

@@ -22,7 +22,7 @@ from machines.witness_double import Double
 
 from pbem.cli.verify import verify
 from pbem.config.witnessing import Cosigner, WitnessConfig
-from pbem.desk import housekeeping
+from pbem.desk import due_tasks
 from pbem.desk.daily_limits import WITNESS_BEHIND
 from pbem.desk.public import Public
 from pbem.match.changed import replace
@@ -358,7 +358,7 @@ def test_of_each_day_the_last_checkpoint_that_was_cosigned_stays(watching: Watch
     assert len(rows) > 3
     referee.now += referee.config.limits.letters_kept + timedelta(days=5)
     referee.alive()
-    while housekeeping.look(referee.desk, referee.now):
+    while due_tasks.tick(referee.desk, referee.now) == referee.now:
         pass
     kept_now = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints").fetchall()
     assert sorted(kept_now) == sorted(dict(sorted(rows)).items())

@@ -25,9 +25,9 @@ from in_a_box.stores import POSTGRESQL, connection, place
 from judges import sentences
 
 from pbem.config.server import Config, HousePlayer, Identity
+from pbem.desk.letter_handling import WorkingDesk
 from pbem.desk.reading import InProcess
 from pbem.desk.wiring import Desk
-from pbem.desk.working import WorkingDesk
 from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer, Generation

@@ -141,7 +141,7 @@ def test_case_34_heavy_letters_of_one_network_do_not_delay_those_of_another(
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr("pbem.desk.admission.DeskAdmission", lambda *_: Slow())
+    monkeypatch.setattr("pbem.desk.strangers.DeskAdmission", lambda *_: Slow())
 
     async def scene(house: House) -> None:
         for client in ("192.0.2.1", "198.51.100.1"):
@@ -174,7 +174,7 @@ def test_a_letter_beyond_the_limit_that_waits_for_a_decision_came_after_it(
         begun.set()
         return go_on.wait(10)
 
-    monkeypatch.setattr("pbem.desk.admission.DeskAdmission.knows", knows)
+    monkeypatch.setattr("pbem.desk.strangers.DeskAdmission.knows", knows)
 
     async def scene(house: House) -> None:
         assert (await house.send(client="192.0.2.1"))[0] == 250
