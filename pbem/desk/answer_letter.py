@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
-from pbem.desk.caller import SHORT, Caller, Reply
+from pbem.desk.outcomes import SHORT, Reply
 from pbem.desk.seats import SeatContext, answered_at, seat_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
@@ -23,6 +23,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
     from pbem.json_object import JsonObject
 

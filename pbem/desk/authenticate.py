@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.desk import account_keys, completion, silences
+from pbem.desk import account_keys, completion, outcomes
 from pbem.desk.caller import Caller, Said, Trust
 from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, UNSIGNED, WITHOUT_COMMAND
 from pbem.desk.dispatch import to_answer
@@ -108,7 +108,7 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     if seen is not None:
         said = _novelty_again(desk, sender, tokens, vouched, now)
     if said is Said.SILENT and _is_in_vain(seen, reading):
-        return silences.SAID_BEFORE.of(silences.UNVOUCHED.outcome)
+        return outcomes.SAID_BEFORE.of(outcomes.UNVOUCHED.outcome)
     language = desk.letters.language_of(player, letter)
     answers, fault = _place_answered(mailed, player), misdated(letter, row.received)
     quiet = not all(mark.answered for mark in still)
@@ -139,7 +139,7 @@ def _kept_marks(marks: Sequence[Mark], verdict: Verdict, *, mailbox: bool, again
 
 
 def _automatic(marks: Sequence[Mark]) -> str:
-    return silences.AUTOMATIC.of(", ".join(mark.name for mark in marks))
+    return outcomes.AUTOMATIC.of(", ".join(mark.name for mark in marks))
 
 
 def _as_unsigned(verdict: Verdict, player: PlayerRow | None) -> Verdict:
@@ -240,14 +240,14 @@ def _refuse_signature(
     letter, sender = taken.letter, taken.letter.sender or ""
     # No notice for a letter from an unverified sender, beyond a few: anybody could cause such letters.
     vouched = bool(tokens) or is_vouched_for()
-    outcome = silences.BAD_SIGNATURE.of(verdict.kind)
+    outcome = outcomes.BAD_SIGNATURE.of(verdict.kind)
     if not vouched and not desk.strangers.may_be_answered(sender, now):
-        return f"{outcome}; {silences.UNVOUCHED.outcome}"
+        return f"{outcome}; {outcomes.UNVOUCHED.outcome}"
     limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
     left = desk.counts.left(limit, now, one_mailbox(sender))
     first = left == limit.most - 1
     if player is None and vouched and first and desk.strangers.is_one_too_many(sender, (), now):
-        return f"{outcome}; {silences.NEW_MAILBOX.outcome}"
+        return f"{outcome}; {outcomes.NEW_MAILBOX.outcome}"
     # Gateways sign what answering machines write, by keys of their own; what is hidden or in a file may say anything.
     in_a_file = any(part.filename and not part.content_type.endswith("-signature") for part in letter.parts)
     hidden = verdict.kind == "refused" or in_a_file or not (letter.text or "").strip()
@@ -279,11 +279,11 @@ def _left_unread(
     """The outcome of an unsigned letter beyond the day's limit, perhaps forged; empty if it is read."""
     sender = letter.sender or ""
     if trust is Trust.STRANGER:
-        return "" if desk.strangers.may_be_answered(sender, now, reading.commands) else silences.UNVOUCHED.outcome
+        return "" if desk.strangers.may_be_answered(sender, now, reading.commands) else outcomes.UNVOUCHED.outcome
     left = 0 if reading.optout else desk.counts.left(UNSIGNED, now, one_mailbox(sender))
     first = left == UNSIGNED.most - 1
     if player is None and first and desk.strangers.is_one_too_many(sender, reading.commands, now):
-        return silences.NEW_MAILBOX.outcome
+        return outcomes.NEW_MAILBOX.outcome
     if left >= 0:
         return ""
     if left == -1:  # explain once a day how to get a letter read anyway
@@ -292,4 +292,4 @@ def _left_unread(
         out.reply_to = desk.mailboxes.write_back(sender, player, now)
         out.answer(letter)
         desk.letters.send(sender, out, now)
-    return silences.TOO_MANY.outcome
+    return outcomes.TOO_MANY.outcome

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk import tournament_facts
+from pbem.desk import match_facts
 from pbem.match.events import claimed
 from pbem.match.transcript import sha256_hex, written
 
@@ -83,7 +83,7 @@ def of_match(
 
 def of_tournament(t: Tournament, reader: str) -> JsonObject:
     """The state of a tournament for its reader, who may have no place in it."""
-    own = tournament_facts.standing(t, reader) or {"place": None, "of": None, "points": None, "running": 0}
+    own = match_facts.standing_of(t, reader) or {"place": None, "of": None, "points": None, "running": 0}
     line = t.line_of(reader)
     told = {"about": "tournament", "tournament": t.id, "seq": t.seq}
     told |= {"generation": t.generation, "restored": t.restored}
@@ -91,7 +91,7 @@ def of_tournament(t: Tournament, reader: str) -> JsonObject:
     told |= {"rules": t.terms.match["game"], "organiser": t.organiser.name, "entrants": len(t.entrants)}
     told |= {"agreement": t.terms.document(), "hash": t.rules}
     told |= {"entered": line is not None and not line.out}
-    told |= {"table": tournament_facts.lines(t)}
+    told |= {"table": match_facts.lines_of_table(t)}
     return told | {name: own[name] for name in ("place", "of", "points", "running")}
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.desk.answer_letter import own_lines
-from pbem.desk.caller import Caller, Reply, Trust
+from pbem.desk.caller import Caller, Trust
+from pbem.desk.outcomes import Reply
 from pbem.desk.reply_tokens import ReplyTokens, demand_dns, is_spent, least
 from pbem.desk.seats import SeatContext, Seats, answered_at, find_seat
 from pbem.games import Fault

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.desk import account_keys, answer_letter, bounces, instructions, seats, silences
-from pbem.desk.caller import NOT_REGISTERED, Caller, Reply, Said, Trust, refusal, refused
+from pbem.desk import account_keys, answer_letter, bounces, instructions, outcomes, seats
+from pbem.desk.caller import Caller, Said, Trust, refused
 from pbem.desk.commands import handlers
 from pbem.desk.commands.account import stop
 from pbem.desk.completion import against_yes, completed, proposing, stands, understood
 from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, SAME_WORDS, SIGNED_FOR_NOTHING, WITHOUT_COMMAND
+from pbem.desk.outcomes import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.games import Fault, Refused
@@ -134,7 +135,7 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
         with desk.part():
             return _carry_out(desk, caller, reading)
     except _NothingObeyedError:
-        return silences.SAID_BEFORE.of("not obeyed now either")
+        return outcomes.SAID_BEFORE.of("not obeyed now either")
 
 
 def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
@@ -146,7 +147,7 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     )
     # Step 3: the sender wants no more mail. If anybody else may have written that, only ask the address.
     if reading.optout and not stop(desk.keys, desk.people, caller, reading.place):
-        return silences.STOP.outcome
+        return outcomes.STOP.outcome
     # Step 4: each command is obeyed or refused, in its turn.
     replies, reading = _replies(desk, caller, reading)
     effect = _Effect(caller, replies, reading.optout)
@@ -164,11 +165,11 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     # Step 8: answer, but not without end: machines would answer each other for ever.
     outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
     if caller.quiet:
-        return silences.QUIET.of(outcome)
+        return outcomes.QUIET.of(outcome)
     same = _left_the_same(desk, effect)
     left = 1 if used or same < 0 else _left_idle(desk, effect)
     if min(same, left) < 0:
-        return (silences.SAME_WORDS if same < 0 else silences.CHANGES_NOTHING).of(outcome)
+        return (outcomes.SAME_WORDS if same < 0 else outcomes.CHANGES_NOTHING).of(outcome)
     _answer(desk, effect, reading, last=0 in {same, left})
     return outcome
 

@@ -15,7 +15,7 @@ import structlog
 
 from pbem.desk.caller import refused
 from pbem.desk.commands import proposals
-from pbem.desk.daily_limits import UNKNOWN_HEAD, tell_operator
+from pbem.desk.daily_limits import UNKNOWN_HEAD
 from pbem.desk.seats import SeatContext
 from pbem.desk.tournament_director import ruling_of
 from pbem.games import Refused
@@ -90,7 +90,7 @@ def unknown_head(desk: Desk, player: str, number: int, head: str, now: datetime)
     match = f"m{number}"
     subject = Phrase("[pbem] {match}: a head that this server does not know", match=match)
     facts = {"player": player, "match": match, "head": head}
-    tell_operator(desk, UNKNOWN_HEAD, now, subject, facts, about=[match])
+    desk.letters.tell_operator(UNKNOWN_HEAD, now, subject, facts, about=[match])
 
 
 def _refuse(desk: Desk, instruction: Instruction, answer: str) -> None:

@@ -20,7 +20,7 @@ import structlog
 
 from pbem.desk import account_keys, due_tasks, instructions
 from pbem.desk.authenticate import KeysChanged, authenticate
-from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE, tell_operator
+from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE
 from pbem.desk.dispatch import carry_out
 from pbem.desk.reading import BATCH, Findings, Question, ReaderError
 from pbem.desk.reply_tokens import NeedsDns
@@ -299,7 +299,7 @@ def _set_aside(desk: Desk, now: datetime) -> None:
                 continue  # the operator has it tried again
             _regret(desk, stranded, reference, now)
             facts = {"letter": stranded, "reference": reference}
-            tell_operator(desk, LETTER_SET_ASIDE, now, Phrase("[pbem] A letter was set aside"), facts)
+            desk.letters.tell_operator(LETTER_SET_ASIDE, now, Phrase("[pbem] A letter was set aside"), facts)
         _LOG.error("letter set aside", inbox=stranded.id, reference=reference)
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
 from pbem.desk import bulletin
-from pbem.desk.daily_limits import NOTIFICATION, DailyCounts
+from pbem.desk.daily_limits import NOTIFICATION, DailyCounts, DailyLimit
 from pbem.games import GAMES, part_of
 from pbem.identity import Key, encryption
 from pbem.letters import draft
 from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
-from pbem.letters.draft import Composing, OutgoingLetter, TemplateText
+from pbem.letters.draft import Composing, Facts, OutgoingLetter, TemplateText
 from pbem.letters.render import visible
 from pbem.mail.commands import SETTINGS
 from pbem.mail.compose import LETTER, Attachment, Composer, Encrypting
@@ -148,6 +148,26 @@ class LetterWriter:
         )
         self._outbox.put(address, message_id, raw, now)
         return message_id
+
+    def tell_operator(
+        self,
+        limit: DailyLimit,
+        now: datetime,
+        subject: Phrase,
+        facts: Facts,
+        *,
+        about: Sequence[str] = (),
+        attached: Sequence[Enclosed] = (),
+    ) -> bool:
+        """Write to the operator, if there is one and this is not too much today; returns True if it was written.
+
+        The letter's fact `last_today` says that no more such letters follow today.
+        """
+        left = self._counts.left(limit, now, *about) if self._config.operator else -1
+        if left >= 0:
+            text = self.draft(f"letters/{limit.template}.txt", last_today=left == 0, **facts)
+            self.send(self._config.operator, OutgoingLetter(subject, text, attachments=[*attached]), now)
+        return left >= 0
 
     def _encrypted(
         self, made: OutgoingLetter, keys: Sequence[Key], language: str, now: datetime

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from pbem.desk.daily_limits import RULES_FAILED, Writing, tell_operator
+from pbem.desk.daily_limits import RULES_FAILED
 from pbem.match.events.moved import OUTAGE
 from pbem.match.seat_clock import VACATION, Calendar, Stop, zone_named
 from pbem.match.step import Unresolved
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
+    from pbem.desk.letter_writer import LetterWriter
     from pbem.match.state import Match
     from pbem.store.outages import Outages
     from pbem.store.players import Players
@@ -103,7 +104,7 @@ _WALL: Final = 20
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
-def rehearse(desk: Writing, now: datetime, match: Match, turn: Callable[[], object]) -> None:
+def rehearse(letters: LetterWriter, now: datetime, match: Match, turn: Callable[[], object]) -> None:
     """Try a turn; raises `Unresolved`, and tells the operator, if it raises something or takes too long."""
     why = _tried(turn)
     if not why:
@@ -112,7 +113,7 @@ def rehearse(desk: Writing, now: datetime, match: Match, turn: Callable[[], obje
     package = str(match.terms.rules_package or match.terms.game)
     subject = Phrase("[pbem] {match} is paused: the rules failed", match=match.id)
     facts = {"match": match.id, "turn": match.turn, "package": package, "why": why}
-    tell_operator(desk, RULES_FAILED, now, subject, facts, about=[match.id])
+    letters.tell_operator(RULES_FAILED, now, subject, facts, about=[match.id])
     raise Unresolved(f"the rules of {package} failed in turn {match.turn}: {why}")
 
 

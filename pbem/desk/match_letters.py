@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk import bulletin, tournament_facts
+from pbem.desk import bulletin, match_facts
 from pbem.desk.match_facts import (
     asked_for,
     branch_facts,
@@ -493,7 +493,7 @@ class MatchLetters:
         rematch = self._rematch(match, notice.seat) if match.terms.tournament is None else None
         facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
         t = self.tournament(match)
-        standing = tournament_facts.standing(t, match.name(notice.seat)) if t is not None else None
+        standing = match_facts.standing_of(t, match.name(notice.seat)) if t is not None else None
         return facts | {"bundle_name": name, "tournament": standing}
 
     def _bring_bundle(

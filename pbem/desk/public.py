@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk import tournament_facts
+from pbem.desk import match_facts
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_facts import duration
 from pbem.desk.ratings import PROVISIONAL, tables
@@ -98,7 +98,7 @@ class Public:
                 f"{t.id}.jsonl": transcript,
                 f"{t.id}.pbem-tournament.zip": self._tournaments.bundle(number, letters=False),
             }
-            facts = tournament_facts.of(t, "")
+            facts = match_facts.of_tournament(t, "")
             yield PublicTournament(facts, files if bare else {}, list(of_tournament(t, entries)))
 
     def running(self) -> Iterator[dict[str, object]]:

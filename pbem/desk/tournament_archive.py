@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
 from pbem.desk.caller import refused
-from pbem.desk.match_archive import nothing_is_signed
-from pbem.desk.witnesses import latest_proof
+from pbem.desk.match_archive import latest_proof, nothing_is_signed
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.pinned_keys import KeyChange, Player

@@ -1,4 +1,4 @@
-"""The log of all heads: they go into the tree, into checkpoints, and to witnesses, and are proved to be there.
+"""The log of all heads: they go into the tree, into checkpoints, and to witnesses.
 
 A checkpoint is made when it is due, or at once when a game was revealed. Another task asks the witnesses, by HTTP.
 Their answers count only because of their signatures. Implements docs/witnesses.md.
@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk.daily_limits import WITNESS_BEHIND, WITNESS_REFUSED, tell_operator
+from pbem.desk.daily_limits import WITNESS_BEHIND, WITNESS_REFUSED
 from pbem.match.transcript import statement
 from pbem.phrase import Phrase
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import NotANote, Note, NoteSignature, holds, signed
-from pbem.tlog.proof import InclusionProof
-from pbem.tlog.tree import inclusion
 from pbem.tournament.tournament_entries import tournament_statement
 
 if TYPE_CHECKING:
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
     from pbem.config.witnessing import Cosigner
     from pbem.desk.wiring import Desk
-    from pbem.store.tlog import CheckpointRow, QueuedHead, TransparencyLog
+    from pbem.store.tlog import QueuedHead
     from pbem.store.witness_requests import WitnessRequest
 
 _AT_ONCE = 200
@@ -135,7 +133,7 @@ def _refused(desk: Desk, witness: Cosigner, why: str, text: str, now: datetime) 
     refuses = Phrase("[pbem] A witness refuses our log")
     subject = refuses if why else Phrase("[pbem] A witness does not know our log")
     facts = {"name": witness.key.name, "why": why, "text": text}
-    tell_operator(desk, WITNESS_REFUSED, now, subject, facts, about=(witness.key.name,))
+    desk.letters.tell_operator(WITNESS_REFUSED, now, subject, facts, about=(witness.key.name,))
     return f"witness refused: {why or 'it does not know the log'}"
 
 
@@ -208,19 +206,3 @@ def _answered(desk: Desk, witness: Cosigner, answered: WitnessRequest, now: date
         why = "forked" if size == asked.old else "behind"
     text = f"HTTP {answered.status}\n{said}".rstrip()
     return _refused(desk, witness, why, f"{text}\n\n{asked.note}", now)
-
-
-def proof_in(
-    log: TransparencyLog, place: tuple[int, int] | None, checkpoint: CheckpointRow | None
-) -> tuple[int, InclusionProof] | None:
-    """The proof that the leaf at a place is below a checkpoint, with the number of its head."""
-    if checkpoint is None or place is None:
-        return None
-    hashes = inclusion(place[0], checkpoint.size, log.node)
-    return place[1], InclusionProof(place[0], tuple(hashes), Note.read(checkpoint.note))
-
-
-def latest_proof(log: TransparencyLog, number: int) -> tuple[int, InclusionProof] | None:
-    """The proof that the latest witnessed head of a match is in the log; below zero, that of a tournament."""
-    checkpoint = log.witnessed()
-    return proof_in(log, log.place(number, checkpoint.size) if checkpoint else None, checkpoint)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pbem.desk import account_keys, bulletin
-from pbem.desk.caller import IN_YOUR_NAME, SHORT, Caller, Reply, Trust, refusal, refused
+from pbem.desk.caller import Caller, Trust, refused
 from pbem.desk.commands import proposals
 from pbem.desk.commands.key_commands import confirm_key, unlike
 from pbem.desk.daily_limits import NOTIFY_CODE
 from pbem.desk.letter_writer import keys_of
 from pbem.desk.match_environment import TIMEZONE
+from pbem.desk.outcomes import IN_YOUR_NAME, SHORT, Reply, refusal
 from pbem.games import Fault, Refused, titles
 from pbem.identity import STATES, BadKey, encryption
 from pbem.identity.security_keys import way

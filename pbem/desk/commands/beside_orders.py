@@ -8,9 +8,10 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from pbem.desk.caller import Caller, Reply, refused
+from pbem.desk.caller import Caller, refused
 from pbem.desk.commands.orders import demand_text
 from pbem.desk.match_facts import duration
+from pbem.desk.outcomes import Reply
 from pbem.desk.seats import SeatContext, Seats, running
 from pbem.games import Fault, Refused
 from pbem.match import progress

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import account_keys
-from pbem.desk.caller import Caller, Reply, refused
+from pbem.desk.caller import Caller, refused
+from pbem.desk.outcomes import Reply
 from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.desk.seats import Seats, number_of
 from pbem.games import BUILT_IN, GAMES, Fault, Refused, rules, titles

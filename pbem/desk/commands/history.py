@@ -12,9 +12,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from pbem.desk.caller import NOT_REGISTERED, Caller, Reply, refused
+from pbem.desk.caller import Caller, refused
 from pbem.desk.commands import orders
 from pbem.desk.commands.help import no_such_game
+from pbem.desk.outcomes import NOT_REGISTERED, Reply
 from pbem.desk.seats import SeatContext, Seats, seat_at, seated_at
 from pbem.games import GAMES, Refused, part_of, rules
 from pbem.match import events

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from pbem.desk.caller import Caller, Reply, refused
+from pbem.desk.caller import Caller, refused
 from pbem.desk.match_facts import branch_facts
+from pbem.desk.outcomes import Reply
 from pbem.desk.position_files import keys_of
 from pbem.games import Fault, Refused
 from pbem.games.conditional_orders import branch_said

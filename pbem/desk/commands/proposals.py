@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
-from pbem.desk.caller import NOT_TO_BE_ASKED, Caller, Reply, refused
+from pbem.desk.caller import Caller, refused
 from pbem.desk.commands.history import READ
 from pbem.desk.daily_limits import UNASKED, DailyCounts
 from pbem.desk.match_facts import called
+from pbem.desk.outcomes import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, Seats, demand_leisure, number_of, pinned, seat_at, without_keys
 from pbem.desk.strangers import Strangers, one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules

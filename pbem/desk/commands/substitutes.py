@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.caller import NOT_TO_BE_ASKED, Caller, Reply, refused
+from pbem.desk.caller import Caller, refused
 from pbem.desk.commands import proposals
 from pbem.desk.commands.proposals import Offers, listening, standings_of_others
+from pbem.desk.outcomes import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, placed, seated_at, without_keys
 from pbem.games import Refused
 from pbem.identity.security_keys import way
