@@ -14,7 +14,7 @@ from pbem.match.events import claimed
 from pbem.match.transcript import sha256_hex, written
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from pbem.json_object import JsonObject
@@ -95,14 +95,12 @@ def of_tournament(t: Tournament, reader: str) -> JsonObject:
     return told | {name: own[name] for name in ("place", "of", "points", "running")}
 
 
-def of_log(match: str, seq: int, proof: InclusionProof) -> JsonObject:
-    """The proof that an entry of a match is in the witnessed log: the latest entry that witnesses have seen."""
-    return {"about": "log", "match": match, "seq": seq, "proof": str(proof)}
+def of_log(seq: int, proof: InclusionProof, about: Mapping[str, str]) -> JsonObject:
+    """The proof that an entry is in the witnessed log, the latest that witnesses have seen; and what it is `about`.
 
-
-def of_tournament_log(t: str, seq: int, head: str, proof: InclusionProof) -> JsonObject:
-    """The proof that an entry of a tournament, with this head, is in the witnessed log."""
-    return {"about": "log", "tournament": t, "seq": seq, "head": head, "proof": str(proof)}
+    That is a `match`, or a `tournament` with the `head` of the entry.
+    """
+    return {"about": "log", "seq": seq, "proof": str(proof), **about}
 
 
 def of_open(match: Match, free: Sequence[int], programs: Sequence[int], since: str) -> JsonObject:

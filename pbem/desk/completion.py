@@ -73,7 +73,11 @@ def completed(
     judged = faults_of(match, seat, text) if len(text) <= MOST else ()
     others = [fault for fault in faults if fault not in judged]
     found = _complete(match, seat, text, final=getattr(request, "final", False), rev=form.rev)
-    if found is None or not all(fault in command.faults or _is_of_place(fault) for fault in others):
+    if found is None or not all(
+        # The right place removes such a fault; a text that names another server, player or turn is left alone.
+        fault in command.faults or (fault.rule in _PLACE and (fault.token is None or fault.rule in {"prev", "rev"}))
+        for fault in others
+    ):
         return faults, None
     return (*others, *found.slips), found.form
 
@@ -257,11 +261,6 @@ def _due(match: Match, seat: int) -> str | None:
     return None
 
 
-def _is_of_place(fault: Fault) -> bool:
-    """True if the right place removes a fault; a text that names another server, player or turn is left alone."""
-    return fault.rule in _PLACE and (fault.token is None or fault.rule in {"prev", "rev"})
-
-
 def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bool]]:
     """The text as it is, then as it was probably meant: with `final` where it belongs, and without slips."""
     yield _COMMENT.sub("", text), final
@@ -351,7 +350,10 @@ def without_form(
     # What the answer offers depends on what the domain signs, too.
     if command is not None or one_letter.consents(reading.short):
         demand_dns(understood.voucher)
-    if command is None or (mailed[0].used is None and _is_older(at.match, at.seat, command)):
+    # Something that this command would replace or withdraw may have come at a later address.
+    submits = command is not None and isinstance(command.request, SubmitSetup | SubmitOrders | Clear)
+    least_rev = least(at.match, at.seat) if submits and mailed[0].used is None else 0
+    if command is None or (command.form.rev or 0) < least_rev:
         return letter, reading
     elsewhere = [run for text in texts if text != letter.text for run in parse(text, signed=False).ignored]
     if _is_in_doubt(at.match, at.seat, reading.short, command, own_lines(ignored), own_lines(elsewhere)):
@@ -369,12 +371,6 @@ def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:
             if one_letter.consents(short) or (short and nearly(match, seat, short) is not None):
                 return text
     return texts[0]
-
-
-def _is_older(match: Match, seat: int, command: AnyCommand) -> bool:
-    """True if something that this command would replace or withdraw came at a later address."""
-    submits = isinstance(command.request, SubmitSetup | SubmitOrders | Clear)
-    return submits and (command.form.rev or 0) < least(match, seat)
 
 
 def _is_in_doubt(

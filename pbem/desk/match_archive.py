@@ -166,7 +166,11 @@ class MatchRepository:
         if match.phase == "setup":
             match = replace(match, setups=waiting)
         elif match.phase == "playing" and match.sealed_game is None:
-            stored = {(r.seat, _turn(r)): _submission(r) for r in rows if r.game == match.game and _ahead(r, match)}
+            stored = {
+                (row.seat, DEFAULT if row.turn == _OF_DEFAULTS else row.turn): _submission(row)
+                for row in rows
+                if row.game == match.game and _ahead(row, match)
+            }
             match = replace(match, orders=waiting, stored=stored)
         clock = row.clock or {"clocks": {}, "banks": {}}
         return replace(
@@ -318,10 +322,6 @@ _PLAIN = ("rev", "text", "paper", "final", "standing", "written")
 
 _OF_DEFAULTS = -1
 """The turn in the rows of default orders; 0 is the turn of setups."""
-
-
-def _turn(row: SubmissionRow) -> int:
-    return DEFAULT if row.turn == _OF_DEFAULTS else row.turn
 
 
 def _ahead(row: SubmissionRow, match: Match) -> bool:

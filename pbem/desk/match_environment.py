@@ -106,19 +106,6 @@ _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 def rehearse(letters: LetterWriter, now: datetime, match: Match, turn: Callable[[], object]) -> None:
     """Try a turn; raises `Unresolved`, and tells the operator, if it raises something or takes too long."""
-    why = _tried(turn)
-    if not why:
-        return
-    _LOG.error("rules failed", match=match.id, game=match.terms.game, turn=match.turn, why=why)
-    package = str(match.terms.rules_package or match.terms.game)
-    subject = Phrase("[pbem] {match} is paused: the rules failed", match=match.id)
-    facts = {"match": match.id, "turn": match.turn, "package": package, "why": why}
-    letters.tell_operator(RULES_FAILED, now, subject, facts, about=[match.id])
-    raise Unresolved(f"the rules of {package} failed in turn {match.turn}: {why}")
-
-
-def _tried(turn: Callable[[], object]) -> str:
-    """Run this in a copy of the process; returns what went wrong, or nothing."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -127,7 +114,15 @@ def _tried(turn: Callable[[], object]) -> str:
     with open(reading, "rb") as answers:  # noqa: PTH123 - a pipe has no path
         said = answers.read().decode()
     os.waitpid(child, 0)
-    return said.removeprefix("=") if said else "they did not come to an end"
+    if said == "=":
+        return
+    why = said.removeprefix("=") or "they did not come to an end"
+    _LOG.error("rules failed", match=match.id, game=match.terms.game, turn=match.turn, why=why)
+    package = str(match.terms.rules_package or match.terms.game)
+    subject = Phrase("[pbem] {match} is paused: the rules failed", match=match.id)
+    facts = {"match": match.id, "turn": match.turn, "package": package, "why": why}
+    letters.tell_operator(RULES_FAILED, now, subject, facts, about=[match.id])
+    raise Unresolved(f"the rules of {package} failed in turn {match.turn}: {why}")
 
 
 def _run(turn: Callable[[], object], answer: int) -> None:

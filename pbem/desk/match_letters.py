@@ -305,7 +305,7 @@ class MatchLetters:
         generation = self._composer.generation.number
         items = [bulletin.of_match(match, row, seat, signature, generation, out.reply_to, self.programs(match))]
         if (logged := self._archive.logged(row.number)) is not None:
-            items.append(bulletin.of_log(match.id, *logged))
+            items.append(bulletin.of_log(*logged, {"match": match.id}))
         if (t := self.tournament(match)) is not None:
             items.append(bulletin.of_tournament(t, match.name(seat)))
         return items

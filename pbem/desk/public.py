@@ -91,7 +91,8 @@ class Public:
             t = self._tournaments.load(number)
             assert t is not None
             entries = self._tournaments.entries(number)
-            players = [entry.body.get("player") or entry.body["organiser"] for entry in entries if _pins(entry)]
+            pinning = [entry.body for entry in entries if entry.type in {"announced", "entered"}]
+            players = [body.get("player") or body["organiser"] for body in pinning]
             bare = all(key["format"] == "ssh" for player in players for key in player["keys"])
             transcript = b"".join(entry.canonical() + b"\n" for entry in entries)
             files = {
@@ -162,11 +163,6 @@ class Public:
             "turn": match.turn,
             "totals": list(match.totals),
         }
-
-
-def _pins(entry: Entry) -> bool:
-    """True if an entry of a tournament pins the keys of a player."""
-    return entry.type in {"announced", "entered"}
 
 
 def key_formats(entries: Sequence[Entry]) -> Iterator[str]:

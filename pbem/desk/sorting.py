@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import bounces, outcomes
-from pbem.desk.authenticate import Sorted, still_there
+from pbem.desk.authenticate import Sorted, kept_marks, spoken
 from pbem.desk.daily_limits import PASSED_ON
 from pbem.desk.outcomes import SHORT
 from pbem.desk.strangers import EACH
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from pbem.desk.reading import Findings
     from pbem.desk.wiring import Desk
-    from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
 
 _NO_SENDER = Phrase(
@@ -51,17 +50,11 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted
     # What nobody could read may say anything.
     signed = understood is None or understood.heard.verdict.kind != "none"
     reading = None if understood is None else understood.reading
-    if marks := still_there(marks, letter, reading, signed=signed):
+    if marks := kept_marks(marks, spoken(letter, reading, signed=signed)):
         return outcomes.AUTOMATIC.of(", ".join(mark.name for mark in marks))
     reason = findings.beyond or _NO_SENDER.given(defect=letter.from_defect)
     silence = outcomes.UNATTRIBUTED if findings.beyond is None else outcomes.UNREADABLE
-    return _unread(desk, row, letter, reason, silence, now)
-
-
-def _unread(
-    desk: Desk, row: InboxRow, letter: Letter, reason: Phrase, silence: outcomes.Silence, now: datetime
-) -> str:
-    """Answer a letter that nobody read: its sender, or the envelope's where that is unclear."""
+    # Its sender, or the envelope's where that is unclear.
     address = letter.sender or row.envelope.sender
     if not desk.strangers.may_be_answered(address, now):
         return silence.of(outcomes.UNVOUCHED.outcome)

@@ -153,7 +153,7 @@ class TournamentRepository:
         if self._log is not None and (logged := latest_proof(self._log, -number)) is not None:
             seq, proof = logged
             head = next(row.head for row in self.rows.entries(number) if row.seq == seq)
-            told.append(bulletin.of_tournament_log(t.id, seq, head, proof))
+            told.append(bulletin.of_log(seq, proof, {"tournament": t.id, "head": head}))
         return told
 
     def proof(self, t: Tournament, most: int) -> bytes | None:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from pbem.config.witnessing import Cosigner
     from pbem.desk.wiring import Desk
-    from pbem.store.tlog import QueuedHead
     from pbem.store.witness_requests import WitnessRequest
 
 _AT_ONCE = 200
@@ -82,17 +81,15 @@ def _put_in(desk: Desk) -> bool:
     def node(level: int, number: int) -> bytes:
         return fresh.get((level, number)) or desk.log.node(level, number)
 
+    server = desk.config.server
     for number, head in enumerate(heads, start=size):
-        grown = list(tree.grown(number, tree.leaf_hash(_leaf(desk, head)), node))
+        leaf = statement(server, f"m{head.match}", head.seq, head.head)
+        if head.match < 0:
+            leaf = tournament_statement(server, f"t{-head.match}", head.seq, head.head)
+        grown = list(tree.grown(number, tree.leaf_hash(leaf), node))
         fresh |= {(level, place): found for level, place, found in grown}
         desk.log.add(number, head, grown)
     return bool(heads)
-
-
-def _leaf(desk: Desk, head: QueuedHead) -> bytes:
-    if head.match < 0:
-        return tournament_statement(desk.config.server, f"t{-head.match}", head.seq, head.head)
-    return statement(desk.config.server, f"m{head.match}", head.seq, head.head)
 
 
 def _ask_when_due(desk: Desk, witness: Cosigner, now: datetime) -> datetime | None:

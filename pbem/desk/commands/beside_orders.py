@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.mail.commands import Command
     from pbem.requests import Annul, Claim, Draw, Extend, Resign, SendPress, TakeVacation
-    from pbem.store.matches import SeatRow
     from pbem.store.people import People
 
 _MESSAGE = 4000
@@ -47,7 +46,10 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
         )
         raise refused("press", None, says)
     by, everybody = seated.match.name(seated.seat), command.request.public
-    readers = [row for row in seated.row.seats if row.seat != seated.seat and _is_passed_on(people, seated, row, by)]
+    # People who were only asked to play get messages from players they know.
+    begun = seated.match.phase not in {"open", "proposed"}
+    others = [row for row in seated.row.seats if row.seat != seated.seat]
+    readers = [row for row in others if begun or row.accepted or people.played_together(row.player, by)]
     if not readers:
         says = Phrase("your message is passed on once another player has accepted the match")
         raise refused("press", seated.match.id, says)
@@ -57,12 +59,6 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
             seated.write_to(row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
     seated.note_press(by, text, caller.now, everybody=everybody)
     return Reply("press", seated.facts(), at=seated)
-
-
-def _is_passed_on(people: People, seated: SeatContext, row: SeatRow, by: str) -> bool:
-    """True if a message goes to a seat: to people who were only asked to play, it does from players they know."""
-    begun = seated.match.phase not in {"open", "proposed"}
-    return begun or row.accepted or people.played_together(row.player, by)
 
 
 def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Reply:

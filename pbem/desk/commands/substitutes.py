@@ -58,7 +58,10 @@ def _word(offers: Offers, seated: SeatContext, caller: Caller, command: Command[
     if given.hash is not None:  # it would be another sentence than the others say
         raise refused("substitute", given.hash, Phrase("the hash is for the newcomer to say: leave it out"))
     if name != nominated.NOBODY:
-        _judge(offers, seated, name, match.name(seated.seat))
+        if listening(offers.people, offers.players.by_name(name), match.name(seated.seat)) is None:
+            raise refused("substitute", name, NOT_TO_BE_ASKED.given(name=name))
+        if keyless := without_keys(offers.players, match.terms, name):
+            raise Refused(*keyless)
     facts: dict[str, object] = {"by": match.name(seated.seat), "name": name, "leaver": given.leaver, "hash": ""}
     before = nominated.agreed(match, seat, caller.now) and match.nominated[seat].name == name
     step = seated.step(caller.now)
@@ -70,14 +73,6 @@ def _word(offers: Offers, seated: SeatContext, caller: Caller, command: Command[
         _ask(offers, seated, seat, name, caller.now)
     facts["state"] = "nobody" if name == nominated.NOBODY else "asked" if asked else "named"
     return Reply("substitute", facts | seated.facts(), at=seated)
-
-
-def _judge(offers: Offers, seated: SeatContext, name: str, by: str) -> None:
-    """Refuse a name that could never take the seat."""
-    if listening(offers.people, offers.players.by_name(name), by) is None:
-        raise refused("substitute", name, NOT_TO_BE_ASKED.given(name=name))
-    if keyless := without_keys(offers.players, seated.match.terms, name):
-        raise Refused(*keyless)
 
 
 # The newcomer.
