@@ -126,7 +126,7 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
 def spoken(letter: Letter, reading: Reading | None, *, signed: bool) -> str:
     """The proof that a letter's words are: a command, also as the subject, and any signature lift weak marks."""
     says = signed or (reading is not None and (bool(reading.commands) or reading.optout))
-    says = says or bool(asked_by_subject(letter.subject) or draft.asked_by_subject(letter.subject))
+    says = says or bool(asked_by_subject(letter.subject) or draft.list_left_by_subject(letter.subject))
     return "command" if says else "none"
 
 

@@ -50,6 +50,28 @@ _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _WORD = re.compile(r"[^\s,;]+")
 
 
+_UNSIGNED = Fault(
+    "yes",
+    None,
+    Phrase(
+        "no signature of your provider (DKIM) that we could check covers the line To, so nobody could tell later"
+        " which letter you answered: only whole forms count, and no `yes`"
+    ),
+)
+
+_PLAIN = Fault("yes", None, Phrase("our address does not say what you answer: only whole forms count, and no `yes`"))
+
+_USED = Fault("yes", None, Phrase("you answered a letter whose reply address was used before"))
+
+_RECEIVED = Fault("yes", None, Phrase("this may only mean that you have read the terms"))
+
+_MORE = Fault("yes", None, Phrase("your letter says more than `yes`, and that may change what you mean"))
+
+_UNQUOTED = Fault("yes", None, Phrase("your letter does not quote what you agree to, or not all of it"))
+
+_ACCEPT = Fault("yes", None, Phrase("`accept` counts whatever else your letter says or quotes"))
+
+
 class _Completed(msgspec.Struct, frozen=True):
     """A form with its place, legal as it is, and what was mended in it."""
 
@@ -176,22 +198,6 @@ def _unsigned(caller: Caller) -> list[Fault]:
     """The reason why no letter of the caller's counts by its reply address alone, if the DNS was asked about it."""
     voucher = caller.understood.voucher
     return [] if voucher.covers_to or voucher.wanted else [_UNSIGNED]
-
-
-_UNSIGNED = Fault(
-    "yes",
-    None,
-    Phrase(
-        "no signature of your provider (DKIM) that we could check covers the line To, so nobody could tell later"
-        " which letter you answered: only whole forms count, and no `yes`"
-    ),
-)
-_PLAIN = Fault("yes", None, Phrase("our address does not say what you answer: only whole forms count, and no `yes`"))
-_USED = Fault("yes", None, Phrase("you answered a letter whose reply address was used before"))
-_RECEIVED = Fault("yes", None, Phrase("this may only mean that you have read the terms"))
-_MORE = Fault("yes", None, Phrase("your letter says more than `yes`, and that may change what you mean"))
-_UNQUOTED = Fault("yes", None, Phrase("your letter does not quote what you agree to, or not all of it"))
-_ACCEPT = Fault("yes", None, Phrase("`accept` counts whatever else your letter says or quotes"))
 
 
 def beside(reading: Reading) -> list[str]:

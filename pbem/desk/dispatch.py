@@ -181,8 +181,8 @@ def _with_subject(caller: Caller, reading: Reading) -> Reading:
     if reading.commands or reading.optout or reading.meant:
         return reading
     subject = caller.letter.subject
-    asked = draft.asked_by_subject(subject)
-    leaving = [command for command in asked if draft.may_leave(caller.tokens, command)]
+    asked = draft.list_left_by_subject(subject)
+    leaving = [command for command in asked if draft.may_leave_list(caller.tokens, command)]
     return msgspec.structs.replace(reading, commands=leaving or asked_by_subject(subject))
 
 
@@ -419,7 +419,7 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     if spec.shown != "never" and caller.misdated:
         raise refused(command.name, None, _MISDATED.given(fault=caller.misdated))
     left_out: dict[str, str] = {}
-    if draft.may_leave(caller.tokens, command):
+    if draft.may_leave_list(caller.tokens, command):
         pass
     elif spec.signed and caller.verdict.kind != "valid":
         _demand_mailbox(desk, caller, command)

@@ -176,11 +176,11 @@ class LetterWriter:
         if not (can := encryption.usable(keys, now)):
             return self._held_back(made, keys, language, now), None
         cover = self.write(self.draft("letters/encrypted.txt", file=LETTER), language)
-        return made, Encrypting(draft.outside(made.subject), cover, partial(encryption.encrypt, can))
+        return made, Encrypting(draft.subject_outside(made.subject), cover, partial(encryption.encrypt, can))
 
     def _held_back(self, made: OutgoingLetter, keys: Sequence[Key], language: str, now: datetime) -> OutgoingLetter:
         """The letter that goes in place of one that cannot be encrypted: it holds nothing of it."""
-        about = draft.outside(made.subject)
+        about = draft.subject_outside(made.subject)
         faults = [(key, encryption.fault(key, now)) for key in keys]
         text = self.write(self.draft("letters/held_back.txt", faults=faults), language)
         subject = self.write(Phrase("{about} A letter that cannot be encrypted", about=about), language)
@@ -216,7 +216,7 @@ class LetterWriter:
             html = replace(html, facts={**html.facts, "picture": content_id})
         # An answer has the subject of what it answers, or mail programs see no thread.
         say = partial(self.write, language=language)
-        said = say(out.subject) if out.in_reply_to else draft.fitting(out.subject, say)
+        said = say(out.subject) if out.in_reply_to else draft.subject_fitting(out.subject, say)
         text = self.write(out.text, language)
         enclosed, left_out = _fitting(out.room, text, out.attachments)
         if out.room is not None and len(text) > out.room:

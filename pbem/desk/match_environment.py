@@ -40,6 +40,15 @@ TIMEZONE = "timezone"
 _BEAT = timedelta(minutes=1)
 
 
+PROCESSOR: Final = 5
+"""Seconds of processor time that the rules may take for a turn."""
+
+_WALL: Final = 20
+"""Seconds after which they are stopped in any case: letters of all matches wait meanwhile."""
+
+_LOG: FilteringBoundLogger = structlog.get_logger("desk")
+
+
 @dataclass(eq=False, repr=False)
 class OutagesAndZones:
     """Outages and zones, which move deadlines; `_outage` is how long the server must be down before they move."""
@@ -93,15 +102,6 @@ class OutagesAndZones:
         rows = self._players.vacations(player, to_db(since))
         vacations = tuple(Stop(from_db(row.began), from_db(row.ended), VACATION) for row in rows)
         return Calendar(self.zone(player), vacations)
-
-
-PROCESSOR: Final = 5
-"""Seconds of processor time that the rules may take for a turn."""
-
-_WALL: Final = 20
-"""Seconds after which they are stopped in any case: letters of all matches wait meanwhile."""
-
-_LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
 def rehearse(letters: LetterWriter, now: datetime, match: Match, turn: Callable[[], object]) -> None:

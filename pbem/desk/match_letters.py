@@ -159,14 +159,14 @@ class MatchLetters:
         text = write() if observers else None
         # Hundreds may observe, and the store is locked meanwhile: render each version of the text only once.
         in_words = cache(partial(self._for_observers, text)) if text else None
-        subject = draft.about(match.id, match.rules.title, subject)
+        subject = draft.subject_about(match.id, match.rules.title, subject)
         for name in observers:
             player = self._players.by_name(name)
             if in_words and player is not None and not self._people.opted_out(player.address):
                 wanted, language = self._writer.setting(name, "format"), self._writer.language_of(player)
                 out = OutgoingLetter(subject, in_words(wanted, language))
                 out.references = [self._writer.thread(match.id)]
-                out.mailing = draft.observers_of(match.id)
+                out.mailing = draft.list_of_observers(match.id)
                 self._writer.send(player.address, out, now)
 
     def _for_observers(self, text: TemplateText, wanted: str, language: str) -> str:
@@ -279,7 +279,7 @@ class MatchLetters:
         keyless = self._players.level(match.name(seat)) == "mailbox"
         detail = self._mailboxes.detail_for(match, seat) if keyless else match.id
         out = OutgoingLetter(
-            draft.about(match.id, match.rules.title, subject),
+            draft.subject_about(match.id, match.rules.title, subject),
             "",
             reply_to=self._composer.reply_address(detail),
             detail=detail if keyless else None,

@@ -1,9 +1,9 @@
 """Outcomes: the reply to a command, and the table of silences, with the reason why each is right.
 
 Whether a reply address is used up, or the same words may have their effect again, follows from a reply's outcome and
-from the row of the command, never from its text. An outcome of a letter that is in no row of `SILENCES` has an
-answer, or else it is a defect: a test walks over the table. docs/operating.md shows it to operators. Implements
-reliability.md, cases 28 and 28b.
+from the row of the command, never from its text. An outcome of a letter that is none of the silences has an answer,
+or else it is a defect: a test walks over them. docs/operating.md shows them to operators. Implements reliability.md,
+cases 28 and 28b.
 """
 
 from __future__ import annotations
@@ -32,6 +32,20 @@ Outcome = Literal["done", "asked", "unplaced", "refused", "again"]
 and the whole sentence goes back; it was refused; or the same was said before, and changes nothing."""
 
 
+SHORT = Phrase("[pbem] Your letter")
+"""The subject of an answer that repeats nothing."""
+
+NOT_REGISTERED = Phrase("your address is not registered here; write `help register`")
+
+IN_YOUR_NAME = Phrase(
+    "so many such letters came in your name that somebody else may have written them. Answer this letter with your"
+    " command: only somebody who reads your mail can do that"
+)
+
+NOT_TO_BE_ASKED = Phrase("no player is called {name}, or {name} wants no mail about new matches")
+"""Both alike: who wanted to hear no more is not to be found by asking. Its fact: the name."""
+
+
 class Reply(msgspec.Struct):
     """The answer below the echo of a command; separate letters may go out with it."""
 
@@ -48,20 +62,6 @@ class Reply(msgspec.Struct):
     """True if it holds nothing that only its reader may know, and is needed by somebody who cannot decrypt."""
     items: Sequence[JsonObject] = ()
     """The bulletin's items beside the outcome, for programs."""
-
-
-SHORT = Phrase("[pbem] Your letter")
-"""The subject of an answer that repeats nothing."""
-
-NOT_REGISTERED = Phrase("your address is not registered here; write `help register`")
-
-IN_YOUR_NAME = Phrase(
-    "so many such letters came in your name that somebody else may have written them. Answer this letter with your"
-    " command: only somebody who reads your mail can do that"
-)
-
-NOT_TO_BE_ASKED = Phrase("no player is called {name}, or {name} wants no mail about new matches")
-"""Both alike: who wanted to hear no more is not to be found by asking. Its fact: the name."""
 
 
 def refusal(command: AnyCommand, message: Phrase, reply_to: str | None = None) -> Reply:
@@ -102,22 +102,3 @@ STOP = Silence("stop, unproved", "the address was asked this week, or wants no m
 CHANGES_NOTHING = Silence("changes nothing", "the day's limit, which the last answer names", "the sender, once a day")
 SAME_WORDS = Silence("the same words", "the day's limit, which the last answer names", "the sender, once a day")
 QUIET = Silence("obeyed", "a machine's mark stands on a letter that a key signed", "the players whom it concerns")
-
-SILENCES = (
-    KEPT,
-    ENOUGH_PASSED_ON,
-    OWN,
-    BOUNCE,
-    AUTOMATIC,
-    UNREADABLE,
-    UNATTRIBUTED,
-    BAD_SIGNATURE,
-    UNVOUCHED,
-    NEW_MAILBOX,
-    TOO_MANY,
-    SAID_BEFORE,
-    STOP,
-    CHANGES_NOTHING,
-    SAME_WORDS,
-    QUIET,
-)

@@ -51,6 +51,9 @@ _REMARKS = frozenset("#@")
 """A comment in orders, or an address, is no part of the game."""
 
 
+_ARMOR = re.compile(re.escape(ssh.BEGIN) + r"[A-Za-z0-9+/=\s]*?" + re.escape(ssh.END))
+
+
 class Public:
     """The public side of a store."""
 
@@ -204,9 +207,6 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     texts = [opened.text or "", *(part.content.decode("utf-8", "replace") for part in opened.parts)]
     armor = next(filter(None, map(_ARMOR.search, texts)), None)
     return f"{signed.removesuffix(chr(10))}\n{armor[0]}\n" if armor else None
-
-
-_ARMOR = re.compile(re.escape(ssh.BEGIN) + r"[A-Za-z0-9+/=\s]*?" + re.escape(ssh.END))
 
 
 def of_invitation(match: Match, proposed: str) -> News:

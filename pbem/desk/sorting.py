@@ -30,6 +30,10 @@ _NO_SENDER = Phrase(
 )
 
 
+_MOST = 1024 * 1024
+"""The most octets of a letter that are attached; of a longer one the operator is told where it is."""
+
+
 def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted | str:
     """The letter, if a person may have written it; otherwise its outcome in a few words."""
     letter, understood = findings.letter, findings.understood
@@ -62,10 +66,6 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted
     out = OutgoingLetter(SHORT, text, language=desk.letters.language_of(None, letter))
     desk.letters.send(address, out, now)
     return f"{silence.outcome}, answered"
-
-
-_MOST = 1024 * 1024
-"""The most octets of a letter that are attached; of a longer one the operator is told where it is."""
 
 
 def pass_on(desk: Desk, row: InboxRow, arrival: Arrival, now: datetime) -> str | None:

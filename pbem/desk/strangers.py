@@ -55,6 +55,13 @@ _UNDOTTED = ("gmail.com", "googlemail.com")
 """One provider's domains, who brings mail to the same mailbox whatever dots are in its name."""
 
 
+BOUNCES = 3
+"""The most bounces to one return path that are taken in beyond the limit."""
+
+READING = Duration(seconds=2)
+"""The time limit for reading one letter."""
+
+
 @dataclass(eq=False, repr=False)
 class Strangers:
     """Decides how an unsigned letter is answered; `_in_all` is the most that strangers are answered a day."""
@@ -122,13 +129,6 @@ def one_mailbox(address: str) -> str:
     if domain in _UNDOTTED:
         local, domain = local.replace(".", ""), _UNDOTTED[0]
     return f"{local}@{domain}"
-
-
-BOUNCES = 3
-"""The most bounces to one return path that are taken in beyond the limit."""
-
-READING = Duration(seconds=2)
-"""The time limit for reading one letter."""
 
 
 class DeskAdmission:

@@ -15,7 +15,7 @@ from signing.dresses import clear_signed_file, part
 
 from pbem.desk import outcomes
 from pbem.desk.daily_limits import NEW_MAILBOX, WITHOUT_COMMAND
-from pbem.desk.outcomes import SILENCES, Silence
+from pbem.desk.outcomes import Silence
 from pbem.identity import ssh
 from pbem.mail.message import read
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 HOME = Domain("mail.example", key=rsa_key(1024))
 PBEM = f"pbem@{SERVER}"
 NUMBERS = count(1)
+
+SILENCES = [one for one in vars(outcomes).values() if isinstance(one, Silence)]
 
 
 @pytest.fixture

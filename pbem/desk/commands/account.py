@@ -62,6 +62,12 @@ _NO_NAMES = frozenset(
 """Names that would be taken for somebody who speaks for the server, or for a word of a command."""
 
 
+_MOST = 500
+"""The most names that one player may block."""
+
+_A_WEEK = timedelta(days=7)
+
+
 def register(keys: Keyring, offers: Offers, caller: Caller, command: Command[Register]) -> Reply:
     """`register`: an account for the caller's address, by a key that has to prove itself, or by the mailbox."""
     try:
@@ -263,10 +269,6 @@ def _judge_program(players: Players, people: People, matches: Matches, caller: C
         raise Refused(*faults)
 
 
-_MOST = 500
-"""The most names that one player may block."""
-
-
 def block(people: People, caller: Caller, command: Command[Block]) -> Reply:
     """`block`: nothing more comes from a player."""
     player, name = caller.known_player.name, command.request.name
@@ -316,9 +318,6 @@ def _post_code(keys: Keyring, caller: Caller, command: Command[Notify], url: str
     text = letters.write(letters.draft("letters/notify_code.txt", code=code), language)
     keys.topics.begin(caller.known_player.name, Topic(url, code, text.strip()), caller.now)
     return Reply("set_notify", {"state": "asked", "host": host})
-
-
-_A_WEEK = timedelta(days=7)
 
 
 def stop(keys: Keyring, people: People, caller: Caller, place: Mapping[str, str]) -> bool:

@@ -33,6 +33,14 @@ _MESSAGE = 4000
 """The most characters of a message: a public one stays in the page of its match for ever."""
 
 
+_AHEAD = 366
+"""The most days ahead that a vacation may be announced."""
+
+_ANOTHER = Phrase("you have a vacation from {other} to {end}; cancel it first: `vacation off`")
+
+_TOO_LONG = Phrase("{days} days of vacation in {year}; {budget} a year are allowed")
+
+
 def press(people: People, seated: SeatContext, caller: Caller, command: Command[SendPress]) -> Reply:
     """`press`: a message to the others, and to observers if it is public."""
     if seated.match.phase in ("declined", "withdrawn"):
@@ -90,13 +98,6 @@ def agree(seated: SeatContext, caller: Caller, command: Command[Draw | Annul]) -
     seated.commit(step)
     facts = {"agreement": command.name, "word": command.request.word, "agreed": agreed}
     return Reply("agreement", facts | seated.facts(), at=seated)
-
-
-_AHEAD = 366
-"""The most days ahead that a vacation may be announced."""
-
-_ANOTHER = Phrase("you have a vacation from {other} to {end}; cancel it first: `vacation off`")
-_TOO_LONG = Phrase("{days} days of vacation in {year}; {budget} a year are allowed")
 
 
 def vacation(

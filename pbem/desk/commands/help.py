@@ -32,6 +32,10 @@ _OF_KEYS = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
 _OF_SEALED = [spec for spec in COMMANDS.values() if spec.topic == "sealed"]
 
 
+_RANKED = 50
+"""The most players of a game that the standings show."""
+
+
 def explain(config: Config, _caller: Caller, command: Command[AskHelp]) -> Reply:
     """`help`: one command, a topic, a game, or how to begin and all commands."""
     topic, pages = command.request.topic, config.pages
@@ -71,10 +75,6 @@ def mail_rules(letters: LetterWriter, _caller: Caller, command: Command[MailRule
 def no_such_game(command: str, game: str) -> Fault:
     """The fault of a game that is not played here."""
     return Fault(command, game, Phrase("no such game; there are: {games}", games=", ".join(GAMES)))
-
-
-_RANKED = 50
-"""The most players of a game that the standings show."""
 
 
 def observe(seats: Seats, people: People, caller: Caller, command: Command[Observe]) -> Reply:

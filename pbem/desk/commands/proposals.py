@@ -59,6 +59,22 @@ _ADDRESS = 254
 """The most characters of an address (RFC 5321 4.5.3.1.3)."""
 
 
+_NAMED_TOGETHER = 50
+"""The most matches that the letter names."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Offers:
+    """The offers of seats: who may be asked and how often, and the seats themselves."""
+
+    seats: Seats
+    players: Players
+    people: People
+    strangers: Strangers
+    counts: DailyCounts
+    time: OutagesAndZones
+
+
 def welcome(offers: Offers, player: str, address: str, now: datetime) -> None:
     """Give a player who has just registered the seats to which the address was invited."""
     for number in offers.people.kept_for(address):
@@ -385,20 +401,7 @@ def _line(people: People, match: str, game: str, names: Sequence[str], phase: st
     return told | {"game": 0, "turn": 0, "asked": False}
 
 
-_NAMED_TOGETHER = 50
-"""The most matches that the letter names."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Offers:
-    """The offers of seats: who may be asked and how often, and the seats themselves."""
-
-    seats: Seats
-    players: Players
-    people: People
-    strangers: Strangers
-    counts: DailyCounts
-    time: OutagesAndZones
+# Letters that nobody asked for.
 
 
 def may_be_written(offers: Offers, player: str, by: Sequence[str], match: int, now: datetime) -> bool:
