@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pbem.games import rules
 from pbem.pages.feeds import News
 from pbem.phrase import Phrase
-from pbem.tournament.match_result import MatchResult
+from pbem.tournament.tournament_entries import MatchResult
 from pbem.tournament.tournament_terms import LADDER, SWISS
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from in_a_box.referee import Mailbox
 
-    from pbem.games.shoot_em_up.view import View
+    from pbem.games.shoot_em_up.knowledge import View
     from pbem.match.state import Match
 
 OPTIONS = "board: 5x5\nsettle: 0"

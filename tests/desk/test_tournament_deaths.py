@@ -24,7 +24,7 @@ from in_a_box.stores import of_sqlite
 from pbem.desk.tournament_director import Director
 from pbem.match.changed import replace
 from pbem.tournament import fold, pairing
-from pbem.tournament.match_result import result_of
+from pbem.tournament.tournament_entries import result_of
 from pbem.tournament.tournament_state import Tournament
 from pbem.tournament.tournament_step import TournamentStep
 from verifier import Wrong, judged_tournament

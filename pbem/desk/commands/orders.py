@@ -12,7 +12,7 @@ from pbem.desk.commands import orders_in_advance
 from pbem.desk.match_facts import branch_facts
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
-from pbem.games.setup_example import is_the_example
+from pbem.games import is_the_example
 from pbem.match import submissions
 from pbem.match.state import not_played, standing
 from pbem.phrase import Phrase
