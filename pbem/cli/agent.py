@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.alone import alone
 from pbem.cli.play.display import is_due, show
 from pbem.cli.play.foundation import MATCH, PlayTable, confirm, report_refused, troubles, yes_option
 from pbem.cli.play.sending import read_back
-from pbem.cli.programs import stopping
+from pbem.cli.programs import alone, stopping
 from pbem.cli.telling import clean
 from pbem.games import Refused
 from pbem.player import mail_in

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from pbem.cli.harmless import harmless
+from pbem.cli.telling import harmless
 from pbem.config.file import ConfigError, load, place
 from pbem.config.server import Config
 from pbem.games.outside import UnusableGame

@@ -18,7 +18,7 @@ import click
 import msgspec
 
 from pbem.cli.ending import Status, unreadable
-from pbem.cli.harmless import harmless
+from pbem.cli.telling import harmless
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex, written_seconds
 from pbem.proof.bundle import LIMITS, NotABundle, is_tournament, load

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.harmless import harmless
 from pbem.cli.programs import settings_option, stopping, troubles
+from pbem.cli.telling import harmless
 from pbem.player import signing
 from pbem.player.checkpoint_witness import Witness, WitnessSettings, load
 
@@ -59,7 +59,7 @@ def _forget(found: Witness, name: str) -> None:
 
 def _listen(settings: WitnessSettings, stop: threading.Event) -> None:
     """Answer posted requests until stopped; raises click.ClickException."""
-    from pbem.player.witness_http import WitnessListener
+    from pbem.player.checkpoint_witness import WitnessListener
 
     try:
         listener = WitnessListener(settings, lambda: datetime.now(UTC), lambda said: click.echo(harmless(said)))

@@ -3,7 +3,7 @@
 `server_letter` tells the server's letters from any others; `memory` keeps letters read and sent; `forms` writes the
 texts to be signed; `correspondence` connects these, and takes bytes, time, randomness and a signer as parameters: a
 person at a terminal and a program that plays use it in the same way. `account_file`, `mail_in`, `mail_out`,
-`signing` and `browser` are the edges. No store, no desk, no server: it depends on letters alone. Implements
+`signing` and `page_port` are the edges. No store, no desk, no server: it depends on letters alone. Implements
 docs/attachments.md, from the reader's side.
 """
 

@@ -21,8 +21,7 @@ from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.record import read
 from pbem.match.sealed_documents import ORDERS, SETUP, PaperPlace, lines_of, path
 from pbem.match.transcript import canonical, sha256_hex
-from pbem.player.opponent import EDITIONS, LEVELS, Position, edition, strategy
-from pbem.player.opponent.chance import Chance
+from pbem.player.opponent import EDITIONS, LEVELS, Chance, Position, edition, strategy
 from pbem.proof.compare.finding import Finding
 from pbem.proof.signed_letters import signed_agreement
 

@@ -18,8 +18,10 @@ from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     import smtplib
+    from collections.abc import Callable, Iterator
 
     from pbem.player.account_file import Account
+    from pbem.player.correspondence import Correspondence
     from pbem.player.memory import SentForm
 
 
@@ -112,3 +114,15 @@ def _draft(folder: Path, sent: SentForm) -> str:
     path = folder / f"{sent.command}-{sent.message_id.strip('<>').partition('@')[0]}.eml"
     durable.replace(path, b"X-Unsent: 1\r\n" + sent.raw)
     return Phrase("a draft; send it with your mail program: `mutt -H {path}`", path=path)
+
+
+def flush(letters: Correspondence, send: Callable[[SentForm], str]) -> Iterator[tuple[SentForm, str, bool]]:
+    """Send all letters that are ready: each with the mail system's reply, and whether it left."""
+    for sent in letters.outbox.unsent():
+        try:
+            said = send(sent)
+        except NotSent as error:
+            yield sent, error.args[0], False
+            continue
+        letters.outbox.has_left(sent)
+        yield sent, said, True

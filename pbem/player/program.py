@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pbem.games import Options
-    from pbem.player.correspondence.event import Event
     from pbem.player.program_config import ProgramSettings
     from pbem.player.sealed_agent import Agent
+    from pbem.player.server_letter import Event
     from pbem.player.standing import MatchStanding
 
 

@@ -22,8 +22,6 @@ from pbem.mail.commands import parse
 from pbem.match import transcript
 from pbem.match.sealed_documents import PaperPlace
 from pbem.phrase import Phrase
-from pbem.player.accusations import Accusations
-from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.standings import Impossible, demand_playing
 from pbem.player.memory import may_repeat
@@ -38,8 +36,10 @@ from pbem.player.sealed_view import (
     commitment,
 )
 from pbem.player.secret_vault import BadNote, Code, Secrets
+from pbem.player.server_letter import Event
 from pbem.player.signed_texts import Unread
 from pbem.player.told_checks import (
+    Accusations,
     check_agreed,
     check_own,
     check_told,

@@ -1,4 +1,4 @@
-"""A letter from the server: its bulletin and its JSON files, once they are known to be the server's own.
+"""A letter from the server: its bulletin and its JSON files, once they are known to be its own; and what came of it.
 
 A letter may come from anybody. No header is believed here, only what the server's key signed for this player. What
 of that is believed is said in `correspondence.belief`. Implements docs/attachments.md, "The bulletin".
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.mail.message import Letter
+    from pbem.player.memory import SentForm
 
 
 LIMITS: Final = Limits(
@@ -147,3 +148,38 @@ def _bundles(letter: Letter) -> dict[str, bytes]:
     return {
         part.filename: part.content for part in letter.parts if part.filename and part.filename.endswith(".pbem.zip")
     }
+
+
+Kind = Literal[
+    "foreign",
+    "unpinned",
+    "forged",
+    "doubled",
+    "news",
+    "answer",
+    "challenge",
+    "account",
+    "open",
+    "contradiction",
+    "forgotten",
+    "unread",
+    "bounced",
+]
+
+
+class Event(msgspec.Struct, frozen=True):
+    """The outcome of a letter: its kind, the match that it is about, and what the player should know.
+
+    `foreign`: not from this server; `unpinned`: it says so, but no key is known yet that would prove it; `forged`: it
+    says so, and is not, or not for this player; `doubled`: it was read before; `news` about a match; an `answer` to a
+    letter of ours; a `challenge`; an `account`; the `open` list; a `contradiction`, which accuses the server;
+    `forgotten`: the server was restored from a backup, and told something before that it does not know any more;
+    `unread`: what another player signed cannot be read; `bounced`: a letter of ours came back.
+    """
+
+    kind: Kind
+    subject: str = ""
+    match: str = ""
+    said: str = ""
+    faults: tuple[str, ...] = ()
+    sent: SentForm | None = None

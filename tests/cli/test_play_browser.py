@@ -45,8 +45,8 @@ from pbem.letters.render import Templates
 from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 from pbem.player.account_file import Account, places
-from pbem.player.correspondence.event import Event
 from pbem.player.sealed_plans import Followed
+from pbem.player.server_letter import Event
 from pbem.player.signing import CannotSign, SigningKey
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from pbem.match.transcript import announcement, canonical, sha256_hex, statement
 from pbem.player import mail_in
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.exchange import fetch
 from pbem.player.forms import Unfit
+from pbem.player.mail_in import fetch
 from pbem.player.proving import prove
 from pbem.player.server_letter import LIMITS, HeardBulletin
 from pbem.store.database import to_db

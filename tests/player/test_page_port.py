@@ -16,8 +16,7 @@ import pytest
 from in_a_box.referee import Die
 
 from pbem.player import page_port
-from pbem.player.page_port import PageAnswer, PagePort, as_json
-from pbem.player.page_work import LatestNews, WorkQueue
+from pbem.player.page_port import LatestNews, PageAnswer, PagePort, WorkQueue, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

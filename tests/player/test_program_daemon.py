@@ -25,8 +25,8 @@ from pbem.player import blind, mail_out, signing
 from pbem.player.account_file import Account
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment, replayed
 from pbem.player.correspondence import Correspondence
-from pbem.player.exchange import fetch, flush
-from pbem.player.mail_in import OwnMaildir
+from pbem.player.mail_in import OwnMaildir, fetch
+from pbem.player.mail_out import flush
 from pbem.player.memory import Memory
 from pbem.player.opponent import STRATEGIES, edition
 from pbem.player.program import Program

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from in_a_box.referee import Referee
     from in_a_box.table import Side
 
-    from pbem.player.correspondence.event import Event
+    from pbem.player.server_letter import Event
 
 pytestmark = pytest.mark.usefixtures("quick")
 

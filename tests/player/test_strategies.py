@@ -26,6 +26,7 @@ from pbem.games.spaceships.space import NAMES, cells, mask_of
 from pbem.player.opponent import (
     LEVELS,
     STRATEGIES,
+    Chance,
     Position,
     dueling_masters,
     edition,
@@ -34,7 +35,6 @@ from pbem.player.opponent import (
     spaceships,
     strategy,
 )
-from pbem.player.opponent.chance import Chance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -30,8 +30,8 @@ from pbem.games import Refused
 from pbem.player import mail_out, signing
 from pbem.player.account_file import Account
 from pbem.player.correspondence import Correspondence
-from pbem.player.exchange import fetch, flush
-from pbem.player.mail_in import OwnMaildir
+from pbem.player.mail_in import OwnMaildir, fetch
+from pbem.player.mail_out import flush
 from pbem.player.memory import Memory
 from pbem.player.program import Program
 from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings

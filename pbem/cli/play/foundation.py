@@ -21,15 +21,13 @@ import click
 from pbem.cli import home, programs, telling
 from pbem.cli.ending import Status
 from pbem.cli.play import event_text
-from pbem.cli.play.event_text import about, indented
-from pbem.cli.play.proved import prove_ended
+from pbem.cli.play.event_text import about, indented, prove_ended
 from pbem.cli.telling import clean, line_of, tell
 from pbem.games import Refused
 from pbem.phrase import Phrase
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.exchange import fetch, flush
 from pbem.player.memory import Memory
 from pbem.player.sealed_view import Contradiction
 from pbem.player.secret_vault import SecretVault
@@ -39,10 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pbem.player.account_file import Account, Places
-    from pbem.player.correspondence.event import Event
     from pbem.player.correspondence.judge import Judged
     from pbem.player.memory import SentForm
     from pbem.player.sealed_agent import Agent
+    from pbem.player.server_letter import Event
     from pbem.player.standing import MatchStanding
 
 
@@ -138,7 +136,7 @@ class PlayTable:
 
     def fetch(self) -> list[Event]:
         """Take in the letters that have come, and tell the player what matters."""
-        events = list(fetch(self.letters, self.source, self.now))
+        events = list(mail_in.fetch(self.letters, self.source, self.now))
         events += self.agent.hear(events, self.now())
         for event in events:
             event_text.report(event)
@@ -170,7 +168,7 @@ class PlayTable:
     def send(self) -> bool:
         """Send all letters that are ready; returns whether none is left."""
         complete = True
-        for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
+        for sent, said, left in mail_out.flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
             if left:
                 tell(f"{about(sent)}: {line_of(said)}.")
             else:

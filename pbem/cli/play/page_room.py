@@ -23,14 +23,13 @@ import click
 import msgspec
 
 from pbem import durable
-from pbem.cli.harmless import harmless
-from pbem.cli.play import trial
+from pbem.cli.play import register
 from pbem.cli.play.display import names_of, terms_of, tournament_terms
+from pbem.cli.play.event_text import proved
 from pbem.cli.play.foundation import NOT_LEGAL, SIX_WORDS, PlayTable, demand_unchanged, state, troubles
-from pbem.cli.play.proved import proved
 from pbem.cli.play.register import open_account
 from pbem.cli.programs import TOUCH
-from pbem.cli.telling import clean, said, spoken
+from pbem.cli.telling import clean, harmless, said, spoken
 from pbem.games import BUILT_IN, GAMES, Refused, part_of, rules
 from pbem.identity import ssh
 from pbem.identity.verdict import BadSignature
@@ -43,8 +42,7 @@ from pbem.player import PlayerTrouble
 from pbem.player.account_file import Account, BadAccount, split
 from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.page_port import PageAnswer, as_json
-from pbem.player.page_work import LatestNews, WorkQueue
+from pbem.player.page_port import LatestNews, PageAnswer, WorkQueue, as_json
 from pbem.player.play_facts import account_facts, composed, match_facts, seen, tournament_facts
 from pbem.player.sealed_view import Contradiction
 from pbem.player.signing import CannotSign
@@ -523,9 +521,9 @@ class PlayRoom:
     def _practise(self, asked: _Practising) -> JsonObject:
         if asked.game not in BUILT_IN:
             raise Impossible(Phrase("{game} is no game that programs play.", game=asked.game))
-        table = self._tables.get(trial.ACCOUNT) or self._table(trial.ACCOUNT)
-        table.patience = trial.PATIENCE
-        standing = trial.begin_to_play(table, asked.game)
+        table = self._tables.get(register.ACCOUNT) or self._table(register.ACCOUNT)
+        table.patience = register.PATIENCE
+        standing = register.begin_to_play(table, asked.game)
         return {"account": self.seat(table), "match": standing.match}
 
     def _register(self, asked: _Registering) -> JsonObject:

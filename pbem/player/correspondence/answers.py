@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS, parse
 from pbem.match.transcript import sha256_hex
-from pbem.player.correspondence.event import Event
+from pbem.player.server_letter import Event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

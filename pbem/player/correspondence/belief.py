@@ -21,9 +21,9 @@ from pbem.mail.message import ADDRESS
 from pbem.match.transcript import statement, written
 from pbem.phrase import Phrase
 from pbem.player.correspondence.answers import MESSAGE_ID
-from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.standings import SEALED_POSITION
 from pbem.player.memory import AnswerPlace
+from pbem.player.server_letter import Event
 from pbem.player.standing import OVER, MatchStanding, TournamentStanding
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from pbem.match.transcript import sha256_hex, written
 from pbem.phrase import Phrase
 from pbem.player.correspondence.answers import Answers
 from pbem.player.correspondence.belief import Belief
-from pbem.player.correspondence.event import Event
-from pbem.player.server_letter import LIMITS, NotGenuine, hear, opened
+from pbem.player.server_letter import LIMITS, Event, NotGenuine, hear, opened
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from pbem import games
     from pbem.games.shoot_em_up import Options, State
-    from pbem.player.opponent import Position, Wish
-    from pbem.player.opponent.chance import Chance
+    from pbem.player.opponent import Chance, Position, Wish
 
 
 class Budget(NamedTuple):
