@@ -1,9 +1,7 @@
 """The proof that a program saw nothing but its letters: it commits to a seed, and opens it at the end.
 
-Its setups and orders are a function of level, seed and letters. When it agrees to a match, the letter that it signs
-commits to level and seed in two lines of comment; the seed is opened when the match is closed. Anybody who has the
-seed and the bundle can play the seat again, from the reports that were mailed to it. Pure. Implements
-docs/opponent.md, "Blind".
+Its setups and orders are a function of level, seed and letters, so that anybody who has the seed and the bundle can
+play the seat again, from the reports that were mailed to it. Pure. Implements docs/opponent.md, "Blind".
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The page at home: a port of this machine for one browser, which comes with a token that counts once.
 
 Whoever brings the token gets a cookie; everything else lies below a path that nobody can guess, as a browser sends
-its cookies to every port of a machine. Only the name `localhost` is served, which browsers look up nowhere, so that
-no page of the Web can reach in; by a number, they know no passkeys. What is shown and done is handed in, and one
-thread does it (`WorkQueue`): a mailbox and a memory are used by one. Implements docs/playing.md, "In the browser".
+its cookies to every port of a machine. Only the name `localhost` is served, so that no page of the Web can reach in.
+One thread does what is asked for (`WorkQueue`): a mailbox and a memory are used by one.
 """
 
 from __future__ import annotations

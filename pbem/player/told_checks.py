@@ -1,8 +1,8 @@
 """Checks what a server tells about a sealed game against what it told before, what was agreed, and what was signed.
 
 A *contradiction* accuses the server: nothing more is sent in the match. A text that another player signed and that
-cannot be read (`Unread`) accuses nobody: the player decides. What passes is remembered, and what the player took back.
-`sealed_view` judges a document on its own, `signed_texts` what was signed. Implements sealed.md 1.5 and 1.6.
+cannot be read (`Unread`) accuses nobody: the player decides. What passes is remembered, for later letters.
+`sealed_view` judges a document on its own, and `signed_texts` what was signed. Implements sealed.md 1.5 and 1.6.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from pbem.mail.commands import parse
 from pbem.match.transcript import canonical, sha256_hex, written
-from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.sealed_view import Changed, Contradiction
 from pbem.player.signed_texts import Unread, check_resigned, check_seal, check_steps, unproved
@@ -74,7 +73,7 @@ class Accusations:
             return accused
         if (unread := self.unread(match)) is not None:
             return unread[0]
-        raise Impossible(Phrase("Nothing is held against anybody in {match}.", match=match))
+        raise Impossible("Nothing is held against anybody in {match}.", match=match)
 
     def take_back(self, match: str) -> None:
         """Take back what is held in a match; raises `Impossible` if it is nothing."""
@@ -229,11 +228,9 @@ def _check_signed(memory: Memory, held: Accusations, game: SealedSide) -> None:
                 prev = check_steps(game, at, count, content, heads, cited[:at])
         elif last.turn >= game.table.turn - 1:
             raise Impossible(
-                Phrase(
-                    "what {what} signed has not arrived: `pbem play ask report {match}`",
-                    what=game.players[first.seat - 1],
-                    match=match,
-                )
+                "what {what} signed has not arrived: `pbem play ask report {match}`",
+                what=game.players[first.seat - 1],
+                match=match,
             )
         cited[at:] = [prev] * count
         memory.know(fact, json.dumps(cited))

@@ -33,7 +33,7 @@ from judges.messages import pseudo_language
 from signing import passkeys
 from signing.passkeys import Wish
 
-from pbem.cli.play import browser, page_room
+from pbem.cli.play import page_room
 from pbem.cli.play.event_text import report
 from pbem.cli.play.foundation import SIX_WORDS, PlayTable, report_refused
 from pbem.cli.play.overview import play
@@ -331,7 +331,7 @@ def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:
     ],
 )
 def test_the_language_is_that_of_the_user(environment: dict[str, str], language: str) -> None:
-    assert browser._language(environment) == language
+    assert page_room._language(environment) == language
 
 
 PASSKEY = ec.derive_private_key(1234567890, ec.SECP256R1())

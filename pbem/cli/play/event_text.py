@@ -107,7 +107,7 @@ def proved(letters: Correspondence, name: str) -> bool:
 
     proof = prove(letters.memory, name)
     if proof is None:
-        raise Impossible(Phrase("No bundle of {match} has come: it comes when a game has ended.", match=name))
+        raise Impossible("No bundle of {match} has come: it comes when a game has ended.", match=name)
     last = proof.checks[-1]
     if last.holds is None:
         tell(Phrase("{match}: the proof is OPEN: {found}", match=name, found=line_of(last.found)), loud=True)

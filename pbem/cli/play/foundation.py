@@ -123,6 +123,25 @@ class PlayTable:
         judge = self.agent.judge_orders if standing.sealed else self.letters.judge.orders
         return judge(standing.match, text)
 
+    def order(
+        self, standing: MatchStanding, text: str, *, final: bool = False, turn: int | None = None
+    ) -> SentForm | None:
+        """Prepare orders for the turn that is due, or for another one; None: they wait here, as in a sealed match."""
+        if not standing.sealed:
+            return self.letters.order(standing.match, text, self.now(), final=final, turn=turn)
+        if turn is None:
+            return self.agent.order(standing.match, text, self.now())
+        self.agent.store(standing.match, turn, text)
+        return None
+
+    def set_up(self, standing: MatchStanding, text: str) -> tuple[SentForm, str]:
+        """Prepare a setup; also returns what its player is told of the six words, if they are new."""
+        if not standing.sealed:
+            return self.letters.set_up(standing.match, text, self.now()), ""
+        new = self.agent.vault.code() is None
+        sent = self.agent.set_up(standing.match, text, self.now())
+        return sent, telling.said(SIX_WORDS.given(words=self.agent.words)) if new else ""
+
     def is_later(self, standing: MatchStanding, turn: int) -> bool:
         """True if this turn is not the one for which orders are due, so that they would wait."""
         if turn == DEFAULT or not standing.sealed or standing.phase != "playing":
@@ -252,9 +271,7 @@ def moment(standing: MatchStanding) -> tuple[str, int, int, str]:
 def demand_unchanged(table: PlayTable, match: str, shown: tuple[str, int, int, str]) -> None:
     """Raise `Impossible` unless a match is at the moment that the player was shown."""
     if moment(table.letters.matches.standing(match)) != shown:
-        raise Impossible(
-            Phrase("A letter about {match} came while you looked; nothing was signed. Look again.", match=match)
-        )
+        raise Impossible("A letter about {match} came while you looked; nothing was signed. Look again.", match=match)
 
 
 def at_table(command: Callable[Concatenate[PlayTable, _Options], None]) -> Callable[_Options, None]:

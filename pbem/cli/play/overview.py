@@ -18,7 +18,6 @@ from pbem.cli.play.event_text import proved
 from pbem.cli.play.foundation import MATCH, PlayTable, at_table, state, troubles
 from pbem.cli.telling import clean
 from pbem.mail.calendar import Appointment, calendar
-from pbem.phrase import Phrase
 from pbem.player.account_file import places
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.standing import OVER
@@ -104,7 +103,7 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool, calen
     if ctx.invoked_subcommand is not None:
         return
     if browser or (calendar is None and _is_only_a_desktop()):
-        from pbem.cli.play.browser import run  # the pages are needed here alone
+        from pbem.cli.play.page_room import run  # the pages are needed here alone
 
         run(ctx.obj)
     else:
@@ -159,10 +158,10 @@ def wait(table: PlayTable, match: str | None) -> None:
 @at_table
 def letter(table: PlayTable, match: str) -> None:
     """Print the last letter about a match, as it came."""
-    found = table.letters.memory.text(match)
-    if found is None:
-        raise Impossible(Phrase("No letter about {match} has come.", match=match))
-    click.echo(clean(f"{found[0]}\n\n{found[1]}"))
+    found = table.letters.memory.texts(match)
+    if not found:
+        raise Impossible("No letter about {match} has come.", match=match)
+    click.echo(clean(f"{found[-1][0]}\n\n{found[-1][1]}"))
 
 
 @click.command()

@@ -160,7 +160,8 @@ def trial(table: PlayTable, game: str) -> None:
     else:
         standing = see_the_move(table, standing)
     if standing.asked:
-        click.echo(f"\nYour move: pbem play{_which(table)} {standing.match} ORDERS, such as those of the example")
+        which = f" --account {table.name}" if len(table.folders.accounts) > 1 else ""
+        click.echo(f"\nYour move: pbem play{which} {standing.match} ORDERS, such as those of the example")
 
 
 def begin_to_play(table: PlayTable, game: str) -> MatchStanding:
@@ -173,7 +174,7 @@ def begin_to_play(table: PlayTable, game: str) -> MatchStanding:
     table.fetch()
     standing = _running(table, game) or _begin(table, game)
     if standing is None:
-        raise Impossible(Phrase("The house has not answered yet; the same command goes on when it has."))
+        raise Impossible("The house has not answered yet; the same command goes on when it has.")
     if standing.phase == "setup" and standing.asked:
         _place(table, standing)
     return standing
@@ -244,8 +245,3 @@ def _place(table: PlayTable, standing: MatchStanding) -> None:
     options = rules(standing.rules).options(asked, len(standing.players))
     text = strategy(standing.rules).setup(_LEVEL, Chance(os.urandom(OCTETS)), options, standing.seat)
     table.settle(table.letters.set_up(standing.match, text, table.now()))
-
-
-def _which(table: PlayTable) -> str:
-    """The option that names this account, where there are others."""
-    return f" --account {table.name}" if len(table.folders.accounts) > 1 else ""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pbem.cli import home
-from pbem.cli.play.display import DOUBTFUL, list_rows, show, show_tournament, title_of
+from pbem.cli.play.display import DOUBTFUL, list_rows, show, title_of, tournament_terms
 from pbem.cli.play.event_text import when
-from pbem.cli.play.foundation import SIX_WORDS, at_table, confirm, state, turn_options, yes_option
+from pbem.cli.play.foundation import at_table, confirm, state, turn_options, yes_option
 from pbem.cli.play.register import see_the_move
 from pbem.cli.telling import line_of
 from pbem.games import GAMES, Refused
@@ -55,7 +55,7 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
     standing = table.letters.matches.standing(match)
     texts = [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
     if browser:
-        from pbem.cli.play.browser import run  # the pages are needed here alone
+        from pbem.cli.play.page_room import run  # the pages are needed here alone
 
         run(table, match)
     elif not texts:
@@ -77,18 +77,14 @@ def _order(
     yes: bool,
     turn: int | None = None,
 ) -> None:
-    name = standing.match
     text = read_back(table, standing, texts, asking=not yes, turn=turn)
-    if standing.sealed and turn is not None:
-        confirm(table, yes, standing, "Keep it here, for the agent to commit to when it is due?")
-        table.agent.store(name, turn, text)
+    waits = standing.sealed and turn is not None
+    confirm(table, yes, standing, "Keep it here, for the agent to commit to when it is due?" if waits else "")
+    sent = table.order(standing, text, final=final, turn=turn)
+    if sent is None:
         click.echo("It waits on this machine alone: leave `pbem agent` running, or look with `pbem play`.")
         return
-    confirm(table, yes, standing)
-    if standing.sealed:
-        table.settle(table.agent.order(name, text, table.now()))
-    else:
-        table.settle(table.letters.order(name, text, table.now(), final=final, turn=turn))
+    table.settle(sent)
     if table.account.server == home.SERVER and turn is None:
         see_the_move(table, standing)
 
@@ -167,8 +163,7 @@ def setup(table: PlayTable, match: str, lines: tuple[str, ...], file: Any, yes: 
 
 
 def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
-    letters, standing = table.letters, table.letters.matches.standing(match)
-    judge = letters.judge
+    standing, judge = table.letters.matches.standing(match), table.letters.judge
     text, judged = _judged(standing.rules, lambda text: judge.setup(match, text), [text], asking=not yes)
     click.echo(f"{match}, game {standing.game}: your setup")
     for line in judged.text.splitlines():
@@ -176,13 +171,9 @@ def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
     if judged.example:
         click.echo("Careful: this is the example in the letters, and your opponent has read it, too.")
     confirm(table, yes, standing)
-    if not standing.sealed:
-        table.settle(letters.set_up(match, text, table.now()))
-        return
-    new = table.agent.vault.code() is None
-    sent = table.agent.set_up(match, text, table.now())
-    if new:
-        click.echo(SIX_WORDS.given(words=table.agent.words))
+    sent, words = table.set_up(standing, text)
+    if words:
+        click.echo(words)
     table.settle(sent)
 
 
@@ -317,7 +308,11 @@ def enter(table: PlayTable, tournament: str, team: str, yes: bool) -> None:
     asked = table.letters.ask(f"tournament {tournament}", table.now())
     table.send()
     table.wait(lambda _: state(table.letters, asked) not in {"ready", "sent"}, "the terms")
-    _tell(table, f"enter {tournament} {show_tournament(table, tournament)}" + (f" team {team}" if team else ""), yes)
+    from pbem.letters.render import Templates
+
+    terms, hash_ = tournament_terms(table.letters, tournament, Templates())
+    click.echo(terms)
+    _tell(table, f"enter {tournament} {hash_}" + (f" team {team}" if team else ""), yes)
 
 
 @click.command()

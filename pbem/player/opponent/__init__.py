@@ -2,8 +2,7 @@
 
 Each is a function of only the level, chance, and what letters told the seat: anybody who has the seed and the
 letters finds the same orders again, on any Python. So there are only whole numbers here, no clock, no files, no
-order of sets; work is bounded by counts. Another number drawn by `Chance` would be a new edition of every strategy.
-Of `pbem`, only `pbem.games` is imported. Implements docs/opponent.md.
+order of sets. Of `pbem`, only `pbem.games` is imported. Implements docs/opponent.md.
 """
 
 from __future__ import annotations
