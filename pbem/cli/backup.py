@@ -1,6 +1,6 @@
 """`pbem backup`, `pbem restore` and `pbem move-store`: copies of a whole store.
 
-Thin: `Database.backup`, `pbem.store.restore` and `pbem.store.move` do it.
+Thin: `Database.backup` and `pbem.store.restore` do it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pbem.config.file import load
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
 from pbem.store.errors import FullError
-from pbem.store.move import move
 from pbem.store.owners import at_work
+from pbem.store.restore import move
 from pbem.store.restore import restore as put_back
 from pbem.store.sqlite import Lock
 from pbem.store_place import PostgresqlAddress

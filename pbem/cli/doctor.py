@@ -19,7 +19,7 @@ from pbem.mail.dkim_signing import BadDkimKey
 from pbem.player.account_file import BadAccount
 from pbem.player.program_config import load
 from pbem.server import examination
-from pbem.server.composer import open_composer
+from pbem.server.desk_work import open_composer
 from pbem.server.examination import Diagnosis, surroundings
 from pbem.store import own_keys
 from pbem.store.inbox import Inbox

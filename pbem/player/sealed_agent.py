@@ -18,7 +18,7 @@ from pbem.failpoints import passing
 from pbem.games import Refused, rules
 from pbem.mail.commands import parse
 from pbem.match import transcript
-from pbem.match.sealed_documents import PaperPlace
+from pbem.match.sealed_game import PaperPlace
 from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.standings import Impossible, demand_playing
 from pbem.player.memory import may_repeat
