@@ -38,6 +38,7 @@ from pbem.cli.play.event_text import report
 from pbem.cli.play.foundation import SIX_WORDS, PlayTable, report_refused
 from pbem.cli.play.overview import play
 from pbem.cli.play.page_room import PlayRoom
+from pbem.cli.play.page_views import RegisterRequest
 from pbem.cli.telling import tell
 from pbem.games import Fault, Refused
 from pbem.i18n import template_folder
@@ -367,7 +368,7 @@ def test_a_passkey_that_does_not_register_replaces_none(table: PlayTable) -> Non
     for line in lines:
         asked = {"account": "zoe@play.example", "address": "zoe@mail.example", "passkey": line, "mail_in": "nowhere"}
         with pytest.raises((PlayerTrouble, ValueError)):
-            room._register(msgspec.convert(asked, page_room._Registering))
+            room._register(msgspec.convert(asked, RegisterRequest))
     found = sorted(path.read_text().strip() for path in table.folders.config.glob("zoe@*.pub"))
     assert found == lines
 

@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -28,7 +28,16 @@ from pbem.cli.play import register
 from pbem.cli.play.display import tournament_terms
 from pbem.cli.play.event_text import proved
 from pbem.cli.play.foundation import NOT_LEGAL, PlayTable, demand_unchanged, state, troubles
-from pbem.cli.play.page_views import PageViews
+from pbem.cli.play.page_views import (
+    ComposedRequest,
+    MatchRequest,
+    PageViews,
+    PractiseRequest,
+    RegisterRequest,
+    SentenceRequest,
+    TakingPartRequest,
+    TouchedRequest,
+)
 from pbem.cli.play.register import open_account
 from pbem.cli.programs import TOUCH
 from pbem.cli.telling import clean, harmless, spoken
@@ -64,77 +73,10 @@ _TOUCH = 60.0  # and for the touch of a passkey
 _LATER = Phrase("It takes longer than usual.")
 _NOTHING = Phrase("Nothing was signed or sent.")
 _LINES = 60  # of what was told
-
-
 _USED = Phrase(
     "This address was used up: it opens the page once. Go to the tab that it opened. If you did not open it, somebody"
     " else on this machine did: press Ctrl-C in the terminal, and start `pbem play --browser` again."
 )
-
-
-class _OfMatch(msgspec.Struct):
-    """A request about a match of an account."""
-
-    account: str
-    match: str = ""
-
-
-class _Composed(_OfMatch):
-    """Orders or a setup, for the moment of a match that was shown."""
-
-    text: str = ""
-    final: bool = False
-    turn: int | None = None
-    """Another turn than the one that is due, or `DEFAULT`."""
-    shown: tuple[str, int, int, str] = ("", 0, 0, "")
-
-
-class _Sentence(_OfMatch):
-    """A command beside orders, and what follows it."""
-
-    what: str = ""
-    word: str = ""
-    shown: tuple[str, int, int, str] | None = None
-
-
-class _TakingPart(msgspec.Struct):
-    """Entering a tournament, by the hash of the terms that were shown, or leaving it."""
-
-    account: str
-    tournament: str
-    what: Literal["enter", "leave"]
-    hash: str = ""
-    team: str = ""
-
-
-class _Practising(msgspec.Struct):
-    game: str
-
-
-class _Registering(msgspec.Struct):
-    """An account to be opened, as `pbem play register` has it; a password goes into its file at once."""
-
-    account: str
-    address: str
-    server_address: str = ""
-    key: str = ""
-    new_key: bool = False
-    passkey: str = ""
-    """The line of a passkey that the page made, with its name for its device."""
-    mail_in: str = ""
-    mail_out: str = ""
-    password: str = ""
-    password_file: str = ""
-    password_command: str = ""
-    token_command: str = ""
-
-
-class _Touched(msgspec.Struct):
-    """The answer of a page that was asked for a signature: the signature, or why there is none."""
-
-    number: int
-    armor: str = ""
-    error: str = ""
 
 
 def run(table: PlayTable, match: str = "") -> None:
@@ -189,18 +131,18 @@ class PlayRoom:
         self._pause = _SOON
         self._wanted: JsonObject = {}
         """The text that a passkey is to sign, if there is one."""
-        self._touches: queue.SimpleQueue[_Touched] = queue.SimpleQueue()
+        self._touches: queue.SimpleQueue[TouchedRequest] = queue.SimpleQueue()
         self._views = PageViews(self._templates, language)
         self._acts: Mapping[str, tuple[type[msgspec.Struct], Callable[[Any], JsonObject]]] = {
-            "judge": (_Composed, self._judge),
-            "send": (_Composed, self._send),
-            "say": (_Sentence, self._say),
-            "ask": (_Sentence, self._ask_server),
-            "new": (_Sentence, self._propose),
-            "take-part": (_TakingPart, self._take_part),
-            "practise": (_Practising, self._practise),
-            "register": (_Registering, self._register),
-            "verify": (_OfMatch, self._verify),
+            "judge": (ComposedRequest, self._judge),
+            "send": (ComposedRequest, self._send),
+            "say": (SentenceRequest, self._say),
+            "ask": (SentenceRequest, self._ask_server),
+            "new": (SentenceRequest, self._propose),
+            "take-part": (TakingPartRequest, self._take_part),
+            "practise": (PractiseRequest, self._practise),
+            "register": (RegisterRequest, self._register),
+            "verify": (MatchRequest, self._verify),
         }
 
     # The thread of the command.
@@ -323,12 +265,12 @@ class PlayRoom:
     def act(self, name: str, asked: JsonObject) -> PageAnswer | None:
         """Do what a press of a button asks for."""
         if name == "stop":
-            self._touches.put(_Touched(int(self._wanted.get("number", 0)), error="stopped"))
+            self._touches.put(TouchedRequest(int(self._wanted.get("number", 0)), error="stopped"))
             self.work.stop()
             return as_json({})
         if name == "touched":
             try:
-                self._touches.put(msgspec.convert(asked, _Touched))
+                self._touches.put(msgspec.convert(asked, TouchedRequest))
             except msgspec.ValidationError:
                 return None
             return as_json({})
@@ -357,7 +299,7 @@ class PlayRoom:
         except TimeoutError:
             return {"later": True}
 
-    def _judge(self, asked: _Composed) -> JsonObject:
+    def _judge(self, asked: ComposedRequest) -> JsonObject:
         table = self._of(asked.account)
         standing = table.letters.matches.standing(asked.match)
         say = self._templates.say
@@ -379,7 +321,7 @@ class PlayRoom:
             "now": [say(fault.message) for fault in judged.faults],
         }
 
-    def _send(self, asked: _Composed) -> JsonObject:
+    def _send(self, asked: ComposedRequest) -> JsonObject:
         table, words = self._of(asked.account), ""
         demand_unchanged(table, asked.match, asked.shown)
         standing = table.letters.matches.standing(asked.match)
@@ -389,7 +331,7 @@ class PlayRoom:
             return {"kept": True}
         return {"sent": table.send(), "words": words}
 
-    def _say(self, asked: _Sentence) -> JsonObject:
+    def _say(self, asked: SentenceRequest) -> JsonObject:
         table, match = self._of(asked.account), asked.match
         if asked.what != "press":  # words go at any time; everything else is for the moment that was shown
             if asked.shown is None:
@@ -407,18 +349,18 @@ class PlayRoom:
             _prepared(table, match, asked.what, " ".join(asked.word.split()))
         return {"sent": table.send()}
 
-    def _ask_server(self, asked: _Sentence) -> JsonObject:
+    def _ask_server(self, asked: SentenceRequest) -> JsonObject:
         table = self._of(asked.account)
         self._answered, self._asked = "", (table, table.letters.ask(" ".join(asked.word.split()), table.now()))
         return {"sent": table.send()}
 
-    def _propose(self, asked: _Sentence) -> JsonObject:
+    def _propose(self, asked: SentenceRequest) -> JsonObject:
         table = self._of(asked.account)
         head, _, options = asked.word.partition("\n")
         table.letters.tell(" ".join(f"new {head}".split()), table.now(), text=options)
         return {"sent": table.send()}
 
-    def _take_part(self, asked: _TakingPart) -> JsonObject:
+    def _take_part(self, asked: TakingPartRequest) -> JsonObject:
         table, words = self._of(asked.account), f"{asked.what} {asked.tournament}"
         if asked.what == "enter":
             _, hash_ = tournament_terms(table.letters, asked.tournament, self._templates)
@@ -431,7 +373,7 @@ class PlayRoom:
         table.letters.tell(words, table.now())
         return {"sent": table.send()}
 
-    def _practise(self, asked: _Practising) -> JsonObject:
+    def _practise(self, asked: PractiseRequest) -> JsonObject:
         if asked.game not in BUILT_IN:
             raise Impossible("{game} is no game that programs play.", game=asked.game)
         table = self._tables.get(register.ACCOUNT) or self._table(register.ACCOUNT)
@@ -439,7 +381,7 @@ class PlayRoom:
         standing = register.begin_to_play(table, asked.game)
         return {"account": self.seat(table), "match": standing.match}
 
-    def _register(self, asked: _Registering) -> JsonObject:
+    def _register(self, asked: RegisterRequest) -> JsonObject:
         name, server = split(asked.account)
         given = msgspec.structs.asdict(asked) | {"server_address": asked.server_address or f"pbem@{server}"}
         del given["account"], given["password"], given["new_key"], given["passkey"]
@@ -454,7 +396,7 @@ class PlayRoom:
         open_account(table, made, new_key=asked.new_key)
         return {"account": self.seat(table)}
 
-    def _verify(self, asked: _OfMatch) -> JsonObject:
+    def _verify(self, asked: MatchRequest) -> JsonObject:
         heard = io.StringIO()
         with redirect_stdout(heard), redirect_stderr(heard):
             holds = proved(self._of(asked.account).letters, asked.match)

@@ -1,12 +1,12 @@
-"""The views of the page at home: matches, tournaments, boards and composers, each of a player's table.
+"""The page at home: what it may ask for, and its views of matches, tournaments and boards, each of a player's table.
 
-They only read. Implements docs/playing.md, "In the browser".
+Views only read. Implements docs/playing.md, "In the browser".
 """
 
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -31,6 +31,73 @@ if TYPE_CHECKING:
 
 _DRAWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-same-origin; "
 """The policy of boards, which are drawn as in letters."""
+
+
+class MatchRequest(msgspec.Struct):
+    """A request about a match of an account."""
+
+    account: str
+    match: str = ""
+
+
+class ComposedRequest(MatchRequest):
+    """Orders or a setup, for the moment of a match that was shown."""
+
+    text: str = ""
+    final: bool = False
+    turn: int | None = None
+    """Another turn than the one that is due, or `DEFAULT`."""
+    shown: tuple[str, int, int, str] = ("", 0, 0, "")
+
+
+class SentenceRequest(MatchRequest):
+    """A command beside orders, and what follows it."""
+
+    what: str = ""
+    word: str = ""
+    shown: tuple[str, int, int, str] | None = None
+
+
+class TakingPartRequest(msgspec.Struct):
+    """Entering a tournament, by the hash of the terms that were shown, or leaving it."""
+
+    account: str
+    tournament: str
+    what: Literal["enter", "leave"]
+    hash: str = ""
+    team: str = ""
+
+
+class PractiseRequest(msgspec.Struct):
+    """A game against a program, at home."""
+
+    game: str
+
+
+class RegisterRequest(msgspec.Struct):
+    """An account to be opened, as `pbem play register` has it; a password goes into its file at once."""
+
+    account: str
+    address: str
+    server_address: str = ""
+    key: str = ""
+    new_key: bool = False
+    passkey: str = ""
+    """The line of a passkey that the page made, with its name for its device."""
+    mail_in: str = ""
+    mail_out: str = ""
+    password: str = ""
+    password_file: str = ""
+    password_command: str = ""
+    token_command: str = ""
+
+
+class TouchedRequest(msgspec.Struct):
+    """The answer of a page that was asked for a signature: the signature, or why there is none."""
+
+    number: int
+    armor: str = ""
+    error: str = ""
 
 
 class PageViews:
