@@ -21,6 +21,7 @@ from pbem.desk.seats import SeatContext
 from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
 from pbem.phrase import Phrase
+from pbem.store import noted_time
 from pbem.store.database import to_db
 from pbem.store.errors import StoreError
 
@@ -39,9 +40,6 @@ _PER_TICK = 100
 _UNHANDLED = timedelta(seconds=30)
 """The delay before the clock looks again at a match past its deadline, while earlier letters may still wait."""
 
-_STANDS = "clock leapt"
-"""The fact in the store that nothing is decided, and the operator was told."""
-
 _TRY_AGAIN = timedelta(hours=1)
 """The delay before the clock looks again at a match on which it failed."""
 
@@ -56,8 +54,7 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
 
     Otherwise a deadline would be missed, or a key recovered, while the letter that prevents it waits in the mailbox.
     """
-    heard = desk.inbox.heard_until(now)
-    beat(desk, heard)
+    heard = beat(desk, now)
     following = _do_what_is_due(desk, heard)
     waits = following is not None and heard < following <= now
     return now + _UNHANDLED if waits else following
@@ -95,20 +92,23 @@ def _do_what_is_due(desk: Desk, now: datetime) -> datetime | None:
     return min(filter(None, times), default=None)
 
 
-def beat(desk: Desk, heard: datetime) -> None:
-    """Record until when the server is at work and hears, once a minute."""
-    if desk.time.is_beat_due(heard):
+def beat(desk: Desk, now: datetime) -> datetime:
+    """Record until when the server is at work and hears, each minute and at the end of a stop; returns that time."""
+    stopped = noted_time.stop(desk.database) is not None
+    heard = now if stopped else desk.inbox.heard_until(now)
+    if stopped or desk.time.is_beat_due(heard):
         decide(desk, partial(_beat, desk, heard))
+    return heard
 
 
 def stand_still(desk: Desk, leap: Leap, now: datetime) -> None:
     """Decide nothing because the clock leapt, and nobody vouches for it; tell the operator once."""
-    if desk.database.meta(_STANDS) is None:
+    if noted_time.stop(desk.database) is None:
         decide(desk, partial(_stand_still, desk, leap, now))
 
 
 def _stand_still(desk: Desk, leap: Leap, now: datetime) -> None:
-    desk.database.set_meta(_STANDS, to_db(now))
+    noted_time.note_stop(desk.database, leap)
     _LOG.error("the clock leapt: nothing is decided", seconds=int(leap.by.total_seconds()))
     facts = {"noted": leap.noted, "wall": leap.wall, "ahead": leap.by > timedelta()}
     tell_operator(desk, CLOCK_LEAPT, now, Phrase("[pbem] The server's clock leapt: nothing is decided"), facts)
@@ -222,10 +222,12 @@ def _when_due(
 
 def _beat(desk: Desk, now: datetime) -> None:
     """Record that the server is at work; if it was not, or decided nothing, the operator is told."""
-    stood = desk.database.write("DELETE FROM meta WHERE name = ?", (_STANDS,)).rowcount > 0
+    stood = noted_time.note_end(desk.database)
     last = desk.time.beat(now, stood=stood)
     if last is None:
         return
+    if stood:
+        desk.inbox.postpone(last, now)
     account_keys.put_off(desk.keys, now - last, now)
     _LOG.warning("outage", seconds=int((now - last).total_seconds()))
     facts = {"last": last, "now": now, "mailbox": bool(desk.config.mailbox)}

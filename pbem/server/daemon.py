@@ -139,6 +139,7 @@ class Daemon:
         self._quick = False
         self._lock: Lock | None = None
         self._stop = asyncio.Event()
+        self._asked_to_look = asyncio.Event()
         self._post_thread = ThreadPoolExecutor(1, "post")
         self._admission_thread = ThreadPoolExecutor(1, "admission")
         self._in_doubt = Shares(*IN_DOUBT)
@@ -163,6 +164,7 @@ class Daemon:
     def stop(self) -> None:
         """Begin to stop; safe to call again."""
         self._stop.set()
+        self._asked_to_look.set()
 
     def wake(self) -> None:
         """Make the desk look at its inbox and its clock now."""
@@ -326,7 +328,7 @@ class Daemon:
 
         def look() -> None:
             self.wake()
-            self._wake_others()
+            self._asked_to_look.set()
 
         # The operator's commands send SIGCONT, because it does not end a process that has no handler for it.
         loop.add_signal_handler(signal.SIGCONT, look)
@@ -376,10 +378,12 @@ class Daemon:
         return desk | ({"delivery": deliverer, **askers} if Role.POST in self.roles else {})
 
     async def _watch(self) -> None:
-        """Check, from time to time and at the end, that the store is in place, and note its high water."""
+        """Check, now and then, when asked and at the end, that the store is in place, and note its high water."""
         while (in_place := self._post_base.engine.in_place()) and not self._stop.is_set():
+            self._asked_to_look.clear()
             await self._note_high_water()
-            await is_set_within(self._stop, self.longest_wait)
+            self._wake_others()  # the operator may have accepted the clock by which they go
+            await is_set_within(self._asked_to_look, self.longest_wait)
         if in_place:
             await self._note_high_water()
         else:

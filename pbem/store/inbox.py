@@ -199,6 +199,15 @@ class Inbox(SealedRows):
         # All times of this day begin with the date and a T, and sort before the date and a U.
         return bool(self._database.scalar(query, (tally, day, f"{day}U", most)) >= most)
 
+    def postpone(self, began: datetime, ended: datetime) -> None:
+        """Count the letters that came in a stop of the clock as received at its end, in the caller's transaction.
+
+        Until then nobody knew how late it was, and they may be dated, or signed, days after the time noted last.
+        """
+        self._database.write(
+            "UPDATE inbox SET received = ? WHERE state = 'waiting' AND received >= ?", (to_db(ended), to_db(began))
+        )
+
     def received_since(self, time: datetime) -> Iterator[bytes]:
         """The octets of the letters received since this time; raises `Sealed`."""
         rows = self._database.each("SELECT fingerprint, raw FROM inbox WHERE received >= ?", (to_db(time),))
