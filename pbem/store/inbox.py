@@ -47,9 +47,12 @@ BATCH = 128 * 1024
 """The most octets of the letters in one batch; a single letter may have more."""
 
 FEW = 4
-"""If no more letters than this wait from players' other networks, a player's further ones queue behind them."""
+"""If no more letters than this wait from players' other networks, a player's further ones queue behind them.
 
-_READY = """state = 'waiting' AND attempts = 0 AND suspect = 0
+Those that wait for the DNS count, too: who sends them in a player's name may have the name server."""
+
+_FRESH = "state = 'waiting' AND attempts = 0 AND suspect = 0"
+_READY = f"""{_FRESH}
     AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"""
 """The condition for a letter that may share a batch: it did not fail, and waits for no answer of the DNS."""
 
@@ -69,7 +72,7 @@ _RANK = f"""
         WHEN NOT EXISTS (
             SELECT 1 FROM inbox WHERE sender = :sender COLLATE NOCASE AND network = :network AND proved = 1
         ) THEN 1
-        WHEN (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {_READY} AND rank = 1 LIMIT {FEW + 1}) AS some) > {FEW}
+        WHEN (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {_FRESH} AND rank = 1 LIMIT {FEW + 1}) AS some) > {FEW}
             THEN 2
         WHEN EXISTS (
             SELECT 1 FROM inbox WHERE {_READY} AND rank = 1 AND sender = :sender COLLATE NOCASE
