@@ -10,12 +10,12 @@ import re
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
-from pbem.desk.reply import SHORT
-from pbem.desk.seats import answered_at, seat_at
+from pbem.desk.caller import SHORT, Caller, Reply
+from pbem.desk.seats import SeatContext, answered_at, seat_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import COMMANDS, masked, unattributed
+from pbem.mail.commands import COMMANDS, AnyCommand, Reading, masked, unattributed
 from pbem.match.state import RUNNING
 from pbem.pages import served
 from pbem.phrase import Phrase
@@ -23,12 +23,8 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pbem.desk.caller import Caller
-    from pbem.desk.reply import Reply
-    from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.json_object import JsonObject
-    from pbem.mail.commands import AnyCommand, Reading
 
     Answered = tuple[AnyCommand, Reply]
 

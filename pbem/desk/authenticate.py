@@ -9,17 +9,18 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.desk import account_keys, completion, mailing_lists, silences, without_form
+from pbem.desk import account_keys, completion, silences
 from pbem.desk.caller import Caller, Said, Trust
 from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, UNSIGNED, WITHOUT_COMMAND
 from pbem.desk.dispatch import to_answer
 from pbem.desk.seats import find_seat, number_of
 from pbem.desk.strangers import EACH, one_mailbox
 from pbem.identity import Verdict
+from pbem.letters import draft
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import COMMANDS, asked_by_subject, masked
+from pbem.mail.commands import COMMANDS, AnyCommand, Reading, asked_by_subject, masked
 from pbem.match.changed import replace
-from pbem.match.events import missed
+from pbem.match.events import silence
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import misdated
 from pbem.requests import DEFAULT
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from pbem.desk.reading import Understood
     from pbem.desk.reply_tokens import MailboxProof
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import AnyCommand, Reading
     from pbem.mail.marks import Mark
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
@@ -83,7 +83,7 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     player, by_key = account_keys.writer(desk.keys, sender, player, verdict)
     # A player without a key may say what is due without a form.
     if verdict.kind == "none":
-        letter, reading = without_form.read(desk, letter, understood, mailed, player)
+        letter, reading = completion.without_form(desk, letter, understood, mailed, player)
         understood = replace(understood, reading=reading)
     # Step 7: the time of arrival, before the evidence is made: evidence and papers must name the same time.
     if player is not None:
@@ -122,7 +122,7 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
 def still_there(marks: Sequence[Mark], letter: Letter, reading: Reading | None, *, signed: bool) -> Sequence[Mark]:
     """The marks that its words leave: a command, also as the subject, or any signature lifts the weakest."""
     says = signed or (reading is not None and (bool(reading.commands) or reading.optout))
-    says = says or bool(asked_by_subject(letter.subject) or mailing_lists.asked_by_subject(letter.subject))
+    says = says or bool(asked_by_subject(letter.subject) or draft.asked_by_subject(letter.subject))
     return [mark for mark in marks if not (says and mark.lifted_by == "command")]
 
 
@@ -197,7 +197,7 @@ def _arrival(desk: Desk, player: PlayerRow, answered: Sequence[AnyCommand], rece
     waits = [command for spec, command in specs if spec.signed and (spec.stands or spec.withdraws)]
     for number, default in {(number_of(command), command.form.turn == DEFAULT) for command in waits}:
         if seated := find_seat(desk.seats, number, player.name):
-            received = missed.came(seated.match, seated.seat, received, default=default)
+            received = silence.came(seated.match, seated.seat, received, default=default)
     return received
 
 

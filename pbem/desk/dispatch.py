@@ -11,20 +11,28 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.desk import account_keys, answer_letter, bounces, instructions, mailing_lists, places, silences
-from pbem.desk.caller import Said, Trust
+from pbem.desk import account_keys, answer_letter, bounces, instructions, seats, silences
+from pbem.desk.caller import NOT_REGISTERED, Caller, Reply, Said, Trust, refusal, refused
 from pbem.desk.commands import handlers
-from pbem.desk.commands.stop import stop
+from pbem.desk.commands.account import stop
 from pbem.desk.completion import against_yes, completed, proposing, stands, understood
 from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, SAME_WORDS, SIGNED_FOR_NOTHING, WITHOUT_COMMAND
-from pbem.desk.decisions import part
-from pbem.desk.refused import refused
-from pbem.desk.reply import NOT_REGISTERED, Reply, refusal
-from pbem.desk.seats import find_seat, number_of, own_match
+from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.games import Fault, Refused
-from pbem.letters.visible import escaped
-from pbem.mail.commands import COMMANDS, NAME_THE_MATCH, OF_ANY_PLACE, asked_by_nothing, asked_by_subject, masked
+from pbem.letters import draft
+from pbem.letters.render import escaped
+from pbem.mail.commands import (
+    COMMANDS,
+    NAME_THE_MATCH,
+    OF_ANY_PLACE,
+    AnyCommand,
+    CommandSpec,
+    Reading,
+    asked_by_nothing,
+    asked_by_subject,
+    masked,
+)
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.requests import DEFAULT, Choose, SubmitOrders
@@ -33,10 +41,7 @@ from pbem.store.database import from_db, to_db
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from pbem.desk.caller import Caller
-    from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
-    from pbem.mail.commands import AnyCommand, CommandSpec, Reading
 
 _NUMBERED = re.compile(r"\brev [0-9]+|\bprev [0-9a-f]+")
 """The words that differ in a form for the same place that is sent again."""
@@ -126,7 +131,7 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     if caller.said is not Said.SILENT:
         return _carry_out(desk, caller, reading)
     try:
-        with part(desk):
+        with desk.part():
             return _carry_out(desk, caller, reading)
     except _NothingObeyedError:
         return silences.SAID_BEFORE.of("not obeyed now either")
@@ -173,8 +178,8 @@ def _with_subject(caller: Caller, reading: Reading) -> Reading:
     if reading.commands or reading.optout or reading.meant:
         return reading
     subject = caller.letter.subject
-    asked = mailing_lists.asked_by_subject(subject)
-    leaving = [command for command in asked if mailing_lists.may_leave(caller.tokens, command)]
+    asked = draft.asked_by_subject(subject)
+    leaving = [command for command in asked if draft.may_leave(caller.tokens, command)]
     return msgspec.structs.replace(reading, commands=leaving or asked_by_subject(subject))
 
 
@@ -360,7 +365,7 @@ def _reply(desk: Desk, caller: Caller, command: AnyCommand, together: Sequence[A
     try:
         if caller.player is not None and (fault := _unfit_together(command, together)):
             raise Refused(fault)
-        with part(desk):
+        with desk.part():
             return _obey(desk, caller, command)
     except _UnplacedError as unplaced:
         return unplaced.reply
@@ -426,7 +431,7 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     if spec.shown != "never" and caller.misdated:
         raise refused(command.name, None, _MISDATED.given(fault=caller.misdated))
     left_out: dict[str, str] = {}
-    if mailing_lists.may_leave(caller.tokens, command):
+    if draft.may_leave(caller.tokens, command):
         pass
     elif spec.signed and caller.verdict.kind != "valid":
         _demand_mailbox(desk, caller, command)
@@ -442,8 +447,8 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
         return handle(caller, command)
     # A trial, which the raise below undoes: its faults are reported now, and not when it comes back signed.
     at = _place(desk, caller, command)
-    handle(caller, places.filled_in(command, left_out))
-    whole = {"sentence": places.sentence(command, left_out)}
+    handle(caller, seats.filled_in(command, left_out))
+    whole = {"sentence": seats.sentence(command, left_out)}
     raise _UnplacedError(Reply("whole_sentence", whole, at=at, outcome="unplaced"))
 
 
@@ -470,10 +475,10 @@ def _left_out(desk: Desk, caller: Caller, command: AnyCommand) -> dict[str, str]
     if spec.body in {"text", "sections"} or _is_first_choice(desk, name, command):
         return {}
     at = _place(desk, caller, command)
-    place = {"server": server, "player": name, **places.missing(command, at.match if at else None)}
+    place = {"server": server, "player": name, **seats.missing(command, at.match if at else None)}
     if place.keys() <= command.fields.keys() and ("prev" not in place or command.form.rev):
         return {}
-    rev = places.next_rev(command, at.match, at.seat) if spec.sentence and at else desk.players.said(name) + 1
+    rev = seats.next_rev(command, at.match, at.seat) if spec.sentence and at else desk.players.said(name) + 1
     return {**place, "rev": str(rev), **command.fields}
 
 

@@ -1,4 +1,4 @@
-"""The inbox: letters are leased, read, given their effect in batches, retried, and set aside.
+"""A desk at work on its inbox: letters are leased, read, given their effect in batches, retried, and set aside.
 
 Strangers' letters are read, judged and parsed before the transaction begins; a letter that needs more is given back,
 and read anew. Answers are put into words within it; the intake waits for that, some
@@ -13,17 +13,14 @@ reliability.md, promises 1 to 4.
 from __future__ import annotations
 
 import errno
-from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
 import structlog
 
 from pbem.desk import account_keys, due_tasks, instructions
-from pbem.desk.alarms import tell_operator
 from pbem.desk.authenticate import KeysChanged, authenticate
-from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE
-from pbem.desk.decisions import decide, part
+from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE, tell_operator
 from pbem.desk.dispatch import carry_out
 from pbem.desk.reading import BATCH, Findings, Question, ReaderError
 from pbem.desk.reply_tokens import NeedsDns
@@ -44,6 +41,7 @@ if TYPE_CHECKING:
     from pbem.desk.wiring import Desk
     from pbem.identity import Key
     from pbem.store.inbox import InboxRow, Stranded
+    from pbem.store.noted_time import Leap
 
     _Leased = tuple[InboxRow, Question]
     """A leased letter, and what is asked about it."""
@@ -71,7 +69,46 @@ _SCARCE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
-def handle_next(desk: Desk, now: datetime) -> int:
+class WorkingDesk:
+    """A desk at work: what whoever has a desk asks of it, from one thread, one call at a time."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._takes_over = False
+        """True until the letters that another one had leased are given back."""
+
+    def may_decide(self) -> bool:
+        """True if this server is the one that decides, or has just become it."""
+        desk = self._desk
+        if not desk.database.engine.decides:
+            if not desk.database.try_to_decide():
+                return False
+            desk.forget()  # others decided meanwhile
+            self._takes_over = True
+        if self._takes_over:
+            # Raises on a full disk, and is asked again. Who has died meanwhile, too, blames no letter this once.
+            _LOG.info("decides", letters=desk.inbox.release_all(blame=not desk.in_doubt))
+            self._takes_over = False
+        return True
+
+    def handle_next(self, now: datetime) -> int:
+        """Handle the next letters of the inbox; returns how many. Raises only if the store or the reader fails."""
+        return _handle_next(self._desk, now)
+
+    def tick(self, now: datetime) -> datetime | None:
+        """Do what is due; returns when to be called again."""
+        return due_tasks.tick(self._desk, now)
+
+    def stand_still(self, leap: Leap, now: datetime) -> None:
+        """Decide nothing because the clock leapt, and tell the operator once."""
+        due_tasks.stand_still(self._desk, leap, now)
+
+    def obey(self, now: datetime) -> None:
+        """Carry out the operator's instructions."""
+        instructions.obey(self._desk, now)
+
+
+def _handle_next(desk: Desk, now: datetime) -> int:
     """Handle the next letters of the inbox, a few in one decision while the next few are read; returns how many.
 
     Raises only if the store fails, the reader cannot even be started, or the machine has no descriptors left.
@@ -182,7 +219,8 @@ def _give_effect(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[in
 def _decide_together(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
     """The same for the first of some letters, and those after it that one decision has time for."""
     try:
-        return decide(desk, lambda: _handle_some(desk, letters, now))
+        with desk.decision():
+            return _handle_some(desk, letters, now)
     except StoreError:
         raise
     except Exception as error:
@@ -209,7 +247,7 @@ def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now
     try:
         if isinstance(findings, ReaderError):
             raise findings
-        with part(desk):
+        with desk.part():
             letter = sort(desk, row, findings, now)
             found = letter if isinstance(letter, str) else authenticate(desk, row, letter, now)
             outcome = found if isinstance(found, str) else carry_out(desk, *found)
@@ -253,21 +291,16 @@ def _is_of_the_machine(error: Exception) -> bool:
 
 
 def _set_aside(desk: Desk, now: datetime) -> None:
-    """Set aside letters whose attempts are all used up, and tell the operator."""
+    """Set aside letters whose attempts are all used up, and tell the operator and the sender."""
     for stranded in desk.inbox.stranded():
         reference = desk.random(6).hex()
-        if decide(desk, partial(_set_one_aside, desk, stranded, reference, now)):
-            _LOG.error("letter set aside", inbox=stranded.id, reference=reference)
-
-
-def _set_one_aside(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> bool:
-    """Set a letter aside, unless the operator had it tried again."""
-    if not desk.inbox.set_aside(stranded.id, reference):
-        return False
-    _regret(desk, stranded, reference, now)
-    facts = {"letter": stranded, "reference": reference}
-    tell_operator(desk, LETTER_SET_ASIDE, now, Phrase("[pbem] A letter was set aside"), facts)
-    return True
+        with desk.decision():
+            if not desk.inbox.set_aside(stranded.id, reference):
+                continue  # the operator has it tried again
+            _regret(desk, stranded, reference, now)
+            facts = {"letter": stranded, "reference": reference}
+            tell_operator(desk, LETTER_SET_ASIDE, now, Phrase("[pbem] A letter was set aside"), facts)
+        _LOG.error("letter set aside", inbox=stranded.id, reference=reference)
 
 
 def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> None:

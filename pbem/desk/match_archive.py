@@ -12,21 +12,20 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from pbem.desk.log_proofs import latest_proof, proof_in
 from pbem.desk.ratings import rated, reliability
+from pbem.desk.witnesses import latest_proof, proof_in
 from pbem.match.changed import replace
-from pbem.match.documents import Receipt
+from pbem.match.documents import Receipt, SetAside
 from pbem.match.seat_clock import Clock
-from pbem.match.signed import Signed
 from pbem.match.state import Match, Submission
+from pbem.match.step import Signed
 from pbem.match.terms import Terms
-from pbem.match.traces import SetAside
 from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
 from pbem.match.transcript_replay import replay_transcript
 from pbem.proof.signed_letters import Letters
-from pbem.requests import DEFAULT, Sections, SubmitOrders, SubmitSetup
+from pbem.requests import DEFAULT, Requested, Sections, SignedForm, SubmitOrders, SubmitSetup
 from pbem.store.database import from_db, to_db
-from pbem.store.matches import EntryRow, PressRow, SubmissionRow
+from pbem.store.matches import EntryRow, Matches, MatchRow, PressRow, SubmissionRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,11 +33,9 @@ if TYPE_CHECKING:
     from pbem.match.pinned_keys import KeyChange
     from pbem.match.remaking import Proving
     from pbem.match.step import Step
-    from pbem.requests import Requested, SignedForm
-    from pbem.store.matches import Matches, MatchRow
     from pbem.store.people import People
     from pbem.store.tlog import TransparencyLog
-    from pbem.tlog.proof import InclusionProof
+    from pbem.tlog.checkpoint import InclusionProof
 
 WARM = 1500
 """The size of the cache of matches; the others are replayed when a letter comes.

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from pbem.games import Refused
 from pbem.games.conditional_orders import condition_of, is_conditional
 from pbem.match.notices import NOTICES
-from pbem.match.sealed_documents import SETUP
-from pbem.match.seat_clock import VACATION, on_a_day, written
+from pbem.match.sealed_game import SETUP
+from pbem.match.seat_clock import VACATION, Clock, on_a_day, written
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, Span
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.letters.draft import Facts
-    from pbem.match.seat_clock import Clock
     from pbem.match.state import Ended, Match, Submission
     from pbem.match.step import Notice
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.mail.message import ADDRESSES, mailboxes
+from pbem.mail.message import ADDRESSES, Letter, mailboxes
 from pbem.match import replies
 from pbem.match.documents import Evidence
 from pbem.match.transcript import sha256_hex, written
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from pbem.config.server import Config
     from pbem.identity.sender_auth import Voucher
-    from pbem.mail.message import Letter
     from pbem.match.state import Match
     from pbem.store.inbox import InboxRow
     from pbem.store.players import PlayerRow

@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
-from pbem.desk.log_proofs import latest_proof
+from pbem.desk.caller import refused
 from pbem.desk.match_archive import nothing_is_signed
-from pbem.desk.refused import refused
+from pbem.desk.witnesses import latest_proof
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
-from pbem.match.pinned_keys import KeyChange
-from pbem.match.signed import Signed
+from pbem.match.pinned_keys import KeyChange, Player
+from pbem.match.step import Signed
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.store.matches import EntryRow
-from pbem.store.tournament_rows import TournamentLetter
+from pbem.store.tournament_rows import TournamentLetter, Tournaments
 from pbem.tournament.fold import begun, fold
 from pbem.tournament.tournament_entries import TournamentEntry, tournament_statement
 
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pbem.json_object import JsonObject
-    from pbem.match.pinned_keys import Player
     from pbem.store.tlog import TransparencyLog
-    from pbem.store.tournament_rows import Tournaments
     from pbem.tournament.tournament_state import Tournament
     from pbem.tournament.tournament_step import TournamentStep
 

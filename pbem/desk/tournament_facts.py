@@ -16,13 +16,12 @@ import msgspec
 from pbem.desk.match_facts import duration
 from pbem.games import rules
 from pbem.match.terms import Terms
-from pbem.tournament.crosstable import scored, table, teams
+from pbem.tournament.crosstable import TableRow, scored, table, teams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.letters.draft import Facts
-    from pbem.tournament.crosstable import TableRow
     from pbem.tournament.tournament_state import Pairing, Tournament
 
 

@@ -1,4 +1,4 @@
-"""The log of all heads: they go into the tree, into checkpoints, and to witnesses.
+"""The log of all heads: they go into the tree, into checkpoints, and to witnesses, and are proved to be there.
 
 A checkpoint is made when it is due, or at once when a game was revealed. Another task asks the witnesses, by HTTP.
 Their answers count only because of their signatures. Implements docs/witnesses.md.
@@ -7,31 +7,27 @@ Their answers count only because of their signatures. Implements docs/witnesses.
 from __future__ import annotations
 
 import re
-from datetime import timedelta
-from functools import partial
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk.alarms import tell_operator
-from pbem.desk.daily_limits import WITNESS_BEHIND, WITNESS_REFUSED
-from pbem.desk.decisions import decide
+from pbem.desk.daily_limits import WITNESS_BEHIND, WITNESS_REFUSED, tell_operator
 from pbem.match.transcript import statement
 from pbem.phrase import Phrase
 from pbem.tlog import tree
-from pbem.tlog.checkpoint import Checkpoint, CosignRequest
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest, InclusionProof
 from pbem.tlog.note import NotANote, Note, NoteSignature, holds, signed
+from pbem.tlog.tree import inclusion
 from pbem.tournament.tournament_entries import tournament_statement
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from structlog.typing import FilteringBoundLogger
 
     from pbem.config.witnessing import Cosigner
     from pbem.desk.wiring import Desk
-    from pbem.store.tlog import QueuedHead
-    from pbem.store.witness_requests import WitnessRequest
+    from pbem.store.questions import WitnessRequest
+    from pbem.store.tlog import CheckpointRow, QueuedHead, TransparencyLog
 
 _AT_ONCE = 200
 """The most heads that one transaction puts into the tree."""
@@ -50,10 +46,13 @@ def look(desk: Desk, now: datetime) -> datetime | None:
     if not desk.config.witness.cosigners:
         return None
     if not desk.logged_all:
-        decide(desk, desk.log.queue_all)
+        with desk.decision():
+            desk.log.queue_all()
         desk.logged_all = True
-    while decide(desk, partial(_take_answer, desk, now)):
-        pass
+    more = True
+    while more:
+        with desk.decision():
+            more = _take_answer(desk, now)
     waits, latest = desk.log.waits(), desk.log.latest()
     # Who died in between had put heads into the tree, and made no checkpoint of it.
     unstated = desk.log.size > (latest.size if latest else 0)
@@ -61,9 +60,16 @@ def look(desk: Desk, now: datetime) -> datetime | None:
     if waits is not None or unstated:
         if due > now:
             return due
-        while decide(desk, partial(_put_in, desk)):
-            pass
-        decide(desk, partial(_state, desk, now))
+        more = True
+        while more:
+            with desk.decision():
+                more = _put_in(desk)
+        # A checkpoint of the tree.
+        with desk.decision():
+            size = desk.log.size
+            text = str(Checkpoint(desk.config.server, size, tree.root(size, desk.log.node)))
+            note = Note(text, (signed(desk.config.server, desk.signing_key, text),))
+            desk.log.state(size, str(note), now)
     asked = [_ask_when_due(desk, witness, now) for witness in desk.config.witness.cosigners]
     return min(filter(None, asked), default=None)
 
@@ -90,14 +96,6 @@ def _leaf(desk: Desk, head: QueuedHead) -> bytes:
     return statement(desk.config.server, f"m{head.match}", head.seq, head.head)
 
 
-def _state(desk: Desk, now: datetime) -> None:
-    """Make a checkpoint of the tree."""
-    size = desk.log.size
-    text = str(Checkpoint(desk.config.server, size, tree.root(size, desk.log.node)))
-    note = Note(text, (signed(desk.config.server, desk.signing_key, text),))
-    desk.log.state(size, str(note), now)
-
-
 def _ask_when_due(desk: Desk, witness: Cosigner, now: datetime) -> datetime | None:
     """Ask a witness that did not cosign the last checkpoint; returns when to look again."""
     latest, asked = desk.log.latest(), desk.log.asked(witness.key.name)
@@ -105,7 +103,8 @@ def _ask_when_due(desk: Desk, witness: Cosigner, now: datetime) -> datetime | No
         return None
     if asked and asked.wanted >= latest.size and asked.asked <= now < asked.asked + _AGAIN:
         return asked.asked + _AGAIN
-    decide(desk, partial(_ask, desk, witness, _known(desk, witness), now))
+    with desk.decision():
+        _ask(desk, witness, _known(desk, witness), now)
     return now + _AGAIN
 
 
@@ -208,3 +207,19 @@ def _answered(desk: Desk, witness: Cosigner, answered: WitnessRequest, now: date
         why = "forked" if size == asked.old else "behind"
     text = f"HTTP {answered.status}\n{said}".rstrip()
     return _refused(desk, witness, why, f"{text}\n\n{asked.note}", now)
+
+
+def proof_in(
+    log: TransparencyLog, place: tuple[int, int] | None, checkpoint: CheckpointRow | None
+) -> tuple[int, InclusionProof] | None:
+    """The proof that the leaf at a place is below a checkpoint, with the number of its head."""
+    if checkpoint is None or place is None:
+        return None
+    hashes = inclusion(place[0], checkpoint.size, log.node)
+    return place[1], InclusionProof(place[0], tuple(hashes), Note.read(checkpoint.note))
+
+
+def latest_proof(log: TransparencyLog, number: int) -> tuple[int, InclusionProof] | None:
+    """The proof that the latest witnessed head of a match is in the log; below zero, that of a tournament."""
+    checkpoint = log.witnessed()
+    return proof_in(log, log.place(number, checkpoint.size) if checkpoint else None, checkpoint)

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from pbem.letters.draft import OutgoingLetter, TemplateText
-from pbem.letters.subjects import joined as subjects_joined
+from pbem.letters.draft import joined as subjects_joined
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import on_the_wall
 from pbem.phrase import Phrase

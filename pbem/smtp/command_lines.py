@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, cast
 
 from aiosmtpd.lmtp import LMTP
 
-from pbem.mail.return_path import without_tags
+from pbem.mail.headers import without_tags
 from pbem.networks import is_of_this_machine, network_of
-from pbem.smtp.data import read_data
-from pbem.smtp.session import Session
+from pbem.smtp.session import Session, read_data
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 
     from aiosmtpd import smtp
 
-    from pbem.smtp.recipients import Recipients
-    from pbem.smtp.session import Shared
+    from pbem.smtp.session import Recipients, Shared
 
 FORWARDED = re.compile(r"ADDR=(?:IPV6:)?([0-9A-F.:]+)", re.IGNORECASE)  # of XFORWARD; "[UNAVAILABLE]" is none
 

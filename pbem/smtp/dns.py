@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
     import dns.asyncresolver
 
-    from pbem.smtp.delivery import Means
-    from pbem.store.lookups import Lookup, Lookups
+    from pbem.smtp.rounds import Means
+    from pbem.store.questions import Lookup, Lookups
 
-if TYPE_CHECKING:
     Resolve = Callable[[str], Awaitable[str]]
     """Gives the TXT record of a name, "" when there is none; raises `DnsUnreachable`."""
 
@@ -107,12 +106,8 @@ class Asker(Asking["Lookup"]):
         except DnsUnreachable as error:
             log.warning("name server out of reach", tries=lookup.tries, trouble=str(error))
             if lookup.tries > 1:
-                await self._means.run(self._lookups.postpone, lookup, self._means.now() + _pause(lookup.tries))
+                pause = RETRIES[max(len(RETRIES) + 1 - lookup.tries, 0)]
+                await self._means.run(self._lookups.postpone, lookup, self._means.now() + pause)
                 return
         await self._means.run(self._lookups.settle, lookup, record, self._means.now())
         self._means.settled()
-
-
-def _pause(tries: int) -> timedelta:
-    """The wait before the next try, with this many left, this one included."""
-    return RETRIES[max(len(RETRIES) + 1 - tries, 0)]

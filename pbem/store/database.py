@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from pbem.failpoints import Failpoints, passing
-from pbem.store import schema
 from pbem.store.disk import THIS_DISK
+from pbem.store.engine import migrations as schema_scripts
 from pbem.store.errors import StoreError, UnknownVersionError
 from pbem.store.sqlite import Sqlite
 from pbem.store_place import PostgresqlAddress
@@ -82,14 +82,18 @@ class Database(AbstractContextManager["Database"]):
         try:
             with self.engine.translated():
                 self.engine.recognise(empty=migrate)
-                scripts = schema.migrations() if migrations is None else migrations
+                scripts = schema_scripts() if migrations is None else migrations
                 version = self._version(scripts)
                 approve(self)
                 self.engine.prepare()
                 if version < len(scripts):
                     if not migrate:
                         raise StoreError(f"{self.place} has version {version}: start the server once with this pbem")
-                    self._migrate(scripts)
+                    with self.transaction():
+                        self.engine.lock("store")
+                        done = self._version(scripts)  # another process may have been here first
+                        for number, script in enumerate(scripts[done:], done + 1):
+                            self.engine.migrate(script, number)
         except BaseException:
             self.engine.close()
             raise
@@ -239,13 +243,6 @@ class Database(AbstractContextManager["Database"]):
                 " written by a later one, or before 1.0"
             )
         return version
-
-    def _migrate(self, migrations: Sequence[str]) -> None:
-        with self.transaction():
-            self.engine.lock("store")
-            done = self._version(migrations)  # another process may have been here first
-            for number, script in enumerate(migrations[done:], done + 1):
-                self.engine.migrate(script, number)
 
 
 def _insertion(table: str, columns: Mapping[str, object]) -> str:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from pbem.store.database import from_db, to_db
-from pbem.store.outages import Outages
+from pbem.store.noted_time import Outages
 from pbem.store.rows import SealedRows
 from pbem.store.vault import Sealed
 
@@ -72,7 +72,7 @@ _RANK = f"""
         WHEN NOT EXISTS (
             SELECT 1 FROM inbox WHERE sender = :sender COLLATE NOCASE AND network = :network AND proved = 1
         ) THEN 1
-        WHEN (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {_FRESH} AND rank = 1 LIMIT {FEW + 1}) AS some) > {FEW}
+        WHEN (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {_FRESH} AND rank = 1 LIMIT {FEW + 1}) AS few) > {FEW}
             THEN 2
         WHEN EXISTS (
             SELECT 1 FROM inbox WHERE {_READY} AND rank = 1 AND sender = :sender COLLATE NOCASE
@@ -178,9 +178,12 @@ class Inbox(SealedRows):
 
     def _put(self, envelope: Envelope, raw: bytes, time: str, a_day: int | None) -> int | None:
         """Store a letter that was received at this time, in the open transaction; None if it is one too many."""
-        fingerprint = self._fingerprint(envelope, raw)
+        # A retry may name its recipients in another order; JSON keeps the parts from running into each other.
+        head = json.dumps([envelope.sender, sorted(envelope.recipients)]).encode()
+        fingerprint = self._vault.digest(len(head).to_bytes(8, "big") + head + raw)
         known: int | None = self._database.scalar("SELECT id FROM inbox WHERE fingerprint = ?", (fingerprint,))
-        tally = _tally(envelope)
+        # A letter is counted under its network, with the null sender separately.
+        tally = envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
         if known is not None or (a_day is not None and tally and self._is_full(tally, time[:10], a_day)):
             return known
         row = {
@@ -338,23 +341,16 @@ class Inbox(SealedRows):
         """
         self._database.engine.lock("inbox")
         oldest = self._oldest_that_counts()
-        return min(filter(None, (oldest, self._handled_until(oldest))), default=None)
+        # It may have lain there since the whole look before the one that brought it.
+        stored = self._looked("stored")  # None: the mailbox was never read to its end
+        handled = stored and self._looked("before" if oldest is not None and oldest <= stored else "began")
+        return min(filter(None, (oldest, handled)), default=None)
 
     def _oldest_that_counts(self) -> datetime | None:
         return self._database.moment(
             "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased') AND NOT EXISTS"
             " (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL AND counts = 0)"
         )
-
-    def _handled_until(self, oldest: datetime | None) -> datetime | None:
-        """The moment from before which no letter lies in the mailbox, or came from there and is unhandled.
-
-        A letter may have lain there since the whole look before the one that brought it.
-        """
-        stored = self._looked("stored")
-        if stored is None:  # the mailbox was never read to its end
-            return None
-        return self._looked("before" if oldest is not None and oldest <= stored else "began")
 
     def heard_until(self, now: datetime) -> datetime:
         """The last moment at which letters could come to us: the present, or when the mailbox last gave an answer.
@@ -394,16 +390,6 @@ class Inbox(SealedRows):
         if not self._account:
             return None
         return self._database.moment("SELECT value FROM meta WHERE name = ?", (f"look {what} {self._account}",))
-
-    def _fingerprint(self, envelope: Envelope, raw: bytes) -> str:
-        # A retry may name its recipients in another order; JSON keeps the parts from running into each other.
-        head = json.dumps([envelope.sender, sorted(envelope.recipients)]).encode()
-        return self._vault.digest(len(head).to_bytes(8, "big") + head + raw)
-
-
-def _tally(envelope: Envelope) -> str:
-    """The key under which a letter is counted: its network, with the null sender separately."""
-    return envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
 
 
 def _envelope(row: Row) -> Envelope:

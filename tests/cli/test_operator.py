@@ -367,7 +367,9 @@ def test_the_operator_accepts_a_clock_that_leapt(house: House, monkeypatch: pyte
         noted_time.note(database, Noted(before, ClockReading(before, "an earlier boot", 1.0)))
     found = house.found("status")["clock"]
     assert found.startswith("it shows ")
-    assert f"leapt ahead by 3 days, 0:00:00; {before:%Y-%m-%d %H:%M} UTC was noted last" in house.run("status")
+    said = house.run("status")
+    assert "leapt ahead by 3 days, 0:00:" in said
+    assert f"{before:%Y-%m-%d %H:%M} UTC was noted last" in said
     assert "FAULT  clock      it shows" in house.run("doctor", "--no-mail", status=1)
     assert "leapt ahead" in house.run("match", "pause", "m1", "--reason", "so", status=4)
     assert "Is the time that it shows right?" in house.run("clock", "accept", status=4), "nobody says yes"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import Referee, body
+from in_a_box.referee import Mailbox, Referee, body
 from in_a_box.small_games import PIECES
 from judges import sentences
 
@@ -14,8 +14,6 @@ from pbem.proof.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from in_a_box.referee import Mailbox
 
 
 def begun(referee: Referee, options: str = "", setups: Mapping[str, str] = PIECES) -> list[Mailbox]:

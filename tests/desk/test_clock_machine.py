@@ -19,13 +19,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from in_a_box.inquiries import held
-from in_a_box.referee import Referee, body
+from in_a_box.referee import Mailbox, Referee, body
 from in_a_box.small_games import FLEETS
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from in_a_box.referee import Mailbox
 
 HOUR = timedelta(hours=1)
 PACE, GRACE = 48, 24

@@ -6,15 +6,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import SERVER, new, placed
+from in_a_box.referee import SERVER, Mailbox, Referee, new, placed
 
-from pbem.store.daily import count_today
 from pbem.store.inbox import Envelope
+from pbem.store.retention import count_today
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from in_a_box.referee import Mailbox, Referee
 
 
 def stranger(referee: Referee, ann: Mailbox, _bob: Mailbox, _number: int) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.inquiries import held, sentence_of
-from in_a_box.referee import Referee, attachment, body, whole_sentence
+from in_a_box.referee import Mailbox, Referee, attachment, body, whole_sentence
 from in_a_box.small_games import FLEETS, SMALL
 from in_a_box.stores import at_rest, of_sqlite
 from judges import sentences
@@ -23,8 +23,6 @@ from pbem.store.inbox import Envelope
 if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
-
-    from in_a_box.referee import Mailbox
 
 
 def play_small(referee: Referee, ann: Mailbox, bob: Mailbox) -> None:

@@ -12,7 +12,7 @@ import re
 import sqlite3
 from collections import Counter
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -25,18 +25,16 @@ from pbem.desk.tournament_director import Director
 from pbem.match.changed import replace
 from pbem.tournament import fold, pairing
 from pbem.tournament.match_result import result_of
-from pbem.tournament.tournament_state import Tournament
+from pbem.tournament.tournament_state import Pairing, Tournament
 from pbem.tournament.tournament_step import TournamentStep
 from verifier import Wrong, judged_tournament
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
     from pathlib import Path
 
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
-    from pbem.tournament.tournament_state import Pairing
 
     Plant = Callable[[MortalReferee, pytest.MonkeyPatch], None]
 

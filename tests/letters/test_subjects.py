@@ -9,9 +9,8 @@ import pytest
 from pbem.games import titles
 from pbem.i18n import LANGUAGES
 from pbem.letters import digest
-from pbem.letters.draft import OutgoingLetter
+from pbem.letters.draft import LONGEST, OutgoingLetter, about, fitting, joined
 from pbem.letters.render import Templates
-from pbem.letters.subjects import LONGEST, about, fitting, joined
 from pbem.match.notices import NOTICES
 from pbem.phrase import Phrase
 

@@ -31,11 +31,8 @@ from machines.waiting import until
 from pbem.desk.reading import InProcess
 from pbem.server import desk_process, desk_work
 from pbem.server.daemon import StartError
-from pbem.server.desk_main import received
-from pbem.server.desk_messages import FILES, READY, STOP
-from pbem.server.desk_opening import Supplies, open_desk
-from pbem.server.desk_process import OwnProcess, started
-from pbem.server.desk_work import Work
+from pbem.server.desk_process import FILES, READY, STOP, OwnProcess, started
+from pbem.server.desk_work import Supplies, Work, open_desk, received
 from pbem.server.examination import queues
 from pbem.store.database import Database
 from pbem.store.owners import at_work
@@ -244,7 +241,7 @@ def test_a_desk_that_cannot_begin_when_its_daemon_is_gone_ends_without_a_word(
 )
 def test_a_desk_and_a_server_begin_without_what_only_some_need(module: str, rare: str) -> None:
     """The DNS before the first question, figures where nobody is to get them, languages' own names."""
-    code = f"import sys, pbem.server.desk_main, {module}; print(*sys.modules)"
+    code = f"import sys, pbem.server.desk_work, {module}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split()
     assert module in loaded
     assert not set(rare.split()) & set(loaded)

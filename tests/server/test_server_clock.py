@@ -180,8 +180,8 @@ def test_a_machine_that_slept_for_a_weekend_is_right(bench: Bench) -> None:
 def test_a_leap_ahead_for_which_somebody_vouches_is_believed(bench: Bench, how: str, by: timedelta) -> None:
     config = {
         "synchronised": CONFIG,
-        "trusted": replace_config(clock=ClockConfig(trusted=True)),
-        "trial": replace_config(smarthost=SmarthostConfig(maildirs="mail")),
+        "trusted": Config(server="play.example", clock=ClockConfig(trusted=True)),
+        "trial": Config(server="play.example", smarthost=SmarthostConfig(maildirs="mail")),
     }[how]
     clock = bench.clock(config)
     bench.synchronised = how == "synchronised"
@@ -191,10 +191,6 @@ def test_a_leap_ahead_for_which_somebody_vouches_is_believed(bench: Bench, how: 
     bench.note(clock)
     bench.synchronised = False
     assert bench.clock()() == START + by
-
-
-def replace_config(**parts: object) -> Config:
-    return Config(server="play.example", **parts)  # type: ignore[arg-type]
 
 
 def test_after_a_leap_back_that_is_vouched_for_time_stands_still_until_it_is_reached(bench: Bench) -> None:

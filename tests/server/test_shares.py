@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pbem.server.shares import Crowded, Shares
+from pbem.smtp.storing import Crowded, Shares
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

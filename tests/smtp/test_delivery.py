@@ -19,7 +19,8 @@ from pbem.config.mail import Delivery, SmarthostConfig
 from pbem.config.values import Duration
 from pbem.match.changed import replace
 from pbem.smtp import delivery
-from pbem.smtp.delivery import Deliverer, Means, Smarthost, Temporary, retry_time
+from pbem.smtp.delivery import Deliverer, Smarthost, Temporary, retry_time
+from pbem.smtp.rounds import Means
 from pbem.store.database import Database
 from pbem.store.errors import BusyError, FullError
 from pbem.store.vault import Vault

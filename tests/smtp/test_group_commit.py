@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from pbem.smtp.group_commit import GroupCommit
+from pbem.smtp.storing import GroupCommit
 
 if TYPE_CHECKING:
     import pytest
@@ -71,7 +71,7 @@ def test_who_is_first_waits_for_those_who_are_about_to_come() -> None:
 
 
 def test_nobody_waits_on_when_the_last_one_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pbem.smtp.group_commit.MOMENT", 60.0)
+    monkeypatch.setattr("pbem.smtp.storing.MOMENT", 60.0)
 
     async def scene() -> None:
         ledger = Ledger()

@@ -10,7 +10,7 @@ from in_a_box.stores import connection, of_sqlite, place
 
 from pbem.store.database import Database
 from pbem.store.inbox import ALONE, BATCH, FEW, Envelope, Inbox
-from pbem.store.lookups import Lookups
+from pbem.store.questions import Lookups
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:

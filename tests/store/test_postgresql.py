@@ -22,10 +22,10 @@ from machines.waiting import until
 from pbem.store.database import Database
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
 from pbem.store.inbox import Envelope
-from pbem.store.notifications import Notification, Notifications, Topic
 from pbem.store.outbox import Sent
 from pbem.store.owners import LEASE, Owners
 from pbem.store.players import Players
+from pbem.store.questions import Notification, Notifications, Topic
 from pbem.store.vault import Vault
 from pbem.store_place import PostgresqlAddress
 

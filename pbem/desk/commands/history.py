@@ -12,11 +12,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from pbem.desk.commands import orders_in_advance
+from pbem.desk.caller import NOT_REGISTERED, Caller, Reply, refused
+from pbem.desk.commands import orders
 from pbem.desk.commands.help import no_such_game
-from pbem.desk.refused import refused
-from pbem.desk.reply import NOT_REGISTERED, Reply
-from pbem.desk.seats import seat_at, seated_at
+from pbem.desk.seats import SeatContext, Seats, seat_at, seated_at
 from pbem.games import GAMES, Refused, part_of, rules
 from pbem.match import events
 from pbem.match.state import AGREEING, RUNNING, standing
@@ -28,11 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from pbem.desk.caller import Caller
     from pbem.desk.letter_writer import LetterWriter
+    from pbem.desk.match_environment import OutagesAndZones
     from pbem.desk.match_letters import MatchLetters
-    from pbem.desk.outages_and_zones import OutagesAndZones
-    from pbem.desk.seats import SeatContext, Seats
     from pbem.letters.draft import Enclosed, Facts
     from pbem.mail.commands import Command
     from pbem.requests import MailReports, MailSheet, MailTranscript, ShowDiary, ShowStatus
@@ -54,7 +51,7 @@ def _one_match(seated: SeatContext) -> Reply:
     stands = (match.orders if match.phase == "playing" else match.setups).get(seat)
     facts = {
         "standing": stands if stands and stands.standing else None,
-        "stored": orders_in_advance.stored(match, seat),
+        "stored": orders.stored(match, seat),
         "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
         "view": match.view(seat),
         "accepted": seated.row.of(seat).accepted,
