@@ -208,7 +208,7 @@ class Daemon:
         stack.callback(self._admission_thread.shutdown)
         if self._desk is not None:
             await self._desk.open(self._lock.files if self._lock else [])
-        means = Means(self._clock, self._post, self.wake, self.longest_wait, self._clock.stops)
+        means = Means(self._clock.for_retries, self._post, self.wake, self.longest_wait, self._clock.stops)
         deliverer = self._deliverer(outbox, means, secret)
         # Letters and questions come in only once everything that they need is open.
         await intake.open()

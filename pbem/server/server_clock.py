@@ -86,6 +86,7 @@ class ServerClock:
 
     def __init__(self, machine: Machine, config: Config) -> None:
         self._machine = machine
+        self._began = machine.uptime()[1]
         self._trusted = config.clock.trusted or bool(config.smarthost.maildirs)
         self._shared: tuple[datetime, float] | None = None
         """The clock of the database that servers share, and when it was looked at."""
@@ -142,6 +143,13 @@ class ServerClock:
         self._noted = noted.believing(reading) if by else noted.followed_by(reading)
         self.behind = self._noted.time - reading.wall
         return self._noted.time
+
+    def for_retries(self) -> datetime:
+        """The time for what is tried again, which also goes on in a stop after a boot: with this process."""
+        now = self()
+        boot, seconds = self._machine.uptime()
+        stands = self.leap is not None and self._noted is not None and self._noted.last.boot != boot
+        return now + timedelta(seconds=seconds - self._began) if stands else now
 
     def reading(self) -> ClockReading:
         """A look at the clock, whether it is believed or not."""

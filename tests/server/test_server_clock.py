@@ -129,6 +129,7 @@ def test_after_a_boot_a_day_is_no_leap(bench: Bench) -> None:
     assert (clock(), clock.leap is None) == (START, False)
     bench.go(HOUR)
     assert clock() == START, "the last noted time"
+    assert clock.for_retries() == START + HOUR, "else the letter that tells the operator would be tried once"
 
 
 def test_what_the_desk_knows_of_a_leap_is_known_where_it_cannot_be_told(bench: Bench) -> None:
