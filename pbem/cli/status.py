@@ -31,7 +31,7 @@ def status(config_file: Path, *, as_json: bool) -> None:
         missing = undone(store.database, datetime.now(UTC)) if daemon else []
         left = left_behind(store.database)
         server, found = store.config.server, survey(store.database)
-        leap = store.clock.leap
+        leap = store.clock.stop
     if as_json:
         told = {"server": server, "daemon": daemon, "left_behind": left, "undone": missing, **found}
         told["clock"] = leap_in_words(leap) if leap else None
