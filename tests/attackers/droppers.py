@@ -69,7 +69,7 @@ GAMES = {
             "MD Gv1 Gv2 Gv3",
             ({"ann": "", "bob": "Rv1"}, {"ann": "", "bob": "Rv3"}, {"ann": "", "bob": "Bz5"}),
             "Gx3",
-            "mRv1 Gx1",
+            "Gx1 Gx2 Gx3 Gx4 Gx5",
             "if can Gx2 then Gx2 else Gx3",
         ),
         Game(
