@@ -18,14 +18,16 @@ from vectors.make import MASTERS, SETUPS, SMALL, THREE, TURNS, asked, home, proo
 from pbem.mail.commands import sections
 from pbem.match import set_aside
 from pbem.match.changed import replace
-from pbem.match.documents import Receipt
+from pbem.match.documents import Opening, Receipt, Withdrawal
 from pbem.match.signed import Signed
 from pbem.match.state import Submission
 from pbem.match.traces import SetAside
-from pbem.match.transcript import Entry, written
+from pbem.match.transcript import Entry, sha256_hex, written
+from pbem.proof.fates import Fates
 from pbem.proof.kept_letters import kept
 from pbem.requests import DEFAULT
 from verifier import Wrong, verified
+from verifier.acknowledged import end
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pbem.match.state import Match
+    from pbem.proof.fates import Sent
 
 SEAT = 2
 """Bob's seat."""
@@ -357,7 +360,20 @@ def convicted(content: bytes, *people: Mailbox) -> str:
     if not last.holds:
         return last.found
     bench = against(content)
-    findings = [
-        one for person in people for raw in person.letters.came for one in bench.judge(kept("", raw)).findings
-    ]
+    letters = [kept("", raw) for person in people for raw in person.letters.came]
+    attached = {way for letter in letters for one in letter.attached for way in one.ways}
+    for content_of in (one for one in attached if one.endswith(b"\n") and b"\r" not in one):
+        if (paper := acknowledged(content_of)) is not None:
+            standing = Fates(bench.found).of(paper, sha256_hex(content_of)).standing
+            found = end(content, content_of)
+            assert (found if found in {"dropped", "open", "later"} else "agrees") == standing, (paper, found)
+    findings = [one for letter in letters for one in bench.judge(letter).findings]
     return next((one.found for one in findings if one.standing == "two stories"), "")
+
+
+def acknowledged(content: bytes) -> Sent | None:
+    """The opening, receipt or withdrawal in a file; None if it holds something else."""
+    for kind in (Opening, Receipt, Withdrawal):
+        if content.startswith(f"pbem {kind.TITLE}\n".encode()):
+            return kind.read(content.decode())
+    return None
