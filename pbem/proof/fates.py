@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 import msgspec
 
 from pbem.games.conditional_orders import MOST_BRANCHES
-from pbem.match import traces
 from pbem.match.changed import replace
-from pbem.match.documents import Opening, Receipt, Withdrawal
+from pbem.match.documents import Opening, Receipt, Withdrawal, read_set_aside
 from pbem.match.transcript import sha256_hex, utc
 from pbem.proof.compare.index import first_entries
 
@@ -163,7 +162,7 @@ class Fates:
         self._hashes = {sha256_hex(paper) for paper in papers}
         self._aside: dict[tuple[int, int, int, bool], list[Receipt | Withdrawal]] = {}
         """The papers set aside, by game, seat, turn, and whether they are of default orders."""
-        for one in (traces.read(paper.decode()) for paper in papers):
+        for one in (read_set_aside(paper.decode()) for paper in papers):
             self._aside.setdefault(_place(one), []).append(one)
         # In a sealed game, receipts hold no secrets, so they are open from the start.
         self._revealed = {entry.body["game"] for entry in entries if entry.type in {"revealed", "sealed"}}

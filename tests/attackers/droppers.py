@@ -16,12 +16,10 @@ from in_a_box.sealed_seats import SealedSeat
 from vectors.make import MASTERS, SETUPS, SMALL, THREE, TURNS, asked, home, proof, reply
 
 from pbem.mail.commands import sections
-from pbem.match import set_aside
 from pbem.match.changed import replace
-from pbem.match.documents import Opening, Receipt, Withdrawal
-from pbem.match.signed import Signed
+from pbem.match.documents import Opening, Receipt, SetAside, Withdrawal
 from pbem.match.state import Submission
-from pbem.match.traces import SetAside
+from pbem.match.step import Signed, Step
 from pbem.match.transcript import Entry, sha256_hex, written
 from pbem.proof.fates import Fates
 from pbem.proof.kept_letters import kept
@@ -124,16 +122,21 @@ class Dropper:
         """The turn in which something is dropped."""
         self.people: dict[str, Mailbox] = {}
         self.seats: dict[str, SealedSeat] = {}
-        honest = set_aside._set_aside
+        honest = Step.file_trace
 
-        def lying(match: Match, *, at_end: bool) -> list[tuple[int, SetAside]]:
-            found = honest(match, at_end=at_end)
-            if at_end or match.turn == self.at:
-                made = self.unused[at_end]
-                found += [(SEAT, SetAside(one.paper, one.letter, one.evidence)) for one in made]
-            return found
+        def lying(step: Step, what: str, game: int) -> dict[str, str]:
+            match = step.match
+            made = self.unused[what == "end"] if what == "end" or match.turn == self.at else []
+            if made:
+                sent = match.orders.get(SEAT) or replace(made[0], standing=False)
+                aside = tuple(SetAside(one.paper, one.letter, one.evidence) for one in made)
+                sent = replace(sent, aside=(*sent.aside, *aside))
+                step.match = replace(match, orders={**match.orders, SEAT: sent})
+            named = honest(step, what, game)
+            step.match = match
+            return named
 
-        patch.setattr(set_aside, "_set_aside", lying)
+        patch.setattr(Step, "file_trace", lying)
 
     @property
     def match(self) -> Match:
