@@ -10,13 +10,14 @@ import re
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
-from pbem.desk.reply import SHORT
-from pbem.desk.seats import answered_at, seat_at
+from pbem.desk.outcomes import SHORT, Reply
+from pbem.desk.seats import SeatContext, answered_at, seat_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import COMMANDS, masked, unattributed
+from pbem.mail.commands import COMMANDS, AnyCommand, Reading, masked, unattributed
 from pbem.match.state import RUNNING
+from pbem.match.transcript import written
 from pbem.pages import served
 from pbem.phrase import Phrase
 
@@ -24,11 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Reply
-    from pbem.desk.seats import SeatContext
     from pbem.desk.wiring import Desk
     from pbem.json_object import JsonObject
-    from pbem.mail.commands import AnyCommand, Reading
 
     Answered = tuple[AnyCommand, Reply]
 
@@ -54,7 +52,10 @@ def write(
     `due`: what a letter without a command is told of the player's matches.
     `last`: letters that change nothing get no more answers today.
     """
-    language = _language(desk, caller)
+    # A command of this letter may have chosen another language.
+    language = caller.language
+    if caller.player:
+        language = desk.players.setting(caller.player.name, "language", language)
     out = OutgoingLetter("", "")
     going_on = desk.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
     # An answer to a letter about a match is in its thread: what is written next then finds the match, too.
@@ -71,11 +72,13 @@ def write(
     told = []
     for command, reply in replies:
         out.attachments += [file for file in reply.attachments if file not in out.attachments]
-        out.bulletin += _items(desk, caller.letter.message_id, command, reply, language)
+        out.bulletin += _items(desk, caller, command, reply, language)
         told.append(_section(desk, command.echo, reply.template, reply.facts, language))
     ignored = [] if reading.optout or caller.repeated else _ignored_lines(reading)
     out.language = language
-    out.open = bool(replies) and due is None and all(_is_open(command, reply) for command, reply in replies)
+    out.open = (
+        bool(replies) and due is None and all(reply.open or COMMANDS[command.name].open for command, reply in replies)
+    )
     out.room = _ANSWER
     out.text = desk.letters.draft(
         "letters/answer.txt",
@@ -110,15 +113,6 @@ def keyless(caller: Caller) -> bool:
     return caller.player is not None and caller.player.level == "mailbox"
 
 
-def _is_open(command: AnyCommand, reply: Reply) -> bool:
-    return reply.open or COMMANDS[command.name].open
-
-
-def _language(desk: Desk, caller: Caller) -> str:
-    """The language of the answer; a command of this letter may have chosen another one."""
-    return desk.players.setting(caller.player.name, "language", caller.language) if caller.player else caller.language
-
-
 def _section(desk: Desk, echo: str, template: str, facts: Mapping[str, object], language: str) -> dict[str, str]:
     """A command, and the text below it."""
     echo = echo if len(echo) <= _ECHO else f"{echo[:_ECHO]}\n..."
@@ -136,11 +130,12 @@ _FAULTS, _FAULT = 20, 500
 """The faults of a command that its answer tells programs, as many as it tells people; and the characters of each."""
 
 
-def _items(desk: Desk, message_id: str | None, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
-    """The outcome of a command of the letter with this Message-ID, for programs."""
+def _items(desk: Desk, caller: Caller, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
+    """The outcome of a command of this caller's letter, for programs."""
     found = reply.facts.get("faults", ()) if reply.outcome == "refused" else ()
     faults = [desk.letters.write(fault.message, language)[:_FAULT] for fault in found[:_FAULTS]]
-    return [bulletin.of_answer(command, reply.outcome, faults, message_id), *reply.items]
+    answer = bulletin.of_answer(command, reply.outcome, faults, caller.letter, written(caller.received))
+    return [answer, *reply.items]
 
 
 _FOOTER = re.compile(
@@ -181,7 +176,7 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[Answered]) -> None
             if isinstance(faults := facts.get("faults"), list):
                 facts["faults"] = [fault._replace(token=None) for fault in faults]
             told.append(_section(desk, "", reply.template, facts, caller.language))
-            out.bulletin += _items(desk, caller.letter.message_id, command, reply, caller.language)
+            out.bulletin += _items(desk, caller, command, reply, caller.language)
             out.reply_to = reply.reply_to
     asked = any(reply.outcome == "asked" for _, reply in replies)
     if asked and out.subject == SHORT:

@@ -1,9 +1,9 @@
-"""The public side of a server: standings, open invitations and public matches, for pages that all can read.
+"""The public side of a server: standings, invitations, public matches and their news, for pages that all can read.
 
 Deny by default: what may be told is put together here piece by piece, from the matches whose players agreed on
 `privacy: public`. Of a running match, that is how it stands; of a closed match, its bundle without the players'
-letters, which show their addresses and may hold words for one reader. Nothing is written. Implements
-protocol.md, "Secrets" ("the same for observers, and for the public pages").
+letters, which show their addresses and may hold words for one reader. Nothing is written, and no word that anybody
+wrote, such as the reason of a ruling, is in the news. Implements protocol.md, "Secrets".
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pbem.desk import news, tournament_facts
+from pbem.desk import match_facts
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_facts import duration
 from pbem.desk.ratings import PROVISIONAL, tables
@@ -20,14 +20,14 @@ from pbem.games import BUILT_IN
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
-from pbem.match.state import RUNNING
+from pbem.match.state import RUNNING, Match
 from pbem.match.terms import KEYS
 from pbem.match.transcript import Entry, written
 from pbem.pages.site import Finished, PublicTournament
 from pbem.proof.bundle import Bundle
 from pbem.proof.named_papers import keys_in
 from pbem.proof.signed_letters import VOCABULARY, said
-from pbem.store.database import from_db
+from pbem.store.database import Database, from_db
 from pbem.store.matches import Matches
 from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
@@ -36,8 +36,6 @@ from pbem.store.tournament_rows import Tournaments
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.match.state import Match
-    from pbem.store.database import Database
     from pbem.store.vault import Vault
 
 _RANKED = 100
@@ -45,6 +43,9 @@ _PAPERS = re.compile(r"(openings|receipts|withdrawals|steps|traces|reports|recor
 """The papers of a bundle that are the server's own and hold no address."""
 _REMARKS = frozenset("#@")
 """A comment in orders, or an address, is no part of the game."""
+
+
+_ARMOR = re.compile(re.escape(ssh.BEGIN) + r"[A-Za-z0-9+/=\s]*?" + re.escape(ssh.END))
 
 
 class Public:
@@ -78,7 +79,7 @@ class Public:
                     "pace": duration(terms.pace),
                     "lines": terms.lines(),
                     "keys": terms.keys == KEYS[1],
-                    "news": [news.of_invitation(match, written(from_db(self._matches.created(number))))],
+                    "news": [of_invitation(match, written(from_db(self._matches.created(number))))],
                 }
 
     def tournaments(self) -> Iterator[PublicTournament]:
@@ -87,22 +88,23 @@ class Public:
             t = self._tournaments.load(number)
             assert t is not None
             entries = self._tournaments.entries(number)
-            players = [entry.body.get("player") or entry.body["organiser"] for entry in entries if _pins(entry)]
+            pinning = [entry.body for entry in entries if entry.type in {"announced", "entered"}]
+            players = [body.get("player") or body["organiser"] for body in pinning]
             bare = all(key["format"] == "ssh" for player in players for key in player["keys"])
             transcript = b"".join(entry.canonical() + b"\n" for entry in entries)
             files = {
                 f"{t.id}.jsonl": transcript,
                 f"{t.id}.pbem-tournament.zip": self._tournaments.bundle(number, letters=False),
             }
-            facts = tournament_facts.of(t, "")
-            yield PublicTournament(facts, files if bare else {}, list(news.of_tournament(t, entries)))
+            facts = match_facts.of_tournament(t, "")
+            yield PublicTournament(facts, files if bare else {}, list(of_tournament(t, entries)))
 
     def running(self) -> Iterator[dict[str, object]]:
         """The public matches that are being played, newest first: only how each stands."""
         for number in reversed(self._matches.in_phases(*RUNNING)):
             if match := self._public(number, RUNNING):
                 entries = [Entry.read(row.entry) for row in self._matches.entries(number)]
-                yield self._summary(match) | {"news": list(news.of_match(match, entries))}
+                yield self._summary(match) | {"news": list(of_match(match, entries))}
 
     def finished(self) -> Iterator[Finished]:
         """The public matches that were played to their end, newest first."""
@@ -136,7 +138,7 @@ class Public:
         seen = self._archive.first_seen(number)
         logged = [(seen[0], str(seen[1]))] if seen else []
         forms = dict(_forms(match, entries, papers))
-        return Finished(summary, bundle, forms, press, logged, list(news.of_match(match, entries)))
+        return Finished(summary, bundle, forms, press, logged, list(of_match(match, entries)))
 
     def _public(self, number: int, phases: tuple[str, ...]) -> Match | None:
         """The match, if its players agreed that everybody may watch, and it is in one of these phases."""
@@ -158,11 +160,6 @@ class Public:
             "turn": match.turn,
             "totals": list(match.totals),
         }
-
-
-def _pins(entry: Entry) -> bool:
-    """True if an entry of a tournament pins the keys of a player."""
-    return entry.type in {"announced", "entered"}
 
 
 def key_formats(entries: Sequence[Entry]) -> Iterator[str]:

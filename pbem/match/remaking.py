@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 import msgspec
 
 from pbem.games import Refused
-from pbem.match import traces
 from pbem.match.changed import replace
 from pbem.match.dealt import shown_link
-from pbem.match.documents import Evidence, NamedMailbox, Opening, Receipt, Replies, Withdrawal, salt_in
-from pbem.match.signed import Signed, here
-from pbem.match.step import Environment, Step, misplaced
-from pbem.match.traces import SetAside, Trace
+from pbem.match.documents import (
+    Evidence,
+    NamedMailbox,
+    Opening,
+    Receipt,
+    Replies,
+    SetAside,
+    Trace,
+    Withdrawal,
+    read_set_aside,
+    salt_in,
+)
+from pbem.match.step import Environment, Signed, Step, here, misplaced
 from pbem.match.transcript import Entry, TranscriptError, sha256_hex, utc
 from pbem.requests import Clear, SignedForm
 
@@ -150,7 +158,7 @@ class Remaking(msgspec.Struct):
 
     def was_not_withdrawn(self, path: str, paper: Opening | Receipt, aside: Sequence[tuple[int, SetAside]]) -> None:
         """Check that all submissions set aside had a lower revision than this paper."""
-        revs = [traces.read(submission.paper).rev for seat, submission in aside if seat == paper.seat]
+        revs = [read_set_aside(submission.paper).rev for seat, submission in aside if seat == paper.seat]
         if paper.rev <= max(revs, default=-1):
             raise self.untrue(path, f"was withdrawn, or not used, before: revision {max(revs)} was set aside")
 
@@ -184,11 +192,15 @@ class Remaking(msgspec.Struct):
     def aside(self, match: Match, where: str, expected: str, what: str) -> tuple[int, SetAside]:
         """One submission that was set aside, after a check that its letter proves it, and that it belongs here."""
         content = self.hashed(where, expected, "is not what the trace names")
-        paper = self.read(where, traces.read, content)
+        paper = self.read(where, read_set_aside, content)
         by_default = paper.by_default and what == "end"
         place = (match.server, match.id, match.game, 0 if by_default else match.turn)
         if (paper.server, paper.match, paper.game, paper.turn) != place or paper.by_default != by_default:
             raise self.untrue(where, "does not belong here")
+        # The turn that ended the game by the rules has a trace of its own.
+        is_over = match.phase == "playing" and match.position is not None and match.position.result is not None
+        if what == "end" and is_over and not by_default:
+            raise self.untrue(where, "belongs to the turn that ended the game")
         submission = SetAside(paper.text(), b"")
         letter = f"letters/{submission.stem}.eml"
         signed = self.sent(letter, paper)
@@ -201,6 +213,7 @@ class Remaking(msgspec.Struct):
         else:
             if paper.branch:
                 raise self.untrue(where, "names a branch, although it was not played")
+            self.was_waiting(match, where, paper)
             try:
                 self.source.unused(match, paper.seat, signed, paper)
             except ValueError as error:
@@ -209,6 +222,17 @@ class Remaking(msgspec.Struct):
         if where != submission.path:
             raise self.untrue(where, "does not belong here")
         return paper.seat, submission
+
+    def was_waiting(self, match: Match, path: str, paper: Receipt) -> None:
+        """Check that unused orders waited for this turn when it was asked for, or default orders for a miss of it."""
+        if paper.by_default:
+            if paper.seat not in match.missed:
+                raise self.untrue(path, f"was not due: seat {paper.seat} had not missed its time")
+            return
+        before = map(self.entries.__getitem__, range(match.seq - 1, -1, -1))
+        opened = next(entry for entry in before if entry.type in {"commitments", "turn"})
+        if utc(paper.received) > utc(opened.time):
+            raise self.untrue(path, f"was received after entry {opened.seq}, which asked for these orders")
 
     def was_withdrawn(self, match: Match, path: str, signed: Signed, paper: Withdrawal) -> None:
         """Check that the letter of a withdrawal withdraws just this place."""
@@ -239,7 +263,7 @@ class Remaking(msgspec.Struct):
         """The letter that an entry names; it arrived no later than the entry.
 
         The other rules about the time of arrival, which entries and papers call `received`:
-        - A time is written as UTC to the second: `_Paper` in `documents`, `entry_forms` for entries.
+        - A time is written as UTC to the second: `_Paper` in `documents`, `entry_type` for entries.
         - The letter's own date lies near it: `misdated` in `pbem/proof/signed_letters.py`.
         - Evidence names the same time (`Letters._judge_once` there), at which its DKIM signature must hold
           (`pbem/proof/mailbox_evidence.py`). A letter that counts twice by one address has one time (there, too).

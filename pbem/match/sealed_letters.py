@@ -5,13 +5,13 @@ the reveal shows whether it is true. Nothing here enters a transcript; the event
 `verdict` do that.
 
 A step is judged by `judge_steps` when its letter comes, again when a verifier makes the entry again (both in
-`events.sealed_step`), and by the other player's program: what it was told (`pbem.player.sealed_view`), and the signed
-text itself (`pbem.player.signed_texts`). Implements docs/playing.md, "Sealed matches" (`seal`, `step`, `reveal`), and
-docs/bundle.md.
+`events.sealed_events`), and by the other player's program: what it was told (`pbem.player.sealed_view`), and the
+signed text itself (`pbem.player.signed_texts`). Implements docs/playing.md and docs/bundle.md, "Sealed matches".
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,18 +20,22 @@ from pbem.games.sealed import COMMIT
 from pbem.grown import Grown
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt
-from pbem.match.sealed_documents import (
+from pbem.match.sealed_game import (
+    HONEST,
     NOTHING,
     ORDERS,
     SETUP,
+    SILENT,
+    Filed,
     PaperPlace,
+    Revealed,
+    SealedPlay,
     hashed,
     orders_paper,
     paper,
     path,
     setup_paper,
 )
-from pbem.match.sealed_game import HONEST, SILENT, Filed, Revealed, SealedPlay
 from pbem.match.state import Submission
 from pbem.match.step import again, misplaced
 from pbem.match.submissions import answered
@@ -42,9 +46,8 @@ if TYPE_CHECKING:
 
     from pbem.games.sealed import Falsehood, Paper
     from pbem.match.sealed_game import ToldGame, Verdict
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.requests import Reveal, Seal, Section, SignedForm, TakeSteps
 
 
@@ -336,23 +339,18 @@ def _setups(match: Match, seat: int, text: str) -> Iterator[str]:
     """The readings of a setup: the rules know the lines of a legal one."""
     assert match.options is not None
     yield from _texts(text)
-    try:
+    with suppress(Refused):
         yield match.rules.setup(match.options, seat, text).text
-    except Refused:
-        return
 
 
 def verdict(match: Match) -> Verdict:
     """The verdict on each seat by its own reveal; pure."""
-    assert match.sealed_game is not None
-    return {seat: _judge(match, seat, match.sealed_game) for seat in match.seats}
-
-
-def _judge(match: Match, seat: int, game: ToldGame) -> str | Falsehood:
-    assert match.sealed_rules is not None
+    game, rules = match.sealed_game, match.sealed_rules
+    assert game is not None
+    assert rules is not None
     assert match.options is not None
-    revealed = game.reveals.get(seat)
-    if revealed is None:
-        return SILENT
-    found = match.sealed_rules.first_false(match.options, seat, revealed.setup, revealed.orders, game.told())
-    return found or HONEST
+    found: dict[int, str | Falsehood] = dict.fromkeys(match.seats, SILENT)
+    for seat, revealed in game.reveals.items():
+        false = rules.first_false(match.options, seat, revealed.setup, revealed.orders, game.told())
+        found[seat] = false or HONEST
+    return found

@@ -36,7 +36,7 @@ class SignedPaper(msgspec.Struct, frozen=True):
 
 
 class Logged(msgspec.Struct, frozen=True):
-    """The proof, from a letter's bulletin, that an entry is in the server's log: see `pbem.tlog.proof`."""
+    """The proof, from a letter's bulletin, that an entry is in the server's log: see `pbem.tlog.checkpoint`."""
 
     server: str
     match: str
@@ -68,6 +68,19 @@ class ReplyAddress(msgspec.Struct, frozen=True):
     """SHA-256 of the token in it."""
     place: str
     """As evidence writes it."""
+    bulletin: str
+    signature: str
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """The outcome of a command of a letter, from the bulletin of its answer, with its hash and signature, in hex."""
+
+    server: str
+    mail: str
+    """SHA-256 of the letter."""
+    received: str
+    command: str
+    outcome: str
     bulletin: str
     signature: str
 
@@ -105,6 +118,8 @@ class Kept(msgspec.Struct, frozen=True):
     """The addresses that it brought for answers without a key."""
     generations: tuple[ToldGeneration, ...] = ()
     """The generation in which the server showed each head to programs."""
+    answered: tuple[Answered, ...] = ()
+    """The outcomes of commands that it tells programs."""
     notes: tuple[str, ...] = ()
     """The signed notes in its text, such as the two that prove that a log forked."""
     quoted: frozenset[SignedHead | SignedPaper] = frozenset()

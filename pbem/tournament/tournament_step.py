@@ -12,9 +12,8 @@ import msgspec
 from pbem.match.step import Document
 from pbem.match.transcript import BEFORE, VERSION, sha256_hex, written
 from pbem.tournament.fold import begun, fold, follows
-from pbem.tournament.match_result import result_of
 from pbem.tournament.pairing import drawn
-from pbem.tournament.tournament_entries import TournamentEntry
+from pbem.tournament.tournament_entries import TournamentEntry, result_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.match.pinned_keys import Player
-    from pbem.match.signed import Signed
+    from pbem.match.step import Signed
     from pbem.match.transcript import Entry
     from pbem.tournament.tournament_state import Pairing, Tournament
     from pbem.tournament.tournament_terms import TournamentTerms

@@ -12,7 +12,7 @@ import msgspec
 
 from pbem.games import Refused
 from pbem.match.changed import replace
-from pbem.match.entry_forms import day
+from pbem.match.entry_type import day
 from pbem.match.terms import OptionLines, Terms, hash_of_tournament, written_duration
 from pbem.phrase import Phrase, either
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import threading
 from datetime import datetime, timedelta
+from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import START, Referee
+from in_a_box.referee import START, Mailbox, Referee
 from judges.honest import accused
 
-from pbem.desk.working import WorkingDesk
+from pbem.desk.letter_handling import WorkingDesk
 from pbem.match.transcript import Entry
-from pbem.server.desk_opening import Supplies
-from pbem.server.desk_work import Work
+from pbem.server.desk_work import Supplies, Work
 from pbem.server.server_clock import Machine, ServerClock
 from pbem.store import noted_time
 from pbem.store.database import from_db
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from in_a_box.referee import Mailbox
 
 MINUTE, HOUR, DAY, YEAR = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1), timedelta(days=365)
 LEAPT, OUTAGE = "[pbem] The server's clock leapt: nothing is decided", "[pbem] An outage: all deadlines move"
@@ -171,6 +170,28 @@ def test_once_it_is_vouched_for_all_goes_on_by_it(
     assert "forfeited" not in referee.types()
     referee.wait(6 * HOUR)
     assert "forfeited" in referee.types()
+    assert accused(referee) == []
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_a_letter_of_today_is_not_refused_because_the_server_was_off_for_days(
+    referee: Clocked, *, accepted: bool
+) -> None:
+    """Its date is days later than the time noted last, by which it was received."""
+    _, bob = half_played(referee)
+    referee.wall += 3 * DAY
+    referee.reboot()
+    referee.wait(HOUR)
+    headers = f"Date: {format_datetime(referee.wall)}\n"
+    referee.deliver(referee.raw(bob, referee.signed(bob, bob.filled("orders", "")), headers=headers), bob.address)
+    referee.wait(HOUR)
+    if accepted:
+        referee.clock.accept(referee.database)
+    referee.synchronised = not accepted
+    referee.work()
+    assert received(referee) == referee.now
+    assert referee.types()[-2:] == ["moved", "turn"]
+    referee.send(bob, "resign m1 match\n")
     assert accused(referee) == []
 
 

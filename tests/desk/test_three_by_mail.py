@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from in_a_box.inquiries import held
-from in_a_box.referee import Referee, attachment, body
+from in_a_box.referee import Mailbox, Referee, attachment, body
 from judges import sentences
 from judges.honest import accused
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from in_a_box.referee import Mailbox
 
-    from pbem.games.shoot_em_up.view import View
+    from pbem.games.shoot_em_up.knowledge import View
     from pbem.match.state import Match
 
 OPTIONS = "board: 5x5\nsettle: 0"

@@ -15,9 +15,8 @@ from pbem.identity import parse_key, ssh
 from pbem.match.changed import replace
 from pbem.match.events.agreed import agree
 from pbem.match.pinned_keys import Player
-from pbem.match.signed import Signed
 from pbem.match.state import Match
-from pbem.match.step import Environment, Step
+from pbem.match.step import Environment, Signed, Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import canonical, sha256_hex, statement, written
 from pbem.proof.bundle import Bundle, write

@@ -10,7 +10,7 @@ from in_a_box.stores import connection, of_sqlite, place
 
 from pbem.store.database import Database
 from pbem.store.inbox import ALONE, BATCH, FEW, Envelope, Inbox
-from pbem.store.lookups import Lookups
+from pbem.store.questions import Lookups
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
@@ -123,6 +123,23 @@ def test_letters_in_a_name_that_wait_for_the_dns_delay_nobody_who_writes_from_wh
     assert queue.next()[0] == "A"
 
 
+def test_letters_in_a_name_that_waited_for_the_dns_come_not_before_who_came_meanwhile(queue: Queue) -> None:
+    """Who sends them may have the name server that answers at last."""
+    queue.prove("a", "home")
+    queue.put("a" * 24, network="elsewhere")
+    lookups = Lookups(queue.database)
+    for _ in range(3):
+        for row in queue.inbox.lease_some(8, NOW):
+            with queue.database.transaction():
+                lookups.ask(row.id, ["slow.example"], 1, NOW)
+            queue.inbox.give_back(row.id)
+    queue.put("a", network="elsewhere")
+    queue.put("A", network="home")
+    for lookup in lookups.due(NOW, 99, of_players=True):
+        lookups.settle(lookup, "", NOW)
+    assert queue.next()[0] == "A"
+
+
 def test_the_dns_is_asked_first_for_who_writes_from_where_he_wrote_before(queue: Queue) -> None:
     queue.prove("a", "home")
     queue.put("bc", network="elsewhere")
@@ -157,7 +174,7 @@ def test_a_few_letters_of_one_sender_stay_in_order_wherever_they_came_from(queue
 def test_a_letter_that_failed_has_its_turn_while_others_pour_in(queue: Queue) -> None:
     queue.put("a")
     (row,) = queue.inbox.lease_some(1, NOW)
-    queue.inbox.release(row.id)
+    queue.inbox.give_back(row.id, failed=1)
     queue.put("b" * 8 * ALONE)
     assert [queue.next() for _ in range(ALONE)].count("a") == 1
 

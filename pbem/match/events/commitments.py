@@ -12,11 +12,9 @@ from pbem.match.asking import ask_for_orders
 from pbem.match.changed import replace
 from pbem.match.dealt import file_chain
 from pbem.match.documents import Evidence, Opening, level_in_words
-from pbem.match.entry_forms import anything, by_seat, hash_, mapping, number
-from pbem.match.entry_type import EntryType
+from pbem.match.entry_type import EntryType, anything, by_seat, hash_, mapping, number
 from pbem.match.events.turn import play_on
 from pbem.match.replies import file_replies, named_replies
-from pbem.match.set_aside import file_trace
 from pbem.match.step import Document
 from pbem.match.submissions import setup
 from pbem.match.transcript import sha256_hex
@@ -39,7 +37,7 @@ def begin(step: Step) -> None:
         step.papers.append(Document(opening, submission.paper.encode(), match.game, seat))
         letter = f"game-{match.game}-setup-seat-{seat}"
         step.file_letter(letter, submission.letter, submission.evidence, match.game, seat)
-    trace = file_trace(step, "setup", match.game)
+    trace = step.file_trace("setup", match.game)
     step.append_entry(
         "commitments",
         {
@@ -89,19 +87,14 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
 
 
 def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
-    setups = "".join(_mailboxes(entry, papers))
+    game, mailboxes = entry.body["game"], ""
     if not entry.body["commitments"]:
-        return f"game {entry.body['game']}: it begins, without setups"
-    return f"game {entry.body['game']}: the commitments open; the setups are signed{setups} and legal"
-
-
-def _mailboxes(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[str]:
-    """The setups of a game that came at level `mailbox`, and who vouches for them."""
+        return f"game {game}: it begins, without setups"
     for seat in entry.body["commitments"]:
-        paper = papers.get(f"evidence/game-{entry.body['game']}-setup-seat-{seat}.txt")
-        if paper is not None:
+        if paper := papers.get(f"evidence/game-{game}-setup-seat-{seat}.txt"):
             evidence = Evidence.read(paper.decode())
-            yield f" ({evidence.player}: {level_in_words('mailbox', evidence.key)})"
+            mailboxes += f" ({evidence.player}: {level_in_words('mailbox', evidence.key)})"
+    return f"game {game}: the commitments open; the setups are signed{mailboxes} and legal"
 
 
 ENTRY = EntryType(
