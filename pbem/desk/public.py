@@ -78,6 +78,10 @@ class Public:
             if match := self._public(number, ("open",)):
                 free = [seat for seat, kept in self._people.free(number).items() if kept is None]
                 terms, by = match.terms, self._people.standing(match.terms.game, match.name(1))
+                title = Phrase(
+                    "{id}: {name} proposes {game}", id=match.id, name=match.name(1), game=match.rules.title
+                )
+                proposed = written(from_db(self._matches.created(number)))
                 yield self._summary(match) | {
                     "by": by,
                     "free": len(free),
@@ -85,7 +89,7 @@ class Public:
                     "pace": duration(terms.pace),
                     "lines": terms.lines(),
                     "keys": terms.keys == KEYS[1],
-                    "news": [of_invitation(match, written(from_db(self._matches.created(number))))],
+                    "news": [News(match.id, 0, proposed, title)],
                 }
 
     def tournaments(self) -> Iterator[PublicTournament]:
@@ -207,12 +211,6 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     texts = [opened.text or "", *(part.content.decode("utf-8", "replace") for part in opened.parts)]
     armor = next(filter(None, map(_ARMOR.search, texts)), None)
     return f"{signed.removesuffix(chr(10))}\n{armor[0]}\n" if armor else None
-
-
-def of_invitation(match: Match, proposed: str) -> News:
-    """An invitation that is open since this time."""
-    title = Phrase("{id}: {name} proposes {game}", id=match.id, name=match.name(1), game=match.rules.title)
-    return News(match.id, 0, proposed, title)
 
 
 def of_match(match: Match, entries: Sequence[Entry]) -> Iterator[News]:
