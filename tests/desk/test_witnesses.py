@@ -474,7 +474,7 @@ def test_heads_are_stated_though_their_desk_died_before_it_made_the_checkpoint(w
     watching.wait()
     referee.turn((ann, ""), (bob, ""))
     before = watching.asked[-1][1]
-    broke = patch("pbem.desk.witnesses._state", side_effect=BusyError("the connection broke"))
+    broke = patch("pbem.desk.witnesses.signed", side_effect=BusyError("the connection broke"))
     with broke, pytest.raises(BusyError):
         watching.wait()
     assert referee.desk.log.waits() is None
