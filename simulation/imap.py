@@ -18,10 +18,9 @@ from greenlet import getcurrent
 from pbem.config.mail import ListenerConfig, MailboxConfig
 from pbem.config.values import Duration, Listen
 from pbem.mailbox import imap
-from pbem.mailbox.envelope import sender
 from pbem.match.changed import replace
 from pbem.server import fetching
-from pbem.server.fetching import Fetcher
+from pbem.server.fetching import Fetcher, sender
 from simulation.loop import Event
 from simulation.mailers import INTAKE, Moods, Smarthost
 from simulation.parts import Part, Spells

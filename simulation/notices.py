@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.config.server import NotifyConfig
 from pbem.match.changed import replace
-from pbem.server.http_call import PATIENCE, Unreachable
-from pbem.server.notifier import RETRIES
+from pbem.server.http_call import PATIENCE, RETRIES, Unreachable
 from simulation.parts import Part, Spells
 from simulation.promises import answered_by
 

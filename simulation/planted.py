@@ -27,11 +27,10 @@ from pbem.proof.compare.finding import NamedLetter
 from pbem.server.fetching import Fetcher
 from pbem.store.errors import BusyError
 from pbem.store.inbox import Inbox
-from pbem.store.noted_time import Noted
-from pbem.store.notifications import Notifications
-from pbem.store.outages import Outages
+from pbem.store.noted_time import Noted, Outages
 from pbem.store.outbox import Outbox
 from pbem.store.owners import _SENDINGS
+from pbem.store.questions import Notifications
 from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
 from simulation.elsewhere import Remote
@@ -163,7 +162,7 @@ def deaf_to_witnesses(_world: World) -> Iterator[None]:
 @contextmanager
 def moved_without_its_outbox(_world: World) -> Iterator[None]:
     """A table is left out when the store is moved: the letters that wait in it are never sent."""
-    with patch("pbem.store.move.LEFT", frozenset({"owners", "outbox"})):
+    with patch("pbem.store.restore.LEFT", frozenset({"owners", "outbox"})):
         yield
 
 
@@ -344,7 +343,7 @@ def sendings_of_the_dead(_world: World) -> Iterator[None]:
 @contextmanager
 def nobody_is_asked(_world: World) -> Iterator[None]:
     """Whom one player names for a seat may take it: the others are told, and not asked."""
-    with patch("pbem.match.events.nominated._unwilling", lambda *_: []):
+    with patch("pbem.match.events.substituted._unwilling", lambda *_: []):
         yield
 
 

@@ -26,9 +26,8 @@ from pbem.cli.harmless import harmless
 from pbem.config.file import ConfigError, load, place
 from pbem.config.server import Config
 from pbem.games.outside import UnusableGame
-from pbem.server.composer import open_composer
+from pbem.server.desk_work import enable_games, open_composer
 from pbem.server.examination import leap_in_words
-from pbem.server.games_here import enable_games
 from pbem.server.logs import configure_logs
 from pbem.server.server_clock import THIS_MACHINE, ServerClock
 from pbem.store import own_keys

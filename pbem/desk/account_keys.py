@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from pbem.desk.reply_tokens import ReplyTokens
     from pbem.desk.tournament_archive import TournamentRepository
     from pbem.mail.commands import Reading
-    from pbem.store.keychanges import KeyChanges, WaitingKey
-    from pbem.store.notifications import Notifications
-    from pbem.store.players import PlayerRow, Players
+    from pbem.store.players import KeyChanges, PlayerRow, Players, WaitingKey
+    from pbem.store.questions import Notifications
 
 _OPEN = frozenset({"own_recovery", "own_recovery_waits"})
 """The letters that are never encrypted: the player's keys may be lost."""

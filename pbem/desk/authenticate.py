@@ -20,7 +20,7 @@ from pbem.letters import draft
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, AnyCommand, Reading, asked_by_subject, masked
 from pbem.match.changed import replace
-from pbem.match.events import missed
+from pbem.match.events import silence
 from pbem.phrase import Phrase
 from pbem.proof.signed_letters import misdated
 from pbem.requests import DEFAULT
@@ -195,7 +195,7 @@ def _arrival(desk: Desk, player: PlayerRow, answered: Sequence[AnyCommand], rece
     waits = [command for spec, command in specs if spec.signed and (spec.stands or spec.withdraws)]
     for number, default in {(number_of(command), command.form.turn == DEFAULT) for command in waits}:
         if seated := find_seat(desk.seats, number, player.name):
-            received = missed.came(seated.match, seated.seat, received, default=default)
+            received = silence.came(seated.match, seated.seat, received, default=default)
     return received
 
 

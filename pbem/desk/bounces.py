@@ -24,7 +24,7 @@ from pbem.desk import outcomes
 from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED
 from pbem.desk.seats import SeatContext, running
 from pbem.mail import delivery_status
-from pbem.match.events import halted, moved
+from pbem.match.events import clocks
 from pbem.match.seat_clock import written
 from pbem.match.step import Notice
 from pbem.phrase import Phrase
@@ -163,9 +163,9 @@ def _clocks(desk: Desk, player: PlayerRow, now: datetime, since: datetime | None
     for seated in running(desk.seats, player.name):
         step = seated.step(now)
         if since is None:
-            moved.find(step, seated.seat)
+            clocks.find(step, seated.seat)
         else:
-            halted.lose(step, seated.seat, since)
+            clocks.lose(step, seated.seat, since)
         if step.entries:
             desk.archive.save(seated.row.number, seated.match, step)
 
@@ -175,7 +175,7 @@ def _write(
 ) -> None:
     """A letter to the player, or to the opponents, in each running match of the player."""
     for seated in running(desk.seats, player.name):
-        long_enough = now + halted.long_enough(seated.match.terms)
+        long_enough = now + clocks.long_enough(seated.match.terms)
         for seat in seated.match.seats:
             if (seat == seated.seat) != opponents:
                 until = written(long_enough, desk.time.zone(seated.match.name(seat)))
@@ -204,8 +204,8 @@ def stop_clock(desk: Desk, found: Watched, now: datetime) -> None:
     at = SeatContext(desk.seats, *desk.archive.known(found.match), found.seat)
     step = at.step(now)
     if found.settled is None:
-        halted.delay(step, found.seat, found.asked, found.created)
-    elif moved.arrive(step, found.seat, found.asked, found.created, found.settled):
+        clocks.delay(step, found.seat, found.asked, found.created)
+    elif clocks.arrive(step, found.seat, found.asked, found.created, found.settled):
         step.notices.append(Notice("moved", found.seat, step.match))
     if step.entries:
         at.commit(step)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import match_facts
-from pbem.match.events import claimed
+from pbem.match.events import silence
 from pbem.match.transcript import sha256_hex, written
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pbem.mail.compose import Attachment, Generation
     from pbem.match.state import Match
     from pbem.store.matches import MatchRow
-    from pbem.tlog.proof import InclusionProof
+    from pbem.tlog.checkpoint import InclusionProof
     from pbem.tournament.tournament_state import Tournament
 
 SIGNED_TEXT = ".signed.txt"
@@ -54,7 +54,7 @@ def of_match(
         "players": [None if name.startswith("?") else name for name in match.names],
         "programs": list(programs),
         "asked": match.asked(seat),
-        "claim": bool(claimed.silent(match, seat)),
+        "claim": bool(silence.silent(match, seat)),
         "miss": match.terms.miss,
         "deadline": written(clock.deadline) if clock and clock.deadline else None,
         "accepted": row.of(seat).accepted,

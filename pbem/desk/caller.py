@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.games import Fault, Refused
-from pbem.match.signed import Signed
+from pbem.match.step import Signed
 from pbem.match.transcript import written
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from pbem.games import Fault
 from pbem.letters.render import escaped
 from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, Reading, masked, parse, row_of
 from pbem.match.changed import replace
-from pbem.match.signed import here
 from pbem.match.state import Match, standing
+from pbem.match.step import here
 from pbem.phrase import Phrase
 from pbem.proof import one_letter
 from pbem.proof.mailbox_evidence import detail_in_to, token_hash

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.store.daily import count_today
+from pbem.store.retention import count_today
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -160,7 +160,7 @@ def stand_still(desk: Desk, leap: Leap, now: datetime) -> None:
 def _see_to_tournaments(desk: Desk, now: datetime) -> datetime | None:
     """Start tournaments and rounds that are due, and carry out what is planned; returns when to call again."""
     director, rows, failed = desk.tournaments, desk.tournaments.archive.rows, False
-    for number in rows.due(to_db(now)):
+    for number in rows.due(to_db(now), _PER_TICK):
         if not _decided(desk, "tournament", partial(director.wake, number, now), {"tournament": number}):
             with desk.database.transaction():
                 rows.look_at(number, to_db(now + _TRY_AGAIN))

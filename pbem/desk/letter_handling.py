@@ -259,7 +259,7 @@ def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:
         raise error
     reference = desk.random(6).hex()
     _LOG.error("letter failed", inbox=row.id, attempt=row.attempts + 1, reference=reference, exc_info=error)
-    desk.inbox.release(row.id)
+    desk.inbox.give_back(row.id, failed=1)
 
 
 def _set_aside(desk: Desk, now: datetime) -> None:

@@ -22,7 +22,7 @@ from pbem.letters.draft import Composing, Facts, OutgoingLetter, TemplateText
 from pbem.letters.render import visible
 from pbem.mail.commands import SETTINGS
 from pbem.mail.compose import LETTER, Attachment, Composer, Encrypting
-from pbem.mail.language import asked_for
+from pbem.mail.headers import asked_for
 from pbem.match.changed import replace
 from pbem.match.seat_clock import zone_named
 from pbem.match.transcript import canonical, sha256_hex
@@ -40,11 +40,10 @@ if TYPE_CHECKING:
     from pbem.letters.draft import Enclosed
     from pbem.mail.message import Letter
     from pbem.match.state import Match
-    from pbem.store.digest_queue import DigestQueue
     from pbem.store.matches import MatchRow
-    from pbem.store.notifications import Notifications
-    from pbem.store.outbox import Outbox
+    from pbem.store.outbox import DigestQueue, Outbox
     from pbem.store.players import PlayerRow, Players
+    from pbem.store.questions import Notifications
 
 _CUT = Phrase("This answer became too long, and the rest is left out: ask for it in separate letters.")
 _LEFT_OUT = Phrase("Not attached, because this letter became too long: {names}. Ask for them in separate letters.")

@@ -14,20 +14,19 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.ratings import rated, reliability
 from pbem.match.changed import replace
-from pbem.match.documents import Receipt
+from pbem.match.documents import Receipt, SetAside
 from pbem.match.seat_clock import Clock
-from pbem.match.signed import Signed
 from pbem.match.state import Match, Submission
+from pbem.match.step import Signed
 from pbem.match.terms import Terms
-from pbem.match.traces import SetAside
 from pbem.match.transcript import BEFORE, Entry, announcement, statement, voucher
 from pbem.match.transcript_replay import replay_transcript
 from pbem.proof.signed_letters import Letters
 from pbem.requests import DEFAULT, Requested, Sections, SignedForm, SubmitOrders, SubmitSetup
 from pbem.store.database import from_db, to_db
 from pbem.store.matches import EntryRow, Matches, MatchRow, PressRow, SubmissionRow
+from pbem.tlog.checkpoint import InclusionProof
 from pbem.tlog.note import Note
-from pbem.tlog.proof import InclusionProof
 from pbem.tlog.tree import inclusion
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from pbem.desk.daily_limits import RULES_FAILED
-from pbem.match.events.moved import OUTAGE
+from pbem.match.events.clocks import OUTAGE
 from pbem.match.seat_clock import VACATION, Calendar, Stop, zone_named
 from pbem.match.step import Unresolved
 from pbem.phrase import Phrase
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pbem.desk.letter_writer import LetterWriter
     from pbem.match.state import Match
-    from pbem.store.outages import Outages
+    from pbem.store.noted_time import Outages
     from pbem.store.players import Players
 
 TIMEZONE = "timezone"

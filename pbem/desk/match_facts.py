@@ -17,7 +17,7 @@ import msgspec
 from pbem.games import Refused, rules
 from pbem.games.conditional_orders import condition_of, is_conditional
 from pbem.match.notices import NOTICES
-from pbem.match.sealed_documents import SETUP
+from pbem.match.sealed_game import SETUP
 from pbem.match.seat_clock import VACATION, Clock, on_a_day, written
 from pbem.match.terms import Terms
 from pbem.match.transcript import sha256_hex

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed
     from pbem.mail.compose import Attachment, Composer
-    from pbem.match.events.sealed_step import Entered
+    from pbem.match.events.sealed_events import Entered
     from pbem.match.state import Match
     from pbem.match.step import Notice
     from pbem.store.matches import MatchRow

@@ -19,11 +19,10 @@ from pbem.mail.commands import COMMANDS, AnyCommand, Command
 from pbem.match import progress
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
-from pbem.match.events import moved
+from pbem.match.events import clocks
 from pbem.match.pinned_keys import Player
-from pbem.match.signed import Signed, at_reply_address
 from pbem.match.state import RUNNING, Match, Submission
-from pbem.match.step import Environment, Step
+from pbem.match.step import Environment, Signed, Step, at_reply_address
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.requests import AnnounceTournament, Propose, Requested, Rule, SignedForm
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from pbem.desk.match_letters import MatchLetters
     from pbem.letters.draft import Enclosed, Facts
     from pbem.mail.compose import Attachment
-    from pbem.match.events.sealed_step import Entered
+    from pbem.match.events.sealed_events import Entered
     from pbem.match.terms import Terms
     from pbem.store.matches import MatchRow
     from pbem.store.players import Players
@@ -227,7 +226,7 @@ def seated_at(seats: Seats, command: AnyCommand, player: str, now: datetime) -> 
     if seated is None:
         raise refused(command.name, command.match or "", Phrase("you have no such match; `list mine` shows yours"))
     step = seated.step(now)
-    moved.catch_up(step)
+    clocks.catch_up(step)
     if step.entries:
         seated.commit(step)
     return seated

@@ -34,8 +34,8 @@ from pbem.match.changed import replace
 from pbem.store.database import Database, to_db
 from pbem.store.outbox import Outbox
 from pbem.store.players import Players
+from pbem.store.retention import note_marks
 from pbem.store.tokens import Tokens
-from pbem.store.vouched import note_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

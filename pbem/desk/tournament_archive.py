@@ -15,7 +15,7 @@ from pbem.desk.match_archive import latest_proof, nothing_is_signed
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.pinned_keys import KeyChange, Player
-from pbem.match.signed import Signed
+from pbem.match.step import Signed
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import bundle

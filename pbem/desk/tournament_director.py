@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pbem.desk.letter_writer import LetterWriter
     from pbem.json_object import JsonObject
     from pbem.letters.draft import Enclosed
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
+    from pbem.match.step import Signed
     from pbem.requests import Rule
     from pbem.store.inbox import Inbox
     from pbem.store.people import People

@@ -28,21 +28,17 @@ from pbem.desk.tournament_archive import TournamentRepository
 from pbem.desk.tournament_director import Director
 from pbem.failpoints import Failpoints, passing
 from pbem.match.step import Environment
-from pbem.store.digest_queue import DigestQueue
 from pbem.store.inbox import Inbox
-from pbem.store.keychanges import KeyChanges
-from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
-from pbem.store.notifications import Notifications
+from pbem.store.noted_time import Outages
 from pbem.store.operator import Instructions
-from pbem.store.outages import Outages
-from pbem.store.outbox import Outbox
+from pbem.store.outbox import DigestQueue, Outbox
 from pbem.store.people import People
-from pbem.store.players import Players
+from pbem.store.players import KeyChanges, Players
+from pbem.store.questions import Lookups, Notifications, WitnessRequests
 from pbem.store.tlog import TransparencyLog
 from pbem.store.tokens import Tokens
 from pbem.store.tournament_rows import Tournaments
-from pbem.store.witness_requests import WitnessRequests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pbem.config.witnessing import Cosigner
     from pbem.desk.wiring import Desk
-    from pbem.store.witness_requests import WitnessRequest
+    from pbem.store.questions import WitnessRequest
 
 _AT_ONCE = 200
 """The most heads that one transaction puts into the tree."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from playing.sealed_match import Owner
 
-    from pbem.match.signed import Signed
+    from pbem.match.step import Signed
     from pbem.requests import SignedForm
 
 OTHER = "ab" * 32

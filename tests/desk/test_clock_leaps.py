@@ -16,8 +16,7 @@ from judges.honest import accused
 
 from pbem.desk.letter_handling import WorkingDesk
 from pbem.match.transcript import Entry
-from pbem.server.desk_opening import Supplies
-from pbem.server.desk_work import Work
+from pbem.server.desk_work import Supplies, Work
 from pbem.server.server_clock import Machine, ServerClock
 from pbem.store import noted_time
 from pbem.store.database import from_db

@@ -10,7 +10,7 @@ from judges import sentences
 
 from pbem.config.server import NotifyConfig
 from pbem.match.changed import replace
-from pbem.store.notifications import Notification
+from pbem.store.questions import Notification
 
 URL = "https://ntfy.example/Anns_phone"
 DAY = timedelta(days=1)

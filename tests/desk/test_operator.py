@@ -16,8 +16,8 @@ from judges import sentences
 
 from pbem.match.events import interventions
 from pbem.store.database import Database
-from pbem.store.lookups import Lookups
 from pbem.store.operator import Instructions, begin_generation, survey
+from pbem.store.questions import Lookups
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,7 +21,7 @@ from pbem.desk.strangers import EACH
 from pbem.identity import ssh
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening
-from pbem.match.signed import Signed
+from pbem.match.step import Signed
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify

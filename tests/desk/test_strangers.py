@@ -14,7 +14,7 @@ from judges import sentences
 from pbem.desk.daily_limits import WITHOUT_COMMAND
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
-from pbem.mail.return_path import without_tags
+from pbem.mail.headers import without_tags
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:

@@ -31,9 +31,8 @@ from pbem.proof.bundle import Bundle, read_tournament, write_tournament
 from pbem.proof.kept_letters import kept
 from pbem.proof.tournament_log import logged
 from pbem.store.errors import BusyError
-from pbem.tlog.checkpoint import Checkpoint, CosignRequest
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest, InclusionProof
 from pbem.tlog.note import Note, cosigned
-from pbem.tlog.proof import InclusionProof
 from pbem.tournament.tournament_entries import TournamentEntry, tournament_statement
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pbem.store.witness_requests import WitnessRequest
+    from pbem.store.questions import WitnessRequest
 
 LOG_KEY = VerifierKey(
     SERVER, LOG, Ed25519PrivateKey.from_private_bytes(bytes(range(32))).public_key().public_bytes_raw()

@@ -33,9 +33,9 @@ from pbem.letters.render import Templates
 from pbem.mail.compose import Composer, Generation
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
-from pbem.store.lookups import Lookups
+from pbem.store.noted_time import Outages
 from pbem.store.operator import forgotten, generation
-from pbem.store.outages import Outages
+from pbem.store.questions import Lookups
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from playing import random_players
 from pbem.games import rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.mail.commands.sections import written
-from pbem.match.sealed_documents import NOTHING, ORDERS, SETUP, PaperPlace, hashed, paper, salt
+from pbem.match.sealed_game import NOTHING, ORDERS, SETUP, PaperPlace, hashed, paper, salt
 from pbem.requests import Section
 
 if TYPE_CHECKING:

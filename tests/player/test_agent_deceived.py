@@ -19,7 +19,7 @@ from judges import sentences
 from pbem.desk import bulletin, position_files
 from pbem.desk.position_files import PositionFiles
 from pbem.games.sealed import COMMIT
-from pbem.match.sealed_documents import PaperPlace, paper
+from pbem.match.sealed_game import PaperPlace, paper
 from pbem.match.state import Ended
 from pbem.player.correspondence.standings import Impossible
 from pbem.store.matches import Matches

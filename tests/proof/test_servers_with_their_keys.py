@@ -25,8 +25,8 @@ from in_a_box.referee import Mailbox, Referee, body, whole_sentence
 from judges import sentences
 
 from pbem.match.changed import replace
+from pbem.match.documents import Trace
 from pbem.match.terms import Terms
-from pbem.match.traces import Trace
 from pbem.match.transcript import sha256_hex
 from pbem.proof.kept_letters import kept
 from pbem.store.inbox import Envelope

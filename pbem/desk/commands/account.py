@@ -29,8 +29,8 @@ from pbem.match.state import RUNNING
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase, either
 from pbem.store.database import to_db
-from pbem.store.notifications import Topic
 from pbem.store.players import Challenge, KeyRow, PlayerRow, Players
+from pbem.store.questions import Topic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from pbem.desk.account_keys import Keyring
     from pbem.desk.commands.proposals import Offers
     from pbem.requests import Block, Choose, Confirm, Notify, Register, Unblock, WhoAmI
-    from pbem.store.digest_queue import DigestQueue
     from pbem.store.matches import Matches
+    from pbem.store.outbox import DigestQueue
     from pbem.store.people import People
 
 

@@ -15,8 +15,8 @@ from pbem.desk.outcomes import Reply
 from pbem.desk.seats import SeatContext, Seats, running
 from pbem.games import Fault, Refused
 from pbem.match import progress
-from pbem.match.events import agreements, claimed, extended, moved, resigned
-from pbem.match.events.vacation import announce
+from pbem.match.events import agreements, clocks, resigned, silence
+from pbem.match.events.clocks import announce
 from pbem.match.seat_clock import days_of_year, on_a_day, vacation_stop, written
 from pbem.match.state import PHASES, RUNNING
 from pbem.phrase import Phrase, either
@@ -121,7 +121,7 @@ def vacation(
     deadlines = {}
     for seated in running(seats, player):
         step = seated.step(now)
-        moved.catch_up(step)
+        clocks.catch_up(step)
         runs = step.match.clocks.get(seated.seat)
         stops = time.calendar(player, runs.since if runs else now).vacations
         announce(step, seated.seat, stops, said)
@@ -173,7 +173,7 @@ def _taken(players: Players, player: str, *more: tuple[date, date]) -> dict[int,
 
 def extend(seated: SeatContext, caller: Caller, command: Command[Extend]) -> Reply:
     """`extend`: a gift of time to the opponents."""
-    step, to = seated.say(caller, command, extended.extend)
+    step, to = seated.say(caller, command, clocks.extend)
     seated.commit(step)
     facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.request.seconds)}
     return Reply("extend", facts | seated.facts(), at=seated)
@@ -181,6 +181,6 @@ def extend(seated: SeatContext, caller: Caller, command: Command[Extend]) -> Rep
 
 def claim(seated: SeatContext, caller: Caller, command: Command[Claim]) -> Reply:
     """`claim`: the game, or the end of the match, against silent players."""
-    step, _ = seated.say(caller, command, claimed.claim)
+    step, _ = seated.say(caller, command, silence.claim)
     seated.commit(step)
     return Reply("claim", seated.facts(), at=seated)

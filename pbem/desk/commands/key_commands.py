@@ -26,8 +26,7 @@ from pbem.phrase import Phrase
 from pbem.proof import key_changes
 from pbem.requests import AddAddress, AddKey, Confirm, KeepKeys, Recover, RevokeKey
 from pbem.store.database import from_db, to_db
-from pbem.store.keychanges import WaitingKey
-from pbem.store.players import KeyRow, PlayerRow
+from pbem.store.players import KeyRow, PlayerRow, WaitingKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

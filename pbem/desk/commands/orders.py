@@ -17,9 +17,9 @@ from pbem.games import Fault, Refused
 from pbem.games.conditional_orders import branch_said
 from pbem.games.setup_example import is_the_example
 from pbem.letters.render import escaped
-from pbem.match import advance_orders, progress, stored_orders, submissions
-from pbem.match.events.reveal import reveal as laid_open
-from pbem.match.events.sealed_step import take as taken
+from pbem.match import progress, stored_orders, submissions
+from pbem.match.events.sealed_events import reveal as laid_open
+from pbem.match.events.sealed_events import take as taken
 from pbem.match.sealed_letters import seal as committed
 from pbem.match.state import Match, not_played, standing
 from pbem.phrase import Phrase
@@ -143,7 +143,7 @@ def store(seated: SeatContext, command: Command[SubmitOrders], caller: Caller) -
     """Store orders for a later turn, or default orders; raises `Refused`."""
     demand_room(seated, command, caller)
     turn, due = command.form.turn or DEFAULT, seated.match.turn
-    step, submission = seated.say(caller, command, advance_orders.store)
+    step, submission = seated.say(caller, command, submissions.store)
     seated.submit(step, submission, turn)
     receipt, attachments = seated.receipt(submission, f"turn-{turn}" if turn != DEFAULT else "default")
     faults = _faults(seated.match, seated.seat, turn)
@@ -174,7 +174,7 @@ def withdraw(seated: SeatContext, command: Command[Clear], caller: Caller) -> Re
     """Withdraw what is stored for a later turn, or the default orders; raises `Refused`."""
     demand_room(seated, command, caller)
     turn = command.form.turn or DEFAULT
-    step, submission = seated.say(caller, command, advance_orders.withdraw)
+    step, submission = seated.say(caller, command, submissions.withdraw)
     withdrawn = step.match.stored[seated.seat, turn]
     seated.submit(step, withdrawn, turn)
     facts, attachments = seated.withdrawn(withdrawn)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.mail.commands import Command
     from pbem.requests import Accept, Decline, Join, Propose, Withdraw
-    from pbem.store.digest_queue import DigestQueue
+    from pbem.store.outbox import DigestQueue
     from pbem.store.people import People
     from pbem.store.players import PlayerRow, Players
 
