@@ -75,6 +75,10 @@ class Public:
             if match := self._public(number, ("open",)):
                 free = [seat for seat, kept in self._people.free(number).items() if kept is None]
                 terms, by = match.terms, self._people.standing(match.terms.game, match.name(1))
+                title = Phrase(
+                    "{id}: {name} proposes {game}", id=match.id, name=match.name(1), game=match.rules.title
+                )
+                proposed = written(from_db(self._matches.created(number)))
                 yield self._summary(match) | {
                     "by": by,
                     "free": len(free),
@@ -82,7 +86,7 @@ class Public:
                     "pace": duration(terms.pace),
                     "lines": terms.lines(),
                     "keys": terms.keys == KEYS[1],
-                    "news": [of_invitation(match, written(from_db(self._matches.created(number))))],
+                    "news": [News(match.id, 0, proposed, title)],
                 }
 
     def tournaments(self) -> Iterator[PublicTournament]:
@@ -200,12 +204,6 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     if not single or reading.commands[0].faults or not commands.COMMANDS[reading.commands[0].name].published:
         return None
     return verdict.pasted or None
-
-
-def of_invitation(match: Match, proposed: str) -> News:
-    """An invitation that is open since this time."""
-    title = Phrase("{id}: {name} proposes {game}", id=match.id, name=match.name(1), game=match.rules.title)
-    return News(match.id, 0, proposed, title)
 
 
 def of_match(match: Match, entries: Sequence[Entry]) -> Iterator[News]:
