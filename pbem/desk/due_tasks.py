@@ -97,8 +97,13 @@ def _do_what_is_due(desk: Desk, now: datetime) -> datetime | None:
     kept = _keep_house(desk, now)
     log = _see_to_log(desk, now)
     while (failing := desk.notifications.failing(_FAILURES)) is not None:
+        # A topic to which nothing comes through is forgotten, and its player told by mail.
         with desk.decision():
-            _give_up_topic(desk, failing, now)
+            desk.notifications.drop(failing)
+            player = desk.players.by_name(failing)
+            assert player is not None
+            text = desk.letters.draft("letters/notify_failed.txt")
+            desk.letters.send(player.address, OutgoingLetter(Phrase("[pbem] No more notifications"), text), now)
     times = [due, tournaments, recovery, following, digest, offers, kept, log, look]
     return min(filter(None, times), default=None)
 
@@ -137,7 +142,7 @@ def beat(desk: Desk, now: datetime) -> datetime:
             account_keys.put_off(desk.keys, heard - last, heard)
             _LOG.warning("outage", seconds=int((heard - last).total_seconds()))
             facts = {"last": last, "now": heard, "mailbox": bool(desk.config.mailbox)}
-            tell_operator(desk, OUTAGE, heard, Phrase("[pbem] An outage: all deadlines move"), facts)
+            desk.letters.tell_operator(OUTAGE, heard, Phrase("[pbem] An outage: all deadlines move"), facts)
     return heard
 
 
@@ -236,15 +241,6 @@ def _keep_house(desk: Desk, now: datetime) -> datetime | None:
             return now
         desk.pruned_on = today
     return None
-
-
-def _give_up_topic(desk: Desk, name: str, now: datetime) -> None:
-    """Forget a topic to which nothing comes through, and tell its player by mail."""
-    desk.notifications.drop(name)
-    player = desk.players.by_name(name)
-    assert player is not None
-    text = desk.letters.draft("letters/notify_failed.txt")
-    desk.letters.send(player.address, OutgoingLetter(Phrase("[pbem] No more notifications"), text), now)
 
 
 def _when_due(
