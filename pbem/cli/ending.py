@@ -41,13 +41,15 @@ MEANINGS: Final[Mapping[Status, str]] = {
 
 
 def unreadable(cause: str) -> click.ClickException:
-    """The error to raise if a file is not what the command reads."""
+    """The error to raise if a file is not what the command reads; the cause may quote the file."""
     from click import ClickException
+
+    from pbem.cli.telling import clean
 
     class Unreadable(ClickException):
         exit_code = Status.UNREADABLE
 
-    return Unreadable(cause)
+    return Unreadable(clean(cause))
 
 
 @contextmanager

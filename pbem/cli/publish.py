@@ -14,6 +14,7 @@ import click
 
 from pbem.cli.common import config_option, opened
 from pbem.cli.ending import unreadable
+from pbem.cli.telling import clean
 from pbem.cli.verify import kept_letters, witness_keys
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.match.record import NotARecord
@@ -95,8 +96,8 @@ def _print(
         said = list(chain.from_iterable(_noted(found, path) for path in notes))
         page = replay(found, witnessed=Witnessed(logged, keys), press=said, language=language).encode()
     except OtherVersion as error:
-        raise click.ClickException(f"{bundle}: {error}") from error
-    except (ValueError, KeyError, TypeError) as error:  # ValueError: no bundle, and text that has no bytes
+        raise click.ClickException(clean(f"{bundle}: {error}")) from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:  # no bundle; text without bytes; odd values
         raise unreadable(f"{bundle}: {error}") from error
     click.echo(page, nl=False)
 

@@ -8,6 +8,8 @@ import re
 import zlib
 from typing import TYPE_CHECKING
 
+import pytest
+from attackers.forgers import with_entry
 from click.testing import CliRunner, Result
 from in_a_box import witnessed
 from in_a_box.referee import Referee, attachment
@@ -147,3 +149,15 @@ def test_a_page_carries_what_kept_letters_show_of_the_log(tmp_path: Path) -> Non
     assert twice.exit_code == 2
     assert "another witness of this name" in twice.stderr
     assert run(str(tmp_path / "site"), "--witness", key).exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["terms", "bundle", "server", "players"])
+def test_a_hostile_bundle_moves_no_cursor(tmp_path: Path, name: str) -> None:
+    path, escape = tmp_path / "m1.pbem.zip", "\x1b[31mred"
+    found = bundle.read((VECTORS / "good" / "ssh.pbem.zip").read_bytes())
+    said = {"terms": {**found.entries[0].body["terms"], "game": escape}}.get(name, escape)
+    path.write_bytes(bundle.write(with_entry(found, 0, lambda body: body.update({name: said}))))
+    done = CliRunner().invoke(group, ["publish", str(path)], color=True)
+    assert done.exit_code in {0, 1, 2}
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert "\x1b" not in done.stderr
