@@ -33,9 +33,10 @@ class _Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
         if cmd_name not in COMMANDS:
             return None
+        if _UNUSABLE in ctx.meta and cmd_name != "verify":  # which says what it can without the rules
+            raise click.UsageError(ctx.meta[_UNUSABLE])
         place = COMMANDS[cmd_name]
         gc.disable()  # nothing of a module is garbage: to look for it takes a tenth of the time to import them all
         try:
@@ -65,16 +66,20 @@ class _Commands(click.Group):
         return help_text()
 
 
-def _enable(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> None:
+_UNUSABLE = "pbem.games that cannot be enabled"
+
+
+def _enable(ctx: click.Context, _: click.Parameter, names: tuple[str, ...]) -> None:
     """Enable games before a command is imported: most commands need none."""
     if not names:
         return
     from pbem.games.outside import UnusableGame, enable
 
-    try:
-        enable(names)
-    except UnusableGame as error:
-        raise click.UsageError(str(error)) from error
+    for name in names:
+        try:
+            enable([name])
+        except UnusableGame as error:
+            ctx.meta.setdefault(_UNUSABLE, str(error))
 
 
 @click.group(cls=_Commands, help=ABOUT)

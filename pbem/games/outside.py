@@ -30,6 +30,7 @@ _NAME: Final = re.compile("[a-z](?:[a-z-]{0,30}[a-z])?")
 
 _PROJECT: Final = re.compile("[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 _VERSION: Final = re.compile("[A-Za-z0-9][A-Za-z0-9.+]{0,62}")
+_PINNED: Final = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])? ?\(?==([A-Za-z0-9.+!]+)\)?")
 _HASH: Final = re.compile("[0-9a-f]{64}")
 
 
@@ -151,10 +152,21 @@ def _distribution(entry: EntryPoint) -> Distribution:
 def _package(entry: EntryPoint) -> Package:
     found = _distribution(entry)
     try:
-        code = _code(found, _folder(entry.module))
+        code = _code(found, _folder(entry.module)) if _has_what_it_pins(found) else None
         return Package.read({"name": found.name, "version": found.version, "code": code})
     except (OSError, ValueError) as error:
         raise UnusableGame(f'the game "{entry.name}" of {_named(entry)} is damaged: {error}') from error
+
+
+def _has_what_it_pins(package: Distribution) -> bool:
+    """True if each library that a package pins is here in that very version: otherwise its code is other code."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    pinned = filter(None, map(_PINNED.fullmatch, package.requires or ()))
+    try:
+        return all(version(one[1]) == one[2] for one in pinned)
+    except PackageNotFoundError:
+        return False
 
 
 def _folder(module: str) -> Path:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +18,6 @@ from pbem.letters.render import Templates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def refused(*games: str) -> str:
@@ -178,6 +179,18 @@ def test_the_code_is_hashed_as_it_is(tmp_path: Path) -> None:
         assert "is damaged: " in refused("marbles")
 
 
+@pytest.mark.parametrize(
+    ("requires", "known"),
+    [("click", True), ("click>=99", True), (f"click=={version('click')}", True), ("click==99", False),
+     ("click (==99)", False), ("none-of-this-name==1", False), ("none-of-this-name==1 ; extra == 'x'", True)],
+)  # fmt: skip
+def test_code_is_other_code_without_the_libraries_that_it_pins(tmp_path: Path, requires: str, *, known: bool) -> None:
+    install(tmp_path)
+    (metadata,) = tmp_path.glob("*.dist-info/METADATA")
+    metadata.write_text(f"{metadata.read_text()}Requires-Dist: {requires}\n")
+    assert (code(tmp_path) is not None) == known
+
+
 def test_code_that_lies_elsewhere_has_no_hash(tmp_path: Path) -> None:
     """As `pip install -e` leaves it."""
     folder = install(tmp_path / "site")
@@ -253,3 +266,9 @@ def test_a_player_enables_a_game_by_an_option_or_for_all_commands(
     wrong = pbem(tmp_path, "--game", "chess", "replay", str(file))
     assert wrong.returncode == 2
     assert 'Error: no package that is installed here has a game "chess"' in wrong.stderr
+
+
+def test_a_proof_without_the_package_of_a_game_is_no_wrong_use(tmp_path: Path) -> None:
+    bundle = Path(__file__).parents[1] / "vectors" / "good" / "ssh.pbem.zip"
+    done = pbem(tmp_path, "--game", "chess", "verify", str(bundle))
+    assert (done.returncode, done.stderr) == (0, "")
