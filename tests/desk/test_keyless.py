@@ -7,10 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.mutations import rewritten, with_body
 from in_a_box.referee import ANN, BOB, MAIL_SERVER, Mailbox, Openings, Referee, attachment, body
 from judges.honest import accused
 from signing.domains import Domain, rsa_key
+from world.mutations import rewritten, with_body
 
 from pbem.match import replies
 from pbem.match.changed import replace
