@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import smtplib
-import subprocess
-import sys
-import time
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import Letters, Mailbox, confirming, form_in
 from judges import sentences
+from machines.serve_process import serving
+from machines.waiting import until
 
 from pbem.cli.group import group
 from pbem.config.file import faults, load
 from pbem.identity import ssh
 from pbem.server.daemon import Daemon, StartError
 
-PBEM = str(Path(sys.executable).with_name("pbem"))
+if TYPE_CHECKING:
+    from pathlib import Path
+
 SERVER = "pbem.localhost"
 
 
@@ -90,13 +89,6 @@ class House:
         return person.letters
 
 
-def until(condition: Any) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 def asked_for_setup(house: House, person: Mailbox) -> bool:
     return any("send your setup" in str(one["Subject"]) for one in house.letters(person))
 
@@ -107,12 +99,8 @@ def test_two_people_on_one_machine_register_and_begin_a_match(home: Path, monkey
         CliRunner().invoke(group, ["serve"])
     home.write_text(home.read_text().replace("127.0.0.1:2525", "127.0.0.1:0"))
     ready = home.with_name("ready.json")
-    words = [PBEM, "serve", "--ready-file", str(ready)]
-    with (home.parent / "log").open("wb") as log:
-        server = subprocess.Popen(words, stdout=log, stderr=log)
-    try:
-        until(ready.exists)
-        house = House(json.loads(ready.read_text())["smtp"]["port"], home.parent / "mail")
+    with (home.parent / "log").open("wb") as log, serving(ready, stderr=log) as (_, places):
+        house = House(places["smtp"]["port"], home.parent / "mail")
         ann, bob = (
             Mailbox(name, f"{name}@home.localhost", Ed25519PrivateKey.generate(), Letters())
             for name in ("ann", "bob")
@@ -126,9 +114,6 @@ def test_two_people_on_one_machine_register_and_begin_a_match(home: Path, monkey
         house.send(bob, form_in(bob.text, "accept", lines=1))
         for person in (ann, bob):
             until(partial(asked_for_setup, house, person))
-    finally:
-        server.terminate()
-        assert server.wait(30) == 0, (home.parent / "log").read_text()
 
 
 @pytest.mark.parametrize("kind", ["mailbox", "domain"])
