@@ -14,25 +14,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.mutations import rewritten
 from click.testing import CliRunner
-from in_a_box.machine import words
 from machines import post_office
 from machines.post_office import PostOffice, Servers
+from world.members import Machine
+from world.mutations import rewritten
 
 from pbem.cli.verify import verify
-from pbem.player import blind, mail_out, signing
-from pbem.player.account_file import Account
+from pbem.player import blind
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment, replayed
-from pbem.player.correspondence import Correspondence
-from pbem.player.exchange import fetch, flush
-from pbem.player.mail_in import OwnMaildir
-from pbem.player.memory import Memory
+from pbem.player.exchange import fetch
 from pbem.player.opponent import STRATEGIES, edition
-from pbem.player.program import Program
-from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings
-from pbem.player.sealed_agent import Agent
-from pbem.player.secret_vault import SecretVault
 from pbem.proof.bundle import read, write
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved
@@ -114,33 +106,8 @@ class House:
             return str(fact).split()[1]
 
 
-class Partner:
+class Partner(Machine):
     """A program in this process, which proposes matches."""
-
-    def __init__(self, folder: Path, maildir: Path, port: int, name: str, level: int = 1) -> None:
-        key = folder / "key"
-        signing.make(key, name)
-        self.name = name
-        self.account = Account(
-            *(name, "play.example", "pbem@play.example", f"{name}@mail.example", str(key)),
-            *(f"maildir:{maildir}", f"smtp://127.0.0.1:{port}"),
-        )
-        self.key = signing.read(key, lambda _: "", lambda: None)
-        self.memory = Memory(folder / "memory.sqlite")
-        self.letters = Correspondence(self.account, self.memory, self.key.sign, os.urandom)
-        games = {game: GameLimits(level) for game in STRATEGIES}
-        settings = ProgramSettings(account=self.account, play=PlayerLimits(), games=games)
-        agent = Agent(self.letters, SecretVault(folder / "secrets"), os.urandom)
-        self.program = Program(agent, settings, os.urandom, words)
-        self.source = OwnMaildir(maildir)
-        self.program.begin(self.key.public, self.key.fingerprint, datetime.now(UTC))
-
-    def look(self) -> None:
-        events = list(fetch(self.letters, self.source, lambda: datetime.now(UTC)))
-        self.program.hear(events, datetime.now(UTC))
-        self.program.act(datetime.now(UTC))
-        for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
-            assert left, (sent.command, said)
 
     def until(self, condition: Callable[[], object], patience: float = 120.0) -> None:
         end = time.monotonic() + patience
@@ -151,19 +118,17 @@ class Partner:
 
     def propose(self, game: str, terms: str) -> str:
         """Propose a match to the house, committing to a seed in that very letter; its name."""
-        seed, level = os.urandom(OCTETS), self.program.settings.games[game].level
+        seed, level = os.urandom(OCTETS), self.level
         plan = Plan("play.example", self.name, game, level, seed)
         text = f"{terms}\nsettle: 0\n{comment(plan.commitment)}"
         known = {standing.match for standing in self.letters.matches.standings}
         self.letters.tell(f"new {game} with house", datetime.now(UTC), text=text)
         found: list[str] = []
-        # Its plan must be known before it is looked at again.
-        for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
-            assert left, (sent.command, said)
+        self.flush()  # its plan must be known before it is looked at again
         end = time.monotonic() + 60
         while not found:
             assert time.monotonic() < end
-            events = list(fetch(self.letters, self.source, lambda: datetime.now(UTC)))
+            events = list(fetch(self.letters, self.source, self.clock))
             found = [standing.match for standing in self.letters.matches.standings if standing.match not in known]
             for match in found:
                 self.memory.know(f"plan {match}", f"{level} {seed.hex()} {edition(game)} {PROGRAM}")
@@ -199,8 +164,7 @@ def table(folder: Path, number: int = 1) -> Iterator[tuple[House, list[Partner]]
             house = House(folder / "program", folder / "house", server.ports[0])
             house.until("registered as house")
             for at, name in enumerate(names):
-                (folder / f"{name}-own").mkdir()
-                partner = Partner(folder / f"{name}-own", folder / name, server.ports[0], name, 1 + at % 2)
+                partner = Partner(folder, server.ports[0], name, partial(datetime.now, UTC), 1 + at % 2)
                 partners.append(partner)
                 partner.until(partial(partner.memory.fact, "account"))
             yield house, partners

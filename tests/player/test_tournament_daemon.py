@@ -20,23 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
-from in_a_box.machine import words
 from in_a_box.referee import body, form_in
 from machines.ahead import AheadClock, AheadServers
 from machines.post_office import PBEM, PostOffice
 from signing.domains import Domain, rsa_key
+from world.members import Machine, Member
 
 from pbem.games import Refused
-from pbem.player import mail_out, signing
-from pbem.player.account_file import Account
 from pbem.player.correspondence import Correspondence
-from pbem.player.exchange import fetch, flush
-from pbem.player.mail_in import OwnMaildir
-from pbem.player.memory import Memory
-from pbem.player.program import Program
-from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings
-from pbem.player.sealed_agent import Agent
-from pbem.player.secret_vault import SecretVault
 from pbem.player.server_letter import opened
 
 if TYPE_CHECKING:
@@ -74,54 +65,14 @@ class Party(Protocol):
         """Read new letters, and do what is due; returns True if anything came or went."""
 
 
-class Member:
-    """Somebody with `pbem play`, who sets up, orders twice, and resigns; or does nothing while silent."""
+class Person(Member):
+    """Somebody who sets up, orders twice, and resigns; or does nothing while silent."""
 
-    keyed = True
-
-    def __init__(self, folder: Path, port: int, name: str, clock: AheadClock) -> None:
-        own = folder / f"{name}-own"
-        own.mkdir()
-        self.name, self.clock, self.silent = name, clock, False
-        maildir = folder / name
-        key = str(own / "key") if self.keyed else ""
-        self.account = Account(
-            *(name, "play.example", SERVER, f"{name}@mail.example", key),
-            *(f"maildir:{maildir}", f"smtp://127.0.0.1:{port}"),
-        )
-        self.memory = Memory(own / "memory.sqlite")
-        self.source = OwnMaildir(maildir)
-        self.own = own
-        self.begin()
-
-    def begin(self) -> None:
-        own = self.own
-        signing.make(own / "key", self.name)
-        self.key = signing.read(own / "key", lambda _: "", lambda: None)
-        self.letters = Correspondence(self.account, self.memory, self.key.sign, os.urandom)
-        self.agent = Agent(self.letters, SecretVault(own / "secrets"), os.urandom)
-        self.register()
-
-    def register(self) -> None:
-        self.letters.registration.register(self.key.public, self.key.fingerprint, self.clock())
-
-    def look(self) -> bool:
-        events = list(fetch(self.letters, self.source, self.clock))
-        if self.memory.fact("account") is None and any(event.kind in {"challenge", "answer"} for event in events):
-            self.letters.registration.confirm(self.clock())
-        if self.memory.fact("account") and not self.silent:
-            self.act()
-        return self.flush() or bool(events)
-
-    def flush(self) -> bool:
-        left = list(flush(self.letters, self.send))
-        assert all(one[2] for one in left), left
-        return bool(left)
-
-    def send(self, sent: SentForm) -> str:
-        return mail_out.send(self.account, sent)
+    silent = False
 
     def act(self) -> None:
+        if self.silent:
+            return
         now = self.clock()
         for standing in self.letters.matches.standings:
             match = standing.match
@@ -145,15 +96,8 @@ class Member:
             return False
         return True
 
-    def tell(self, words_: str, text: str = "") -> SentForm:
-        return self.letters.tell(words_, self.clock(), text=text)
 
-    def state(self, sent: SentForm) -> str:
-        found = self.memory.by_message_id(sent.message_id)
-        return f"{found.state} {found.faults}" if found else ""
-
-
-class Guest(Member):
+class Guest(Person):
     """Somebody with `pbem play` and without a key, for whom the mail provider vouches."""
 
     keyed = False
@@ -165,26 +109,6 @@ class Guest(Member):
     def send(self, sent: SentForm) -> str:
         deliver(self.account.mail_out, self.account.address, sent.to, HOME.sign(sent.raw, self.clock()))
         return "sent"
-
-
-class Machine(Member):
-    """A program of some strength."""
-
-    def __init__(self, folder: Path, port: int, name: str, clock: AheadClock, level: int) -> None:
-        self.level = level
-        super().__init__(folder, port, name, clock)
-
-    def register(self) -> None:
-        games = {"spaceships": GameLimits(level=self.level)}
-        settings = ProgramSettings(account=self.account, play=PlayerLimits(), games=games)
-        self.program = Program(self.agent, settings, os.urandom, words)
-        self.program.begin(self.key.public, self.key.fingerprint, self.clock())
-
-    def look(self) -> bool:
-        events = list(fetch(self.letters, self.source, self.clock))
-        self.program.hear(events, self.clock())
-        self.program.act(self.clock())
-        return self.flush() or bool(events)
 
 
 class ByHand:
@@ -293,7 +217,7 @@ def test_a_club_of_eight(tmp_path: Path) -> None:
         try:
             port = server.ports[0]
             members += [Machine(tmp_path, port, name, clock, level) for name, level in programs.items()]
-            members += [Member(tmp_path, port, name, clock) for name in keyed]
+            members += [Person(tmp_path, port, name, clock) for name in keyed]
             members += [Guest(tmp_path, port, "gus", clock)]
             play(tmp_path, members, ByHand(tmp_path, port, "hal", clock), clock)
             server.stop()
@@ -319,6 +243,7 @@ def play(folder: Path, members: Sequence[Member], hal: ByHand, clock: AheadClock
     told = ann.memory.tournament("t1")
     assert told is not None
     # bob is silent from the first match on.
+    assert isinstance(bob, Person)
     bob.silent = True
     enter = f"enter t1 {told.hash}"
     done(*((member, member.tell(enter)) for member in members if member is not emil))
