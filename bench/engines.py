@@ -13,7 +13,7 @@ from bench import load, servers
 from bench.measure import Part, alternate, ratio_goal
 from bench.table import Table
 from pbem.store.database import Database
-from pbem.store.move import move
+from pbem.store.restore import move
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:

@@ -19,10 +19,9 @@ from world.imap_server import PASSWORD, USER, Account, Session
 from pbem.config.mail import ListenerConfig, MailboxConfig
 from pbem.config.values import Duration, Listen
 from pbem.mailbox import imap
-from pbem.mailbox.envelope import sender
 from pbem.match.changed import replace
 from pbem.server import fetching
-from pbem.server.fetching import Fetcher
+from pbem.server.fetching import Fetcher, sender
 from simulation.loop import Event
 from simulation.mailers import INTAKE, Moods, Smarthost
 from simulation.parts import Part, Spells
@@ -44,7 +43,6 @@ Arguments = TypeVarTuple("Arguments")
 
 HOUR = 3600.0
 HOST, PORT = "imap.example", 143
-DONE = "pbem/done"
 AWAY = 36 * HOUR
 """The longest time out of reach: longer than the usual pace."""
 MX_MOODS = Moods(lies=0)

@@ -12,8 +12,7 @@ from world.promises import answered_by
 
 from pbem.config.server import NotifyConfig
 from pbem.match.changed import replace
-from pbem.server.http_call import PATIENCE, Unreachable
-from pbem.server.notifier import RETRIES
+from pbem.server.http_call import PATIENCE, RETRIES, Unreachable
 from simulation.parts import Part, Spells
 
 if TYPE_CHECKING:

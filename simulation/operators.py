@@ -21,9 +21,8 @@ from pbem.server.server_clock import ServerClock
 from pbem.store import own_keys
 from pbem.store.database import Database
 from pbem.store.errors import StoreError
-from pbem.store.move import move
 from pbem.store.operator import PAUSED, Instructions
-from pbem.store.restore import restore
+from pbem.store.restore import move, restore
 from pbem.store.sqlite import Lock
 
 if TYPE_CHECKING:

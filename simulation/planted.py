@@ -27,11 +27,10 @@ from pbem.proof.compare.finding import NamedLetter
 from pbem.server.fetching import Fetcher
 from pbem.store.errors import BusyError
 from pbem.store.inbox import Inbox
-from pbem.store.noted_time import Noted
-from pbem.store.notifications import Notifications
-from pbem.store.outages import Outages
+from pbem.store.noted_time import Noted, Outages
 from pbem.store.outbox import Outbox
 from pbem.store.owners import _SENDINGS
+from pbem.store.questions import Notifications
 from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
 from pbem.tournament import pairing
@@ -169,7 +168,7 @@ def deaf_to_witnesses(_world: World) -> Iterator[None]:
 @contextmanager
 def moved_without_its_outbox(_world: World) -> Iterator[None]:
     """A table is left out when the store is moved: the letters that wait in it are never sent."""
-    with patch("pbem.store.move.LEFT", frozenset({"owners", "outbox"})):
+    with patch("pbem.store.restore.LEFT", frozenset({"owners", "outbox"})):
         yield
 
 
@@ -201,7 +200,7 @@ def vacation_without_a_zone(_world: World) -> Iterator[None]:
     def in_greenwich(first: date, last: date, _zone: str, now: datetime) -> Stop:
         return vacation_stop(first, last, "UTC", now)
 
-    with patch("pbem.desk.commands.time.vacation_stop", in_greenwich):
+    with patch("pbem.desk.commands.beside_orders.vacation_stop", in_greenwich):
         yield
 
 
@@ -388,7 +387,7 @@ def sendings_of_the_dead(_world: World) -> Iterator[None]:
 @contextmanager
 def nobody_is_asked(_world: World) -> Iterator[None]:
     """Whom one player names for a seat may take it: the others are told, and not asked."""
-    with patch("pbem.match.events.nominated._unwilling", lambda *_: []):
+    with patch("pbem.match.events.substituted._unwilling", lambda *_: []):
         yield
 
 

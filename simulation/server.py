@@ -27,7 +27,7 @@ from pbem.desk.reading import InProcess
 from pbem.match.changed import replace
 from pbem.server import server_clock
 from pbem.server.daemon import Daemon, StartError
-from pbem.server.desk_opening import opened
+from pbem.server.desk_work import opened
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from pbem.server.desk_opening import OpenDesk, Supplies
-    from pbem.server.desk_work import DeskLike, Work
+    from pbem.server.desk_work import DeskLike, OpenDesk, Supplies, Work
     from simulation.world import World
 
 BETWEEN = {"letter leased", "letter read", "effects committed", "clock committed"}

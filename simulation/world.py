@@ -24,8 +24,7 @@ from unittest.mock import patch
 import structlog
 
 from pbem.player import secret_vault
-from pbem.server.http_call import fetched
-from pbem.server.notifier import told
+from pbem.server.http_call import fetched, told
 from pbem.store import own_keys
 from simulation.elsewhere import LEASE, SILENCE, Elsewhere, slowed
 from simulation.imap import Provider
@@ -50,8 +49,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pbem.proof.verification import Proved
-    from pbem.server import witness_asker
-    from pbem.server.notifier import Tell
+    from pbem.server import http_call
+    from pbem.server.http_call import Tell
     from pbem.smtp.dns import Resolve
     from simulation.keyless import KeylessPlayer
     from simulation.parts import Part
@@ -212,7 +211,7 @@ class World:
         """The DNS."""
         self.tell: Tell = told()
         """HTTP, as topics are told by it."""
-        self.fetch: witness_asker.Post = fetched
+        self.fetch: http_call.Post = fetched
         """How witnesses are asked."""
         self.author: Callable[[bytes, str], str] = lambda _, sender: sender
         """Who sent a letter, as the server can tell."""

@@ -13,7 +13,7 @@ import pytest
 from pbem.config.file import ConfigError, faults, home, load, parse
 from pbem.config.server import Config
 from pbem.config.values import Duration, Listen
-from pbem.mailbox.password import password
+from pbem.mailbox import password
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 EXAMPLE = Path(__file__).parents[1] / "config" / "pbem.example.toml"

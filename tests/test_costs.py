@@ -27,7 +27,8 @@ from pbem.games.spaceships import boards as spaceships
 from pbem.games.spaceships import words
 from pbem.match.state import Match
 from pbem.match.transcript_replay import replay_transcript
-from pbem.smtp.delivery import Deliverer, Means
+from pbem.smtp.delivery import Deliverer
+from pbem.smtp.rounds import Means
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 from pbem.store.vault import Vault

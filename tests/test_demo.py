@@ -14,7 +14,7 @@ from in_a_box.referee import Die
 from judges import sentences
 from machines.post_office import Trouble
 
-from pbem.match.sealed_documents import PaperPlace
+from pbem.match.sealed_game import PaperPlace
 from pbem.player.secret_vault import Secrets, SecretVault
 from pbem.store.database import Database
 from pbem.store.vault import create_key

@@ -312,7 +312,12 @@ def test_a_match_by_a_mailbox_alone_with_the_daemon_killed_after_each_letter(hou
     with house.mailbox() as box:
         for folder, old in Counter(OLD).items():
             box.folder.set(folder)
-            house.until(lambda old=old: (box.client.noop(), len(box.uids()) == old)[1])  # type: ignore[misc]
+
+            def is_left_alone(count: int = old) -> bool:
+                box.client.noop()
+                return len(box.uids()) == count
+
+            house.until(is_left_alone)
         box.folder.set(f"pbem{house.separator}done")
         assert len(box.uids()) == 11
     with Database(house.pbem / "pbem.sqlite") as database:

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pbem.config.limits import Limits
 from pbem.desk.reading import Question, find
 from pbem.identity import parse_key, ssh
-from pbem.match.signed import Signed
+from pbem.match.step import Signed
 from pbem.player.sealed_view import Contradiction
 from pbem.player.signed_texts import Unread, check_resigned, check_seal
 from pbem.proof.signed_letters import Letters

@@ -26,9 +26,8 @@ from pbem.cli.harmless import harmless
 from pbem.config.file import ConfigError, load, place
 from pbem.config.server import Config
 from pbem.games.outside import UnusableGame
-from pbem.server.composer import open_composer
+from pbem.server.desk_work import enable_games, open_composer
 from pbem.server.examination import leap_in_words
-from pbem.server.games_here import enable_games
 from pbem.server.logs import configure_logs
 from pbem.server.server_clock import THIS_MACHINE, ServerClock
 from pbem.store import own_keys
@@ -193,9 +192,9 @@ def _at_rest(store: Opened) -> bool:
 
 def _obey(store: Opened) -> None:
     """Do what the daemon would do, if none runs; the letters leave when it starts."""
+    from pbem.desk.letter_handling import WorkingDesk
     from pbem.desk.reading import InProcess
     from pbem.desk.wiring import Desk
-    from pbem.desk.working import WorkingDesk
 
     configure_logs(store.config.log)
     keys = own_keys.load(store.config.store_key, store.config.signing_key, os.urandom)

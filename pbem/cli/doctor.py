@@ -13,7 +13,7 @@ from pbem.cli.ending import Status
 from pbem.cli.findings import house, report
 from pbem.mail.dkim_signing import BadDkimKey
 from pbem.server import examination
-from pbem.server.composer import open_composer
+from pbem.server.desk_work import open_composer
 from pbem.store import own_keys
 from pbem.store.inbox import Inbox
 from pbem.store.owners import at_work

@@ -1,4 +1,4 @@
-"""`pbem move-store`. Thin: the rows are moved by `pbem.store.move`."""
+"""`pbem move-store`. Thin: the rows are moved by `pbem.store.restore`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pbem.cli.common import config_option, troubles
 from pbem.config.file import load
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
-from pbem.store.move import move
 from pbem.store.owners import at_work
+from pbem.store.restore import move
 from pbem.store.sqlite import Lock
 from pbem.store_place import PostgresqlAddress
 

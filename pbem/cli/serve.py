@@ -19,7 +19,7 @@ from pbem.config.file import ConfigError, load
 from pbem.pages import Home, site
 from pbem.server.daemon import Daemon, StartError, write_ready
 from pbem.server.logs import configure_logs
-from pbem.server.roles import ALL, named
+from pbem.store.owners import ALL, named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -95,16 +95,15 @@ def _in_place(config: Config, path: Path) -> Config:
 
 def _anchored(table: _Table, folder: Path) -> _Table:
     """A table with its paths from this folder, and the tables in it as well."""
-    values = {name: _from(folder, name, getattr(table, name)) for name in table.__struct_fields__}
+    values: dict[str, object] = {}
+    for name in table.__struct_fields__:
+        match getattr(table, name):
+            case ConfigTable() as inner:
+                values[name] = _anchored(inner, folder)
+            case Listen(path=Path() as path):
+                values[name] = Listen(path=folder / path)
+            case Path() as path:
+                values[name] = folder / path
+            case str() as text if text and name in _FILES:
+                values[name] = str(folder / text)
     return msgspec.structs.replace(table, **values)
-
-
-def _from(folder: Path, name: str, value: object) -> object:
-    """The value of the key of this name, from this folder if it is a path."""
-    if isinstance(value, ConfigTable):
-        return _anchored(value, folder)
-    if isinstance(value, Listen) and value.path is not None:
-        return Listen(path=folder / value.path)
-    if isinstance(value, Path):
-        return folder / value
-    return str(folder / str(value)) if value and name in _FILES else value

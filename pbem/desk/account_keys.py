@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from pbem.desk.letter_writer import keys_of
 from pbem.desk.match_facts import duration
-from pbem.desk.seats import running
-from pbem.identity import Key, encryption
+from pbem.desk.seats import Seats, running
+from pbem.identity import Key, Verdict, encryption
 from pbem.identity.security_keys import passkey_host
-from pbem.letters.draft import OutgoingLetter
+from pbem.letters.draft import Facts, OutgoingLetter
 from pbem.match import seat_clock
 from pbem.match.changed import replace
 from pbem.match.events import keys_changed
@@ -31,16 +31,12 @@ if TYPE_CHECKING:
     from pbem.config.server import Config
     from pbem.desk.caller import Caller
     from pbem.desk.daily_limits import DailyCounts
-    from pbem.desk.outages_and_zones import OutagesAndZones
+    from pbem.desk.match_environment import OutagesAndZones
     from pbem.desk.reply_tokens import ReplyTokens
-    from pbem.desk.seats import Seats
     from pbem.desk.tournament_archive import TournamentRepository
-    from pbem.identity import Verdict
-    from pbem.letters.draft import Facts
     from pbem.mail.commands import Reading
-    from pbem.store.keychanges import KeyChanges, WaitingKey
-    from pbem.store.notifications import Notifications
-    from pbem.store.players import PlayerRow, Players
+    from pbem.store.players import KeyChanges, PlayerRow, Players, WaitingKey
+    from pbem.store.questions import Notifications
 
 _OPEN = frozenset({"own_recovery", "own_recovery_waits"})
 """The letters that are never encrypted: the player's keys may be lost."""

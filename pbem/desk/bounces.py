@@ -1,4 +1,4 @@
-"""Bounces: letters of ours that came back, the players whom they cut off, and the notices about that.
+"""Letters of ours that came back, or arrive late: the players whom they cut off, and the clocks that they stop.
 
 `judge` decides whether a letter is a bounce, and `_cut_off` whether it is believed. Reading only finds candidates,
 and `pbem/mail/delivery_status.py` only reads which letter came back, and why. The player of a lost letter is out of
@@ -7,36 +7,37 @@ receiver's bare word, and unsigned: whoever is silent could write one of any let
 only while no later letter to that address was accepted without one. The operator and the opponents are told when that
 changes, not letter by letter. The opponents are never told why: an address and the reply of its server concern only
 the operator.
-Every call is part of the desk's transaction. Implements reliability.md, cases 28 and 29.
+A clock starts when its letter is written. If the letter waits long in the outbox, because the other side is down or
+defers it, the clock is stopped until delivery: the player is not at fault. Every call is part of the desk's
+transaction. Implements reliability.md, cases 28 and 29, and protocol.md, "A match" (a failed delivery never costs a
+player time).
 """
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import silences
-from pbem.desk.alarms import tell_operator
+from pbem.desk import outcomes
 from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED
-from pbem.desk.seats import running
+from pbem.desk.seats import SeatContext, running
 from pbem.mail import delivery_status
-from pbem.match.events import halted, moved
+from pbem.match.events import clocks
 from pbem.match.seat_clock import written
+from pbem.match.step import Notice
 from pbem.phrase import Phrase
 from pbem.store.database import from_db, to_db
+from pbem.store.outbox import LATE, Failure, Watched
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
     from pbem.mail.delivery_status import DeliveryReport
     from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
-    from pbem.store.outbox import Failure
     from pbem.store.players import PlayerRow
 
 _CAME_BACK = Phrase("it bounced, with status {status}")
@@ -49,6 +50,9 @@ _AGAIN = timedelta(hours=1)
 
 _LISTED = 50
 """The most undelivered letters that one notice lists."""
+
+_AT_ONCE = 1000
+"""The most late letters that are looked at in one go."""
 
 _LOG: FilteringBoundLogger = structlog.get_logger("bounces")
 
@@ -63,7 +67,7 @@ def judge(desk: Desk, row: InboxRow, letter: Letter, report: DeliveryReport | No
     # Every receiver of a letter knows its return path, so a second report of a bounce proves nothing new.
     if report.kind == "permanent" and desk.outbox.bounces(returned.id)["permanent"] == 1:
         _report(desk, [returned], now, _CAME_BACK.given(status=report.status or Phrase("unknown")))
-    return silences.BOUNCE.of(f"{report.kind}, of letter {returned.id}")
+    return outcomes.BOUNCE.of(f"{report.kind}, of letter {returned.id}")
 
 
 def _returned(desk: Desk, row: InboxRow, letter: Letter) -> Failure | None:
@@ -140,7 +144,7 @@ def _report(desk: Desk, failures: list[Failure], now: datetime, how: str = "") -
             _write(desk, player, "returned", Phrase("a letter to you bounced"), now, opponents=False)
     if told:
         facts = {"failures": told[:_LISTED], "more": len(told[_LISTED:]), "how": how}
-        tell_operator(desk, UNDELIVERED, now, Phrase("[pbem] Letters could not be delivered"), facts)
+        desk.letters.tell_operator(UNDELIVERED, now, Phrase("[pbem] Letters could not be delivered"), facts)
 
 
 def _cut_off(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bool:
@@ -161,9 +165,9 @@ def _clocks(desk: Desk, player: PlayerRow, now: datetime, since: datetime | None
     for seated in running(desk.seats, player.name):
         step = seated.step(now)
         if since is None:
-            moved.find(step, seated.seat)
+            clocks.find(step, seated.seat)
         else:
-            halted.lose(step, seated.seat, since)
+            clocks.lose(step, seated.seat, since)
         if step.entries:
             desk.archive.save(seated.row.number, seated.match, step)
 
@@ -173,8 +177,37 @@ def _write(
 ) -> None:
     """A letter to the player, or to the opponents, in each running match of the player."""
     for seated in running(desk.seats, player.name):
-        long_enough = now + halted.long_enough(seated.match.terms)
+        long_enough = now + clocks.long_enough(seated.match.terms)
         for seat in seated.match.seats:
             if (seat == seated.seat) != opponents:
                 until = written(long_enough, desk.time.zone(seated.match.name(seat)))
                 seated.write_at_once(seat, template, subject, now, player=player.name, until=until, **facts)
+
+
+def late_letters(desk: Desk, now: datetime) -> tuple[list[Watched], datetime | None]:
+    """The letters that are late, or were, and when to look again. Changes nothing.
+
+    The latter is when a waiting letter will be late if it is not delivered by then.
+    """
+    found = desk.outbox.watched(_AT_ONCE)
+    waiting = [one for one in found if one.settled is None and not one.late]
+    ripe = [one for one in waiting if one.created + LATE <= now]
+    following = [one.created + LATE for one in waiting if one.created + LATE > now]
+    settled = [one for one in found if one.settled is not None]
+    return [*settled, *ripe], min(following, default=None)
+
+
+def stop_clock(desk: Desk, found: Watched, now: datetime) -> None:
+    """Stop the clock for a letter that waits, or let it run after one that was late."""
+    if not (desk.outbox.delayed(found) if found.settled is None else desk.outbox.unwatch(found)):
+        return  # another desk was first
+    if found.settled and desk.outbox.is_late(found.match, found.seat, found.asked):
+        return  # another one about the same is still under way, and the clock stands for both
+    at = SeatContext(desk.seats, *desk.archive.known(found.match), found.seat)
+    step = at.step(now)
+    if found.settled is None:
+        clocks.delay(step, found.seat, found.asked, found.created)
+    elif clocks.arrive(step, found.seat, found.asked, found.created, found.settled):
+        step.notices.append(Notice("moved", found.seat, step.match))
+    if step.entries:
+        at.commit(step)

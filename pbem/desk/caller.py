@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.match.signed import Signed
+from pbem.games import Fault, Refused
+from pbem.match.step import Signed
 from pbem.match.transcript import written
 
 if TYPE_CHECKING:
@@ -123,3 +124,8 @@ class Caller(msgspec.Struct, frozen=True):
         assert self.proof is not None
         assert self.proof.holds
         return Signed(self.letter.raw, "mailbox", self.proof.key, written(self.received), self.proof.evidence)
+
+
+def refused(rule: str, token: str | None, message: Phrase) -> Refused:
+    """The refusal of a command for one fault."""
+    return Refused(Fault(rule, token, message))

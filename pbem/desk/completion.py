@@ -1,7 +1,9 @@
-"""The completed form: a nearly right setup, orders or proposal, with its place filled in and its slips mended.
+"""Letters without a form: those that count by their reply address, and the completed form for all others.
 
-It goes back to the player to be signed or sent; nothing is stored. It is offered only if it would be legal as it
-is. Notation stays strict in what is signed. Implements protocol.md, "Commands" and "Identity".
+`without_form` reads bare orders, `yes`, or a sentence without its match by the function by which they are verified
+later (`pbem.proof.one_letter`). What is in doubt does not count yet, and comes back as a form with its place filled
+in and its slips mended, to be signed or sent; it is offered only if it would be legal as it is. Notation stays strict
+in what is signed. Implements protocol.md, "Commands" and "Identity".
 """
 
 from __future__ import annotations
@@ -14,26 +16,30 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.desk.answer_letter import own_lines
-from pbem.desk.caller import Trust
-from pbem.desk.reply import Reply
-from pbem.desk.seats import answered_at
+from pbem.desk.caller import Caller, Trust
+from pbem.desk.outcomes import Reply
+from pbem.desk.reply_tokens import ReplyTokens, demand_dns, is_spent, least
+from pbem.desk.seats import SeatContext, Seats, answered_at, find_seat
 from pbem.games import Fault
-from pbem.letters.visible import escaped
-from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, masked, parse, row_of
-from pbem.match.signed import here
-from pbem.match.state import standing
+from pbem.letters.render import escaped
+from pbem.mail.commands import ALONE, BROKEN, COMMANDS, WRAPPED, AnyCommand, Command, Reading, masked, parse, row_of
+from pbem.match.changed import replace
+from pbem.match.state import Match, standing
+from pbem.match.step import here
 from pbem.phrase import Phrase
+from pbem.proof import one_letter
+from pbem.proof.mailbox_evidence import detail_in_to, token_hash
 from pbem.proof.one_letter import FINAL, MOST, NAMED, SENTENCES, consents, faults_of, named, says_something
-from pbem.requests import Accept, SignedForm, SubmitOrders, SubmitSetup
+from pbem.requests import Accept, Clear, SignedForm, SubmitOrders, SubmitSetup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from pbem.desk.caller import Caller
-    from pbem.desk.reply_tokens import ReplyTokens
-    from pbem.desk.seats import SeatContext, Seats
-    from pbem.mail.commands import Reading
-    from pbem.match.state import Match
+    from pbem.desk.reading import Understood
+    from pbem.desk.wiring import Desk
+    from pbem.mail.message import Letter
+    from pbem.store.players import PlayerRow
+    from pbem.store.tokens import Token
 
 _WIDTH = 72
 """The width, in columns, of a text that is to be signed."""
@@ -42,6 +48,28 @@ _PLACE = frozenset({"server", "player", "prev", "rev", "game", "turn"})
 _COMMENT = re.compile(r"#[^\n]*")
 _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _WORD = re.compile(r"[^\s,;]+")
+
+
+_UNSIGNED = Fault(
+    "yes",
+    None,
+    Phrase(
+        "no signature of your provider (DKIM) that we could check covers the line To, so nobody could tell later"
+        " which letter you answered: only whole forms count, and no `yes`"
+    ),
+)
+
+_PLAIN = Fault("yes", None, Phrase("our address does not say what you answer: only whole forms count, and no `yes`"))
+
+_USED = Fault("yes", None, Phrase("you answered a letter whose reply address was used before"))
+
+_RECEIVED = Fault("yes", None, Phrase("this may only mean that you have read the terms"))
+
+_MORE = Fault("yes", None, Phrase("your letter says more than `yes`, and that may change what you mean"))
+
+_UNQUOTED = Fault("yes", None, Phrase("your letter does not quote what you agree to, or not all of it"))
+
+_ACCEPT = Fault("yes", None, Phrase("`accept` counts whatever else your letter says or quotes"))
 
 
 class _Completed(msgspec.Struct, frozen=True):
@@ -67,7 +95,11 @@ def completed(
     judged = faults_of(match, seat, text) if len(text) <= MOST else ()
     others = [fault for fault in faults if fault not in judged]
     found = _complete(match, seat, text, final=getattr(request, "final", False), rev=form.rev)
-    if found is None or not all(fault in command.faults or _is_of_place(fault) for fault in others):
+    if found is None or not all(
+        # The right place removes such a fault; a text that names another server, player or turn is left alone.
+        fault in command.faults or (fault.rule in _PLACE and (fault.token is None or fault.rule in {"prev", "rev"}))
+        for fault in others
+    ):
         return faults, None
     return (*others, *found.slips), found.form
 
@@ -168,22 +200,6 @@ def _unsigned(caller: Caller) -> list[Fault]:
     return [] if voucher.covers_to or voucher.wanted else [_UNSIGNED]
 
 
-_UNSIGNED = Fault(
-    "yes",
-    None,
-    Phrase(
-        "no signature of your provider (DKIM) that we could check covers the line To, so nobody could tell later"
-        " which letter you answered: only whole forms count, and no `yes`"
-    ),
-)
-_PLAIN = Fault("yes", None, Phrase("our address does not say what you answer: only whole forms count, and no `yes`"))
-_USED = Fault("yes", None, Phrase("you answered a letter whose reply address was used before"))
-_RECEIVED = Fault("yes", None, Phrase("this may only mean that you have read the terms"))
-_MORE = Fault("yes", None, Phrase("your letter says more than `yes`, and that may change what you mean"))
-_UNQUOTED = Fault("yes", None, Phrase("your letter does not quote what you agree to, or not all of it"))
-_ACCEPT = Fault("yes", None, Phrase("`accept` counts whatever else your letter says or quotes"))
-
-
 def beside(reading: Reading) -> list[str]:
     """The ignored runs of lines without those of the first paragraph."""
     said = {*masked(reading.short).split("\n")}
@@ -251,11 +267,6 @@ def _due(match: Match, seat: int) -> str | None:
     return None
 
 
-def _is_of_place(fault: Fault) -> bool:
-    """True if the right place removes a fault; a text that names another server, player or turn is left alone."""
-    return fault.rule in _PLACE and (fault.token is None or fault.rule in {"prev", "rev"})
-
-
 def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bool]]:
     """The text as it is, then as it was probably meant: with `final` where it belongs, and without slips."""
     yield _COMMENT.sub("", text), final
@@ -304,3 +315,78 @@ def _slips(text: str, meant: str) -> Iterator[Fault]:
             if token.lower() == word.lower():
                 message = Phrase("did you mean {meant}? Capitals matter", meant=word)
             yield Fault("meant", token, message, line)
+
+
+def without_form(
+    desk: Desk, letter: Letter, understood: Understood, tokens: Sequence[Token], player: PlayerRow | None
+) -> tuple[Letter, Reading]:
+    """The letter with the one text that is read, and its commands, with that which it gives by its reply address.
+
+    Raises `NeedsDns`.
+    """
+    reading, texts = understood.reading, letter.texts
+    if player is None or player.level != "mailbox" or not (reading.short or len(texts) > 1):
+        return letter, reading
+    # His own: that of somebody who had the seat before proves nothing, and the evidence would name another one.
+    mailed = [one for one in tokens if one.place and one.is_of(letter.sender or "", player.name)]
+    used = detail_in_to(letter)
+    mailed.sort(key=lambda one: one.hash != token_hash(used))
+    at = find_seat(desk.seats, mailed[0].match or 0, player.name) if mailed else None
+    if at is None:
+        return letter, reading
+    rev = desk.mailboxes.revision(at.match, at.seat, mailed[0])
+    counting = one_letter.counting(at.match, at.seat, rev, used, texts) if rev else []
+    if len(texts) > 1:
+        if len(counting) > 1:
+            return replace(letter, texts=(), several=True), Reading([], [])
+        chosen = counting[0][0] if counting else _nearest(at.match, at.seat, texts)
+        letter, reading = replace(letter, texts=(chosen,)), parse(chosen, signed=False)
+    if not reading.short:
+        return letter, reading
+    ignored = beside(reading)
+    # The match alone is missing, in a sentence that no bundle will have to prove.
+    sentence = one_letter.named(at.match, reading.short)
+    if sentence is not None and COMMANDS[sentence.name].place in {None, "player"}:
+        counts = reading.meant is None or not COMMANDS[sentence.name].signed
+        lists = {"commands": [sentence]} if counts else {"meant": [sentence]}
+        return letter, replace(reading, ignored=ignored, short="", **lists)
+    if reading.meant is not None:
+        return letter, reading
+    command = counting[0][1] if counting and not is_spent(mailed[0], letter) else None
+    # What the answer offers depends on what the domain signs, too.
+    if command is not None or one_letter.consents(reading.short):
+        demand_dns(understood.voucher)
+    # Something that this command would replace or withdraw may have come at a later address.
+    submits = command is not None and isinstance(command.request, SubmitSetup | SubmitOrders | Clear)
+    least_rev = least(at.match, at.seat) if submits and mailed[0].used is None else 0
+    if command is None or (command.form.rev or 0) < least_rev:
+        return letter, reading
+    elsewhere = [run for text in texts if text != letter.text for run in parse(text, signed=False).ignored]
+    if _is_in_doubt(at.match, at.seat, reading.short, command, own_lines(ignored), own_lines(elsewhere)):
+        return letter, reading
+    if not understood.voucher.covers_to:  # nobody could tell later to which address it went
+        return letter, reading
+    return letter, replace(reading, commands=[command], ignored=ignored, short="")
+
+
+def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:
+    """The text that an answer is about, of several that do not count: the first that is nearly right or consents."""
+    shorts = [parse(text, signed=False).short for text in texts]
+    if sum(map(len, shorts)) <= MOST:
+        for text, short in zip(texts, shorts, strict=True):
+            if one_letter.consents(short) or (short and nearly(match, seat, short) is not None):
+                return text
+    return texts[0]
+
+
+def _is_in_doubt(
+    match: Match, seat: int, short: str, command: AnyCommand, others: Sequence[str], elsewhere: Sequence[str]
+) -> bool:
+    """True if what is given is illegal, or if the player's other words, or those of other texts, may change it."""
+    request, lines = command.request, (*others, *elsewhere)
+    is_consent = one_letter.consents(short) and one_letter.named(match, short) is None
+    if (is_consent and others) or len(short) + sum(map(len, lines)) > MOST:
+        return True
+    if not is_consent and isinstance(request, SubmitSetup | SubmitOrders) and faults_of(match, seat, request.text):
+        return True
+    return any(nearly(match, seat, words) is not None for line in lines for words in (line, *line.split()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.store.daily import count_today
+from pbem.store.retention import count_today
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -44,14 +44,12 @@ REFUSED_SIGNATURE = DailyLimit("notices {}", 10)
 REFUSED_SIGNATURE_IN_ANSWER = DailyLimit("notices answered {}", 10)
 """A mailbox: the same of letters that answer ours: a machine may have written and signed them."""
 
-NEW_MAILBOX = DailyLimit("mailboxes at {}", 50)
-"""A domain: the answer to the day's first letter of a mailbox that is no player's.
+NEW_MAILBOX = DailyLimit("{} at {}", 50)
+"""A domain: the answer to the day's first letter of a mailbox that is no player's, `registering` or not.
 
-Help desks answer each time from another address; a person who writes again is answered.
+Help desks answer each time from another address, and must not use up what newcomers need; a person who writes again
+is answered.
 """
-
-NEW_PLAYER = DailyLimit("registering at {}", 50)
-"""A domain: the same of letters that register, so that no help desk uses up what newcomers need."""
 
 UNSIGNED = DailyLimit("unsigned {}", 50)
 """A mailbox: the answer to an unsigned letter, which anybody can write in its name."""

@@ -1,32 +1,31 @@
-"""The tasks that become due as time passes: `tick` does them, in transactions like those of letters.
+"""The tasks that become due as time passes: `tick` does them, in decisions like those of letters.
 
-Reminders, misses, settled turns, late letters, players reached again, recovered keys, digests and housekeeping. No
-other module has a deadline missed: `_advance` first asks which letters are still unhandled. Implements protocol.md,
-"A match" (the clock), and design.md, "The way of a letter".
+Reminders, misses, settled turns, late letters, players reached again, recovered keys, digests, old rows, a disk that
+fills up. No other module has a deadline missed: `_advance` first asks which letters are still unhandled. Implements
+protocol.md, "A match" (the clock), design.md, "The way of a letter", and reliability.md, case 36.
 """
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import account_keys, bounces, housekeeping, late_delivery, unasked, witnesses
-from pbem.desk.alarms import tell_operator
-from pbem.desk.daily_limits import CLOCK_LEAPT, OUTAGE
-from pbem.desk.decisions import decide
+from pbem.desk import account_keys, bounces, witnesses
+from pbem.desk.commands import proposals
+from pbem.desk.daily_limits import CLOCK_LEAPT, LITTLE_ROOM, OUTAGE
 from pbem.desk.seats import SeatContext
 from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
 from pbem.store.errors import StoreError
+from pbem.store.retention import prune
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from structlog.typing import FilteringBoundLogger
 
@@ -35,6 +34,15 @@ if TYPE_CHECKING:
 
 _PER_TICK = 100
 """The most matches, planned tasks or digests that the clock sees to in one go: letters wait for it."""
+
+_DELETED = 100
+"""The most old rows of a kind that one transaction deletes: others want to write, too."""
+
+_WARNED = 3
+"""The operator is told when less than so many times the reserve of the disk is left.
+
+When only the reserve is left, the intake accepts no more letters: it is for those that are already here.
+"""
 
 _UNHANDLED = timedelta(seconds=30)
 """The delay before the clock looks again at a match past its deadline, while earlier letters may still wait."""
@@ -64,83 +72,107 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
 
 
 def _do_what_is_due(desk: Desk, now: datetime) -> datetime | None:
-    """Reminders, misses, settled turns, recovered keys, lost letters, housekeeping; returns when the next is due."""
+    """Do it, each thing in a decision of its own; returns when the next is due."""
     if desk.outbox.failures():
-        decide(desk, partial(bounces.tell_failures, desk, now))
+        with desk.decision():
+            bounces.tell_failures(desk, now)
     reached, look = bounces.reached_again(desk, now)
     if reached:
-        decide(desk, partial(bounces.reach_again, desk, reached, now))
-    following = _see_to_late_letters(desk, now)
+        with desk.decision():
+            bounces.reach_again(desk, reached, now)
+    late, following = bounces.late_letters(desk, now)
+    for letter in late:
+        stop, about = partial(bounces.stop_clock, desk, letter, now), {"match": letter.match, "outbox": letter.id}
+        if not _decided(desk, "late letter", stop, about):
+            with desk.database.transaction():
+                desk.outbox.unwatch(letter)
     for number in desk.archive.matches.due(to_db(now), _PER_TICK):
-        try:
-            decide(desk, partial(_advance, desk, number, now))
+        if _decided(desk, "clock", partial(_advance, desk, number, now), {"match": number}):
             desk.points("clock committed")
-        except StoreError:
-            raise
-        except Exception as error:
-            reference = desk.random(6).hex()
-            _LOG.error("clock failed", match=number, reference=reference, exc_info=error)
+        else:
             with desk.database.transaction():
                 desk.archive.matches.look_at(number, to_db(now + _TRY_AGAIN))
     tournaments = _see_to_tournaments(desk, now)
     due = desk.archive.matches.next_due()
     recovery = _see_to_recoveries(desk, now)
     digest = _when_due(desk, desk.held.next_due, desk.letters.send_digest, now)
-    offers = _when_due(desk, desk.people.next_held_back, partial(unasked.send, desk.offers), now)
-    kept = housekeeping.look(desk, now)
+    offers = _when_due(desk, desk.people.next_held_back, partial(proposals.send_held_back, desk.offers), now)
+    kept = _keep_house(desk, now)
     log = _see_to_log(desk, now)
     while (failing := desk.notifications.failing(_FAILURES)) is not None:
-        decide(desk, partial(_give_up_topic, desk, failing, now))
+        with desk.decision():
+            _give_up_topic(desk, failing, now)
     times = [due, tournaments, recovery, following, digest, offers, kept, log, look]
     return min(filter(None, times), default=None)
 
 
+def _decided(desk: Desk, what: str, do: Callable[[], None], about: dict[str, int]) -> bool:
+    """Do something in a decision; returns False if it failed, so that nothing else waits for it.
+
+    Raises if the store fails.
+    """
+    try:
+        with desk.decision():
+            do()
+    except StoreError:
+        raise
+    except Exception as error:
+        _LOG.error(f"{what} failed", **about, reference=desk.random(6).hex(), exc_info=error)
+        return False
+    return True
+
+
 def beat(desk: Desk, heard: datetime) -> None:
-    """Record until when the server is at work and hears, once a minute."""
-    if desk.time.is_beat_due(heard):
-        decide(desk, partial(_beat, desk, heard))
+    """Record until when the server is at work and hears, once a minute.
+
+    If it was not at work, or decided nothing, the operator is told.
+    """
+    if not desk.time.is_beat_due(heard):
+        return
+    with desk.decision():
+        stood = desk.database.write("DELETE FROM meta WHERE name = ?", (_STANDS,)).rowcount > 0
+        last = desk.time.beat(heard, stood=stood)
+        if last is not None:
+            account_keys.put_off(desk.keys, heard - last, heard)
+            _LOG.warning("outage", seconds=int((heard - last).total_seconds()))
+            facts = {"last": last, "now": heard, "mailbox": bool(desk.config.mailbox)}
+            desk.letters.tell_operator(OUTAGE, heard, Phrase("[pbem] An outage: all deadlines move"), facts)
 
 
 def stand_still(desk: Desk, leap: Leap, now: datetime) -> None:
     """Decide nothing because the clock leapt, and nobody vouches for it; tell the operator once."""
-    if desk.database.meta(_STANDS) is None:
-        decide(desk, partial(_stand_still, desk, leap, now))
-
-
-def _stand_still(desk: Desk, leap: Leap, now: datetime) -> None:
-    desk.database.set_meta(_STANDS, to_db(now))
-    _LOG.error("the clock leapt: nothing is decided", seconds=int(leap.by.total_seconds()))
-    facts = {"noted": leap.noted, "wall": leap.wall, "ahead": leap.by > timedelta()}
-    tell_operator(desk, CLOCK_LEAPT, now, Phrase("[pbem] The server's clock leapt: nothing is decided"), facts)
+    if desk.database.meta(_STANDS) is not None:
+        return
+    with desk.decision():
+        desk.database.set_meta(_STANDS, to_db(now))
+        _LOG.error("the clock leapt: nothing is decided", seconds=int(leap.by.total_seconds()))
+        facts = {"noted": leap.noted, "wall": leap.wall, "ahead": leap.by > timedelta()}
+        desk.letters.tell_operator(
+            CLOCK_LEAPT, now, Phrase("[pbem] The server's clock leapt: nothing is decided"), facts
+        )
 
 
 def _see_to_tournaments(desk: Desk, now: datetime) -> datetime | None:
     """Start tournaments and rounds that are due, and carry out what is planned; returns when to call again."""
-    rows, failed = desk.tournaments.archive.rows, False
-    for number in rows.due(to_db(now)):
-        try:
-            decide(desk, partial(desk.tournaments.wake, number, now))
-        except StoreError:
-            raise
-        except Exception as error:
-            _LOG.error("tournament failed", tournament=number, exc_info=error)
+    director, rows, failed = desk.tournaments, desk.tournaments.archive.rows, False
+    for number in rows.due(to_db(now), _PER_TICK):
+        if not _decided(desk, "tournament", partial(director.wake, number, now), {"tournament": number}):
             with desk.database.transaction():
                 rows.look_at(number, to_db(now + _TRY_AGAIN))
     month = now.date().isoformat()[:7]
     while desk.tables_told != month:
-        if not decide(desk, partial(_tell_next_table, desk, month)):
+        with desk.decision():
+            told = _tell_next_table(desk, month)
+        if not told:
             desk.tables_told = month
     done, planned = 0, rows.tasks()
     for task in planned:
         if done == _PER_TICK:  # those that fail stay, and must not stand before all others
             break
-        try:
-            decide(desk, partial(desk.tournaments.carry_out, task, now))
+        about = {"tournament": task.tournament}
+        if _decided(desk, "tournament", partial(director.carry_out, task, now), about):
             done += 1
-        except StoreError:
-            raise
-        except Exception as error:
-            _LOG.error("tournament failed", tournament=task.tournament, exc_info=error)
+        else:
             failed = True
     more = now if done == _PER_TICK < len(planned) else None
     times = [rows.next_due(), now + _TRY_AGAIN if failed else None, more]
@@ -164,13 +196,10 @@ def _see_to_recoveries(desk: Desk, now: datetime) -> datetime | None:
     """Replace keys whose delay is over, unless a letter that came before may object; returns when to do so again."""
     following = desk.changes.next_due()
     if following is not None and following <= now:
-        decide(desk, partial(_recover, desk, now))
+        with desk.decision():
+            account_keys.carry_out(desk.keys, min(now, desk.inbox.oldest_unhandled() or now), now)
         following = desk.changes.next_due()
     return now + _UNHANDLED if following is not None and following <= now else following
-
-
-def _recover(desk: Desk, now: datetime) -> None:
-    account_keys.carry_out(desk.keys, min(now, desk.inbox.oldest_unhandled() or now), now)
 
 
 def _see_to_log(desk: Desk, now: datetime) -> datetime | None:
@@ -184,6 +213,29 @@ def _see_to_log(desk: Desk, now: datetime) -> datetime | None:
         return now + _TRY_AGAIN
 
 
+def _keep_house(desk: Desk, now: datetime) -> datetime | None:
+    """Daily, warn the operator of a disk that fills up, and delete old rows; returns when to continue, if soon."""
+    today, limits = now.date().isoformat(), desk.config.limits
+    if desk.warned_on != today:
+        room = desk.database.engine.room()
+        if room is not None and room < _WARNED * limits.reserve_bytes:
+            left, reserve = room // 2**20, limits.reserve_bytes // 2**20
+            _LOG.warning("little room", mebibytes=left)
+            subject = Phrase("[pbem] The disk is filling up")
+            with desk.decision():
+                desk.letters.tell_operator(LITTLE_ROOM, now, subject, {"left": left, "reserve": reserve})
+            desk.warned_on = today
+    if desk.pruned_on != today:
+        with desk.database.transaction():
+            before = to_db(desk.time.ago(now, limits.letters_kept))
+            pruned = prune(desk.database, before, today, _DELETED)
+        if pruned:
+            _LOG.info("forgotten", rows=pruned)
+            return now
+        desk.pruned_on = today
+    return None
+
+
 def _give_up_topic(desk: Desk, name: str, now: datetime) -> None:
     """Forget a topic to which nothing comes through, and tell its player by mail."""
     desk.notifications.drop(name)
@@ -191,21 +243,6 @@ def _give_up_topic(desk: Desk, name: str, now: datetime) -> None:
     assert player is not None
     text = desk.letters.draft("letters/notify_failed.txt")
     desk.letters.send(player.address, OutgoingLetter(Phrase("[pbem] No more notifications"), text), now)
-
-
-def _see_to_late_letters(desk: Desk, now: datetime) -> datetime | None:
-    """Stop clocks for letters that are late; returns when the next one will be."""
-    due, following = late_delivery.due(desk, now)
-    for found in due:
-        try:
-            decide(desk, partial(late_delivery.see_to, desk, found, now))
-        except StoreError:
-            raise
-        except Exception as error:
-            _LOG.error("late letter failed", match=found.match, outbox=found.id, exc_info=error)
-            with desk.database.transaction():
-                desk.outbox.unwatch(found)
-    return following
 
 
 def _when_due(
@@ -216,20 +253,9 @@ def _when_due(
         due = next_due()
         if due is None or due > now:
             return due
-        decide(desk, partial(do, now))
+        with desk.decision():
+            do(now)
     return next_due()
-
-
-def _beat(desk: Desk, now: datetime) -> None:
-    """Record that the server is at work; if it was not, or decided nothing, the operator is told."""
-    stood = desk.database.write("DELETE FROM meta WHERE name = ?", (_STANDS,)).rowcount > 0
-    last = desk.time.beat(now, stood=stood)
-    if last is None:
-        return
-    account_keys.put_off(desk.keys, now - last, now)
-    _LOG.warning("outage", seconds=int((now - last).total_seconds()))
-    facts = {"last": last, "now": now, "mailbox": bool(desk.config.mailbox)}
-    tell_operator(desk, OUTAGE, now, Phrase("[pbem] An outage: all deadlines move"), facts)
 
 
 def _advance(desk: Desk, number: int, now: datetime) -> None:

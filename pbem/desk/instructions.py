@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk.alarms import tell_operator
+from pbem.desk.caller import refused
 from pbem.desk.commands import proposals
 from pbem.desk.daily_limits import UNKNOWN_HEAD
-from pbem.desk.decisions import decide, part
-from pbem.desk.refused import refused
 from pbem.desk.seats import SeatContext
 from pbem.desk.tournament_director import ruling_of
 from pbem.games import Refused
@@ -29,7 +26,7 @@ from pbem.match.state import PHASES, RUNNING
 from pbem.phrase import Phrase
 from pbem.requests import Rule
 from pbem.store.errors import StoreError
-from pbem.store.operator import generation
+from pbem.store.operator import Instruction, generation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +35,6 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
-    from pbem.match.step import Step
-    from pbem.store.operator import Instruction
 
 HEAD = re.compile(r"[0-9a-f]{64}")
 
@@ -55,7 +50,11 @@ def obey(desk: Desk, now: datetime) -> None:
     """Carry out the operator's instructions, each in its transaction; raises only if the store fails."""
     for instruction in desk.instructions.waiting():
         try:
-            obeyed = decide(desk, partial(_obey, desk, instruction, _ruling(instruction), now))
+            ruling = _ruling(instruction)
+            with desk.decision():
+                if desk.instructions.outcome(instruction.id)[0] != "waiting":
+                    continue  # another desk was first
+                desk.instructions.settle(instruction.id, "done", _carry_out(desk, instruction, ruling, now))
         except StoreError:
             raise
         except Refused as refused:
@@ -65,8 +64,7 @@ def obey(desk: Desk, now: datetime) -> None:
             _LOG.error("instruction failed", id=instruction.id, reference=reference, exc_info=error)
             _refuse(desk, instruction, f"this failed; the log has the cause under the reference {reference}")
         else:
-            if obeyed:
-                _LOG.info("instruction obeyed", id=instruction.id, what=instruction.what, match=instruction.match)
+            _LOG.info("instruction obeyed", id=instruction.id, what=instruction.what, match=instruction.match)
 
 
 def _ruling(instruction: Instruction) -> Rule | None:
@@ -77,14 +75,6 @@ def _ruling(instruction: Instruction) -> Rule | None:
     if command.faults or not isinstance(command.request, Rule):
         raise Refused(*command.faults)
     return command.request
-
-
-def _obey(desk: Desk, instruction: Instruction, ruling: Rule | None, now: datetime) -> bool:
-    """Carry out an instruction, unless another desk was first."""
-    if desk.instructions.outcome(instruction.id)[0] != "waiting":
-        return False
-    desk.instructions.settle(instruction.id, "done", _carry_out(desk, instruction, ruling, now))
-    return True
 
 
 def unknown_head(desk: Desk, player: str, number: int, head: str, now: datetime) -> None:
@@ -99,7 +89,7 @@ def unknown_head(desk: Desk, player: str, number: int, head: str, now: datetime)
     match = f"m{number}"
     subject = Phrase("[pbem] {match}: a head that this server does not know", match=match)
     facts = {"player": player, "match": match, "head": head}
-    tell_operator(desk, UNKNOWN_HEAD, now, subject, facts, about=[match])
+    desk.letters.tell_operator(UNKNOWN_HEAD, now, subject, facts, about=[match])
 
 
 def _refuse(desk: Desk, instruction: Instruction, answer: str) -> None:
@@ -128,7 +118,8 @@ def _carry_out(desk: Desk, instruction: Instruction, ruling: Rule | None, now: d
         progress.advance(step)
     else:
         interventions.stop(step, reason)
-    return _commit(at, step)
+    at.commit(step)
+    return f"m{at.row.number} is {'paused' if step.match.paused else step.match.phase}"
 
 
 def _direct(desk: Desk, instruction: Instruction, number: int, ruling: Rule | None, now: datetime) -> str:
@@ -194,14 +185,9 @@ def _restored(desk: Desk, now: datetime) -> str:
 def _alone(desk: Desk, name: str) -> Iterator[None]:
     """Apply a restore to one match or tournament: if that fails, all others stand still nevertheless."""
     try:
-        with part(desk):
+        with desk.part():
             yield
     except StoreError:
         raise
     except Exception as error:
         _LOG.error("restore failed", about=name, exc_info=error)
-
-
-def _commit(at: SeatContext, step: Step) -> str:
-    at.commit(step)
-    return f"m{at.row.number} is {'paused' if step.match.paused else step.match.phase}"

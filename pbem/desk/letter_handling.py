@@ -1,4 +1,4 @@
-"""The inbox: letters are leased, read, given their effect in batches, retried, and set aside.
+"""A desk at work on its inbox: letters are leased, read, given their effect in batches, retried, and set aside.
 
 Strangers' letters are read, judged and parsed before the transaction begins; a letter that needs more is given back,
 and read anew. Answers are put into words within it; the intake waits for that, some
@@ -13,17 +13,14 @@ reliability.md, promises 1 to 4.
 from __future__ import annotations
 
 import errno
-from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
 import structlog
 
 from pbem.desk import account_keys, due_tasks, instructions
-from pbem.desk.alarms import tell_operator
 from pbem.desk.authenticate import KeysChanged, authenticate
 from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE
-from pbem.desk.decisions import decide, part
 from pbem.desk.dispatch import carry_out
 from pbem.desk.reading import BATCH, Findings, Question, ReaderError
 from pbem.desk.reply_tokens import NeedsDns
@@ -40,10 +37,10 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
-    from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
     from pbem.identity import Key
     from pbem.store.inbox import InboxRow, Stranded
+    from pbem.store.noted_time import Leap
 
     _Leased = tuple[InboxRow, Question]
     """A leased letter, and what is asked about it."""
@@ -71,7 +68,46 @@ _SCARCE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
 _LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
-def handle_next(desk: Desk, now: datetime) -> int:
+class WorkingDesk:
+    """A desk at work: what whoever has a desk asks of it, from one thread, one call at a time."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._takes_over = False
+        """True until the letters that another one had leased are given back."""
+
+    def may_decide(self) -> bool:
+        """True if this server is the one that decides, or has just become it."""
+        desk = self._desk
+        if not desk.database.engine.decides:
+            if not desk.database.try_to_decide():
+                return False
+            desk.forget()  # others decided meanwhile
+            self._takes_over = True
+        if self._takes_over:
+            # Raises on a full disk, and is asked again. Who has died meanwhile, too, blames no letter this once.
+            _LOG.info("decides", letters=desk.inbox.release_all(blame=not desk.in_doubt))
+            self._takes_over = False
+        return True
+
+    def handle_next(self, now: datetime) -> int:
+        """Handle the next letters of the inbox; returns how many. Raises only if the store or the reader fails."""
+        return _handle_next(self._desk, now)
+
+    def tick(self, now: datetime) -> datetime | None:
+        """Do what is due; returns when to be called again."""
+        return due_tasks.tick(self._desk, now)
+
+    def stand_still(self, leap: Leap, now: datetime) -> None:
+        """Decide nothing because the clock leapt, and tell the operator once."""
+        due_tasks.stand_still(self._desk, leap, now)
+
+    def obey(self, now: datetime) -> None:
+        """Carry out the operator's instructions."""
+        instructions.obey(self._desk, now)
+
+
+def _handle_next(desk: Desk, now: datetime) -> int:
     """Handle the next letters of the inbox, a few in one decision while the next few are read; returns how many.
 
     Raises only if the store fails, the reader cannot even be started, or the machine has no descriptors left.
@@ -153,9 +189,13 @@ def _handle_batch(desk: Desk, taken: Sequence[_Leased], now: datetime, *, more_u
             desk.inbox.begin_alone(row.id, now)
     desk.points("letter read")
     # A letter that failed before has a batch of its own, because it may take down all leased letters.
-    more = monotonic() < more_until and not any(row.alone for row, _ in letters) and not _is_soon_answered(letters)
+    # One small letter is answered before anybody looks for more; it comes alone, too, where the next one is large.
+    is_soon_answered = len(letters) == 1 and len(letters[0][0].raw) <= _SMALL
+    more = monotonic() < more_until and not any(row.alone for row, _ in letters) and not is_soon_answered
     following = _lease_next(desk, now, fresh=True) if more else []
-    outcomes = _give_effect(desk, letters, now)
+    outcomes: dict[int, str] = {}
+    while len(outcomes) < len(letters):
+        outcomes |= _decide_together(desk, letters[len(outcomes) :], now)
     desk.points("effects committed")
     for row_id, outcome in outcomes.items():
         if outcome:
@@ -163,26 +203,19 @@ def _handle_batch(desk: Desk, taken: Sequence[_Leased], now: datetime, *, more_u
     return following
 
 
-def _is_soon_answered(letters: Sequence[_Read]) -> bool:
-    """True if it is one small letter: it is answered before anybody looks for more to read meanwhile.
-
-    It comes alone, too, where the next one is large; that is read after its answer.
-    """
-    return len(letters) == 1 and len(letters[0][0].raw) <= _SMALL
-
-
-def _give_effect(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
-    """Give letters their effect, as few decisions as they fit in; returns the outcome of each, empty if none yet."""
-    outcomes: dict[int, str] = {}
-    while len(outcomes) < len(letters):
-        outcomes |= _decide_together(desk, letters[len(outcomes) :], now)
-    return outcomes
-
-
 def _decide_together(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
-    """The same for the first of some letters, and those after it that one decision has time for."""
+    """Give the first of some letters its effect, and those after it for which one decision has time.
+
+    Returns the outcome of each, empty if there is none yet.
+    """
+    ends = monotonic() + _HELD
+    outcomes: dict[int, str] = {}
     try:
-        return decide(desk, lambda: _handle_some(desk, letters, now))
+        with desk.decision():
+            for row, findings in letters:
+                if outcomes and monotonic() > ends:
+                    break
+                outcomes[row.id] = _handle_one(desk, row, findings, now)
     except StoreError:
         raise
     except Exception as error:
@@ -191,16 +224,6 @@ def _decide_together(desk: Desk, letters: Sequence[_Read], now: datetime) -> dic
         row, _ = letters[0]
         _failed(desk, row, error)
         return {row.id: ""}
-
-
-def _handle_some(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
-    """Give letters their effect within a decision, until it has held the store for a while."""
-    ends = monotonic() + _HELD
-    outcomes: dict[int, str] = {}
-    for row, findings in letters:
-        if outcomes and monotonic() > ends:
-            break
-        outcomes[row.id] = _handle_one(desk, row, findings, now)
     return outcomes
 
 
@@ -209,12 +232,14 @@ def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now
     try:
         if isinstance(findings, ReaderError):
             raise findings
-        with part(desk):
+        with desk.part():
             letter = sort(desk, row, findings, now)
             found = letter if isinstance(letter, str) else authenticate(desk, row, letter, now)
             outcome = found if isinstance(found, str) else carry_out(desk, *found)
-            proved = not isinstance(found, str) and _is_by_sender(found[0], row)
-            desk.inbox.done(row.id, outcome, proved=proved)
+            # Just now proved by the player whose address the envelope names.
+            caller = None if isinstance(found, str) else found[0]
+            is_own = caller and caller.player and caller.address.lower() == row.envelope.sender.lower()
+            desk.inbox.done(row.id, outcome, proved=bool(is_own and caller and caller.new))
             desk.points("effects written")
     except StoreError:
         raise
@@ -231,43 +256,27 @@ def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now
     return ""
 
 
-def _is_by_sender(caller: Caller, row: InboxRow) -> bool:
-    """True if the player whose address the envelope names proved to have written the letter, just now."""
-    own = caller.player is not None and caller.address.lower() == row.envelope.sender.lower()
-    return own and caller.new
-
-
 def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:
-    """Give back a letter on which we failed; raises the error if it is the machine's fault."""
-    if _is_of_the_machine(error):
+    """Give back a letter on which we failed; raises the error if the machine had nothing left to work with."""
+    cause = error.__cause__ or error  # a reader says so by its cause
+    if isinstance(cause, OSError) and cause.errno in _SCARCE:
         raise error
     reference = desk.random(6).hex()
     _LOG.error("letter failed", inbox=row.id, attempt=row.attempts + 1, reference=reference, exc_info=error)
-    desk.inbox.release(row.id)
-
-
-def _is_of_the_machine(error: Exception) -> bool:
-    """True if a letter failed as the machine had nothing left to work with; a reader says so by its cause."""
-    cause = error.__cause__ or error
-    return isinstance(cause, OSError) and cause.errno in _SCARCE
+    desk.inbox.give_back(row.id, failed=1)
 
 
 def _set_aside(desk: Desk, now: datetime) -> None:
-    """Set aside letters whose attempts are all used up, and tell the operator."""
+    """Set aside letters whose attempts are all used up, and tell the operator and the sender."""
     for stranded in desk.inbox.stranded():
         reference = desk.random(6).hex()
-        if decide(desk, partial(_set_one_aside, desk, stranded, reference, now)):
-            _LOG.error("letter set aside", inbox=stranded.id, reference=reference)
-
-
-def _set_one_aside(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> bool:
-    """Set a letter aside, unless the operator had it tried again."""
-    if not desk.inbox.set_aside(stranded.id, reference):
-        return False
-    _regret(desk, stranded, reference, now)
-    facts = {"letter": stranded, "reference": reference}
-    tell_operator(desk, LETTER_SET_ASIDE, now, Phrase("[pbem] A letter was set aside"), facts)
-    return True
+        with desk.decision():
+            if not desk.inbox.set_aside(stranded.id, reference):
+                continue  # the operator has it tried again
+            _regret(desk, stranded, reference, now)
+            facts = {"letter": stranded, "reference": reference}
+            desk.letters.tell_operator(LETTER_SET_ASIDE, now, Phrase("[pbem] A letter was set aside"), facts)
+        _LOG.error("letter set aside", inbox=stranded.id, reference=reference)
 
 
 def _regret(desk: Desk, stranded: Stranded, reference: str, now: datetime) -> None:

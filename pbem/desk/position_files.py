@@ -1,26 +1,29 @@
 """The data that a letter brings to programs and to the page on which its answer is composed: a position, or a setup.
 
-Views come only through `Match.view`, so the data cannot say more than the game lets its reader know. Implements
-docs/attachments.md.
+Views come only through `Match.view`, so the data cannot say more than the game lets its reader know. In a sealed
+match, everything in it is public among the players, except the reader's own note. Implements docs/attachments.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk import sealed_state
+from pbem.desk.bulletin import SIGNED_TEXT
 from pbem.desk.match_facts import standing_orders, time_of
 from pbem.games import BUILT_IN
-from pbem.letters.draft import Composing
+from pbem.letters.draft import Composing, Facts, OutgoingLetter
+from pbem.match.transcript import sha256_hex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.desk.letter_writer import LetterWriter
     from pbem.json_object import JsonObject
-    from pbem.letters.draft import Facts, OutgoingLetter
-    from pbem.mail.compose import Composer
+    from pbem.mail.compose import Attachment, Composer
+    from pbem.match.pinned_keys import Player
+    from pbem.match.sealed_game import Filed
     from pbem.match.state import Match, Submission
     from pbem.store.matches import Matches, MatchRow
 
@@ -88,16 +91,15 @@ class PositionFiles:
             "prev": match.prev,
             "rev": submission.rev + 1 if submission else 1,
         }
-        return content | self._sealed(match, row, seat, out) if match.terms.sealed else content
-
-    def _sealed(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
-        """The additional data of a sealed match; what the others signed comes as files."""
+        if not match.terms.sealed:
+            return content
         assert match.options is not None
-        texts = sealed_state.signed_texts(match, seat, row.number, self._matches)
+        # What the others signed comes as files.
+        texts = signed_texts(match, seat, row.number, self._matches)
         out.attachments += texts
         note = self._matches.note(row.number, match.game, seat)
-        sealed = sealed_state.of_seat(match, seat, note, texts)
-        return {"options": dict(match.options.changed), "sealed": sealed}
+        sealed = of_seat(match, seat, note, texts)
+        return content | {"options": dict(match.options.changed), "sealed": sealed}
 
     def setup(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> None:
         """The requested setup, for programs: docs/attachments.md."""
@@ -109,3 +111,88 @@ class PositionFiles:
         submission = match.setups.get(seat) if match.terms.sealed else None
         content = self._document("setup 1", match, row, seat, submission, out)
         return content | {"options": dict(match.options.changed)}
+
+
+def of_seat(match: Match, seat: int, note: str | None, texts: Sequence[Attachment]) -> JsonObject:
+    """The state of a sealed match for a seat: what it owes, and everything that was told in this game."""
+    attached = {name for name, _, _ in texts}
+    found: JsonObject = {
+        "owes": list(match.owes(seat)),
+        "terms": match.rules_hash,
+        "note": note,
+        "keys": {str(one): keys_of(match.players[one - 1]) for one in match.seats},
+    }
+    game = match.sealed_game
+    if game is None:
+        return found
+    seals = {str(one): _seal_name(match, one) for one in match.seats if _seal_name(match, one) in attached}
+    steps = [_step(match, filed, attached) for filed in game.steps]
+    commitments = {str(one): commitment for one, commitment in sorted(game.commitments.items())}
+    name = _resignation_name(match)
+    resigned = name if name in attached else None
+    return found | {"commitments": commitments, "seals": seals, "steps": steps, "resigned": resigned}
+
+
+def keys_of(player: Player) -> list[str]:
+    """The keys that letters told here may be signed with: a revoked one signed what was entered before."""
+    return [key["public"] for key in (*player.keys, *(key for _, key in player.former))]
+
+
+def _step(match: Match, filed: Filed, attached: set[str]) -> JsonObject:
+    told: JsonObject = {
+        "turn": filed.turn,
+        "seat": filed.seat,
+        "step": filed.step,
+        "lines": list(filed.lines),
+        "seq": filed.seq,
+        "head": filed.head,
+    }
+    if filed.turn < match.turn - 2:  # a letter with a step of the last turn may begin with one of the turn before
+        return told
+    name = _text_name(match, filed)
+    proved: JsonObject = {"values": dict(filed.values), "paper": filed.paper, "mail": filed.mail}
+    return told | proved | {"letter": name if name in attached else None}
+
+
+def signed_texts(match: Match, seat: int, number: int, matches: Matches) -> list[Attachment]:
+    """The texts that the others signed in this turn and the last, for the reader at this seat."""
+    return [
+        (name, "text/plain", text.encode())
+        for name, mail in dict(_signed_letters(match, seat, number, matches)).items()
+        if (text := matches.text(number, mail)) is not None
+    ]
+
+
+def _signed_letters(match: Match, seat: int, number: int, matches: Matches) -> Iterator[tuple[str, str]]:
+    """The others' letters that count here: the name of each file, and the SHA-256; steps may share a letter."""
+    game = match.sealed_game
+    if game is None:
+        return
+    for other, path in sorted(game.seals.items()) if match.turn <= 1 else ():
+        letter = matches.paper(number, path) if other != seat else None
+        if letter is not None:
+            yield _seal_name(match, other), sha256_hex(letter)
+    for filed in game.steps:
+        if filed.seat != seat and filed.turn >= match.turn - 1:  # of this turn or the last one
+            yield _text_name(match, filed), filed.mail
+    if name := _resignation_name(match):
+        assert game.ending is not None
+        letter = matches.paper(number, game.ending.resignation)
+        if letter is not None:
+            yield name, sha256_hex(letter)
+
+
+def _text_name(match: Match, filed: Filed) -> str:
+    return f"{match.id}-{PurePosixPath(filed.letter).stem}{SIGNED_TEXT}"
+
+
+def _resignation_name(match: Match) -> str:
+    """The file of the signed resignation that ended the game; empty if none did."""
+    ending = match.sealed_game.ending if match.sealed_game else None
+    return (
+        f"{match.id}-{PurePosixPath(ending.resignation).stem}{SIGNED_TEXT}" if ending and ending.resignation else ""
+    )
+
+
+def _seal_name(match: Match, seat: int) -> str:
+    return f"{match.id}-game-{match.game}-seal-seat-{seat}{SIGNED_TEXT}"

@@ -1,50 +1,57 @@
-"""The public side of a server: standings, open invitations and public matches, for pages that all can read.
+"""The public side of a server: standings, invitations, public matches and their news, for pages that all can read.
 
 Deny by default: what may be told is put together here piece by piece, from the matches whose players agreed on
 `privacy: public`. Of a running match, that is how it stands; of a closed match, its bundle without the players'
-letters, which show their addresses and may hold words for one reader. Nothing is written. Implements
-protocol.md, "Secrets" ("the same for observers, and for the public pages").
+letters, which show their addresses and may hold words for one reader. Nothing is written, and no word that anybody
+wrote, such as the reason of a ruling, is in the news. Implements protocol.md, "Secrets".
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pbem.desk import news, tournament_facts
+from pbem.desk import match_facts
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_facts import duration
 from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.desk.tournament_archive import TournamentRepository
-from pbem.games import BUILT_IN
+from pbem.games import BUILT_IN, rules
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
-from pbem.match.state import RUNNING
+from pbem.match.state import RUNNING, Match
 from pbem.match.terms import KEYS
 from pbem.match.transcript import Entry, written
+from pbem.pages.feeds import News
 from pbem.pages.site import Finished, PublicTournament
+from pbem.phrase import Phrase
 from pbem.proof.bundle import Bundle
 from pbem.proof.named_papers import keys_in
 from pbem.proof.signed_letters import VOCABULARY, said
-from pbem.store.database import from_db
+from pbem.store.database import Database, from_db
 from pbem.store.matches import Matches
 from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
 from pbem.store.tournament_rows import Tournaments
+from pbem.tournament.match_result import MatchResult
+from pbem.tournament.tournament_terms import LADDER, SWISS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pbem.match.state import Match
-    from pbem.store.database import Database
     from pbem.store.vault import Vault
+    from pbem.tournament.tournament_entries import TournamentEntry
+    from pbem.tournament.tournament_state import Tournament
 
 _RANKED = 100
 _PAPERS = re.compile(r"(openings|receipts|withdrawals|steps|traces|reports|records)/game-[0-9]++[a-z0-9.-]*+")
 """The papers of a bundle that are the server's own and hold no address."""
 _REMARKS = frozenset("#@")
 """A comment in orders, or an address, is no part of the game."""
+
+
+_ARMOR = re.compile(re.escape(ssh.BEGIN) + r"[A-Za-z0-9+/=\s]*?" + re.escape(ssh.END))
 
 
 class Public:
@@ -78,7 +85,7 @@ class Public:
                     "pace": duration(terms.pace),
                     "lines": terms.lines(),
                     "keys": terms.keys == KEYS[1],
-                    "news": [news.of_invitation(match, written(from_db(self._matches.created(number))))],
+                    "news": [of_invitation(match, written(from_db(self._matches.created(number))))],
                 }
 
     def tournaments(self) -> Iterator[PublicTournament]:
@@ -87,22 +94,23 @@ class Public:
             t = self._tournaments.load(number)
             assert t is not None
             entries = self._tournaments.entries(number)
-            players = [entry.body.get("player") or entry.body["organiser"] for entry in entries if _pins(entry)]
+            pinning = [entry.body for entry in entries if entry.type in {"announced", "entered"}]
+            players = [body.get("player") or body["organiser"] for body in pinning]
             bare = all(key["format"] == "ssh" for player in players for key in player["keys"])
             transcript = b"".join(entry.canonical() + b"\n" for entry in entries)
             files = {
                 f"{t.id}.jsonl": transcript,
                 f"{t.id}.pbem-tournament.zip": self._tournaments.bundle(number, letters=False),
             }
-            facts = tournament_facts.of(t, "")
-            yield PublicTournament(facts, files if bare else {}, list(news.of_tournament(t, entries)))
+            facts = match_facts.of_tournament(t, "")
+            yield PublicTournament(facts, files if bare else {}, list(of_tournament(t, entries)))
 
     def running(self) -> Iterator[dict[str, object]]:
         """The public matches that are being played, newest first: only how each stands."""
         for number in reversed(self._matches.in_phases(*RUNNING)):
             if match := self._public(number, RUNNING):
                 entries = [Entry.read(row.entry) for row in self._matches.entries(number)]
-                yield self._summary(match) | {"news": list(news.of_match(match, entries))}
+                yield self._summary(match) | {"news": list(of_match(match, entries))}
 
     def finished(self) -> Iterator[Finished]:
         """The public matches that were played to their end, newest first."""
@@ -136,7 +144,7 @@ class Public:
         seen = self._archive.first_seen(number)
         logged = [(seen[0], str(seen[1]))] if seen else []
         forms = dict(_forms(match, entries, papers))
-        return Finished(summary, bundle, forms, press, logged, list(news.of_match(match, entries)))
+        return Finished(summary, bundle, forms, press, logged, list(of_match(match, entries)))
 
     def _public(self, number: int, phases: tuple[str, ...]) -> Match | None:
         """The match, if its players agreed that everybody may watch, and it is in one of these phases."""
@@ -158,11 +166,6 @@ class Public:
             "turn": match.turn,
             "totals": list(match.totals),
         }
-
-
-def _pins(entry: Entry) -> bool:
-    """True if an entry of a tournament pins the keys of a player."""
-    return entry.type in {"announced", "entered"}
 
 
 def key_formats(entries: Sequence[Entry]) -> Iterator[str]:
@@ -206,4 +209,85 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     return f"{signed.removesuffix(chr(10))}\n{armor[0]}\n" if armor else None
 
 
-_ARMOR = re.compile(re.escape(ssh.BEGIN) + r"[A-Za-z0-9+/=\s]*?" + re.escape(ssh.END))
+def of_invitation(match: Match, proposed: str) -> News:
+    """An invitation that is open since this time."""
+    title = Phrase("{id}: {name} proposes {game}", id=match.id, name=match.name(1), game=match.rules.title)
+    return News(match.id, 0, proposed, title)
+
+
+def of_match(match: Match, entries: Sequence[Entry]) -> Iterator[News]:
+    """A match that everybody may watch: its begin, its turns, the ends of its games, and its own."""
+    for entry in entries:
+        if title := _of_match(match, entry.type, entry.body):
+            yield News(match.id, entry.seq, entry.time, title, front=entry.type in {"agreed", "closed"})
+
+
+def _of_match(match: Match, kind: str, body: dict[str, Any]) -> Phrase | None:
+    """An entry of a match in words; None if the pages do not show it."""
+    single = match.terms.kind == "single"
+    match kind:
+        case "agreed":
+            names = ", ".join(body["players"][str(seat)]["name"] for seat in match.seats)
+            return Phrase("{id}: {names} begin {game}", id=match.id, names=names, game=match.rules.title)
+        case "turn" if single:
+            return Phrase("{id}: turn {turn} is over", id=match.id, turn=body["turn"])
+        case "turn":
+            return Phrase("{id}: game {game}, turn {turn} is over", id=match.id, game=body["game"], turn=body["turn"])
+        case "ended" if not single:
+            return Phrase("{id}: game {game} is over", id=match.id, game=body["game"])
+        case "closed" if body["winner"]:
+            return Phrase("{id} is over: {name} won", id=match.id, name=match.name(body["winner"]))
+        case "closed":
+            return Phrase("{id} is over: nobody won", id=match.id)
+    return None
+
+
+def of_tournament(t: Tournament, entries: Sequence[TournamentEntry]) -> Iterator[News]:
+    """A tournament: its announcement, its start, its rounds and results, and its end."""
+    for entry in entries:
+        if title := _of_tournament(t, entry.type, entry.body):
+            front = entry.type in {"announced", "started", "ended"}
+            yield News(t.id, entry.seq, entry.time, title, front=front or _is_round(t, entry.type))
+
+
+def _of_tournament(t: Tournament, kind: str, body: dict[str, Any]) -> Phrase | None:
+    """An entry of a tournament in words; None if the pages do not show it."""
+    match kind:
+        case "announced":
+            game = rules(str(t.terms.match["game"])).title
+            if t.terms.format == LADDER:
+                return Phrase("{id}: a ladder of {game} is open", id=t.id, game=game)
+            closes = str(t.terms.closes)[:10]
+            return Phrase("{id}: a tournament of {game}, entries until {day}", id=t.id, game=game, day=closes)
+        case "started":
+            return Phrase("{id} begins; players: {count}", id=t.id, count=len(body["order"]))
+        case "paired" if _is_round(t, kind):
+            return Phrase("{id}: round {round} begins", id=t.id, round=body["pairs"][0]["round"])
+        case "paired":
+            matches = ", ".join(pair["match"] for pair in body["pairs"])
+            return Phrase("{id}: now played: {matches}", id=t.id, matches=matches)
+        case "result":
+            pairing, points = t.pairing_of(body["match"]), MatchResult.read(body).points
+            assert pairing is not None
+            return Phrase(
+                "{id}, {match}: {first} and {second}, {points}",
+                id=t.id,
+                match=body["match"],
+                first=pairing.names[0],
+                second=pairing.names[1],
+                points=":".join(map(str, points)),
+            )
+        case "ruled" if body["what"] == "annul":
+            return Phrase("{id}: by a ruling, {match} does not count", id=t.id, match=body["match"])
+        case "withdrawn":
+            return Phrase("{id}: {name} is out", id=t.id, name=body["player"])
+        case "ended" if body["reason"] == "too few":
+            return Phrase("{id} does not take place: too few have entered", id=t.id)
+        case "ended":
+            return Phrase("{id} is over", id=t.id)
+    return None
+
+
+def _is_round(t: Tournament, kind: str) -> bool:
+    """True if an entry of this type begins a round: elsewhere a match begins whenever its players are free."""
+    return kind == "paired" and t.terms.format == SWISS

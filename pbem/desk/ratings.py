@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import GAMES, rules
 from pbem.match.changed import replace
-from pbem.store.people import POOLS
+from pbem.store.people import POOLS, People, PlayerStanding, Pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from pbem.match.state import Match
     from pbem.match.transcript import Entry
-    from pbem.store.people import People, PlayerStanding, Pool
 
 PROVISIONAL = 5
 """Below so many matches a rating is provisional, and marked."""

@@ -1,7 +1,8 @@
-"""A seat in a match, for commands: looking it up for a caller, writing the outcome of a step, telling the others.
+"""A seat in a match, for commands: looking it up, the place of its sentences, writing steps, telling the others.
 
-Here lives what all commands about matches share, and no command; rows are written only through the archive.
-Implements design.md, "The way of a letter".
+Here lives what all commands about matches share, and no command. Nobody has to type a place: a sentence that leaves
+some of it out is answered with the whole sentence, ready to be signed; at level `mailbox`, the reply address stands
+for the place. Implements design.md, "The way of a letter", and protocol.md, "Identity".
 """
 
 from __future__ import annotations
@@ -12,37 +13,32 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from pbem.desk.places import placed
-from pbem.desk.refused import refused
+from pbem.desk.caller import Caller, refused
 from pbem.games import Fault
+from pbem.mail.commands import COMMANDS, AnyCommand, Command
 from pbem.match import progress
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
-from pbem.match.events import moved
+from pbem.match.events import clocks
 from pbem.match.pinned_keys import Player
-from pbem.match.state import RUNNING
-from pbem.match.step import Step
+from pbem.match.state import RUNNING, Match, Submission
+from pbem.match.step import Environment, Signed, Step, at_reply_address
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
+from pbem.requests import AnnounceTournament, Propose, Requested, Rule, SignedForm
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
-    from pbem.desk.caller import Caller
     from pbem.desk.letter_writer import LetterWriter
     from pbem.desk.match_archive import MatchRepository
     from pbem.desk.match_letters import MatchLetters
     from pbem.letters.draft import Enclosed, Facts
-    from pbem.mail.commands import AnyCommand, Command
     from pbem.mail.compose import Attachment
-    from pbem.match.events.sealed_step import Entered
-    from pbem.match.signed import Signed
-    from pbem.match.state import Match, Submission
-    from pbem.match.step import Environment
+    from pbem.match.events.sealed_events import Entered
     from pbem.match.terms import Terms
-    from pbem.requests import Requested, SignedForm
     from pbem.store.matches import MatchRow
     from pbem.store.players import Players
     from pbem.store.tokens import Place
@@ -50,6 +46,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Event = Callable[[Step, int, SignedForm[Requested], Signed], T]
     """An event in a match: a seat's signed form takes effect in a step."""
+
 
 _PLAYED = 100
 """The most matches that a player plays at a time; the server's house plays as many as are proposed to it."""
@@ -229,7 +226,7 @@ def seated_at(seats: Seats, command: AnyCommand, player: str, now: datetime) -> 
     if seated is None:
         raise refused(command.name, command.match or "", Phrase("you have no such match; `list mine` shows yours"))
     step = seated.step(now)
-    moved.catch_up(step)
+    clocks.catch_up(step)
     if step.entries:
         seated.commit(step)
     return seated
@@ -263,3 +260,55 @@ def pinned(players: Players, name: str, place: tuple[str, str, int], salt: str) 
         return Player(name, keys)
     named = NamedMailbox(*place, name, row.address.lower(), salt)
     return Player(name, keys, mailbox=sha256_hex(named.text().encode()), named=named)
+
+
+def missing(command: AnyCommand, match: Match | None) -> dict[str, str]:
+    """The parts of its place that a signed command leaves out, as they would be now, except server and player.
+
+    Setups and orders are instead refused by their match, with all faults: each letter brings their form.
+    """
+    if not COMMANDS[command.name].sentence or match is None or match.phase not in RUNNING:
+        return {}
+    playing = match.phase == "playing"
+    place: dict[str, str] = {"turn": str(match.turn)} if playing and command.form.turn is None else {}
+    if not playing and command.form.game is None:
+        place = {"game": str(match.game)}
+    return place | {"prev": match.prev}
+
+
+def filled_in(command: Command[Requested], place: Mapping[str, str]) -> Command[Requested]:
+    """The command with this whole place."""
+    numbers = {name: int(place[name]) for name in ("rev", "game", "turn") if name in place}
+    named = {name: place[name] for name in ("server", "player", "prev") if name in place}
+    return replace(command, form=replace(command.form, **named, **numbers))
+
+
+def placed(caller: Caller, command: Command[Requested], match: Match, seat: int) -> SignedForm[Requested]:
+    """The form of a command; without a signature, completed with what its reply address stands for."""
+    if caller.verdict.kind == "valid":
+        return command.form
+    found = at_reply_address(command.form, match, seat)
+    return found if found.rev is not None else replace(found, rev=next_rev(command, match, seat))
+
+
+def next_rev(command: AnyCommand, match: Match, seat: int) -> int:
+    """The next revision for this command."""
+    spec = COMMANDS[command.name]
+    if not (spec.stands or spec.withdraws):
+        return match.said.get((seat, command.name), 0) + 1
+    if match.phase == "setup":
+        before = match.setups.get(seat)
+    else:
+        turn = match.turn if command.form.turn is None else command.form.turn
+        before = match.orders.get(seat) if turn == match.turn else match.stored.get((seat, turn))
+    return before.rev + 1 if before else 1
+
+
+def sentence(command: AnyCommand, place: Mapping[str, str]) -> str:
+    """The whole sentence of a command: its words, its place and its block."""
+    lines = [command.head, *(f"{key} {value}" for key, value in place.items())]
+    if isinstance(command.request, Propose | AnnounceTournament | Rule):
+        lines += [f"{key}: {value}" for key, value in command.request.options.items()]
+    elif command.block:
+        lines.append(command.block)
+    return "\n".join([*lines, "end"])

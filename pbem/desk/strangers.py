@@ -1,10 +1,9 @@
-"""Answers to letters for whose sender nobody vouches: few, short, and without a word of the letter.
+"""Letters by strangers: which are taken in beyond a network's limit, and how unverified ones are answered.
 
 A letter's writer can put anybody's address above it. So that nobody can make this server write to others, a
 letter is answered in full only if the domain of its From signed that it goes to us (DKIM; once); if its return path
 is its From, and that domain (DKIM) or our own mail server (SPF) vouches for it; if it answers a letter of ours; or if
-a player signed it.
-Implements reliability.md, case 35.
+a player signed it. Implements reliability.md, "Limits" and cases 34 and 35.
 """
 
 from __future__ import annotations
@@ -13,37 +12,54 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from pbem.config.values import Duration
 from pbem.desk.daily_limits import (
     ANSWER_TO_STRANGER,
     ANSWER_TO_STRANGERS,
     NAMED,
     NAMED_BY_PLAYERS,
     NEW_MAILBOX,
-    NEW_PLAYER,
     REGISTERING_STRANGER,
+    DailyCounts,
+    DailyLimit,
 )
-from pbem.desk.reply_tokens import demand_dns
-from pbem.mail.commands import COMMANDS
-from pbem.store.database import to_db
-from pbem.store.vouched import note_marks
+from pbem.desk.reading import Findings, Question, Reader, ReaderError
+from pbem.desk.reply_tokens import ReplyTokens, demand_dns, token_in
+from pbem.identity import Key
+from pbem.mail import delivery_status
+from pbem.mail.commands import COMMANDS, AnyCommand
+from pbem.match.changed import replace
+from pbem.store.database import Database, to_db
+from pbem.store.outbox import Outbox
+from pbem.store.players import Players
+from pbem.store.retention import note_marks
+from pbem.store.tokens import Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from pbem.desk.daily_limits import DailyCounts, DailyLimit
-    from pbem.desk.reply_tokens import ReplyTokens
+    from pbem.config.limits import Limits
+    from pbem.config.server import Config
     from pbem.identity.sender_auth import Voucher
-    from pbem.mail.commands import AnyCommand
     from pbem.mail.message import Letter
-    from pbem.store.database import Database
-    from pbem.store.inbox import InboxRow
+    from pbem.store.inbox import Envelope, InboxRow
+    from pbem.store.vault import Vault
 
 EACH = ANSWER_TO_STRANGER.most
 """The most such answers that an address gets in a day."""
 
 _UNDOTTED = ("gmail.com", "googlemail.com")
 """One provider's domains, who brings mail to the same mailbox whatever dots are in its name."""
+
+
+BOUNCES = 3
+"""The most bounces to one return path that are taken in beyond the limit."""
+
+READING = Duration(seconds=2)
+"""The time limit for reading one letter."""
 
 
 @dataclass(eq=False, repr=False)
@@ -77,9 +93,8 @@ class Strangers:
 
     def is_one_too_many(self, address: str, asked: Sequence[AnyCommand], now: datetime) -> bool:
         """True if its domain had too many first letters today of mailboxes that are no player's; counts it."""
-        limit = NEW_PLAYER if _registers(asked) else NEW_MAILBOX
-        domain = one_mailbox(address).rpartition("@")[2]
-        return self._counts.left(limit, now, domain) < 0
+        first, domain = "registering" if _registers(asked) else "mailboxes", one_mailbox(address).rpartition("@")[2]
+        return self._counts.left(NEW_MAILBOX, now, first, domain) < 0
 
     def may_be_named(self, address: str, now: datetime) -> bool:
         """True if one more letter that a player wants sent there may go to somebody else's address today; counts it.
@@ -114,3 +129,56 @@ def one_mailbox(address: str) -> str:
     if domain in _UNDOTTED:
         local, domain = local.replace(".", ""), _UNDOTTED[0]
     return f"{local}@{domain}"
+
+
+class DeskAdmission:
+    """Checks whether letters beyond a network's limit are by players; its reader is started for the first of them."""
+
+    def __init__(self, config: Config, database: Database, vault: Vault, reader: Callable[[Limits], Reader]) -> None:
+        self._config = config
+        self._outbox = Outbox(database, vault)
+        self._players = Players(database)
+        self._tokens = Tokens(database)
+        self._open_reader = reader
+        self._reader: Reader | None = None
+
+    def knows(self, envelope: Envelope, raw: bytes, now: datetime) -> bool:
+        """True if a letter answers one of ours, is a bounce of one, or says something new that a player signed."""
+        config = self._config
+        if not envelope.sender:
+            # Bounces go to the return path of one of our letters; one to which little has come yet.
+            token = delivery_status.token(envelope.recipients, config.mail_address, config.delimiter)
+            returned = self._outbox.returned(token) if token and config.return_paths else None
+            return returned is not None and self._outbox.bounces(returned.id).total() < BOUNCES
+        given = [self._tokens.find(token_in(recipient, config)) for recipient in envelope.recipients]
+        return any(token and token.used is None for token in given) or self._is_by_a_player(raw, now)
+
+    def close(self) -> None:
+        """Examine no more letters."""
+        if self._reader is not None:
+            self._reader.close()
+
+    def _is_by_a_player(self, raw: bytes, now: datetime) -> bool:
+        if self._reader is None:
+            self._reader = self._open_reader(msgspec.structs.replace(self._config.limits, reading=READING))
+        question = Question(raw, now, self._config.server)
+        found = self._findings(self._reader, question)
+        player = self._players.by_address(found.letter.sender) if found and found.letter.sender else None
+        if player is None:
+            return False
+        keys = [Key(row.format, row.fingerprint, row.public) for row in player.keys]
+        found = self._findings(self._reader, replace(question, keys=keys))
+        if found is None or found.understood is None or found.understood.heard.verdict.kind != "valid":
+            return False
+        # Anybody can send again what others were shown.
+        return self._players.handled(player.name, found.understood.heard.words) is None
+
+    @staticmethod
+    def _findings(reader: Reader, question: Question) -> Findings | None:
+        """The findings about a letter; None if it cannot be read."""
+        try:
+            reader.ask([question])
+            (found,) = reader.found()
+        except ReaderError:
+            return None
+        return found if isinstance(found, Findings) else None

@@ -10,18 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
-from pbem.desk.log_proofs import latest_proof
-from pbem.desk.match_archive import nothing_is_signed
-from pbem.desk.refused import refused
+from pbem.desk.caller import refused
+from pbem.desk.match_archive import latest_proof, nothing_is_signed
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
-from pbem.match.pinned_keys import KeyChange
-from pbem.match.signed import Signed
+from pbem.match.pinned_keys import KeyChange, Player
+from pbem.match.step import Signed
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import bundle
 from pbem.store.matches import EntryRow
-from pbem.store.tournament_rows import TournamentLetter
+from pbem.store.tournament_rows import TournamentLetter, Tournaments
 from pbem.tournament.fold import begun, fold
 from pbem.tournament.tournament_entries import TournamentEntry, tournament_statement
 
@@ -29,9 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pbem.json_object import JsonObject
-    from pbem.match.pinned_keys import Player
     from pbem.store.tlog import TransparencyLog
-    from pbem.store.tournament_rows import Tournaments
     from pbem.tournament.tournament_state import Tournament
     from pbem.tournament.tournament_step import TournamentStep
 
@@ -156,7 +153,7 @@ class TournamentRepository:
         if self._log is not None and (logged := latest_proof(self._log, -number)) is not None:
             seq, proof = logged
             head = next(row.head for row in self.rows.entries(number) if row.seq == seq)
-            told.append(bulletin.of_tournament_log(t.id, seq, head, proof))
+            told.append(bulletin.of_log(seq, proof, {"tournament": t.id, "head": head}))
         return told
 
     def proof(self, t: Tournament, most: int) -> bytes | None:

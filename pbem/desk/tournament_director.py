@@ -7,15 +7,15 @@ docs/bundle.md, 12, and the head of `pbem.tournament`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk import tournament_facts
+from pbem.desk import match_facts
 from pbem.desk.match_letters import ROOM
-from pbem.desk.seats import SeatContext
-from pbem.desk.tournament_archive import pinned_in_match
-from pbem.letters.draft import OutgoingLetter
+from pbem.desk.seats import SeatContext, Seats
+from pbem.desk.tournament_archive import TournamentRepository, pinned_in_match
+from pbem.letters.draft import Facts, OutgoingLetter
 from pbem.match.events import agreed, keys_changed
 from pbem.match.transcript import BEFORE, Entry, utc, written
 from pbem.phrase import Phrase
@@ -25,15 +25,12 @@ from pbem.tournament.tournament_step import TournamentStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from pbem.desk.letter_writer import LetterWriter
-    from pbem.desk.seats import Seats
-    from pbem.desk.tournament_archive import TournamentRepository
     from pbem.json_object import JsonObject
-    from pbem.letters.draft import Enclosed, Facts
-    from pbem.match.signed import Signed
+    from pbem.letters.draft import Enclosed
     from pbem.match.state import Match
+    from pbem.match.step import Signed
     from pbem.requests import Rule
     from pbem.store.inbox import Inbox
     from pbem.store.people import People
@@ -227,7 +224,7 @@ class Director:
 
     def facts(self, t: Tournament, reader: str) -> Facts:
         """The facts of a tournament for a reader: the `t` of the templates."""
-        return tournament_facts.of(t, reader) | {"address": self.address, "level": self.players.level(reader)}
+        return match_facts.of_tournament(t, reader) | {"address": self.address, "level": self.players.level(reader)}
 
     def letter(self, t: Tournament, name: str, subject: Phrase, news: list[tuple[str, object]]) -> OutgoingLetter:
         """A letter about a tournament, with its table, and its reader's games."""

@@ -1,58 +1,53 @@
-"""The desk of a server: the outside world that it is handed, and the parts that are made from it.
+"""The desk of a server: the outside world that it is handed, the parts that are made from it, and its decisions.
 
-Only wiring: each part is made from those before it; the modules that are handed the desk say what they do with
-them. Implements design.md, "The way of a letter".
+Each part is made from those before it; the modules that are handed the desk say what they do with them. A decision
+is one transaction. Implements design.md, "The way of a letter".
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from pbem.desk.account_keys import Keyring
+from pbem.desk.commands.proposals import Offers
 from pbem.desk.daily_limits import DailyCounts
 from pbem.desk.letter_writer import LetterWriter
 from pbem.desk.match_archive import MatchRepository
+from pbem.desk.match_environment import OutagesAndZones, rehearse
 from pbem.desk.match_letters import MatchLetters
-from pbem.desk.outages_and_zones import OutagesAndZones
 from pbem.desk.position_files import PositionFiles
-from pbem.desk.rehearsal import rehearse
 from pbem.desk.reply_tokens import ReplyTokens
 from pbem.desk.seats import Seats
 from pbem.desk.strangers import Strangers
 from pbem.desk.tournament_archive import TournamentRepository
 from pbem.desk.tournament_director import Director
-from pbem.desk.unasked import Offers
-from pbem.failpoints import passing
+from pbem.failpoints import Failpoints, passing
 from pbem.match.step import Environment
-from pbem.store.digest_queue import DigestQueue
 from pbem.store.inbox import Inbox
-from pbem.store.keychanges import KeyChanges
-from pbem.store.lookups import Lookups
 from pbem.store.matches import Matches
-from pbem.store.notifications import Notifications
+from pbem.store.noted_time import Outages
 from pbem.store.operator import Instructions
-from pbem.store.outages import Outages
-from pbem.store.outbox import Outbox
+from pbem.store.outbox import DigestQueue, Outbox
 from pbem.store.people import People
-from pbem.store.players import Players
+from pbem.store.players import KeyChanges, Players
+from pbem.store.questions import Lookups, Notifications, WitnessRequests
 from pbem.store.tlog import TransparencyLog
 from pbem.store.tokens import Tokens
 from pbem.store.tournament_rows import Tournaments
-from pbem.store.witness_requests import WitnessRequests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from pbem.config.server import Config
     from pbem.desk.reading import Reader
-    from pbem.failpoints import Failpoints
     from pbem.identity import Key
     from pbem.mail.compose import Composer
     from pbem.store.database import Database
@@ -187,5 +182,31 @@ class Desk:
             self.server_key,
             calendar=lambda player: self.time.calendar(player, now),
             outages=cache(self.time.outages),
-            rehearse=partial(rehearse, self, now),
+            rehearse=partial(rehearse, self.letters, now),
         )
+
+    @contextmanager
+    def decision(self) -> Iterator[None]:
+        """A decision, in one transaction: if the block raises, nothing of it is left, in the store or in memory."""
+        self.archive.begin()
+        with self._forgotten_if_undone(), self.database.transaction():
+            yield
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """A part of the open decision: if the block raises, what it did is undone, in the store and in memory."""
+        with self._forgotten_if_undone(), self.database.savepoint():
+            yield
+
+    @contextmanager
+    def _forgotten_if_undone(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.forget()
+            raise
+
+    def forget(self) -> None:
+        """Empty the caches of a decision that is not going to be written."""
+        self.archive.forget()
+        self.players.forget()

@@ -7,15 +7,12 @@ Their answers count only because of their signatures. Implements docs/witnesses.
 from __future__ import annotations
 
 import re
-from datetime import timedelta
-from functools import partial
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk.alarms import tell_operator
 from pbem.desk.daily_limits import WITNESS_BEHIND, WITNESS_REFUSED
-from pbem.desk.decisions import decide
 from pbem.match.transcript import statement
 from pbem.phrase import Phrase
 from pbem.tlog import tree
@@ -24,14 +21,11 @@ from pbem.tlog.note import NotANote, Note, NoteSignature, holds, signed
 from pbem.tournament.tournament_entries import tournament_statement
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from structlog.typing import FilteringBoundLogger
 
     from pbem.config.witnessing import Cosigner
     from pbem.desk.wiring import Desk
-    from pbem.store.tlog import QueuedHead
-    from pbem.store.witness_requests import WitnessRequest
+    from pbem.store.questions import WitnessRequest
 
 _AT_ONCE = 200
 """The most heads that one transaction puts into the tree."""
@@ -50,10 +44,13 @@ def look(desk: Desk, now: datetime) -> datetime | None:
     if not desk.config.witness.cosigners:
         return None
     if not desk.logged_all:
-        decide(desk, desk.log.queue_all)
+        with desk.decision():
+            desk.log.queue_all()
         desk.logged_all = True
-    while decide(desk, partial(_take_answer, desk, now)):
-        pass
+    more = True
+    while more:
+        with desk.decision():
+            more = _take_answer(desk, now)
     waits, latest = desk.log.waits(), desk.log.latest()
     # Who died in between had put heads into the tree, and made no checkpoint of it.
     unstated = desk.log.size > (latest.size if latest else 0)
@@ -61,9 +58,16 @@ def look(desk: Desk, now: datetime) -> datetime | None:
     if waits is not None or unstated:
         if due > now:
             return due
-        while decide(desk, partial(_put_in, desk)):
-            pass
-        decide(desk, partial(_state, desk, now))
+        more = True
+        while more:
+            with desk.decision():
+                more = _put_in(desk)
+        # A checkpoint of the tree.
+        with desk.decision():
+            size = desk.log.size
+            text = str(Checkpoint(desk.config.server, size, tree.root(size, desk.log.node)))
+            note = Note(text, (signed(desk.config.server, desk.signing_key, text),))
+            desk.log.state(size, str(note), now)
     asked = [_ask_when_due(desk, witness, now) for witness in desk.config.witness.cosigners]
     return min(filter(None, asked), default=None)
 
@@ -77,25 +81,15 @@ def _put_in(desk: Desk) -> bool:
     def node(level: int, number: int) -> bytes:
         return fresh.get((level, number)) or desk.log.node(level, number)
 
+    server = desk.config.server
     for number, head in enumerate(heads, start=size):
-        grown = list(tree.grown(number, tree.leaf_hash(_leaf(desk, head)), node))
+        leaf = statement(server, f"m{head.match}", head.seq, head.head)
+        if head.match < 0:
+            leaf = tournament_statement(server, f"t{-head.match}", head.seq, head.head)
+        grown = list(tree.grown(number, tree.leaf_hash(leaf), node))
         fresh |= {(level, place): found for level, place, found in grown}
         desk.log.add(number, head, grown)
     return bool(heads)
-
-
-def _leaf(desk: Desk, head: QueuedHead) -> bytes:
-    if head.match < 0:
-        return tournament_statement(desk.config.server, f"t{-head.match}", head.seq, head.head)
-    return statement(desk.config.server, f"m{head.match}", head.seq, head.head)
-
-
-def _state(desk: Desk, now: datetime) -> None:
-    """Make a checkpoint of the tree."""
-    size = desk.log.size
-    text = str(Checkpoint(desk.config.server, size, tree.root(size, desk.log.node)))
-    note = Note(text, (signed(desk.config.server, desk.signing_key, text),))
-    desk.log.state(size, str(note), now)
 
 
 def _ask_when_due(desk: Desk, witness: Cosigner, now: datetime) -> datetime | None:
@@ -105,7 +99,8 @@ def _ask_when_due(desk: Desk, witness: Cosigner, now: datetime) -> datetime | No
         return None
     if asked and asked.wanted >= latest.size and asked.asked <= now < asked.asked + _AGAIN:
         return asked.asked + _AGAIN
-    decide(desk, partial(_ask, desk, witness, _known(desk, witness), now))
+    with desk.decision():
+        _ask(desk, witness, _known(desk, witness), now)
     return now + _AGAIN
 
 
@@ -135,7 +130,7 @@ def _refused(desk: Desk, witness: Cosigner, why: str, text: str, now: datetime) 
     refuses = Phrase("[pbem] A witness refuses our log")
     subject = refuses if why else Phrase("[pbem] A witness does not know our log")
     facts = {"name": witness.key.name, "why": why, "text": text}
-    tell_operator(desk, WITNESS_REFUSED, now, subject, facts, about=(witness.key.name,))
+    desk.letters.tell_operator(WITNESS_REFUSED, now, subject, facts, about=(witness.key.name,))
     return f"witness refused: {why or 'it does not know the log'}"
 
 

@@ -1,14 +1,11 @@
 """The signer of a letter: one graded verdict over a letter, whatever the format of its signature.
 
 This module finds the one signature of a letter and the text that it may cover; each format verifies in its own
-module. No game knowledge, no store, no clock: the desk passes the keys that are pinned to the named player (no
-others are tried), and the words by which to recognise a form.
-
-On arrival, when the caller passes the time, more is refused than later: signatures that will not hold for ever, and
-at registration costly keys. An accepted letter is verified without a time, so that neither a new rule nor today's
-date makes an old match unreadable. Keys and signatures that prove nothing (Ed25519 points of small order, RSA
-exponents of 1) are always refused. `pbem.proof.signed_letters`, where MIME is read, makes sure that all programs read
-the same words from the signed bytes. Implements protocol.md, "Identity".
+module. The desk passes the keys that are pinned to the named player (no others are tried), and the words of forms. On
+arrival, when the caller passes the time, more is refused than later: signatures that will not hold for ever, and
+costly keys. An accepted letter is verified without a time, so that neither a new rule nor today's date makes an old
+match unreadable. `pbem.proof.signed_letters`, where MIME is read, makes sure that all programs read the same words
+from the signed bytes. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations
@@ -211,7 +208,10 @@ def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: st
     )
     # What was accepted is found again with other keys beside its own, and by a later order of the readings.
     work = 4 * _WORK if at is None else _WORK // len(named)
-    for encoding, message in _affordable(tried, work):
+    for encoding, message in tried:
+        work -= len(message) + _KEY_WORK
+        if work < 0:
+            break
         for key in named:
             covered = signature.covers(key, message, at)
             if covered is not None and encoding:
@@ -220,15 +220,6 @@ def _judged(block: _Block, keys: Sequence[Key], words: Vocabulary, namespace: st
                 signed, state = covered
                 return _graded(key, key.state if key.state != "pinned" else state, signed, block)
     raise BadSignature(_diagnosis(block), "bad")
-
-
-def _affordable(tried: Iterable[tuple[str, bytes]], work: int) -> Iterator[tuple[str, bytes]]:
-    """As many of these texts as may be tried for so much work."""
-    for one in tried:
-        work -= len(one[1]) + _KEY_WORK
-        if work < 0:
-            return
-        yield one
 
 
 def _messages(block: _Block, signature: _Signature, words: Vocabulary) -> Iterable[bytes]:
@@ -355,8 +346,11 @@ def _blocks(letter: Letter) -> Iterator[_Block]:
     # Each text that is shown, once: a gateway may put one of its own before or behind the signed one.
     texts = (letter.text or "", *(part.text for part in letter.shown_texts if not part.filename))
     shown = {tuple(text.split()): text for text in texts}
+    flowed = any(part.parameters.get("format", "").lower() == "flowed" for part in parts)
+    html = any(part.content_type == "text/html" for part in parts)
+    marks = (*(["flowed"] if flowed else []), *(["html"] if html else []))
     for text in shown.values():
-        yield from _inline(text, _marks(parts))
+        yield from _inline(text, marks)
     # The signature part of a multipart/signed entity must not count again as an attachment.
     consumed: set[int] = set()
     for entity in letter.root.walk():
@@ -366,15 +360,6 @@ def _blocks(letter: Letter) -> Iterator[_Block]:
     for part in parts:
         if id(part) not in consumed:
             yield from _in_part(part, parts, shown)
-
-
-def _marks(parts: Sequence[Part]) -> tuple[str, ...]:
-    marks = []
-    if any(part.parameters.get("format", "").lower() == "flowed" for part in parts):
-        marks.append("flowed")
-    if any(part.content_type == "text/html" for part in parts):
-        marks.append("html")
-    return tuple(marks)
 
 
 def _signed_entity(entity: Part) -> _Block:

@@ -1,11 +1,9 @@
 """OpenPGP keys and signatures: certificates pinned whole, one detached or clear-signed signature at a time.
 
-Only bytes and keys live here: `judge` finds out which text of a letter is signed. Sequoia does the cryptography.
-Packets are counted and read here before it sees them, so that nothing compressed or encrypted is ever unpacked, and
-nothing costly tried. Sequoia judges a key at the signature's own date. By today's clock it judges only whether the
-signature has expired or is dated in the future, and which revocations count. So expiry and revocation of keys are
-judged here, on arrival, and signatures that will not last are refused then. Implements RFC 9580 sections 6 and 7
-and RFC 3156; what is refused beyond them follows protocol.md, "Identity".
+Sequoia does the cryptography; packets are counted and read here before it sees them, so that nothing compressed or
+encrypted is ever unpacked, and nothing costly tried. Sequoia judges a key at the signature's own date, so expiry and
+revocation of keys are judged here, on arrival, and signatures that will not last are refused then. Implements RFC
+9580 sections 6 and 7 and RFC 3156; what is refused beyond them follows protocol.md, "Identity".
 """
 
 from __future__ import annotations
@@ -19,10 +17,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from pbem.identity.costs import check_rsa
 from pbem.identity.ed25519_points import WEAK, is_sound, is_sound_signature
 from pbem.identity.openpgp_packets import DSA, ECDH, ELGAMAL, RSA, PublicKey, SignatureBody, Tag, packets
-from pbem.identity.verdict import DEMANDS, FUTURE, BadKey, BadSignature, Key, State
+from pbem.identity.verdict import DEMANDS, FUTURE, BadKey, BadSignature, Key, State, check_rsa
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -253,7 +250,9 @@ class OpenpgpSignature(msgspec.Struct, frozen=True):
             names = _names(key.public)
         except (_FailedError, ValueError):
             return False
-        return any(name == self.issuer or (len(self.issuer) == 16 and self.issuer in _ids(name)) for name in names)
+        # Key IDs are the end of a version 4 fingerprint, and the beginning of a version 6 one (RFC 9580 5.5.4).
+        is_id = len(self.issuer) == 16
+        return any(self.issuer in ({name, name[-16:], name[:16]} if is_id else {name}) for name in names)
 
     def covers(self, key: Key, message: bytes, at: datetime | None) -> tuple[bytes, State] | None:
         """The signed bytes, and the state of the key on arrival; None if the signature is not over this message."""
@@ -289,11 +288,6 @@ class OpenpgpSignature(msgspec.Struct, frozen=True):
     def revoked(self, key: Key) -> bool:
         """True if the pinned certificate is revoked: then no signature verifies at all."""
         return _sequoia(lambda: _cert(key.public).is_revoked)
-
-
-def _ids(fingerprint: str) -> tuple[str, str]:
-    """Key IDs of a version 4 and of a version 6 fingerprint (RFC 9580 5.5.4)."""
-    return fingerprint[-16:], fingerprint[:16]
 
 
 def canonical(message: bytes) -> bytes:

@@ -1,17 +1,25 @@
 """Verification of the From of a letter without a person's signature: by its domain, or by our own mail server.
 
-This module combines the two, for the desk on arrival and for verification later; DKIM is in `dkim`, the server's
-word in `authres`. Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24.
+The domain's word is a DKIM signature (`dkim`). Our server's is the Authentication-Results (RFC 8601) that it wrote
+above the letter. Anybody can write this header: it counts only if the operator named the server, and then only where
+no stranger can have put it: the topmost one of that name, with at most one Received above it.
+
+That server must remove such headers from the letters that it accepts, and its filter understands less than a reader
+may: config/postfix/pbem_headers knows one regular expression. So on arrival a header counts only in the one form that
+any filter recognises (`_is_strict`); whatever else might be read as that server's word voids it (`is_unclear`).
+Implements protocol.md, "Identity", level `mailbox`, and reliability.md, case 24.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.identity import authres, dkim
+from pbem.identity import dkim
 from pbem.identity.verdict import Verdict
+from pbem.structured_header import without_comments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +27,88 @@ if TYPE_CHECKING:
 
     from pbem.identity.dkim import DkimSignature
     from pbem.mail.message import Letter
+
+LINE = 4000  # octets of a header that is taken apart
+_PLAIN = re.compile(r"[\t -~]*+")
+_SPACED = re.compile(rb"(?im)^authentication-results[ \t]++:")
+_PAIR = re.compile(r"(?<![a-z0-9_-])([a-z0-9_-]++)(?:\s*+\.\s*+([a-z0-9_-]++))?\s*+=\s*+(\S++)", re.IGNORECASE)
+
+
+_SIGNED = ("dkim", ("header", "d"))
+_SENT = ("spf", ("smtp", "mailfrom"))
+"""The methods that we ask about, each with the property that names a domain."""
+
+
+def passed(letter: Letter, authserv_id: str) -> tuple[str, list[str]] | None:
+    """The header of the server `authserv_id` that mentions DKIM, and the domains whose signatures it found good."""
+    return _passed(letter, authserv_id, *_SIGNED)
+
+
+def sent_from(letter: Letter, authserv_id: str) -> list[str]:
+    """The domains of the return path for which the server `authserv_id` found the client entitled (SPF, RFC 7208)."""
+    _, named = _passed(letter, authserv_id, *_SENT) or ("", [])
+    return [name.rpartition("@")[2] for name in named]
+
+
+def _passed(letter: Letter, authserv_id: str, method: str, of: tuple[str, str]) -> tuple[str, list[str]] | None:
+    """The topmost header of our server that mentions a method, and the property `of` each result that is a pass."""
+    if not authserv_id:
+        return None
+    hops = 0
+    for name, value in letter.root.headers:
+        hops += name == "received"
+        if hops > 1:
+            return None  # what stands here was written before the letter came to our server
+        if name == "authentication-results" and (found := _results(value, authserv_id, method, of)) is not None:
+            return value, found
+    return None
+
+
+def is_unclear(letter: Letter, authserv_id: str) -> bool:
+    """Return whether the server `authserv_id` may have missed, and so not removed, a header that we would read.
+
+    Such a header has blanks before its colon (RFC 5322 4.5), follows a bare LF among lines that end in CR LF, or is
+    not in the one form that filters recognise. This is checked on arrival: what was accepted before stays as it is.
+    """
+    head = letter.raw[: len(letter.raw) - len(letter.root.body)]
+    if 0 < head.count(b"\r\n") < head.count(b"\n") or _SPACED.search(head) is not None:
+        return True
+    read = (_passed(letter, authserv_id, *asked) for asked in (_SIGNED, _SENT))
+    return not all(_is_strict(found[0], authserv_id) for found in read if found is not None)
+
+
+def _is_strict(value: str, authserv_id: str) -> bool:
+    """Return whether an unfolded value is in the one form that every filter for this server recognises.
+
+    A comment, an escaped or a control character before the name, or a letter that only Unicode calls equal (U+212A),
+    would hide it from the filter.
+    """
+    name, after = value[: len(authserv_id)], value[len(authserv_id) :]
+    if not _PLAIN.fullmatch(value) or name.lower() != authserv_id.lower():
+        return False
+    return after[:1] in {"", " ", "\t", ";", "("} and "\\" not in (without_comments(value) or "\\")
+
+
+def _results(value: str, authserv_id: str, method: str, of: tuple[str, str]) -> list[str] | None:
+    """The property of each pass; None if the header is another server's or does not mention the method."""
+    bare = without_comments(value) if len(value) <= LINE else None
+    if bare is None:
+        return None
+    server, *results = (part.strip() for part in bare.split(";"))
+    words = server.split()
+    if not words or words[0].lower() != authserv_id.lower() or words[1:] not in ([], ["1"]):
+        return None
+    found: list[str] = []
+    spoke = False
+    for result in results:
+        pairs = [(what.lower(), (kind or "").lower(), text) for what, kind, text in _PAIR.findall(result)]
+        if not pairs or pairs[0][:2] != (method, ""):
+            continue
+        spoke = True
+        named = [text for what, kind, text in pairs if (what, kind) == of]
+        if pairs[0][2].lower() == "pass" and len(named) == 1:
+            found.append(named[0].lower().rstrip("."))
+    return found if spoke else None
 
 
 class Voucher(msgspec.Struct, frozen=True):
@@ -62,10 +152,10 @@ def vouch(
     and that we did not find bad ourselves; `strictly`, on arrival, none that its filter may have missed. `at` is when
     the letter was received.
     """
-    if strictly and authres.is_unclear(letter, authserv_id):
+    if strictly and is_unclear(letter, authserv_id):
         authserv_id = ""
-    said = authres.passed(letter, authserv_id)
-    sent = (letter.sender or "").lower().rpartition("@")[2] in authres.sent_from(letter, authserv_id)
+    said = passed(letter, authserv_id)
+    sent = (letter.sender or "").lower().rpartition("@")[2] in sent_from(letter, authserv_id)
     found, verdict = dkim.signatures(letter)
     name = told = record = ""
     until = None

@@ -27,10 +27,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from pbem.identity import security_keys
-from pbem.identity.costs import check_rsa
 from pbem.identity.ed25519_points import WEAK, holds, is_sound
 from pbem.identity.ssh_wire import mpint, string, take, take_mpint, take_name, unbase64
-from pbem.identity.verdict import BadKey, BadSignature, Key, State
+from pbem.identity.verdict import BadKey, BadSignature, Key, State, check_rsa
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
-"""The common vocabulary of all signature formats: `Key` and `Verdict`.
+"""The common vocabulary of all signature formats: `Key` and `Verdict`, and the limits of a key's cost.
 
-Only plain values live here; judging is in `pbem/identity/__init__.py`, each format in its own module.
-Implements protocol.md, "Identity".
+Judging is in `pbem/identity/__init__.py`, each format in its own module, which checks its keys at registration, and
+RSA numbers at every use: verifying with the most expensive accepted key stays far below the other costs of a letter.
+Implements protocol.md, "Identity"; RFC 8301 and RFC 8017.
 """
 
 from __future__ import annotations
@@ -94,3 +95,23 @@ class BadSignature(Exception):
         super().__init__(reason)
         self.reason = reason
         self.kind = kind
+
+
+RSA_BITS = range(2048, 8192 + 1)  # above, one verification costs more than a letter is worth
+EXPONENT_BITS = 64  # everybody has 17 bits; with as many as the modulus, verifying takes as long as signing
+CERTIFICATE_BYTES = 16 * 1024  # ten times what authorities hand out; it stands in every transcript
+
+
+def check_rsa(modulus: int, exponent: int) -> None:
+    """Refuse RSA numbers that are too small to prove anything, or costly to verify; raises `BadKey`."""
+    if modulus.bit_length() not in RSA_BITS:
+        raise BadKey(
+            Phrase(
+                "RSA keys must have {least} to {most} bits, this one has {key_size}.",
+                least=RSA_BITS[0],
+                most=RSA_BITS[-1],
+                key_size=modulus.bit_length(),
+            )
+        )
+    if exponent < 3 or exponent % 2 == 0 or exponent.bit_length() > EXPONENT_BITS:
+        raise BadKey(Phrase("This RSA key has an exponent that programs do not make. Make a new key."))

@@ -1,27 +1,30 @@
-"""A letter being written: its contents, until the letter writer puts it into words, draws it and composes it.
+"""A letter before it is composed: its words, pictures and files, its subject, and the list to which it belongs.
 
-A desk decides what is written, and to whom; the slow parts (words, pictures, files) are made when no lock is held.
+A subject names the match, and is short enough to be read whole. Letters that come without each being asked for are
+lists (RFC 2919); a mail program leaves one with one click (RFC 2369), by a letter with our subject to an address that
+was mailed only to that mailbox. Such a letter may leave a list and do nothing else, for players with keys as well.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from pbem.mail.commands import masked
+from pbem.mail.commands import AnyCommand, masked, parse
+from pbem.mail.compose import MailingList, Picture
 from pbem.phrase import Phrase
+from pbem.requests import Choose, Unobserve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from pbem.games.squares import Board
     from pbem.json_object import JsonObject
-    from pbem.mail.compose import MailingList, Picture
     from pbem.mail.message import Letter
-    from pbem.store.tokens import Place
+    from pbem.store.tokens import Place, Token
 
     Enclosed = tuple[str, str, bytes | Callable[[], bytes]]
     """A file to be attached: its name, its media type, and its content, or what makes that."""
@@ -32,6 +35,23 @@ Facts = dict[str, Any]
 
 _REPLIED = re.compile(r"\A\s*+(?:(?:re|aw|antw|sv)\s*+:\s*+)++", re.I)
 """The prefixes that mail programs add to the subject of an answer, in their language, each time anew."""
+
+
+LONGEST: Final = 69
+"""The most characters of a subject of ours: lists of letters show no more."""
+
+_ABOUT: Final = Phrase("[pbem {match}] {title}, {subject}")
+
+_BRIEF: Final = Phrase("[pbem {match}] {subject}")
+
+_MORE: Final = " ..."
+
+_TOLD: Final = re.compile(r"(?:Re: )?\[pbem(?: [mt][0-9]{1,9})?\]")
+"""The part of a subject that everybody may know: mail programs sort letters by it."""
+
+REMINDERS = MailingList("reminders", "set reminders off")
+
+DIGESTS = MailingList("digest", "set mail each")
 
 
 class TemplateText(msgspec.Struct, frozen=True):
@@ -115,3 +135,69 @@ class OutgoingLetter(msgspec.Struct):
         self.subject = Phrase("Re: {subject}", subject=subject)
         self.in_reply_to = letter.message_id
         self.references = [*self.references, *letter.references[-10:], *filter(None, [letter.message_id])]
+
+
+def subject_about(match: str, title: str, subject: str) -> Phrase:
+    """The subject of a letter about a match."""
+    return _ABOUT.given(match=match, title=title, subject=subject)
+
+
+def subject_fitting(subject: str, say: Callable[[str], str]) -> str:
+    """A subject; if it is too long, without the game's title, and then cut."""
+    said = say(subject)
+    if len(said) > LONGEST and isinstance(subject, Phrase) and subject.template == _ABOUT.template:
+        said = say(_BRIEF.given(**subject.facts))
+    return said if len(said) <= LONGEST else said[: LONGEST - len(_MORE)].rstrip() + _MORE
+
+
+def subject_outside(subject: str) -> str:
+    """The subject that an encrypted letter has for everybody: it names at most a match or a tournament."""
+    told = _TOLD.match(subject)
+    return told[0] if told else "[pbem]"
+
+
+def joined_subjects(subjects: Sequence[str]) -> str:
+    """The subject of a letter that joins letters with these subjects; what they share is said once.
+
+    If there is no room for all, the first and the last are named.
+    """
+    first, *others = dict.fromkeys(subjects)
+    others = [_without(subject, first) for subject in others]
+    for shown in ([first, *others], [first, "...", *others[-1:]]):
+        if len(named := "; ".join(shown)) <= LONGEST:
+            return named
+    return first + _MORE if len(first) + len(_MORE) <= LONGEST else first
+
+
+def _without(subject: str, first: str) -> str:
+    """A subject without the beginning that it shares with the first: the match, the title and the game."""
+    for end in ("] ", ", ", ", "):
+        head, mark, rest = first.partition(end)
+        if not subject.startswith(head + mark) or not mark:
+            break
+        subject, first = subject.removeprefix(head + mark), rest
+    return subject
+
+
+def list_of_observers(match: str) -> MailingList:
+    """The letters that observers of a match get."""
+    return MailingList(f"{match}.observers", f"unobserve {match}")
+
+
+def may_leave_list(tokens: Iterable[Token], command: AnyCommand) -> bool:
+    """True if a command leaves a list, in a letter to an address with one of these tokens."""
+    return any(token.purpose == "write" for token in tokens) and _leaves(command)
+
+
+def list_left_by_subject(subject: str) -> list[AnyCommand]:
+    """The command by which a subject leaves a list."""
+    found = parse(subject).commands
+    return found if len(found) == 1 and _leaves(found[0]) else []
+
+
+def _leaves(command: AnyCommand) -> bool:
+    if command.faults:
+        return False
+    request = command.request
+    chosen = f"set {request.name} {request.value}" if isinstance(request, Choose) else ""
+    return isinstance(request, Unobserve) or chosen in {REMINDERS.leave, DIGESTS.leave}

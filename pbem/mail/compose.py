@@ -1,10 +1,8 @@
-"""Letters out: from a text and its headers to the fixed bytes that are stored and sent.
+"""Letters out: from a text and its headers to the fixed bytes that are stored and sent (RFC 5322, MIME, RFC 3834).
 
-Here live the building of messages (RFC 5322, MIME, RFC 3834 marks) and the templates' environment. The text of a
-letter is in `templates/`; who gets it is decided elsewhere. The same arguments give the same bytes: the boundary is
-made from the Message-ID; time and tokens are handed in. Nothing that a stranger wrote can end a header: control
-characters become blanks in texts, and are refused in addresses and identifiers. Implements protocol.md, "Addresses
-and threads", and reliability.md, cases 14 and 27.
+The same arguments give the same bytes: the boundary is made from the Message-ID; time and tokens are handed in.
+Nothing that a stranger wrote can end a header: control characters become blanks in texts, and are refused in
+addresses and identifiers. Implements protocol.md, "Addresses and threads", and reliability.md, cases 14 and 27.
 """
 
 from __future__ import annotations
@@ -191,7 +189,9 @@ class Composer:
             f"X-Loop: {self.address}",
             *self._mark,
         ]
-        told = [*(self._listed(*mailing) if mailing else ()), *([_folded(BULLETIN, bulletin)] if bulletin else [])]
+        told = self._listed(*mailing) if mailing else []
+        if bulletin:
+            told.append("\r\n ".join([f"{BULLETIN}:", *encodebytes(bulletin).decode("ascii").split()]))
         token = [f"{RETURN}: {returns}"] if returns else []
         if encrypting:
             files = [(LETTER, "text/plain", text.encode("utf-8", "replace"))]
@@ -247,11 +247,6 @@ def _header(name: str, value: str) -> str:
     return f"{name}: " + "\r\n".join(lines)
 
 
-def _folded(name: str, content: bytes) -> str:
-    """A header that holds any octets, in lines of base64."""
-    return "\r\n ".join([f"{name}:", *encodebytes(content).decode("ascii").split()])
-
-
 def _body(
     text: str, html: str | None, pictures: Sequence[Picture], attachments: Sequence[Attachment], seed: str
 ) -> _Entity:
@@ -259,7 +254,11 @@ def _body(
     if html is not None:
         page = _text(html, "html")
         if pictures:  # RFC 2387: the page first, then what it shows
-            page = _multipart("related", [page, *(_picture(*item) for item in pictures)], seed)
+            shown = (
+                _file("image/png", "inline", name, content, f"Content-ID: {_message_id(f'<{content_id}>')}")
+                for content_id, name, content in pictures
+            )
+            page = _multipart("related", [page, *shown], seed)
         body = _multipart("alternative", [body, page], seed)
     if attachments:
         body = _multipart("mixed", [body, *(_attachment(*item) for item in attachments)], seed)
@@ -286,26 +285,17 @@ def _attachment(filename: str, media_type: str, content: bytes) -> _Entity:
     return _file(f"{media_type}{charset}", "attachment", filename, content)
 
 
-def _picture(content_id: str, filename: str, content: bytes) -> _Entity:
-    return _file("image/png", "inline", filename, content, f"Content-ID: {_message_id(f'<{content_id}>')}")
-
-
 def _file(kind: str, disposition: str, filename: str, content: bytes, *more: str) -> _Entity:
+    # The file name as a parameter: quoted, or by RFC 2231 when it is not ASCII.
+    name = CONTROL.sub(" ", filename).replace("/", "_").strip()[:100] or "attachment"
+    quoted = f'="{quote(name)}"' if name.isascii() else f"*=utf-8''{percent(name, safe='', errors='replace')}"
     headers = (
         f"Content-Type: {kind}",
         "Content-Transfer-Encoding: base64",  # exact for any bytes, signed texts among them
         *more,
-        f"Content-Disposition: {disposition};\r\n {_filename(filename)}",
+        f"Content-Disposition: {disposition};\r\n filename{quoted}",
     )
     return _Entity(headers, encodebytes(content).replace(b"\n", b"\r\n"))
-
-
-def _filename(name: str) -> str:
-    """The file name as a parameter: quoted, or by RFC 2231 when it is not ASCII."""
-    name = CONTROL.sub(" ", name).replace("/", "_").strip()[:100] or "attachment"
-    if name.isascii():
-        return f'filename="{quote(name)}"'
-    return f"filename*=utf-8''{percent(name, safe='', errors='replace')}"
 
 
 def _protected(headers: Sequence[str], outside: Sequence[str], body: _Entity) -> bytes:

@@ -1,10 +1,8 @@
 """Letters in: from received bytes to a `Letter`, safely.
 
-Here live the limits on raw bytes, the cutting of MIME parts with the very bytes that were received, and our own
-lenient decoding. No sockets, no judgement of who wrote a letter. The email package is used only for what it does in
-linear time under compat32 (parameters of one short header). The tree is cut here, once, and the texts of which one is
-read for commands are chosen here, so that one letter cannot be read in one way and verified in another.
-Implements reliability.md, "Ground facts", "Limits" and cases 16, 17 and 28b.
+The MIME parts are cut here once, with the very bytes that were received, and the texts of which one is read for
+commands are chosen here, so that no letter can be read in one way and verified in another. The email package is used
+only for what it does in linear time. Implements reliability.md, "Ground facts", "Limits" and cases 16, 17 and 28b.
 """
 
 from __future__ import annotations
@@ -95,7 +93,9 @@ class Part(msgspec.Struct, frozen=True):
     @property
     def content(self) -> bytes:
         """The body with its transfer encoding undone; damaged encodings give what can be read of them."""
-        return _unencoded(self.body, self.encoding)
+        if self.encoding == "quoted-printable":
+            return binascii.a2b_qp(_SOFT_BREAK.sub(b"=", self.body))
+        return _base64(self.body) if self.encoding == "base64" else self.body
 
     @property
     def text(self) -> str:
@@ -303,8 +303,9 @@ def _pieces(body: bytes, boundary: bytes, most: int) -> list[bytes]:
         if body.startswith(delimiter, position):
             rest = body[position + len(delimiter) : end].rstrip(b" \t\r\n")
             if rest in {b"", b"--"}:
-                if start >= 0:
-                    pieces.append(_without_line_end(body[start:position]))
+                if start >= 0:  # the one line end before the delimiter belongs to it
+                    piece = body[start:position]
+                    pieces.append(piece[:-2] if piece.endswith(b"\r\n") else piece.removesuffix(b"\n"))
                 if rest or len(pieces) > most:
                     return pieces
                 start = end
@@ -312,11 +313,6 @@ def _pieces(body: bytes, boundary: bytes, most: int) -> list[bytes]:
     if start >= 0:
         pieces.append(body[start:])
     return pieces
-
-
-def _without_line_end(piece: bytes) -> bytes:
-    """The bytes without the one line end that belongs to the delimiter after them."""
-    return piece[:-2] if piece.endswith(b"\r\n") else piece.removesuffix(b"\n")
 
 
 _FIRST_LINE = re.compile(rb"[!-9;-~]++[ \t]*+:|From ")  # as a header, or as in an mbox
@@ -452,23 +448,16 @@ def _words(value: str) -> str:
     if "=?" not in value:
         return " ".join(value.split())
     joined = BETWEEN_WORDS.sub(r"\1", value)
-    text = ENCODED_WORD.sub(lambda match: decoded(_unword(match[3], match[2]), match[1]), joined)
-    return " ".join(text.split())
 
+    def unworded(word: re.Match[str]) -> str:
+        data = word[3].encode("ascii")
+        return decoded(binascii.a2b_qp(data, header=True) if word[2] in "qQ" else _base64(data), word[1])
 
-def _unword(text: str, encoding: str) -> bytes:
-    data = text.encode("ascii")
-    return binascii.a2b_qp(data, header=True) if encoding in "qQ" else _base64(data)
+    return " ".join(ENCODED_WORD.sub(unworded, joined).split())
 
 
 _SOFT_BREAK = re.compile(rb"=[ \t]++(?=\r?\n|\Z)")
 """A soft line break behind which blanks came on the way (RFC 2045 6.7): DKIM allows them, and no line may break."""
-
-
-def _unencoded(body: bytes, encoding: str) -> bytes:
-    if encoding == "quoted-printable":
-        return binascii.a2b_qp(_SOFT_BREAK.sub(b"=", body))
-    return _base64(body) if encoding == "base64" else body
 
 
 def _base64(data: bytes) -> bytes:

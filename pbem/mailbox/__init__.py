@@ -1,34 +1,28 @@
 """A mailbox that others fill: reading its letters as they came, and moving them away.
 
-Here live what all kinds of mailboxes have in common, and the kinds themselves: `imap` and `maildir`; the password
-that opens a mailbox; and the envelope that a letter still shows there. Nothing is kept or understood here: the
-caller keeps a letter first, and only then marks it as done. A crash in between brings the same octets again. Every
-call may block. Only one thread at a time uses a mailbox, and any other may interrupt it. Implements mailbox.md,
-"Exactly once".
+Here live what its kinds, `imap` and `maildir`, have in common, and the password that opens it, of which no error
+shows any part. Nothing is kept or understood here: the caller keeps a letter first, and only then marks it as done. A
+crash in between brings the same octets again. Every call may block. Only one thread at a time uses a mailbox, and any
+other may interrupt it. Implements mailbox.md, "Exactly once" and "Secrets".
 """
 
 from __future__ import annotations
 
+import shlex
+import stat
+import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
-__all__ = [
-    "DONE",
-    "Denied",
-    "FetchedLetter",
-    "Handle",
-    "LeftAlone",
-    "Mailbox",
-    "MailboxUnreachable",
-    "Withheld",
-    "none_skipped",
-]
-
 DONE = ("pbem", "done")
 """The folder that letters are moved to, and the one above it."""
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+SECONDS = 30.0  # that a command may take, such as one that asks a key ring
 
 
 class MailboxUnreachable(Exception):
@@ -37,6 +31,10 @@ class MailboxUnreachable(Exception):
 
 class Denied(MailboxUnreachable):
     """The mailbox knows no such user, or another password."""
+
+
+class PasswordError(MailboxUnreachable):
+    """There is no password, or no token; the text says why, without any part of it. A key ring may be open later."""
 
 
 class Handle(NamedTuple):
@@ -104,3 +102,47 @@ class Mailbox(Protocol):
 
     def close(self) -> None:
         """Say goodbye; errors here do not matter. The mailbox opens again at the next call."""
+
+
+def password(file: str, command: str) -> str:
+    """The first line of a file (mode 0600), or of a command's output; empty without either.
+
+    The command is split as a shell would do it, and run without one. Raises `PasswordError`.
+    """
+    if not file:
+        return _printed(command, "password") if command else ""
+    path = Path(file)
+    try:
+        mode = path.stat().st_mode
+        if mode & OTHERS and path.is_file():
+            raise PasswordError(f"{path} can be read by others: chmod 600 {path}")
+        return _first_line(path.read_bytes(), file, "password")
+    except OSError as error:
+        raise PasswordError(f"{path}: {error.strerror}") from error
+
+
+def token(command: str) -> str:
+    """The access token (OAuth 2.0, RFC 6749 1.4) that a command prints on its first line. Raises `PasswordError`."""
+    return _printed(command, "token")
+
+
+def _printed(command: str, what: str) -> str:
+    try:
+        done = subprocess.run(  # noqa: S603 - the operator's own command, from the operator's own file
+            shlex.split(command), stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=True
+        )
+    except subprocess.CalledProcessError as error:
+        raise PasswordError(f"{command}: ended with status {error.returncode}") from None
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise PasswordError(f"{command}: {type(error).__name__}") from None
+    return _first_line(done.stdout, command, what)
+
+
+def _first_line(data: bytes, where: str, what: str) -> str:
+    try:
+        line = data.decode("utf-8-sig").partition("\n")[0].rstrip("\r")
+    except UnicodeDecodeError:
+        line = ""
+    if not line:
+        raise PasswordError(f"{where}: no {what} in its first line")
+    return line

@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.match.changed import replace
-from pbem.match.events import all_sealed, sealed_verdict
+from pbem.match.events import sealed_events
+from pbem.match.events.clocks import catch_up
 from pbem.match.events.commitments import begin
-from pbem.match.events.forfeited import forfeit, lost
-from pbem.match.events.missed import miss
-from pbem.match.events.moved import catch_up
+from pbem.match.events.silence import forfeit, lost, miss
 from pbem.match.events.turn import play_on, resolve
 from pbem.match.state import standing
 from pbem.match.step import Notice
@@ -50,13 +49,13 @@ def advance(step: Step) -> None:
     if match.phase == "setup":
         # All setups are in. Else, once every other seat's time is over, the terms say who loses by that.
         if match.begins_by_itself or all(standing(match.setups, seat) for seat in match.seats):
-            begin(step) if match.sealed_rules is None else all_sealed.begin(step)
+            begin(step) if match.sealed_rules is None else sealed_events.begin(step)
         elif all(standing(match.setups, seat) or match.silent_by_now(seat) for seat in match.seats):
             forfeit(step, [seat for seat in lost(match) if not standing(match.setups, seat)])
     elif match.phase == "playing" and match.sealed_game is not None:
         # Sealed: players report the turns themselves; the server only judges at the end, and forfeits for silence.
-        if sealed_verdict.due(match):
-            sealed_verdict.judge(step)
+        if sealed_events.due(match):
+            sealed_events.judge(step)
         elif gone := [seat for seat in lost(match) if match.asked(seat)]:
             forfeit(step, gone)
     elif match.phase == "playing" and match.position:

@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 import msgspec
 
 from pbem.games import Refused
-from pbem.match import traces
 from pbem.match.changed import replace
 from pbem.match.dealt import shown_link
-from pbem.match.documents import Evidence, NamedMailbox, Opening, Receipt, Replies, Withdrawal, salt_in
-from pbem.match.signed import Signed, here
-from pbem.match.step import Environment, Step, misplaced
-from pbem.match.traces import SetAside, Trace
+from pbem.match.documents import (
+    Evidence,
+    NamedMailbox,
+    Opening,
+    Receipt,
+    Replies,
+    SetAside,
+    Trace,
+    Withdrawal,
+    read_set_aside,
+    salt_in,
+)
+from pbem.match.step import Environment, Signed, Step, here, misplaced
 from pbem.match.transcript import Entry, TranscriptError, sha256_hex, utc
 from pbem.requests import Clear, SignedForm
 
@@ -150,7 +158,7 @@ class Remaking(msgspec.Struct):
 
     def was_not_withdrawn(self, path: str, paper: Opening | Receipt, aside: Sequence[tuple[int, SetAside]]) -> None:
         """Check that all submissions set aside had a lower revision than this paper."""
-        revs = [traces.read(submission.paper).rev for seat, submission in aside if seat == paper.seat]
+        revs = [read_set_aside(submission.paper).rev for seat, submission in aside if seat == paper.seat]
         if paper.rev <= max(revs, default=-1):
             raise self.untrue(path, f"was withdrawn, or not used, before: revision {max(revs)} was set aside")
 
@@ -184,7 +192,7 @@ class Remaking(msgspec.Struct):
     def aside(self, match: Match, where: str, expected: str, what: str) -> tuple[int, SetAside]:
         """One submission that was set aside, after a check that its letter proves it, and that it belongs here."""
         content = self.hashed(where, expected, "is not what the trace names")
-        paper = self.read(where, traces.read, content)
+        paper = self.read(where, read_set_aside, content)
         by_default = paper.by_default and what == "end"
         place = (match.server, match.id, match.game, 0 if by_default else match.turn)
         if (paper.server, paper.match, paper.game, paper.turn) != place or paper.by_default != by_default:
@@ -239,7 +247,7 @@ class Remaking(msgspec.Struct):
         """The letter that an entry names; it arrived no later than the entry.
 
         The other rules about the time of arrival, which entries and papers call `received`:
-        - A time is written as UTC to the second: `_Paper` in `documents`, `entry_forms` for entries.
+        - A time is written as UTC to the second: `_Paper` in `documents`, `entry_type` for entries.
         - The letter's own date lies near it: `misdated` in `pbem/proof/signed_letters.py`.
         - Evidence names the same time (`Letters._judge_once` there), at which its DKIM signature must hold
           (`pbem/proof/mailbox_evidence.py`). A letter that counts twice by one address has one time (there, too).

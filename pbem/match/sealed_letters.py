@@ -5,9 +5,8 @@ the reveal shows whether it is true. Nothing here enters a transcript; the event
 `verdict` do that.
 
 A step is judged by `judge_steps` when its letter comes, again when a verifier makes the entry again (both in
-`events.sealed_step`), and by the other player's program: what it was told (`pbem.player.sealed_view`), and the signed
-text itself (`pbem.player.signed_texts`). Implements docs/playing.md, "Sealed matches" (`seal`, `step`, `reveal`), and
-docs/bundle.md.
+`events.sealed_events`), and by the other player's program: what it was told (`pbem.player.sealed_view`), and the
+signed text itself (`pbem.player.signed_texts`). Implements docs/playing.md and docs/bundle.md, "Sealed matches".
 """
 
 from __future__ import annotations
@@ -20,18 +19,22 @@ from pbem.games.sealed import COMMIT
 from pbem.grown import Grown
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt
-from pbem.match.sealed_documents import (
+from pbem.match.sealed_game import (
+    HONEST,
     NOTHING,
     ORDERS,
     SETUP,
+    SILENT,
+    Filed,
     PaperPlace,
+    Revealed,
+    SealedPlay,
     hashed,
     orders_paper,
     paper,
     path,
     setup_paper,
 )
-from pbem.match.sealed_game import HONEST, SILENT, Filed, Revealed, SealedPlay
 from pbem.match.state import Submission
 from pbem.match.step import again, misplaced
 from pbem.match.submissions import answered
@@ -42,9 +45,8 @@ if TYPE_CHECKING:
 
     from pbem.games.sealed import Falsehood, Paper
     from pbem.match.sealed_game import ToldGame, Verdict
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.requests import Reveal, Seal, Section, SignedForm, TakeSteps
 
 

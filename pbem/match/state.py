@@ -1,4 +1,9 @@
-"""The state of a match: immutable, the fold of its transcript and of the submissions that wait.
+"""The turns of the current game: orders, the head that letters had printed, and what was reported.
+
+Implements design.md, "The rules interface": a state is the replay of its orders.
+
+@@@
+The state of a match: immutable, the fold of its transcript and of the submissions that wait.
 
 Here live the parts of a match and the facts that follow from them. A `Step` advances it; `events` holds all changes.
 Implements protocol.md, "A match".
@@ -8,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypedDict, cast, overload
+from typing import TYPE_CHECKING, Self, TypedDict, cast, overload
 
 import msgspec
 
-from pbem.games import Options, Rules, State, Told, rules
+from pbem.games import Options, Report, Rules, State, Told, rules
 from pbem.games.sealed import SealedRules, sealed_rules
 from pbem.grown import Grown
 from pbem.match import stored_orders
@@ -26,12 +31,35 @@ if TYPE_CHECKING:
 
     from pbem.games.sealed import Table
     from pbem.json_object import JsonObject
+    from pbem.match.documents import SetAside
     from pbem.match.pinned_keys import Player
     from pbem.match.sealed_game import ToldGame
     from pbem.match.seat_clock import Clock
     from pbem.match.terms import Terms
-    from pbem.match.traces import SetAside
-    from pbem.match.turns import Played, Reports
+
+
+class Reports(tuple[Report, ...]):
+    """The reports of one turn; what each reader may read of them is computed once."""
+
+    shown: dict[int | None, Told]
+
+    def __new__(cls, reports: Iterable[Report]) -> Self:
+        """The reports in their order."""
+        made = super().__new__(cls, reports)
+        made.shown = {}
+        return made
+
+
+class Played(msgspec.Struct, frozen=True):
+    """A played turn: the head that letters had printed for it, the orders by seat, and its reports."""
+
+    prev: str
+    orders: Mapping[int, str]
+    reports: Reports | None
+    """None once a later turn holds what every reader knows: see `Match.folded`."""
+    chance: str = ""
+    """The seed of what chance dealt in this turn, in a game with dice or cards."""
+
 
 AGREEING = ("open", "proposed")
 """The phases before all players have agreed."""

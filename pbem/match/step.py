@@ -1,8 +1,7 @@
 """The result of an event: the next match, entries of the transcript, documents to keep, notices to the seats.
 
-A `Step` begins with a match and the environment of its moment. The events of `events`, and what players send
-(`submissions`), advance it. Here lives what all of them have in common: how an entry is appended, a letter filed, a
-sentence's place checked. Implements protocol.md, "Transcript".
+A `Step` begins with a match and the environment of its moment; the events and what players send (`submissions`)
+advance it. Here is the signed letter, too, that brings a form, and the place that a form names.
 """
 
 from __future__ import annotations
@@ -13,11 +12,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 
 from pbem.games import Fault, Refused
+from pbem.match import stored_orders
 from pbem.match.changed import replace
+from pbem.match.documents import SetAside, Trace
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import Calendar
-from pbem.match.transcript import Entry, written
+from pbem.match.transcript import Entry, sha256_hex, written
 from pbem.phrase import Phrase
+from pbem.requests import DEFAULT, SignedForm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,10 +28,66 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.match.pinned_keys import Player
     from pbem.match.seat_clock import Clock, Stop
-    from pbem.match.signed import Signed
     from pbem.match.state import Match, MatchPlace, Submission
-    from pbem.match.traces import SetAside
-    from pbem.requests import AnyForm
+    from pbem.requests import AnyForm, Requested
+
+
+class Signed(msgspec.Struct, frozen=True):
+    """The signed letter that brought a form: its raw bytes, its level and the fingerprint of its key.
+
+    At level `mailbox`, the evidence replaces the signature, and `key` names its basis.
+    """
+
+    raw: bytes
+    level: str
+    key: str
+    received: str
+    """The time of its arrival, UTC to the second, as papers write it."""
+    evidence: bytes = b""
+    rev: int = 0
+    """The revision of the reply address that stood for the whole form of an agreement; 0: the letter has the form."""
+    pasted: str = ""
+    """The signed text with its signature beneath, where both are text: what other players can check themselves."""
+
+    @property
+    def evidence_hash(self) -> str:
+        """SHA-256 of the evidence; empty where a key signed."""
+        return sha256_hex(self.evidence) if self.evidence else ""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the letter as it was received."""
+        return sha256_hex(self.raw)
+
+
+def here(match: Match, seat: int, rev: int | None, request: Requested) -> SignedForm[Requested]:
+    """The form of a request at the present place in the match, as this seat names it."""
+    playing = match.phase == "playing"
+    return SignedForm(
+        request,
+        match.server,
+        match.name(seat),
+        match.prev,
+        rev,
+        game=None if playing else match.game,
+        turn=match.turn if playing else None,
+    )
+
+
+def at_reply_address(form: SignedForm[Requested], match: Match, seat: int) -> SignedForm[Requested]:
+    """A form at level `mailbox` with its place completed from the address that it answers.
+
+    A missing revision stays missing.
+    """
+    place = here(match, seat, None, form.request)
+    return replace(
+        form,
+        server=form.server or place.server,
+        player=form.player or place.player,
+        prev=form.prev or place.prev,
+        game=form.game or place.game,
+        turn=place.turn if form.turn is None else form.turn,
+    )
 
 
 HIGHEST = 999_999_999
@@ -140,6 +198,30 @@ class Step(msgspec.Struct):
         if player.named is not None:
             path = f"evidence/mailbox-{self.match.seq + 1}-seat-{seat}.txt"
             self.papers.append(Document(path, player.named.text().encode(), 0, seat))
+
+    def file_trace(self, what: str, game: int) -> dict[str, str]:
+        """File what was set aside up to the next entry with the papers of this game; returns how the entry names it.
+
+        The files are what was withdrawn, or could not be played; at the end of a game that is default orders, too.
+        """
+        match = self.match
+        found = self.world.set_aside(match, what)
+        if found is None:
+            submissions = match.setups if match.phase == "setup" else match.orders
+            found = [(seat, aside) for seat, sent in sorted(submissions.items()) for aside in sent.aside]
+            for seat in match.seats if what == "end" and match.phase == "playing" else ():
+                if stored := match.stored.get((seat, DEFAULT)):
+                    found += [(seat, aside) for aside in stored.aside]
+                    if seat in match.missed and stored.standing and stored_orders.default(match, seat) is None:
+                        found.append((seat, SetAside(stored.paper, stored.letter, stored.evidence)))
+        path = f"traces/game-{match.game}-{what}.txt"
+        place = (match.server, match.id, match.game, match.turn)
+        trace = Trace.of(place, self.world.salt(path), (aside for _, aside in found)).text().encode()
+        for _, aside in found:
+            self.papers.append(Document(aside.path, aside.paper.encode(), game))
+            self.file_letter(aside.stem, aside.letter, aside.evidence, game, None)
+        self.papers.append(Document(path, trace, game))
+        return {"trace": sha256_hex(trace)}
 
     def named(self, signed: Signed) -> JsonObject:
         """The parts of an entry's body that name its letter."""

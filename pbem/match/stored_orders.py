@@ -1,9 +1,8 @@
 """Orders that are stored for later turns, and default orders: which of them could be played now.
 
 Orders that no position could make legal were refused at once; the rest is judged when the turn comes, by the position
-and the keys of that moment. What is illegal then is not used: its player is told why with the turn (`events.turn`),
-and the bundle keeps it (`set_aside`). `advance_orders` has their sending and withdrawal. Implements protocol.md, "A
-match" and "Commands" (`orders`), with docs/readings.md, "Orders in advance".
+and the keys of that moment. What is illegal then is not used: its player is told why, and the bundle keeps it.
+Implements protocol.md, "A match" and "Commands" (`orders`), with docs/readings.md, "Orders in advance".
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ import msgspec
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
-from pbem.match.documents import Receipt
-from pbem.match.traces import SetAside
+from pbem.match.documents import Receipt, SetAside
 from pbem.phrase import Phrase
 from pbem.requests import DEFAULT
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pbem.games import GAMES, Fault, Options, Refused, rules
 from pbem.games.outside import PACKAGES, Package
 from pbem.games.sealed import sealed_rules
-from pbem.match.entry_forms import anything, hash_, mapping, number, text
+from pbem.match.entry_type import anything, hash_, mapping, number, text
 from pbem.match.record import toml_value
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.phrase import Phrase, either

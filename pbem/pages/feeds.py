@@ -1,6 +1,6 @@
 """Feeds of what happens on a server, for feed readers: what its pages show, in the order in which it happened.
 
-`desk/news.py` decides what is told. The same news give the same octets: all times are of the transcripts. The ids
+`desk/public.py` decides what is told. The same news give the same octets: all times are of the transcripts. The ids
 never change, wherever the pages are served. Implements RFC 4287 (Atom) and RFC 4151 (`tag:`).
 """
 

@@ -19,7 +19,7 @@ import msgspec
 from pbem.games import Refused, rules
 from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.record import read
-from pbem.match.sealed_documents import ORDERS, SETUP, PaperPlace, lines_of, path
+from pbem.match.sealed_game import ORDERS, SETUP, PaperPlace, lines_of, path
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.player.opponent import EDITIONS, LEVELS, Position, edition, strategy
 from pbem.player.opponent.chance import Chance

@@ -17,8 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from pbem.connections import LimitedThreads
 from pbem.mail.folders import letters as in_folder
-from pbem.mailbox import MailboxUnreachable
-from pbem.mailbox.password import password, token
+from pbem.mailbox import MailboxUnreachable, password, token
 from pbem.match.transcript import sha256_hex
 from pbem.networks import is_of_this_machine
 from pbem.player import PlayerTrouble

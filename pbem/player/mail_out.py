@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from pbem import durable
-from pbem.mailbox.password import PasswordError, password, token
+from pbem.mailbox import PasswordError, password, token
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

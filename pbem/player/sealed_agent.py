@@ -20,7 +20,7 @@ from pbem.failpoints import passing
 from pbem.games import Refused, rules
 from pbem.mail.commands import parse
 from pbem.match import transcript
-from pbem.match.sealed_documents import PaperPlace
+from pbem.match.sealed_game import PaperPlace
 from pbem.phrase import Phrase
 from pbem.player.accusations import Accusations
 from pbem.player.correspondence.event import Event

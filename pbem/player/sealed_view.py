@@ -14,8 +14,17 @@ import msgspec
 
 from pbem.games import Refused, rules
 from pbem.games.sealed import COMMIT, sealed_rules
-from pbem.match.sealed_documents import NOTHING, ORDERS, PaperPlace, hashed, lines_of, orders_paper, setup_paper
-from pbem.match.sealed_game import SealedPlay, ToldGame
+from pbem.match.sealed_game import (
+    NOTHING,
+    ORDERS,
+    PaperPlace,
+    SealedPlay,
+    ToldGame,
+    hashed,
+    lines_of,
+    orders_paper,
+    setup_paper,
+)
 from pbem.match.sealed_letters import judge_lines, judge_steps, write_step
 from pbem.match.transcript import canonical, sha256_hex
 from pbem.phrase import Phrase

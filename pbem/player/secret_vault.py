@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
 from pbem.durable import make_folder, replace
-from pbem.match.sealed_documents import PaperPlace, salt
+from pbem.match.sealed_game import PaperPlace, salt
 from pbem.match.transcript import canonical
 from pbem.player import PlayerTrouble
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 import msgspec
 
 from pbem.games.conditional_orders import MOST_BRANCHES
-from pbem.match import traces
 from pbem.match.changed import replace
-from pbem.match.documents import Opening, Receipt, Withdrawal
+from pbem.match.documents import Opening, Receipt, Withdrawal, read_set_aside
 from pbem.match.transcript import sha256_hex, utc
 from pbem.proof.compare.index import first_entries
 
@@ -67,7 +66,7 @@ class Fates:
         papers = [found.papers[path] for path in paths if path.startswith(("withdrawals/", "receipts/"))]
         self._aside: dict[tuple[int, int, int, bool], list[Receipt | Withdrawal]] = {}
         """The papers set aside in revealed games, by game, seat, turn, and whether they are of default orders."""
-        for one in (traces.read(paper.decode()) for paper in papers):
+        for one in (read_set_aside(paper.decode()) for paper in papers):
             self._aside.setdefault((one.game, one.seat, one.turn, one.by_default), []).append(one)
         self._hashes = {sha256_hex(paper) for paper in papers}
         entries = found.entries

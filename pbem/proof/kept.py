@@ -36,7 +36,7 @@ class SignedPaper(msgspec.Struct, frozen=True):
 
 
 class Logged(msgspec.Struct, frozen=True):
-    """The proof, from a letter's bulletin, that an entry is in the server's log: see `pbem.tlog.proof`."""
+    """The proof, from a letter's bulletin, that an entry is in the server's log: see `pbem.tlog.checkpoint`."""
 
     server: str
     match: str

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.match.transcript import statement
+from pbem.tlog.checkpoint import InclusionProof
 from pbem.tlog.note import NotANote
-from pbem.tlog.proof import InclusionProof
 from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pbem import games
 from pbem.mail.commands import ARMOR, COMMANDS, WRAPPED, Command, clean, masked, parse, row_of
 from pbem.mail.quotes import marked
 from pbem.match.replies import token
-from pbem.match.signed import here
+from pbem.match.step import here
 from pbem.requests import Accept, InMatch, Resign, SubmitOrders, SubmitSetup
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from pbem.mail.one_reading import doubt
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal
 from pbem.match.remaking import Sentence, UnvouchedError
-from pbem.match.signed import at_reply_address
-from pbem.match.step import misplaced
+from pbem.match.step import at_reply_address, misplaced
 from pbem.match.terms import Terms, hash_of_tournament
 from pbem.match.transcript import sha256_hex
 from pbem.phrase import Phrase
@@ -56,8 +55,8 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.match.pinned_keys import KeyChange, Player
     from pbem.match.remaking import Proving
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
+    from pbem.match.step import Signed
     from pbem.proof.bundle import Bundle
     from pbem.requests import AnyForm, InMatch, Requested
 

@@ -1,11 +1,9 @@
 """The daemon: starts and stops the parts of a server, and wires them together.
 
 It opens keys, store and listeners, runs the tasks of intake and delivery, and wakes them and the desk. No logic: the
-desk decides what becomes of a letter; `smtp` takes letters in and sends them.
-The desk works in a separate process (`pbem.server.desk_process`), and takes no time from the intake. Intake
-and delivery call the store in a thread, because a commit may have to wait until the desk's is done,
-and the loop must not wait with it.
-Implements design.md, "The way of a letter", and reliability.md, case 30 (the second daemon exits).
+desk, in a separate process, decides what becomes of a letter. Intake and delivery call the store in a thread, because
+a commit may have to wait for the desk's. Implements design.md, "The way of a letter", and reliability.md, case 30
+(the second daemon exits).
 """
 
 from __future__ import annotations
@@ -27,42 +25,33 @@ import structlog
 from pbem.desk.reading import ReaderError
 from pbem.failpoints import Failpoints, passing
 from pbem.mail.dkim_signing import BadDkimKey
-from pbem.mailbox.password import PasswordError, password, token
+from pbem.mailbox import PasswordError, password, token
 from pbem.server import systemd
-from pbem.server.complaints import Complaints
-from pbem.server.composer import open_composer
-from pbem.server.desk_opening import Supplies, open_desk
-from pbem.server.desk_process import DeskError, OwnProcess
-from pbem.server.desk_rest import Flood
+from pbem.server.desk_process import DeskError, Flood, OwnProcess
+from pbem.server.desk_work import Supplies, open_composer, open_desk
 from pbem.server.fetching import Fetcher, Keeping, envelope, open_mailbox
 from pbem.server.filing import Filing
 from pbem.server.house_program import HouseProgram, command
-from pbem.server.http_call import fetched
-from pbem.server.notifier import Notifier, told
-from pbem.server.roles import ALL, Role
+from pbem.server.http_call import Notifier, WitnessAsker, fetched, told
+from pbem.server.logs import Complaints
 from pbem.server.sandbox import Worker
 from pbem.server.server_clock import THIS_MACHINE, Machine, ServerClock
-from pbem.server.shares import Crowded, Shares
-from pbem.server.witness_asker import WitnessAsker
-from pbem.smtp.delivery import LONGEST_WAIT, Deliverer, Means, Smarthost
+from pbem.smtp.delivery import Deliverer, Smarthost
 from pbem.smtp.dns import Asker, txt
-from pbem.smtp.group_commit import GroupCommit
 from pbem.smtp.intake import Intake, IntakePlace
-from pbem.smtp.storing import Refusal
-from pbem.smtp.waiting import is_set_within
+from pbem.smtp.rounds import LONGEST_WAIT, Means, is_set_within
+from pbem.smtp.storing import Crowded, GroupCommit, Refusal, Shares
 from pbem.store import own_keys
 from pbem.store.database import Database, is_there
 from pbem.store.disk import THIS_DISK
 from pbem.store.errors import BusyError, FullError, OrphanedError, StoreError
 from pbem.store.inbox import Inbox
-from pbem.store.lookups import Lookups
-from pbem.store.notifications import Notifications
 from pbem.store.operator import survey
 from pbem.store.outbox import Outbox
-from pbem.store.owners import Owners
+from pbem.store.owners import ALL, Owners, Role
+from pbem.store.questions import Lookups, Notifications, WitnessRequests
 from pbem.store.sqlite import Lock
 from pbem.store.vault import KeyFileError
-from pbem.store.witness_requests import WitnessRequests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -71,11 +60,10 @@ if TYPE_CHECKING:
     from pbem.config.limits import Limits
     from pbem.config.server import Config
     from pbem.desk.reading import Reader
-    from pbem.server.desk_opening import OpenDesk
-    from pbem.server.desk_place import DeskPlace, OpenPlace
+    from pbem.server.desk_process import DeskPlace, OpenPlace
+    from pbem.server.desk_work import OpenDesk
+    from pbem.server.http_call import Post, Tell
     from pbem.server.metrics import Figures, Metrics
-    from pbem.server.notifier import Tell
-    from pbem.server.witness_asker import Post
     from pbem.smtp.delivery import Transport
     from pbem.smtp.dns import Resolve
     from pbem.smtp.rounds import Asking
@@ -170,6 +158,8 @@ class Daemon:
             self._desk.wake()
 
     async def _serve(self, stack: AsyncExitStack) -> None:
+        from pbem.desk.strangers import DeskAdmission
+
         config = self.config
         if self.roles != ALL and not self._name:
             raise StartError(f"{config.store} is a file and has one server, which does everything: leave --roles out")
@@ -179,7 +169,10 @@ class Daemon:
         elif isinstance(config.store, Path):
             self._lock = stack.enter_context(await self._locked(config.store))
         # Steps that can fail for lack of a password, key or port come before anything is written.
-        secret = _password(config)
+        try:
+            secret = password(config.smarthost.password_file, config.smarthost.password_command)
+        except PasswordError as error:
+            raise StartError(f"the smarthost's password: {error}") from error
         open_composer(config)
         intake = self._intake()
         stack.push_async_callback(intake.close)
@@ -187,12 +180,25 @@ class Daemon:
         metrics = await self._give_figures(places, stack)
         self._flood = Flood(asyncio.get_running_loop().time)
         if Role.DESK in self.roles:
-            self._desk = self._make_desk()
+            supplies = Supplies(
+                config,
+                self.machine,
+                self.random,
+                self.desk,
+                self.reader,
+                self.points,
+                self._name,
+                self.disk,
+                self.longest_wait,
+            )
+            self._desk = self.place(supplies, self._wake_others)
             stack.push_async_callback(self._desk.close)
         keys = self._open_store(stack, new=not known)
         outbox = Outbox(self._post_base, keys.vault, self._name)
         self._release_others(outbox, stack)
-        self._open_admission(keys, stack)
+        # The examiner of letters beyond a network's limit, on a separate connection.
+        examiner = DeskAdmission(config, self._door_base, keys.vault, self.reader)
+        self._admission = stack.enter_context(closing(examiner))
         # Entered last, left first: calls in a thread end before their connection is closed.
         stack.callback(self._post_thread.shutdown)
         stack.callback(self._admission_thread.shutdown)
@@ -205,21 +211,6 @@ class Daemon:
         if metrics:
             await metrics.open()
         await self._work(deliverer, self._askers(means, keys.vault), intake, places)
-
-    def _make_desk(self) -> DeskPlace:
-        """The place of the desk, to be opened later."""
-        supplies = Supplies(
-            self.config,
-            self.machine,
-            self.random,
-            self.desk,
-            self.reader,
-            self.points,
-            self._name,
-            self.disk,
-            self.longest_wait,
-        )
-        return self.place(supplies, self._wake_others)
 
     def _release_others(self, outbox: Outbox, stack: AsyncExitStack) -> None:
         """Release letters that dead servers had leased; in a shared store, also report that this one lives."""
@@ -237,7 +228,7 @@ class Daemon:
 
     def _open_admission(self, keys: OwnKeys, stack: AsyncExitStack) -> None:
         """Open the examiner of letters beyond a network's limit, on a separate connection."""
-        from pbem.desk.admission import DeskAdmission
+        from pbem.desk.strangers import DeskAdmission
 
         examiner = DeskAdmission(self.config, self._door_base, keys.vault, self.reader)
         self._admission = stack.enter_context(closing(examiner))
@@ -322,7 +313,14 @@ class Daemon:
             loop.add_signal_handler(number, self.stop)
 
         self._others += [deliverer.wake, *(asker.wake for asker in askers.values())]
-        bringers, workers = self._bringers(intake), self._workers(deliverer, askers)
+        # The bringers of letters beside the listeners; the desk, the deliverer and the askers, as its roles say.
+        bringers: dict[str, _Running] = {}
+        if self.config.mailbox and Role.INTAKE in self.roles:
+            bringers["mailbox"] = self._fetcher(intake)
+        if house := self.config.house.config:
+            bringers["house"] = HouseProgram(self.house(house), Path(house).parent, self.environment)
+        workers: dict[str, _Running] = {"desk": self._desk} if self._desk is not None else {}
+        workers |= {"delivery": deliverer, **askers} if Role.POST in self.roles else {}
 
         def look() -> None:
             self.wake()
@@ -361,19 +359,6 @@ class Daemon:
             if isinstance(result, BaseException):
                 raise result
         log.info("stopped")
-
-    def _bringers(self, intake: Intake) -> dict[str, _Running]:
-        """The sources of letters beside the listeners, by name: the mailbox and the house, if there are any."""
-        sources: dict[str, _Running | None] = {
-            "mailbox": self._fetcher(intake) if self.config.mailbox and Role.INTAKE in self.roles else None,
-            "house": self._house(),
-        }
-        return {name: source for name, source in sources.items() if source is not None}
-
-    def _workers(self, deliverer: Deliverer, askers: Mapping[str, Asking[Any]]) -> dict[str, _Running]:
-        """The desk, the deliverer and the askers, by name, as far as this server has these roles."""
-        desk: dict[str, _Running] = {"desk": self._desk} if self._desk is not None else {}
-        return desk | ({"delivery": deliverer, **askers} if Role.POST in self.roles else {})
 
     async def _watch(self) -> None:
         """Check, from time to time and at the end, that the store is in place, and note its high water."""
@@ -513,11 +498,6 @@ class Daemon:
                 self._post_base.add("meta", name=name, value=given)
             return self._post_base.meta(name)
 
-    def _house(self) -> HouseProgram | None:
-        """The program that plays here, if this server starts it."""
-        file = self.config.house.config
-        return HouseProgram(self.house(file), Path(file).parent, self.environment) if file else None
-
     def _askers(self, means: Means, vault: Vault) -> dict[str, Asking[Any]]:
         """The askers by their names: of the DNS, and, if there are any, of witnesses and topics."""
         urls = {cosigner.key.name: cosigner.url for cosigner in self.config.witness.cosigners}
@@ -567,7 +547,8 @@ class Daemon:
         """
         try:
             async with self._in_doubt.of(envelope.network):
-                known = await self._at_door(self._admission.knows, envelope, raw, self._clock())
+                loop, now = asyncio.get_running_loop(), self._clock()
+                known = await loop.run_in_executor(self._admission_thread, self._admission.knows, envelope, raw, now)
         except Crowded as error:
             raise Refusal(TOO_MANY_TODAY) from error
         if not known:
@@ -577,9 +558,6 @@ class Daemon:
 
     async def _post(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._post_thread, call, *arguments)
-
-    async def _at_door(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._admission_thread, call, *arguments)
 
 
 def write_ready(path: Path, places: Sequence[IntakePlace]) -> None:
@@ -607,10 +585,3 @@ async def _access_token(command: str) -> str:
         return await asyncio.to_thread(token, command)
     except PasswordError as error:
         raise ConnectionError(str(error)) from error
-
-
-def _password(config: Config) -> str:
-    try:
-        return password(config.smarthost.password_file, config.smarthost.password_command)
-    except PasswordError as error:
-        raise StartError(f"the smarthost's password: {error}") from error

@@ -1,8 +1,9 @@
-"""The desk's process, beside the daemon's: how it is started, watched, ended and replaced.
+"""The desk's process, as the daemon has it: how it is started, told, watched, ended and replaced; and its floods.
 
 A desk that dies is replaced, and one that no longer answers is ended. Both the daemon and the desk hold the store's
-lock, so that no second daemon starts while either lives. What the process itself does, from its first line to its
-last, is in `desk_main`. Implements reliability.md, cases 9 and 32.
+lock, so that no second daemon starts while either lives. What the process itself does is in `desk_work`. Their
+messages are single octets, so that asyncio can read them; only the first hand-over, after `FILES`, is longer, and
+what is said after `FAILED` is for the operator. Implements reliability.md, cases 9 and 32.
 """
 
 from __future__ import annotations
@@ -19,19 +20,30 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
-from pbem.server.desk_messages import ASKED, EASE, FILES, READY, STOP, WAKE, WORKED
-from pbem.smtp.waiting import is_set_within
+from pbem.smtp.rounds import is_set_within
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pbem.server.desk_opening import Supplies
+    from pbem.server.desk_work import Supplies
+
+    OpenPlace = Callable[[Supplies, Callable[[], None]], "DeskPlace"]
+    """Makes a place in which the desk is not open yet; the second is called after the desk wrote something."""
 
 PATIENCE = 20.0  # seconds for a desk to finish its leased letters when the server stops
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 60.0  # seconds between the death of a desk and the next one
 SHORT = 1.0  # seconds at the most until then where there was no descriptor for it: as long as asyncio accepts nobody
 ASKED_AGAIN, TIMES = 2.0, 4  # seconds, and how often a desk does not say that it is there before it is ended
+
+READY, WORKED, FAILED, HERE = b"!", b".", b"?", b"h"
+"""The messages from the desk."""
+
+FILES, WAKE, EASE, STOP, ASKED = b"f", b"w", b"e", b"s", b"a"
+"""The messages from the daemon."""
+
+STRETCH, MANY = 0.1, 25
+"""The number of letters in this many seconds that are a flood."""
 
 log = structlog.get_logger()
 
@@ -57,11 +69,57 @@ class Process(Protocol):
 def started(line: socket.socket) -> Process:
     """A process of the same code with its own interpreter; it gets its work over this line."""
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", "from pbem.server.desk_main import main; main()"],
+        [sys.executable, "-P", "-c", "from pbem.server.desk_work import main; main()"],
         stdin=line.fileno(),
         stdout=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
+
+
+class DeskPlace(Protocol):
+    """The place of the desk, as the daemon sees it."""
+
+    deaths: int
+    """The number of its processes that ended without being asked to."""
+
+    async def open(self, lock: Sequence[int]) -> None:
+        """Open the desk over an existing store, with the files that hold the store's lock.
+
+        Raises `DeskError`, `StoreError`, `KeyFileError`, `BadDkimKey` and `ReaderError`.
+        """
+
+    async def work(self) -> None:
+        """Handle letters until `stop`, and return when the leased ones are done."""
+
+    def wake(self) -> None:
+        """Let the desk look at its inbox and its clock now."""
+
+    def ease(self) -> None:
+        """Let the desk use little of the processor for a moment, because letters pour in."""
+
+    def stop(self) -> None:
+        """Begin no further letter."""
+
+    async def close(self) -> None:
+        """Leave nothing running."""
+
+
+class Flood:
+    """The letters that came lately."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._since = 0.0
+        self._came = 0
+        """The number of letters since then."""
+
+    def is_on(self, letters: int) -> bool:
+        """Return whether letters pour in, now that these came."""
+        now = self._clock()
+        if now - self._since > STRETCH or self._came >= MANY:
+            self._since, self._came = now, 0
+        self._came += letters
+        return self._came >= MANY
 
 
 @dataclass(eq=False)
@@ -136,9 +194,11 @@ class OwnProcess:
                 await self.open(self._lock)
             except (StoreError, DeskError) as error:
                 await self.close()
-                # No process or descriptor is free: that passes, and is no fault of the desk.
+                # No process or descriptor is free: that passes, and is no fault of the desk. The event loop tells of
+                # it, as of its own want of descriptors: once a minute, however often it is tried.
                 if isinstance(error.__cause__, OSError):
-                    _complain(error.__cause__)
+                    context = {"message": "desk cannot begin", "exception": error.__cause__}
+                    asyncio.get_running_loop().call_exception_handler(context)
                     pause = min(pause, SHORT)
                 else:
                     log.error("desk cannot begin", trouble=str(error))
@@ -212,11 +272,6 @@ def _starting() -> Iterator[None]:
         yield
     except OSError as error:
         raise DeskError(f"the desk's process cannot be started: {error.strerror}") from error
-
-
-def _complain(error: OSError) -> None:
-    """Let the event loop tell of it, as of its own want of descriptors: once a minute, however often it is tried."""
-    asyncio.get_running_loop().call_exception_handler({"message": "desk cannot begin", "exception": error})
 
 
 def _ended(process: Process) -> int:

@@ -23,12 +23,11 @@ from pbem.desk.match_archive import MatchRepository
 from pbem.games.outside import PACKAGES, UnusableGame, enable
 from pbem.identity import BadKey, parse_key
 from pbem.mail.dkim_signing import BadDkimKey, DkimSigner
-from pbem.mailbox.password import PasswordError, password
+from pbem.mailbox import PasswordError, password
 from pbem.match.transcript import Entry, TranscriptError
 from pbem.proof import bundle
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
-from pbem.server.roles import UNDONE, Role
 from pbem.store import own_keys
 from pbem.store.database import from_db, is_there, standby_of, to_db
 from pbem.store.errors import StoreError
@@ -37,9 +36,9 @@ from pbem.store.matches import Matches
 from pbem.store.operator import Box, Busy, survey
 from pbem.store.operator import growth as growth_of
 from pbem.store.outbox import Outbox
-from pbem.store.owners import at_work, left_behind, roles_at_work
+from pbem.store.owners import UNDONE, Role, at_work, left_behind, roles_at_work
 from pbem.store.people import People
-from pbem.store.soundness import unsound
+from pbem.store.rows import unsound
 from pbem.store.vault import KeyFileError, Sealed, load_key
 from pbem.store_place import PostgresqlAddress
 from pbem.verifier_key import LOG, VerifierKey

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.smtp.waiting import is_set_within
+from pbem.smtp.rounds import is_set_within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -45,13 +45,9 @@ class Admission:
         # A client on a Unix socket is our own mail server, and has no address.
         if address and self._has_all(address):
             return False
-        return len(self.sessions) < self._limits.connections or self._make_room()
-
-    def _has_all(self, address: str) -> bool:
-        return self.per_address[address] >= self._limits.connections_per_address
-
-    def _make_room(self) -> bool:
-        """End the least important connection; returns whether there was one."""
+        if len(self.sessions) < self._limits.connections:
+            return True
+        # The least important connection makes room, if there is one.
         least = least_important(self.sessions, self._limits.connections, self._limits.connections_per_address)
         if least is None:
             return False
@@ -59,6 +55,9 @@ class Admission:
         self.sessions.discard(least)
         least.make_room()
         return True
+
+    def _has_all(self, address: str) -> bool:
+        return self.per_address[address] >= self._limits.connections_per_address
 
     def enter(self, session: Session) -> None:
         """Count a session that begins."""

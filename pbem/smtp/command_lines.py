@@ -1,9 +1,8 @@
 """The commands of SMTP and LMTP, from EHLO to DATA, and their replies.
 
-aiosmtpd 1.4.6 obeys most of them; plain paths are read here, because it takes longer for them than for all the rest.
-Its gaps are closed: DATA is read here (bounded memory, all of LMTP's replies), and TLS is started here (aiosmtpd
-loses count of sessions). Implements RFC 5321, RFC 2033 (LMTP), RFC 3207 (STARTTLS), RFC 2034 (enhanced codes), and
-Postfix's XFORWARD.
+aiosmtpd 1.4.6 obeys most of them; plain paths are read here, because it takes longer for them than for all the rest,
+and TLS is started here, because it loses count of sessions. Implements RFC 5321, RFC 2033 (LMTP), RFC 3207
+(STARTTLS), RFC 2034 (enhanced codes), and Postfix's XFORWARD.
 """
 
 from __future__ import annotations
@@ -13,10 +12,9 @@ from typing import TYPE_CHECKING, cast
 
 from aiosmtpd.lmtp import LMTP
 
-from pbem.mail.return_path import without_tags
+from pbem.mail.headers import without_tags
 from pbem.networks import is_of_this_machine, network_of
-from pbem.smtp.data import read_data
-from pbem.smtp.session import Session
+from pbem.smtp.session import Session, read_data
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
@@ -25,8 +23,7 @@ if TYPE_CHECKING:
 
     from aiosmtpd import smtp
 
-    from pbem.smtp.recipients import Recipients
-    from pbem.smtp.session import Shared
+    from pbem.smtp.session import Recipients, Shared
 
 FORWARDED = re.compile(r"ADDR=(?:IPV6:)?([0-9A-F.:]+)", re.IGNORECASE)  # of XFORWARD; "[UNAVAILABLE]" is none
 

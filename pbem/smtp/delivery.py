@@ -1,12 +1,9 @@
 """Delivery: sends the outbox to the smarthost, with retries, in exactly the bytes that were stored.
 
-Here live the connections to the smarthost, the judgement of its replies (temporary or permanent), the schedule of
-retries, and the task that sends several letters at once, over connections that it reuses. Every letter has its own
-return path (VERP), unless a provider accepts only the account's address. Nothing is composed or changed here.
-
-One call to the store serves many letters: it records outcomes, and leases the next letters, in one commit. Calls go
-through `run`, because they may wait for the disk; time is an argument.
-Implements reliability.md, promise 3 and cases 27 and 29; RFC 5321 4.5.4.1.
+Here live the connections to the smarthost, the judgement of its replies, the schedule of retries, and the task that
+sends several letters at once. Every letter has its own return path (VERP), unless a provider accepts only the
+account's address. One call to the store serves many letters: it records outcomes, and leases the next letters, in one
+commit. Implements reliability.md, promise 3 and cases 27 and 29; RFC 5321 4.5.4.1.
 """
 
 from __future__ import annotations
@@ -16,17 +13,16 @@ import contextlib
 from collections import deque
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Protocol
 
 import aiosmtplib
-import msgspec
 import structlog
 
 from pbem.failpoints import Failpoints, passing
 from pbem.mail.compose import ADDRESS
 from pbem.mail.delivery_status import RETURN_PATH
 from pbem.smtp.client import RefusedBySmtp, SmtpClient
-from pbem.smtp.waiting import is_set_within
+from pbem.smtp.rounds import TROUBLE_WAIT, is_set_within
 from pbem.store.errors import StoreError
 from pbem.store.outbox import Sent
 
@@ -37,11 +33,10 @@ if TYPE_CHECKING:
 
     from pbem.config.mail import Delivery as Schedule
     from pbem.config.mail import SmarthostConfig
+    from pbem.smtp.rounds import Means
     from pbem.store.outbox import Outbox, OutboxRow
 
 REPLY = 500  # characters of a reply that are kept
-LONGEST_WAIT = 60.0  # seconds, after which a step of the system clock is noticed
-TROUBLE_WAIT = 5.0  # seconds until the next call to a store that had trouble
 PATIENCE = 10.0  # seconds for letters under way to finish when the daemon stops
 AUTHENTICATION = range(530, 540)  # RFC 4954 6: about our account, not about the letter
 LETTERS_PER_CONNECTION = 50  # many servers end a connection after 100
@@ -51,26 +46,6 @@ DAY = timedelta(days=1)
 LETTERS_AHEAD = 16  # leased letters per connection, and as many more whose outcome is not recorded yet
 
 log = structlog.get_logger()
-T = TypeVar("T")
-Arguments = TypeVarTuple("Arguments")
-
-
-class Run(Protocol):
-    """Runs a call to the store in a place where it may wait."""
-
-    async def __call__(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
-        """Call it with these arguments and return its result."""
-
-
-class Means(msgspec.Struct, frozen=True):
-    """The services for a task that asks or sends: the time, calls to the store, and a callback on outcomes."""
-
-    now: Callable[[], datetime]
-    run: Run
-    settled: Callable[[], None] = lambda: None
-    longest_wait: float = LONGEST_WAIT
-    stops: Callable[[], bool] = lambda: False
-    """True while the clock leapt, and nobody vouches for it: nothing is given up then."""
 
 
 class Transport(Protocol):
@@ -343,14 +318,15 @@ class Deliverer:
 
     def _recorded(self, row: OutboxRow, sent: Sent) -> None:
         """Log the outcome of a letter, which is on disk now."""
+        # A reply's first word: the rest may name the recipient, and must stay in the store.
+        code = sent.reply.partition(" ")[0].rstrip(":")
         if sent.state == "delivered":
             self.points("sending settled")
             log.info("letter sent", outbox=row.id, octets=len(row.raw), attempts=row.attempts)
         elif sent.retry is not None:
-            code, retry = _reply_code(sent.reply), sent.retry.isoformat()
-            log.warning("letter waits", outbox=row.id, attempts=row.attempts, code=code, retry=retry)
+            log.warning("letter waits", outbox=row.id, attempts=row.attempts, code=code, retry=sent.retry.isoformat())
         else:
-            log.error("letter given up", outbox=row.id, attempts=row.attempts, code=_reply_code(sent.reply))
+            log.error("letter given up", outbox=row.id, attempts=row.attempts, code=code)
             self.means.settled()
 
     async def _finish(self) -> None:
@@ -402,11 +378,6 @@ def _judged(error: aiosmtplib.SMTPResponseException) -> Permanent | Temporary:
     if isinstance(error, RefusedBySmtp) and 500 <= error.code < 600 and error.code not in AUTHENTICATION:
         return Permanent(text)
     return Temporary(text)
-
-
-def _reply_code(reply: str) -> str:
-    """A reply's first word, for the log: the rest may name the recipient, and must stay in the store."""
-    return reply.partition(" ")[0].rstrip(":")
 
 
 def _printable(reply: str) -> str:

@@ -1,9 +1,7 @@
-"""The queries to the DNS for which letters wait: TXT records of DKIM keys.
+"""The queries to the DNS for which letters wait: TXT records of DKIM keys, and the task that asks.
 
-Here live the only kind of query, the judgement of its answers (a record, none, or again later), and the task
-that asks. The meaning of a record is judged elsewhere; no letter is read here. Calls to the store go through `run`,
-because they may wait for the disk; time is handed in. Implements design.md, "The way of a letter": the desk never
-waits on the network.
+An answer is a record, none, or again later; its meaning is judged elsewhere. Implements design.md, "The way of a
+letter": the desk never waits on the network.
 """
 
 from __future__ import annotations
@@ -21,10 +19,9 @@ if TYPE_CHECKING:
 
     import dns.asyncresolver
 
-    from pbem.smtp.delivery import Means
-    from pbem.store.lookups import Lookup, Lookups
+    from pbem.smtp.rounds import Means
+    from pbem.store.questions import Lookup, Lookups
 
-if TYPE_CHECKING:
     Resolve = Callable[[str], Awaitable[str]]
     """Gives the TXT record of a name, "" when there is none; raises `DnsUnreachable`."""
 
@@ -107,12 +104,8 @@ class Asker(Asking["Lookup"]):
         except DnsUnreachable as error:
             log.warning("name server out of reach", tries=lookup.tries, trouble=str(error))
             if lookup.tries > 1:
-                await self._means.run(self._lookups.postpone, lookup, self._means.now() + _pause(lookup.tries))
+                pause = RETRIES[max(len(RETRIES) + 1 - lookup.tries, 0)]
+                await self._means.run(self._lookups.postpone, lookup, self._means.now() + pause)
                 return
         await self._means.run(self._lookups.settle, lookup, record, self._means.now())
         self._means.settled()
-
-
-def _pause(tries: int) -> timedelta:
-    """The wait before the next try, with this many left, this one included."""
-    return RETRIES[max(len(RETRIES) + 1 - tries, 0)]

@@ -1,8 +1,8 @@
 """Taking letters in by SMTP and LMTP: the listeners of one server, and what their sessions share.
 
-A letter passes through these modules: `admission` lets its connection in, `session` reads lines, `commands` obeys
-them, `recipients` knows the addresses, `data` reads the message, `storing` says 250. Only `session` and `commands`
-know aiosmtpd, and restrain it. Implements reliability.md, promises 1 and 2.
+A letter passes through these modules: `client_connections` lets its connection in, `session` reads lines and the
+message, `command_lines` obeys them, `storing` says 250. Only `session` and `command_lines` know aiosmtpd, and
+restrain it. Implements reliability.md, promises 1 and 2.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ import msgspec
 from pbem.failpoints import Failpoints, passing
 from pbem.smtp.client_connections import Admission, AdmissionProtocol
 from pbem.smtp.command_lines import LmtpSession, SmtpSession
-from pbem.smtp.recipients import Recipients
-from pbem.smtp.session import Shared
+from pbem.smtp.session import Recipients, Shared
 from pbem.smtp.storing import Storing
-from pbem.smtp.trouble import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,9 +59,8 @@ class Intake:
     ) -> None:
         self.recipients = Recipients(server, address, delimiter, limits.recipients)
         self.admission = Admission(limits)
-        trouble = Trouble(reference)
-        self._storing = Storing(accept, trouble, points)
-        self._shared = Shared(server, limits, self.recipients, self.admission, self._storing, trouble, points)
+        self._storing = Storing(accept, reference, points)
+        self._shared = Shared(server, limits, self.recipients, self.admission, self._storing, points)
         self._servers: list[asyncio.Server] = []
         self._paths: list[Path] = []
 
@@ -74,9 +71,13 @@ class Intake:
 
         Raises OSError if the place is taken, or a certificate is missing.
         """
+        context = None
+        if listener.certificate:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(listener.certificate, listener.certificate_key)
         kind = LmtpSession if protocol == "lmtp" else SmtpSession
         loop = asyncio.get_running_loop()
-        first = kind(self._shared, loop, _tls(listener), proxy=listener.proxy)
+        first = kind(self._shared, loop, context, proxy=listener.proxy)
 
         def door() -> asyncio.Protocol:
             return AdmissionProtocol(self.admission, first.begin_another)
@@ -107,14 +108,6 @@ class Intake:
         await self.admission.dismiss_all("421 4.3.2 the server is going down")
         for path in self._paths:
             path.unlink(missing_ok=True)
-
-
-def _tls(listener: ListenerConfig) -> ssl.SSLContext | None:
-    if not listener.certificate:
-        return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(listener.certificate, listener.certificate_key)
-    return context
 
 
 def _clear(path: Path) -> None:

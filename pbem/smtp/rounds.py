@@ -1,30 +1,79 @@
-"""A task that asks others whatever is due, in rounds, and keeps their answers.
+"""Tasks that run in rounds beside the event loop's work: what they are given, how they wait, and the base of askers.
 
-Here lives what all askers share: the questions under way, when they ask again, what wakes them, how they stop.
-Each asker decides what to ask, and what an answer means. Calls to the store go through `run`, because they may wait
-for the disk; time is handed in.
+Askers (of the DNS, witnesses and topics) share the questions under way, when they ask again, what wakes them, and how
+they stop; each decides what to ask, and what an answer means. Calls to the store go through `run`, because they may
+wait for the disk; time is handed in.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Generic, TypeVar
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, TypeVarTuple
 
+import msgspec
 import structlog
 
-from pbem.smtp.delivery import TROUBLE_WAIT
-from pbem.smtp.waiting import is_set_within
 from pbem.store.errors import StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
-    from pbem.smtp.delivery import Means
+LONGEST_WAIT = 60.0  # seconds, after which a step of the system clock is noticed
+TROUBLE_WAIT = 5.0  # seconds until the next call to a store that had trouble
 
 log = structlog.get_logger()
-
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 Question = TypeVar("Question")
+
+
+async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for an event, no longer than this; return whether it is set."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
+
+
+def begun(name: str, call: Callable[[], T]) -> asyncio.Future[T]:
+    """Begin a call in a thread of its own, which may hang: nobody waits for its end, and to cancel it lets it run on.
+
+    `asyncio.to_thread` is for what ends soon: its threads are joined when the process ends.
+    """
+    outcome: Future[T] = Future()
+    outcome.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            outcome.set_result(call())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return asyncio.wrap_future(outcome)
+
+
+class Run(Protocol):
+    """Runs a call to the store in a place where it may wait."""
+
+    async def __call__(self, call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
+        """Call it with these arguments and return its result."""
+
+
+class Means(msgspec.Struct, frozen=True):
+    """The services for a task that asks or sends: the time, calls to the store, and a callback on outcomes."""
+
+    now: Callable[[], datetime]
+    run: Run
+    settled: Callable[[], None] = lambda: None
+    longest_wait: float = LONGEST_WAIT
+    stops: Callable[[], bool] = lambda: False
+    """True while the clock leapt, and nobody vouches for it: nothing is given up then."""
 
 
 class Asking(ABC, Generic[Question]):

@@ -1,9 +1,9 @@
-"""One SMTP session, from greeting to end: it reads lines, calls commands, sends replies, and limits time and faults.
+"""One SMTP session, from greeting to end: it reads lines and messages, sends replies, and limits time and faults.
 
-It restrains aiosmtpd 1.4.6: no client sees an exception, and connections, commands and time have limits. It also
-reads lines itself, because aiosmtpd spends most of its time on a debug log and on a new timer for each line. The
-commands are in `pbem.smtp.command_lines`. Implements reliability.md, cases 1 to 8 and 10 to 15; haproxy's PROXY
-protocol.
+It restrains aiosmtpd 1.4.6: no client sees an exception; connections, commands and time have limits; a message is
+read in bounded memory. It also reads lines itself, because aiosmtpd spends most of its time on a debug log and on a
+new timer for each line. The commands are in `pbem.smtp.command_lines`. Implements reliability.md, cases 1 to 8 and 10
+to 15; RFC 5321 4.5.2; haproxy's PROXY protocol.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import asyncio
 import re
 from collections import Counter
 from copy import copy
-from typing import TYPE_CHECKING, AnyStr, NoReturn, cast
+from typing import TYPE_CHECKING, AnyStr, NamedTuple, NoReturn, cast
 
 import msgspec
 from aiosmtpd.proxy_protocol import get_proxy
@@ -20,15 +20,13 @@ from aiosmtpd.smtp import BOGUS_LIMIT, SMTP
 
 from pbem.networks import network_of
 from pbem.smtp.client_connections import OTHERS_WAIT, TOO_MANY
-from pbem.smtp.data import CHUNK
+from pbem.store.inbox import ROLES
 
 if TYPE_CHECKING:
     from pbem.config.limits import Limits
     from pbem.failpoints import Failpoints
     from pbem.smtp.client_connections import Admission
-    from pbem.smtp.recipients import Recipients
     from pbem.smtp.storing import Storing
-    from pbem.smtp.trouble import Trouble
 
 COMMAND_BYTES = 512  # RFC 5321 4.5.3.1.4
 MAIL_PARAMETERS = 64  # what SIZE and BODY may add to that (RFC 1870 3, RFC 6152 2)
@@ -39,6 +37,47 @@ PROXY_SECONDS = 5.0  # until the header of a proxy must be complete: the proxy s
 CONTROL = re.compile(rb"[\0-\x08\x0a-\x1f\x7f]")  # in no command (RFC 5321 4.1.2); a bare CR may end one elsewhere
 
 COMMAND_TOO_LONG = "500 Command line too long"
+CHUNK = 64 * 1024
+DRAIN = 128  # times the message limit: how much of an oversized message is still read before hanging up
+
+TOO_BIG = "552 5.3.4 message too big"  # RFC 5321 4.5.3.1.9
+TOO_MANY_LINES = "552 5.3.4 message has too many lines"
+LINE_TOO_LONG = "500 5.5.2 line too long"  # RFC 5321 4.5.3.1.10
+
+END = b"\r\n.\r\n"
+"""The end of a message, and nothing else is: a bare CR or LF is just another octet (RFC 5321 4.1.1.4)."""
+
+
+class Recipients:
+    """The addresses of one server, and how many of them one letter may have."""
+
+    def __init__(self, server: str, address: str, delimiter: str, most: int) -> None:
+        self._server = server
+        self._local, _, self._domain = address.lower().rpartition("@")
+        self._delimiter = delimiter
+        self._most = most
+
+    @property
+    def mailbox(self) -> str:
+        """The server's address."""
+        return f"{self._local}@{self._domain}"
+
+    def knows(self, recipient: str) -> bool:
+        """True if letters for this address are accepted: the mailbox, its sub-addresses, postmaster and abuse."""
+        local, _, domain = recipient.lower().rpartition("@")
+        if domain not in {self._domain, self._server}:
+            return False
+        detail = local.removeprefix(self._local + self._delimiter) if self._delimiter else ""
+        return local in {self._local, *ROLES} or detail not in {local, ""}
+
+    def judged(self, recipient: str, others: list[str]) -> str:
+        """Add a recipient to the others if letters for it are accepted; returns the reply to its RCPT."""
+        if not self.knows(recipient):
+            return "550 5.1.1 no such mailbox here"
+        if len(others) >= self._most:
+            return "452 4.5.3 too many recipients"  # RFC 5321 4.5.3.1.10
+        others.append(recipient)
+        return "250 2.1.5 known"
 
 
 class Shared(msgspec.Struct, frozen=True):
@@ -49,7 +88,6 @@ class Shared(msgspec.Struct, frozen=True):
     recipients: Recipients
     admission: Admission
     storing: Storing
-    trouble: Trouble
     points: Failpoints
 
 
@@ -215,7 +253,7 @@ class Session(SMTP):
             self._writer.close()
             raise
         except Exception as error:  # such as a PROXY header without an end
-            self.dismiss(self._shared.trouble.reply("421 4.3.0 local trouble", error))
+            self.dismiss(self._shared.storing.trouble("421 4.3.0 local trouble", error))
 
     async def _introduce(self) -> None:
         """Read the PROXY header, which names the client."""
@@ -270,7 +308,7 @@ class Session(SMTP):
             raise
         # An error of ours must not look like a refusal: with 451, the client keeps the letter.
         except Exception as error:
-            await self.push(self._shared.trouble.reply("451 4.3.0 local trouble", error))
+            await self.push(self._shared.storing.trouble("451 4.3.0 local trouble", error))
 
     async def _skip_line(self) -> None:
         """Read and discard the rest of a line that is too long."""
@@ -292,3 +330,60 @@ class Session(SMTP):
             if self._faults == FAULTS:
                 self._shared.admission.turned_away("connection ended: too many faults", self.address)
                 self._hang_up("421 4.7.0 too many faults")
+
+
+class Data(NamedTuple):
+    """The message with its dots unstuffed, or the reply that refuses it; and whether to hang up afterwards."""
+
+    raw: bytes
+    refusal: str = ""
+    hang_up: bool = False
+
+
+async def read_data(reader: asyncio.StreamReader, limits: Limits) -> Data:
+    """Read a message to its end; what is read begins with the CRLF of the command."""
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        try:
+            pieces.append(await reader.readuntil(END))
+        except asyncio.LimitOverrunError as error:
+            pieces.append(await reader.read(error.consumed))
+        else:
+            break
+        size += len(pieces[-1])
+        if size > limits.message_bytes + CHUNK:
+            seen = b"".join(pieces)
+            refusal = _beyond(seen, limits) or TOO_BIG
+            return Data(b"", refusal, await _drain(reader, limits, seen[1 - len(END) :]))
+    raw = b"".join(pieces)[: -len(b".\r\n")].replace(b"\r\n.", b"\r\n")[len(b"\r\n") :]
+    return Data(raw, _beyond(raw, limits))
+
+
+def _beyond(raw: bytes, limits: Limits) -> str:
+    """The reply to a message beyond the limits; empty for all others."""
+    if max(map(len, raw.split(b"\r\n"))) > limits.line_bytes:
+        return LINE_TOO_LONG
+    if raw.count(b"\r\n") > limits.message_lines:
+        return TOO_MANY_LINES
+    return TOO_BIG if len(raw) > limits.message_bytes else ""
+
+
+async def _drain(reader: asyncio.StreamReader, limits: Limits, seen: bytes) -> bool:
+    """Read a refused message to its end, keeping nothing; returns whether to hang up: it seems to have no end.
+
+    What a client sent after the end without waiting for the reply is lost with the message, so that
+    such a session ends too.
+    """
+    left = DRAIN * limits.message_bytes
+    while left > 0:
+        chunk = await reader.read(CHUNK)
+        if not chunk:
+            raise ConnectionResetError
+        left -= len(chunk)
+        window = seen + chunk
+        found = window.find(END)
+        if found >= 0:
+            return found + len(END) < len(window)
+        seen = window[1 - len(END) :]
+    return True

@@ -1,9 +1,8 @@
 """The store as its readers and writers see it: one connection, and one explicit transaction at a time.
 
-The engine excludes others, and nothing here does: in a file, one transaction writes at a time; in PostgreSQL, one
-connection decides (`try_to_decide`), while others take letters in and send them. Under it is an engine: an SQLite
-file, or a PostgreSQL database. Here live `Database` and the order of migrations; `pbem.store.sqlite` and
-`pbem.store.postgresql` have what differs between the engines. Tables and their meaning live in the other modules.
+The engine under it (`pbem.store.sqlite`, `pbem.store.postgresql`) excludes others: in a file, one transaction writes
+at a time; in PostgreSQL, one connection decides, while others take letters in and send them. Tables and their meaning
+live in the other modules.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from pbem.failpoints import Failpoints, passing
-from pbem.store import schema
 from pbem.store.disk import THIS_DISK
+from pbem.store.engine import migrations as schema_scripts
 from pbem.store.errors import StoreError, UnknownVersionError
 from pbem.store.sqlite import Sqlite
 from pbem.store_place import PostgresqlAddress
@@ -82,14 +81,18 @@ class Database(AbstractContextManager["Database"]):
         try:
             with self.engine.translated():
                 self.engine.recognise(empty=migrate)
-                scripts = schema.migrations() if migrations is None else migrations
+                scripts = schema_scripts() if migrations is None else migrations
                 version = self._version(scripts)
                 approve(self)
                 self.engine.prepare()
                 if version < len(scripts):
                     if not migrate:
                         raise StoreError(f"{self.place} has version {version}: start the server once with this pbem")
-                    self._migrate(scripts)
+                    with self.transaction():
+                        self.engine.lock("store")
+                        done = self._version(scripts)  # another process may have been here first
+                        for number, script in enumerate(scripts[done:], done + 1):
+                            self.engine.migrate(script, number)
         except BaseException:
             self.engine.close()
             raise
@@ -239,13 +242,6 @@ class Database(AbstractContextManager["Database"]):
                 " written by a later one, or before 1.0"
             )
         return version
-
-    def _migrate(self, migrations: Sequence[str]) -> None:
-        with self.transaction():
-            self.engine.lock("store")
-            done = self._version(migrations)  # another process may have been here first
-            for number, script in enumerate(migrations[done:], done + 1):
-                self.engine.migrate(script, number)
 
 
 def _insertion(table: str, columns: Mapping[str, object]) -> str:

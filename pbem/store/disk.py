@@ -1,13 +1,16 @@
-"""The disk under a store in a file: connections to files, syncing, and the free space.
+"""The disk under a store in a file, which a test may replace, and the high-water marks noted beside the file.
 
-It is handed in, so that a test can hand in a disk that loses what was not synced. Nothing here knows what is in a
-file. Implements reliability.md, promises 1 and 2.
+A store below its marks is an older one in its place. Nothing in a backup that was copied over the store tells that it
+is one: the server would play on from it, sign other heads than players were mailed, and be convicted by them.
+`pbem restore` begins a new generation instead. Implements reliability.md, promises 1 and 2, cases 30 and 37.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pbem import durable
@@ -38,3 +41,25 @@ class Disk:
 
 
 THIS_DISK = Disk()
+
+
+def forget_marks(store: Path, disk: Disk) -> None:
+    """Expect nothing of the store that comes here, not even after a power cut."""
+    with suppress(FileNotFoundError):
+        marks_file(store).unlink()
+        disk.sync(marks_file(store).parent)
+
+
+def marks_file(store: Path) -> Path:
+    """The file of the highest numbers that a store ever gave out, beside it."""
+    store = store.resolve()
+    return store.with_name(f"{store.name}.numbers")
+
+
+def noted_marks(store: Path) -> dict[str, int]:
+    """The highest numbers that were noted; empty if none can be read."""
+    try:
+        noted = json.loads(marks_file(store).read_text("ascii"))
+        return {name: int(number) for name, number in noted.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}

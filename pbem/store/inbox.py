@@ -1,17 +1,9 @@
-"""The inbox: every letter that was answered with 250, and its outcome.
+"""The inbox: every letter that was answered with 250, and its outcome: waiting -> leased -> done or set aside.
 
-Here live the rows and their states: waiting -> leased -> done or set aside. Nothing here reads a letter: raw
-bytes go in and out, sealed by the vault because setups travel in them.
-
-An attempt counts if it fails because of the letter. The death of the whole process is usually the host's fault, so it
-only makes the leased letters suspect. A suspect is processed in a batch of its own, and a death after it was read is
-blamed on it. Then it rests for a while, because no host dies three times at exactly that moment.
-
-First come letters from players' addresses and from networks from which these players proved to write: anybody can
-forge an envelope, but not a network. Then those from players' other networks, then all others; each by arrival. The
-rank of a letter is fixed when it comes, so that an index holds the order, however many wait. What keeps a flood out
-are the limits of the intake.
-
+Nothing here reads a letter: the vault seals its bytes. An attempt counts if it fails because of the letter; the death
+of the whole process only makes the leased ones suspect, and a suspect is processed alone. First come letters from
+networks from which their players proved to write (anybody can forge an envelope), then those from players' other
+networks, then all others, each by arrival; the rank is fixed when a letter comes, so that an index holds the order.
 Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
 """
 
@@ -25,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from pbem.store.database import from_db, to_db
-from pbem.store.outages import Outages
+from pbem.store.noted_time import Outages
 from pbem.store.rows import SealedRows
 from pbem.store.vault import Sealed
 
@@ -69,7 +61,7 @@ _RANK = f"""
         WHEN NOT EXISTS (
             SELECT 1 FROM inbox WHERE sender = :sender COLLATE NOCASE AND network = :network AND proved = 1
         ) THEN 1
-        WHEN (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {_READY} AND rank = 1 LIMIT {FEW + 1}) AS some) > {FEW}
+        WHEN (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {_READY} AND rank = 1 LIMIT {FEW + 1}) AS few) > {FEW}
             THEN 2
         WHEN EXISTS (
             SELECT 1 FROM inbox WHERE {_READY} AND rank = 1 AND sender = :sender COLLATE NOCASE
@@ -175,9 +167,12 @@ class Inbox(SealedRows):
 
     def _put(self, envelope: Envelope, raw: bytes, time: str, a_day: int | None) -> int | None:
         """Store a letter that was received at this time, in the open transaction; None if it is one too many."""
-        fingerprint = self._fingerprint(envelope, raw)
+        # A retry may name its recipients in another order; JSON keeps the parts from running into each other.
+        head = json.dumps([envelope.sender, sorted(envelope.recipients)]).encode()
+        fingerprint = self._vault.digest(len(head).to_bytes(8, "big") + head + raw)
         known: int | None = self._database.scalar("SELECT id FROM inbox WHERE fingerprint = ?", (fingerprint,))
-        tally = _tally(envelope)
+        # A letter is counted under its network, with the null sender separately.
+        tally = envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
         if known is not None or (a_day is not None and tally and self._is_full(tally, time[:10], a_day)):
             return known
         row = {
@@ -247,7 +242,7 @@ class Inbox(SealedRows):
         try:
             raw = self._opened("inbox", row)["raw"]
         except Sealed:
-            self.release(row["id"])
+            self.give_back(row["id"], failed=1)
             return None
         received = from_db(row["received"])
         return InboxRow(row["id"], _envelope(row), raw, received, row["attempts"], bool(row["suspect"]))
@@ -257,10 +252,6 @@ class Inbox(SealedRows):
         self._database.execute(
             "UPDATE inbox SET alone = 1, tried = ? WHERE id = ? AND state = 'leased'", (to_db(now), row_id)
         )
-
-    def release(self, row_id: int) -> None:
-        """Give a leased letter back after an attempt that failed because of it."""
-        self.give_back(row_id, failed=1)
 
     def give_back_all(self) -> None:
         """Give back all leased letters, known here or not: the answer to a commit may have been lost."""
@@ -326,23 +317,16 @@ class Inbox(SealedRows):
         """
         self._database.engine.lock("inbox")
         oldest = self._oldest_that_counts()
-        return min(filter(None, (oldest, self._handled_until(oldest))), default=None)
+        # It may have lain there since the whole look before the one that brought it.
+        stored = self._looked("stored")  # None: the mailbox was never read to its end
+        handled = stored and self._looked("before" if oldest is not None and oldest <= stored else "began")
+        return min(filter(None, (oldest, handled)), default=None)
 
     def _oldest_that_counts(self) -> datetime | None:
         return self._database.moment(
             "SELECT min(received) FROM inbox WHERE state IN ('waiting', 'leased') AND NOT EXISTS"
             " (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL AND counts = 0)"
         )
-
-    def _handled_until(self, oldest: datetime | None) -> datetime | None:
-        """The moment from before which no letter lies in the mailbox, or came from there and is unhandled.
-
-        A letter may have lain there since the whole look before the one that brought it.
-        """
-        stored = self._looked("stored")
-        if stored is None:  # the mailbox was never read to its end
-            return None
-        return self._looked("before" if oldest is not None and oldest <= stored else "began")
 
     def heard_until(self, now: datetime) -> datetime:
         """The last moment at which letters could come to us: the present, or when the mailbox last gave an answer.
@@ -382,16 +366,6 @@ class Inbox(SealedRows):
         if not self._account:
             return None
         return self._database.moment("SELECT value FROM meta WHERE name = ?", (f"look {what} {self._account}",))
-
-    def _fingerprint(self, envelope: Envelope, raw: bytes) -> str:
-        # A retry may name its recipients in another order; JSON keeps the parts from running into each other.
-        head = json.dumps([envelope.sender, sorted(envelope.recipients)]).encode()
-        return self._vault.digest(len(head).to_bytes(8, "big") + head + raw)
-
-
-def _tally(envelope: Envelope) -> str:
-    """The key under which a letter is counted: its network, with the null sender separately."""
-    return envelope.network and f"{envelope.network}{'' if envelope.sender else ' <>'}"
 
 
 def _envelope(row: Row) -> Envelope:

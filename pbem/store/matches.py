@@ -8,7 +8,7 @@ transaction. Implements protocol.md, "Transcript" and "Commitments".
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec.structs import asdict
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.store.database import Database
+    from pbem.store.vault import Vault
 
 
 class HeadMoved(Exception):
@@ -83,8 +84,49 @@ class PressRow(msgspec.Struct, frozen=True):
     text: str
 
 
-class Matches(SealedRows):
+class Registers(SealedRows):
+    """The common rows of matches and tournaments: numbers, entries at an expected head, times for the clock."""
+
+    def __init__(self, database: Database, vault: Vault, what: Literal["match", "tournament"]) -> None:
+        super().__init__(database, vault)
+        self._column = what
+        self._table, self._entries, self._letter = (
+            ("matches", "entries", "m") if what == "match" else ("tournaments", "tournament_entries", "t")
+        )
+
+    def numbers(self) -> list[int]:
+        """All numbers, the oldest first."""
+        return [row[0] for row in self._database.execute(f"SELECT number FROM {self._table} ORDER BY number")]
+
+    def due(self, now: str, limit: int) -> list[int]:
+        """Those in which the clock has something to do by now, the longest due first."""
+        query = f"SELECT number FROM {self._table} WHERE due <= ? ORDER BY due, number LIMIT ?"
+        return [row[0] for row in self._database.execute(query, (now, limit))]
+
+    def next_due(self) -> datetime | None:
+        """The time at which the clock has something to do next."""
+        return self._database.moment(f"SELECT min(due) FROM {self._table} WHERE due IS NOT NULL")
+
+    def look_at(self, number: int, due: str) -> None:
+        """Make the clock look at one at this time, whatever was planned."""
+        self._database.execute(f"UPDATE {self._table} SET due = ? WHERE number = ?", (due, number))
+
+    def append(self, number: int, expected: str, entries: Iterable[EntryRow]) -> None:
+        """Append entries to one whose head is as expected; raises `HeadMoved` if it is not."""
+        head = expected
+        for entry in entries:
+            self._database.put(self._entries, **{self._column: number}, **asdict(entry))
+            head = entry.head
+        sql = f"UPDATE {self._table} SET head = ? WHERE number = ? AND head = ?"
+        if self._database.write(sql, (head, number, expected)).rowcount != 1:
+            raise HeadMoved(f"{self._letter}{number}")
+
+
+class Matches(Registers):
     """The matches of a store."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        super().__init__(database, vault, "match")
 
     def created(self, number: int) -> str:
         """The time at which a match was proposed."""
@@ -147,23 +189,6 @@ class Matches(SealedRows):
             query = f"{both} AND phase IN {_values(phases)} ORDER BY match"
         return [row[0] for row in self._database.execute(query, (player, *phases))]
 
-    def numbers(self) -> list[int]:
-        """The numbers of all matches, oldest first."""
-        return [row[0] for row in self._database.execute("SELECT number FROM matches ORDER BY number")]
-
-    def due(self, now: str, limit: int) -> list[int]:
-        """The matches in which the clock has something to do by now, the longest due first."""
-        query = "SELECT number FROM matches WHERE due <= ? ORDER BY due, number LIMIT ?"
-        return [row[0] for row in self._database.execute(query, (now, limit))]
-
-    def next_due(self) -> datetime | None:
-        """The time at which the clock has something to do next."""
-        return self._database.moment("SELECT min(due) FROM matches WHERE due IS NOT NULL")
-
-    def look_at(self, number: int, due: str) -> None:
-        """Make the clock look at a match at this time, whatever was planned."""
-        self._database.execute("UPDATE matches SET due = ? WHERE number = ?", (due, number))
-
     def accept(self, number: int, seat: int) -> None:
         """Note that a seat accepted the terms."""
         self._database.execute("UPDATE seats SET accepted = 1 WHERE match = ? AND seat = ?", (number, seat))
@@ -197,18 +222,6 @@ class Matches(SealedRows):
             " WHERE number = ?",
             (phase, resolve_at, json.dumps(clock) if clock else None, due, number),
         )
-
-    def append(self, number: int, expected: str, entries: Iterable[EntryRow]) -> None:
-        """Append entries to a transcript whose head is as expected; raises `HeadMoved` if it is not."""
-        head = expected
-        for entry in entries:
-            self._database.put("entries", match=number, **asdict(entry))
-            head = entry.head
-        moved = self._database.execute(
-            "UPDATE matches SET head = ? WHERE number = ? AND head = ?", (head, number, expected)
-        )
-        if moved.rowcount != 1:
-            raise HeadMoved(str(number))
 
     def keep_note(self, number: int, game: int, seat: int, note: str) -> None:
         """Keep what a seat wrote to itself in a game, which nobody else can read, in place of its last such note."""

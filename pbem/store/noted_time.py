@@ -1,8 +1,8 @@
-"""The time that a server noted last, and what its clock may show next: a clock that leaps is not believed by itself.
+"""The time as the store has it: the time noted last, the server's heartbeat, and outages, for which clocks make up.
 
-A server's time never runs backwards: it is what the clock shows, or the time noted last, if that is later. Whoever
-writes a decision notes the time with it. Only the rule and its row; `pbem.server.server_clock` reads clocks by it.
-Implements reliability.md, case 38.
+A server's time never runs backwards: it is what the clock shows, or the time noted last, if that is later; a clock
+that leaps is not believed by itself. `pbem.server.server_clock` reads clocks by this rule. Every call is part of the
+caller's transaction. Implements reliability.md, case 38; protocol.md, "A match": an outage never costs a player time.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
+
+from pbem.store.database import from_db, to_db
+from pbem.store.rows import Rows
 
 if TYPE_CHECKING:
     from pbem.store.database import Database
@@ -75,3 +78,28 @@ def read(database: Database) -> Noted | None:
 def note(database: Database, noted: Noted) -> None:
     """Note it, in the caller's transaction."""
     database.set_meta(_NAME, msgspec.json.encode(noted).decode())
+
+
+_BEAT = "heartbeat"
+
+
+class Outages(Rows):
+    """The outages of a server, as recorded in its store."""
+
+    def heartbeat(self) -> datetime | None:
+        """The last time at which the server was known to work."""
+        return self._database.moment("SELECT value FROM meta WHERE name = ?", (_BEAT,))
+
+    def beat(self, now: datetime) -> None:
+        """Record that the server works."""
+        self._database.set_meta(_BEAT, to_db(now))
+
+    def add(self, began: datetime, ended: datetime) -> None:
+        """Note an outage."""
+        self._database.put("outages", "began", began=to_db(began), ended=to_db(ended))
+
+    def since(self, time: datetime) -> list[tuple[datetime, datetime]]:
+        """The outages that ended after a moment, oldest first."""
+        query = "SELECT began, ended FROM outages WHERE ended > ? ORDER BY began"
+        rows = self._database.execute(query, (to_db(time),))
+        return [(from_db(began), from_db(ended)) for began, ended in rows]

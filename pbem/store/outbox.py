@@ -1,9 +1,8 @@
-"""The outbox: letters to send, in fixed bytes under a fixed Message-ID, and the outcomes of sending.
+"""The outbox: letters to send, in fixed bytes under a fixed Message-ID, their outcomes, and the digests' queue.
 
 Here live the rows and their states: waiting -> leased -> delivered or failed, or waiting again; the token of each
-letter's return path; and the bounces that came back to it. Nothing here composes, sends or reads mail. The vault
-seals the bytes, because reports contain secrets of a single player.
-Implements reliability.md, promise 3 and cases 28 and 29.
+letter's return path; and the bounces that came back to it. The vault seals the bytes, because reports contain secrets
+of a single player. Implements reliability.md, promise 3 and cases 28 and 29; protocol.md, "Commands" (`set mail`).
 """
 
 from __future__ import annotations
@@ -295,3 +294,40 @@ class Outbox(SealedRows):
                 " AND EXISTS (SELECT 1 FROM outbox WHERE id = watched.outbox AND settled = ? AND created > ?)",
                 (sent.id, settled, to_db(sent.time - LATE)),
             )
+
+
+class WaitingLetter(msgspec.Struct, frozen=True):
+    """A waiting letter: its number, the match that it is about, and its content as it was given."""
+
+    id: int
+    match: int
+    content: bytes
+
+
+class DigestQueue(SealedRows):
+    """The letters of a store that wait for a digest."""
+
+    def hold(self, player: str, match: int, content: bytes, due: datetime) -> None:
+        """Keep a letter to a player, about a match, until it is due."""
+        self._database.put("held", **self._sealed("held", player=player, match=match, due=to_db(due), sealed=content))
+
+    def take(self, player: str, match: int | None = None) -> list[WaitingLetter]:
+        """Take the letters that wait for this player (about this match), oldest first; they no longer wait."""
+        query = "SELECT * FROM held WHERE player = ? AND match = coalesce(?, match) ORDER BY id"
+        rows = self._opened_rows("held", query, (player, match))
+        for row in rows:
+            self._database.write("DELETE FROM held WHERE id = ?", (row["id"],))
+        return [WaitingLetter(row["id"], row["match"], row["sealed"]) for row in rows]
+
+    def due(self, now: datetime) -> list[str]:
+        """The players whose digests are due."""
+        query = "SELECT DISTINCT player FROM held WHERE due <= ? ORDER BY player"
+        return [row["player"] for row in self._database.rows(query, (to_db(now),))]
+
+    def next_due(self) -> datetime | None:
+        """The time at which the next digest is due."""
+        return self._database.moment("SELECT min(due) FROM held")
+
+    def hurry(self, player: str, now: datetime) -> None:
+        """Make everything that waits for this player due now."""
+        self._database.write("UPDATE held SET due = ? WHERE player = ?", (to_db(now), player))

@@ -1,7 +1,7 @@
-"""Players: addresses, keys, open challenges, settings, vacations, handled signed texts, and who is unreachable.
+"""Players: addresses, keys and their changes, challenges, settings, vacations, handled texts, who is unreachable.
 
-Only storage: the desk decides who may register what. Every call is part of the caller's transaction.
-Implements protocol.md, "Identity".
+Only storage: the desk decides who may register or change what. The letters that prove a change of keys are sealed.
+Every call is part of the caller's transaction. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec.structs import asdict, replace
 
+from pbem.store.rows import SealedRows
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from pbem.identity import Format
     from pbem.store.database import Database
@@ -177,16 +180,17 @@ class Players:
 
     def setting(self, player: str, name: str, default: str) -> str:
         """The player's choice for a setting; without one, the assumed value, or the default."""
-        chosen = self._cached(_SETTINGS, player, self._settings)
+        chosen = self._settings(player)
         return chosen.get(name, chosen.get(_SUPPOSED.format(name), default))
-
-    def _settings(self, query: str, player: str) -> dict[str, str]:
-        return dict(self._database.execute(query, (player,)).fetchall())
 
     def has_chosen(self, player: str, name: str) -> bool:
         """True if the player ever chose this setting."""
-        query = "SELECT 1 FROM settings WHERE player = ? AND name = ?"
-        return self._database.scalar(query, (player, name)) is not None
+        return name in self._settings(player)
+
+    def _settings(self, player: str) -> dict[str, str]:
+        return self._cached(
+            _SETTINGS, player, lambda sql, name: dict(self._database.execute(sql, (name,)).fetchall())
+        )
 
     def suppose(self, player: str, name: str, value: str) -> None:
         """Assume a value for a setting until the player chooses one."""
@@ -314,3 +318,70 @@ class Players:
             " received = excluded.received, effect = handled.effect | excluded.effect",
             (player, signed, time, came),
         )
+
+
+class WaitingKey(msgspec.Struct, frozen=True):
+    """A waiting new key: the proof by which it was requested, the challenge, and since when."""
+
+    player: str
+    proof: str
+    """"old-key", "recovery-code" or "mailbox"."""
+    key: KeyRow
+    challenge: str
+    created: str
+    asked_by: str | None = None
+    """The fingerprint of the old key that asked."""
+    letter: bytes = b""
+    """Signed by the old key that asked; once a delay runs, signed by the new one."""
+    due: str | None = None
+    """The end of the delay; None while the challenge has not come back."""
+
+
+class KeyChanges(SealedRows):
+    """The waiting changes of a store."""
+
+    def ask(self, waiting: WaitingKey) -> None:
+        """Keep a change, in place of an earlier one of the same key by the same proof."""
+        row = asdict(waiting) | waiting.key.document()
+        del row["key"]
+        self._database.put("key_changes", "player, proof, fingerprint", **self._sealed("key_changes", **row))
+
+    def of_player(self, player: str) -> list[WaitingKey]:
+        """The player's waiting changes, oldest first."""
+        return self._where("player = ?", player)
+
+    def due(self, now: str) -> list[WaitingKey]:
+        """The changes whose delay is over."""
+        return self._where("due <= ?", now)
+
+    def delayed(self) -> list[WaitingKey]:
+        """The changes whose delay runs."""
+        return self._where("due IS NOT NULL")
+
+    def next_due(self) -> datetime | None:
+        """The end of the next delay."""
+        return self._database.moment("SELECT min(due) FROM key_changes")
+
+    def forget(
+        self, player: str, *, asked_by: str | None = None, proof: str | None = None, fingerprint: str | None = None
+    ) -> None:
+        """Forget the player's changes: all, or those asked by one key, by one proof, or for one key."""
+        self._database.write(
+            "DELETE FROM key_changes WHERE player = :player"
+            " AND (CAST(:asked_by AS TEXT) IS NULL OR asked_by = :asked_by)"
+            " AND proof = coalesce(:proof, proof) AND fingerprint = coalesce(:fingerprint, fingerprint)",
+            {"player": player, "asked_by": asked_by, "proof": proof, "fingerprint": fingerprint},
+        )
+
+    def forget_older(self, player: str, created: str) -> None:
+        """Forget the player's changes whose challenge did not come back since then."""
+        self._database.write(
+            "DELETE FROM key_changes WHERE player = ? AND created < ? AND due IS NULL", (player, created)
+        )
+
+    def _where(self, condition: str, *values: str) -> list[WaitingKey]:
+        """The changes for which a condition holds, oldest first."""
+        query = f"SELECT * FROM key_changes WHERE {condition} ORDER BY created, fingerprint"
+        rows = self._opened_rows("key_changes", query, values)
+        keys = [KeyRow(row.pop("format"), row.pop("fingerprint"), row.pop("public")) for row in rows]
+        return [WaitingKey(key=key, **row) for key, row in zip(keys, rows, strict=True)]

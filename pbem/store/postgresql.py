@@ -1,10 +1,10 @@
 """A store in a PostgreSQL database: connection, transactions, migrations, and translated SQL.
 
 One connection decides: it holds an advisory lock, which PostgreSQL releases when that connection breaks, within
-`SILENCE` if a machine or its network died. Transactions are READ COMMITTED; the other connections (letters stored,
-sendings settled, answers of the DNS) change no row on which a decision rests. Statements that return nothing are sent
-without waiting for an answer to each (libpq's pipeline mode). Implements reliability.md, promises 1 and 2, as far as
-the database keeps what it reports as committed.
+`SILENCE` if a machine or its network died. Transactions are READ COMMITTED; the other connections change no row on
+which a decision rests. Statements that return nothing are sent without waiting for an answer to each (libpq's
+pipeline mode). Implements reliability.md, promises 1 and 2, as far as the database keeps what it reports as
+committed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import psycopg
 from psycopg import errors, generators
 
-from pbem.store.engine import BUSY_SECONDS
+from pbem.store.engine import BUSY_SECONDS, statements
 from pbem.store.errors import BusyError, DamagedError, FullError, StoreError
-from pbem.store.schema import statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -295,7 +294,7 @@ class Postgresql:
             if not self.in_transaction:
                 (self._reach if sql.lstrip().startswith(("SELECT", "SHOW")) else self._reach_to_write)()
             cursor = self._sent(sql, parameters)
-            if not _returns_rows(sql):
+            if not (sql.lstrip().startswith(("SELECT", "SHOW", "WITH")) or "RETURNING" in sql):  # it returns no rows
                 self.changes += 1
                 return SentResult(self, cursor)
             self._synchronise()  # until then PostgreSQL does not count us as idle, and would never cut us off
@@ -311,7 +310,11 @@ class Postgresql:
             if error.sqlstate is not None:
                 raise
             # psycopg refused it: a stranger's text, such as a DNS record, has a NUL, which PostgreSQL cannot store.
-            return self.connection.execute(statement, _without_nul(parameters))
+            if isinstance(parameters, Mapping):
+                return self.connection.execute(
+                    statement, {name: _storable(each) for name, each in parameters.items()}
+                )
+            return self.connection.execute(statement, [_storable(each) for each in parameters])
 
     def _number(self, sql: str) -> int:
         ((number,),) = self.run(sql).fetchall()
@@ -331,7 +334,12 @@ class Postgresql:
         cursor = self.connection.cursor("rows_of_a_table", withhold=True)
         cursor.itersize = 100
         cursor.execute(psycopg.sql.SQL("SELECT * FROM {}").format(psycopg.sql.Identifier(name)))
-        return [column.name for column in cursor.description or ()], _closing(cursor)
+
+        def closing() -> Iterator[Values]:
+            with cursor:
+                yield from cursor
+
+        return [column.name for column in cursor.description or ()], closing()
 
     def last_numbers(self) -> dict[str, int]:
         """For each table that numbers its rows, the highest number that a row ever had."""
@@ -417,11 +425,6 @@ class Postgresql:
         raise error
 
 
-def _closing(cursor: psycopg.ServerCursor[Values]) -> Iterator[Values]:
-    with cursor:
-        yield from cursor
-
-
 class SentResult:
     """The result of a statement: its rows, if it returns any, and the number of changed rows, awaited on demand."""
 
@@ -455,18 +458,8 @@ class SentResult:
         return list(self._rows)
 
 
-def _returns_rows(sql: str) -> bool:
-    return sql.lstrip().startswith(("SELECT", "SHOW", "WITH")) or "RETURNING" in sql
-
-
-def _without_nul(parameters: Parameters) -> Parameters:
-    """The same values, with U+FFFD in place of each NUL in a text."""
-    if isinstance(parameters, Mapping):
-        return {name: _storable(value) for name, value in parameters.items()}
-    return [_storable(value) for value in parameters]
-
-
 def _storable(value: object) -> object:
+    """A value with U+FFFD in place of each NUL in it."""
     return value.replace("\0", "\ufffd") if isinstance(value, str) else value
 
 

@@ -1,7 +1,7 @@
-"""Replacing the store with a backup: the backup is checked and marked as a new generation, the old store is kept.
+"""Putting another store in the place of one: a backup (`restore`), or the same rows in the other engine (`move`).
 
-Whenever this is killed, either the old store or the new one is in place. The instruction "restored" tells the desk
-what to do then. Implements reliability.md, case 30.
+A backup is checked and begins a new generation; the old store is kept, and whenever this is killed, one of the two is
+in place. The instruction "restored" tells the desk what to do then. Implements reliability.md, case 30.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.store import high_water, own_keys
+from pbem.store import own_keys
 from pbem.store.database import Database
-from pbem.store.disk import THIS_DISK
+from pbem.store.disk import THIS_DISK, forget_marks, noted_marks
 from pbem.store.engine import BUSY_SECONDS
 from pbem.store.errors import StoreError
 from pbem.store.operator import Instructions, begin_generation
@@ -58,12 +58,12 @@ def restore(
         os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         shutil.copyfile(backup, draft)
         _like_its_folder(draft)
-        generation = _prepare(draft, keys, _highest(store, disk), _last_numbers(store, disk), by, now, disk)
+        generation = _prepare(draft, keys, *_remembered(store, disk), by, now, disk)
         disk.sync(draft)
         confirm()
         _note(store, generation, disk)
         aside = _put_aside(store, generation, disk)
-        high_water.forget(store, disk)
+        forget_marks(store, disk)
         draft.replace(store)
         disk.sync(store.parent)
     except sqlite3.DatabaseError as error:
@@ -93,25 +93,19 @@ def _prepare(
     return generation
 
 
-def _highest(store: Path, disk: Disk) -> int:
-    """The highest generation that this server ever had, as far as anything here remembers."""
-    known = [1]
+def _remembered(store: Path, disk: Disk) -> tuple[int, dict[str, int]]:
+    """The highest generation that this server ever had, and the last numbers, as far as anything here remembers."""
+    generation, numbers = 1, noted_marks(store)
     with suppress(OSError, ValueError):
-        known.append(int(_generation_file(store).read_text("ascii")))
-    if store.exists():
-        with suppress(sqlite3.Error, ValueError, TypeError), closing(disk.connect(store, wait=BUSY_SECONDS)) as old:
-            known.append(int(old.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()[0]))
-    return max(known)
-
-
-def _last_numbers(store: Path, disk: Disk) -> dict[str, int]:
-    """The last numbers that this server gave out, as far as anything here remembers."""
-    known = high_water.marks(store)
+        generation = max(generation, int(_generation_file(store).read_text("ascii")))
     if store.exists():
         with suppress(sqlite3.Error), closing(disk.connect(store, wait=BUSY_SECONDS)) as old:
             for name, number in old.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
-                known[name] = max(known.get(name, 0), number)
-    return known
+                numbers[name] = max(numbers.get(name, 0), number)
+            with suppress(ValueError, TypeError):
+                told = old.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()
+                generation = max(generation, int(told[0]))
+    return generation, numbers
 
 
 def _generation_file(store: Path) -> Path:
@@ -153,3 +147,29 @@ def _put_aside(store: Path, generation: int, disk: Disk) -> Path | None:
 def _forget(draft: Path) -> None:
     for ending in ("", "-wal", "-shm", "-journal"):
         draft.with_name(draft.name + ending).unlink(missing_ok=True)
+
+
+FIRST = ("players", "matches", "tournaments", "inbox", "outbox")
+"""The tables that rows of others refer to, in the order in which they refer to each other."""
+
+LEFT = frozenset({"owners"})
+"""The tables that are not moved: servers at work on the old store are not at work on the new one."""
+
+
+def move(old: Database, new: Database) -> int:
+    """Copy everything in one store into another, empty one; returns the number of rows. Raises `StoreError`."""
+    tables = [name for name in old.engine.tables() if name not in LEFT]
+    if new.engine.version != old.engine.version:
+        raise StoreError(f"{old.place} and {new.place} do not have the same tables: has one seen another version?")
+    if full := next((name for name in tables if new.row(f"SELECT 1 FROM {name} LIMIT 1")), None):
+        raise StoreError(f"{new.place} is not empty: there are rows in its table {full}")
+    rows = 0
+    # Both at once: what is copied is the store as it is at one moment.
+    with old.transaction(), new.transaction():
+        for table in sorted(tables, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name)):
+            for row in old.table(table):
+                new.put(table, **row)
+                rows += 1
+        for table, last in old.engine.last_numbers().items():
+            new.engine.number_from(table, last)
+    return rows

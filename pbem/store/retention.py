@@ -1,10 +1,8 @@
-"""Retention: handled letters, sent bytes, and what strangers left are deleted once they are old.
+"""What the store keeps for a time only: counts of the day, marks of letters that were vouched for, and old letters.
 
 Evidence stays for ever: transcripts, papers, the letters in them, the words that were signed, keys, and the list of
-people who want no mail. Letters that wait or may still show a delay stay as well. Those that were set aside go with
-the rest: the operator was told of them. Every call is part of the caller's transaction and uses an index: reading
-past big letters takes long, and others wait. Rows that only say what holds now (a block, a free seat, a key change
-that waits) are deleted where that ends, by the modules of their tables. Implements reliability.md, case 36.
+people who want no mail. So do letters that wait or may still show a delay. Rows that only say what holds now are
+deleted where that ends, by the modules of their tables. Implements reliability.md, "Limits" and cases 35 and 36.
 """
 
 from __future__ import annotations
@@ -12,6 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
     from pbem.store.database import Database
 
 _INBOX = "SELECT id FROM inbox WHERE state = 'done' AND received < ? LIMIT ?"
@@ -51,3 +52,19 @@ def prune(database: Database, before: str, today: str, most: int) -> int:
     left = sum(database.write(sql, (before, most)).rowcount for sql in (_CHALLENGES, _TOKENS, _VOUCHED, _CHECKPOINTS))
     database.write("DELETE FROM daily WHERE day <> ?", (today,))
     return len(received) + len(sent) + left
+
+
+def count_today(database: Database, mark: str, now: datetime) -> int:
+    """Count once more under a mark, in the caller's transaction; returns today's count, this time included."""
+    sql = (
+        "INSERT INTO daily (mark, day, count) VALUES (?, ?, 1) ON CONFLICT (mark) DO UPDATE SET count ="
+        " CASE WHEN daily.day = excluded.day THEN daily.count + 1 ELSE 1 END, day = excluded.day RETURNING count"
+    )
+    ((count,),) = database.write(sql, (mark, now.date().isoformat())).fetchall()
+    return int(count)
+
+
+def note_marks(database: Database, marks: Collection[str], time: str) -> bool:
+    """Note the marks of a letter; returns True if none of them was noted before."""
+    noted = [database.add("vouched", mark=mark, time=time) for mark in marks]
+    return all(noted)

@@ -1,16 +1,14 @@
 """A store in a SQLite file: connection, transactions, migrations, backups and checks, and the lock of the file.
 
-The lock keeps a second daemon away. Implements reliability.md, promises 1 and 2: every commit is on disk (WAL,
-synchronous=FULL) before it returns.
-
-We use sqlite-utils for savepoints only. Its `atomic` would begin transactions DEFERRED, and find the store busy
-half-way; it parses scripts anew each time, in quadratic time; its `Migrations` cannot recognise a store of an unknown
-version, and take the machine's time.
+Every commit is on disk (WAL, synchronous=FULL) before it returns. We use sqlite-utils for savepoints only: its
+`atomic` would begin transactions DEFERRED, and find the store busy half-way; its `Migrations` cannot recognise a
+store of an unknown version, and take the machine's time. Implements reliability.md, promises 1 and 2.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import sqlite3
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
@@ -18,11 +16,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from pbem.store import high_water
-from pbem.store.disk import THIS_DISK
-from pbem.store.engine import BUSY_SECONDS
+from pbem import durable
+from pbem.store.disk import THIS_DISK, forget_marks, marks_file, noted_marks
+from pbem.store.engine import BUSY_SECONDS, statements
 from pbem.store.errors import BusyError, DamagedError, FullError, LockedError, OrphanedError, StoreError
-from pbem.store.schema import statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -210,12 +207,23 @@ class Sqlite:
             return True  # the disk fails, which is no sign of a moved file; the next commit will report it
 
     def note_high_water(self) -> None:
-        """Note the store's high water beside the file."""
-        high_water.note(self.place, self)
+        """Note, beside the file, the highest numbers that the store ever gave out; they only grow."""
+        numbers = self.last_numbers()
+        if numbers != noted_marks(self.place):
+            durable.replace(marks_file(self.place), f"{json.dumps(numbers)}\n".encode("ascii"))
 
     def check_high_water(self) -> None:
-        """Check that the file is not an older copy of the store; raises `StoreError`."""
-        high_water.check(self.place, self)
+        """Check that the store has come as far as was noted, and is no older copy; raises `StoreError`."""
+        noted = noted_marks(self.place)  # first: a server that runs may come further, and note it, between the two
+        numbers = self.last_numbers()
+        less = {name: number for name, number in noted.items() if numbers.get(name, 0) < number}
+        if less:
+            ends = ", ".join(f"{name} ends with {numbers.get(name, 0)}, not {least}" for name, least in less.items())
+            raise StoreError(
+                f"{self.place} is older than the store that was here ({ends}). A backup is put in its place by"
+                ' `pbem restore`: see docs/operating.md, "Restore". If you know that nothing was mailed since, delete'
+                f" {marks_file(self.place)}"
+            )
 
     def size(self) -> int:
         """The size of the store in octets."""
@@ -425,7 +433,7 @@ def _create(path: Path, disk: Disk) -> None:
     if path.exists():
         return
     disk.make_folder(path.parent)
-    high_water.forget(path, disk)
+    forget_marks(path, disk)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     disk.sync(path.parent)
 

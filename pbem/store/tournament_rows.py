@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import asdict
 
-from pbem.store.matches import EntryRow, HeadMoved
-from pbem.store.rows import SealedRows
+from pbem.store.matches import EntryRow, Registers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
 
     from pbem.json_object import JsonObject
+    from pbem.store.database import Database
+    from pbem.store.vault import Vault
 
 
 class TournamentLetter(msgspec.Struct, frozen=True):
@@ -41,8 +41,11 @@ class TournamentTask(msgspec.Struct, frozen=True):
     since: int | None
 
 
-class Tournaments(SealedRows):
+class Tournaments(Registers):
     """The tournaments of a store."""
+
+    def __init__(self, database: Database, vault: Vault) -> None:
+        super().__init__(database, vault, "tournament")
 
     def create(self, head: str) -> int:
         """Number a new tournament, which has no entries yet."""
@@ -63,10 +66,6 @@ class Tournaments(SealedRows):
         """The head of a tournament; None if there is none of this number."""
         return self._database.text("SELECT head FROM tournaments WHERE number = ?", (number,))
 
-    def numbers(self) -> list[int]:
-        """The numbers of all tournaments, oldest first."""
-        return [row[0] for row in self._database.execute("SELECT number FROM tournaments ORDER BY number")]
-
     def of_player(self, player: str) -> list[int]:
         """The tournaments that a player entered or plays on in, and that are not over, oldest first."""
         query = (
@@ -74,15 +73,6 @@ class Tournaments(SealedRows):
             " WHERE player = ? AND phase <> 'ended' ORDER BY number"
         )
         return [row[0] for row in self._database.execute(query, (player,))]
-
-    def due(self, now: str) -> list[int]:
-        """The tournaments in which the clock has something to do by now."""
-        query = "SELECT number FROM tournaments WHERE due <= ? ORDER BY due, number"
-        return [row[0] for row in self._database.execute(query, (now,))]
-
-    def next_due(self) -> datetime | None:
-        """The time at which the clock has something to do next."""
-        return self._database.moment("SELECT min(due) FROM tournaments WHERE due IS NOT NULL")
 
     def update(self, number: int, phase: str, due: str | None) -> None:
         """Set a tournament's phase, and when the clock has something to do."""
@@ -101,27 +91,11 @@ class Tournaments(SealedRows):
         """Pause a tournament, or let it go on."""
         self._database.write("UPDATE tournaments SET paused = ? WHERE number = ?", (int(paused), number))
 
-    def look_at(self, number: int, due: str) -> None:
-        """Make the clock look at a tournament at this time."""
-        self._database.write("UPDATE tournaments SET due = ? WHERE number = ?", (due, number))
-
     def seat(self, number: int, players: Iterable[str]) -> None:
         """Note who takes part now."""
         self._database.write("DELETE FROM tournament_players WHERE tournament = ?", (number,))
         for player in players:
             self._database.add("tournament_players", tournament=number, player=player)
-
-    def append(self, number: int, expected: str, entries: Iterable[EntryRow]) -> None:
-        """Append entries to a tournament whose head is as expected; raises `HeadMoved` if it is not."""
-        head = expected
-        for entry in entries:
-            self._database.put("tournament_entries", tournament=number, **asdict(entry))
-            head = entry.head
-        moved = self._database.write(
-            "UPDATE tournaments SET head = ? WHERE number = ? AND head = ?", (head, number, expected)
-        )
-        if moved.rowcount != 1:
-            raise HeadMoved(f"t{number}")
 
     def entries(self, number: int, since: int = 1) -> list[EntryRow]:
         """The entries from this one on, in order."""

@@ -19,9 +19,9 @@ import structlog.testing
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pbem.config.server import Config
+from pbem.desk.letter_handling import WorkingDesk
 from pbem.desk.reading import InProcess
 from pbem.desk.wiring import Desk
-from pbem.desk.working import WorkingDesk
 from pbem.games import part_of
 from pbem.identity import ssh
 from pbem.letters.render import Templates

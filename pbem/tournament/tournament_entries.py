@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from pbem.match.entry_forms import (
+from pbem.match.entry_type import (
     Form,
     anything,
     either,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pbem.json_object import JsonObject
     from pbem.match.pinned_keys import Player
-    from pbem.match.signed import Signed
+    from pbem.match.step import Signed
     from pbem.match.transcript import Entry
     from pbem.tournament.tournament_state import Pairing, Tournament
     from pbem.tournament.tournament_terms import TournamentTerms

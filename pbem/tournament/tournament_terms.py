@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.games import Refused
-from pbem.match.entry_forms import day
+from pbem.match.entry_type import day
 from pbem.match.terms import OptionLines, Terms, hash_of_tournament
 from pbem.phrase import Phrase, either
 

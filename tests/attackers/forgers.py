@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from in_a_box.referee import Mailbox
 
     from pbem.match.remaking import Proving
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
+    from pbem.match.step import Signed
     from pbem.requests import AnyForm, Requested, SignedForm
 
 

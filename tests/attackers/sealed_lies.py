@@ -13,7 +13,7 @@ from in_a_box import sealed_post
 from in_a_box.referee import SERVER
 from playing.sealed_match import SealedMatch, changed
 
-from pbem.desk import sealed_state
+from pbem.desk import position_files
 from pbem.games import Refused
 from pbem.match import sealed_letters
 from pbem.match.changed import replace
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from playing.sealed_match import Owner
 
-    from pbem.match.signed import Signed
+    from pbem.match.step import Signed
     from pbem.requests import SignedForm
 
 OTHER = "ab" * 32
@@ -154,7 +154,7 @@ def player_finds(table: SealedMatch, lie: Lie) -> bool:
     document = {
         "game": 1,
         "options": dict(match.options.changed),
-        "sealed": sealed_state.of_seat(match, seat, None, []),
+        "sealed": position_files.of_seat(match, seat, None, []),
     }
     texts = dict(pasted(table))
     heads, cited = {entry.seq: entry.head for entry in table.entries}, list[str]()

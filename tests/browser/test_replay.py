@@ -270,7 +270,6 @@ ENDED = {
     "resignation": "bob won, 2 to 3 / How it ended: resignation. Game 1: ann won, 3 to 2 (resignation).",
     "forfeit": "Nobody won, 3 to 2 / How it ended: abandoned. Game 1: ann won, 3 to 2 (forfeit).",
     "sealed-silent": "Nobody won, 0 to 0 / No game of this match was revealed. How it ended: revealed nothing.",
-    "sealed-version-2": "bob won, 0 to 0 / No game of this match was revealed. How it ended: revealed nothing.",
     "running": "Nobody won, 3 to 3 / Game 1: nobody won, 3 to 3 (by agreement).",
     "sealed-running": "/ No game of this match is revealed yet.",
 }

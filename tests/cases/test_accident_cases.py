@@ -29,8 +29,8 @@ from pbem.config.mail import Dkim, ListenerConfig
 from pbem.config.server import MetricsConfig
 from pbem.config.values import Listen
 from pbem.identity import ssh
-from pbem.server import complaints as of
 from pbem.server import examination
+from pbem.server import logs as of
 from pbem.server.daemon import StartError
 from pbem.store import own_keys
 from pbem.store.database import Database

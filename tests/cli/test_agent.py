@@ -18,7 +18,7 @@ from playing import random_players
 
 from pbem.cli.agent import _typed
 from pbem.cli.play.foundation import PlayTable
-from pbem.desk import sealed_state
+from pbem.desk import position_files
 from pbem.games import rules
 from pbem.player import secret_vault
 from pbem.player.account_file import Account, places
@@ -237,7 +237,7 @@ def test_what_the_other_signed_and_cannot_be_read_is_shown_and_its_player_goes_o
     referee: Referee, terminal: Terminal, bob: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The letter in which bob committed to his setup, taken by a server that did not look."""
-    texts = sealed_state.signed_texts
+    texts = position_files.signed_texts
 
     def changed(match: Match, seat: int, *rest: Any) -> list[Attachment]:
         return [
@@ -245,7 +245,7 @@ def test_what_the_other_signed_and_cannot_be_read_is_shown_and_its_player_goes_o
             for name, kind, content in texts(match, seat, *rest)
         ]
 
-    monkeypatch.setattr(sealed_state, "signed_texts", changed)
+    monkeypatch.setattr(position_files, "signed_texts", changed)
     begun(referee, terminal, bob)
     bob.look()
     shown = terminal.run("agent", "--once")

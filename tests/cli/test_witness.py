@@ -39,11 +39,15 @@ LEAVES = [bytes([number]) for number in range(5)]
 
 def node(leaves: list[bytes]) -> tree.Nodes:
     found: dict[tuple[int, int], bytes] = {}
+
+    def known(level: int, at: int) -> bytes:
+        return found[level, at]
+
     for number, leaf in enumerate(leaves):
-        known = found.copy()
-        made = tree.grown(number, tree.leaf_hash(leaf), lambda level, at, known=known: known[level, at])  # type: ignore[misc]
-        found |= {(level, at): content for level, at, content in made}
-    return lambda level, at: found[level, at]
+        found |= {
+            (level, at): content for level, at, content in list(tree.grown(number, tree.leaf_hash(leaf), known))
+        }
+    return known
 
 
 def request(old: int, leaves: list[bytes], name: str = "l.example", key: Ed25519PrivateKey = KEY) -> CosignRequest:

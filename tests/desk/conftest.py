@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import Openings, Referee
+from in_a_box.referee import Mailbox, Openings, Referee
 from judges.german import is_twin, too_wide
 from judges.honest import accused
 from judges.messages import left_in_english, pseudo_language
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from in_a_box.referee import Mailbox
 
 MOST = 4
 """So many letters of a template are looked at in one test."""

@@ -6,17 +6,15 @@ import email.utils
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import SERVER
+from in_a_box.referee import SERVER, Mailbox, Referee
 
-from pbem.desk.admission import BOUNCES, DeskAdmission
 from pbem.desk.reading import Findings, InProcess, ReaderError
+from pbem.desk.strangers import BOUNCES, DeskAdmission
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from in_a_box.referee import Mailbox, Referee
 
     from pbem.config.limits import Limits
 

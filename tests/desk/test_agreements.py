@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.inquiries import held, proved, types
-from in_a_box.referee import Referee, attachment, body, form_in, whole_sentence
+from in_a_box.referee import Mailbox, Referee, attachment, body, form_in, whole_sentence
 from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
 from judges.golden import reads_like
 
 from pbem.match.record import read, replay
 from pbem.proof import bundle
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Mailbox
 
 DAY = timedelta(days=1)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.inquiries import early, held, proved
-from in_a_box.referee import Referee, attachment, body
+from in_a_box.referee import Mailbox, Referee, attachment, body
 from in_a_box.small_games import FLEETS, PIECES, SMALL
 from judges import sentences
 from judges.golden import reads_like
@@ -17,8 +17,6 @@ from verifier import verified
 if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
-
-    from in_a_box.referee import Mailbox
 
 
 DAY = timedelta(days=1)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.bounces import bounce, return_path
 from in_a_box.inquiries import held
-from in_a_box.referee import body, form_in
+from in_a_box.referee import Mailbox, Referee, body, form_in
 from judges import sentences
 from judges.golden import reads_like
 
@@ -16,9 +15,6 @@ from pbem.mail import delivery_status
 from pbem.store.database import to_db
 from pbem.store.inbox import Envelope
 from pbem.store.players import Players
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Mailbox, Referee
 
 HOUR = timedelta(hours=1)
 

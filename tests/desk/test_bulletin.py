@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from in_a_box.bulletins import FIELD, bulletin
-from in_a_box.referee import SERVER, confirming, form_in, new
+from in_a_box.referee import SERVER, Mailbox, Referee, confirming, form_in, new
 from in_a_box.small_games import FLEETS, SMALL
 
 from pbem.identity import ssh
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    from in_a_box.referee import Mailbox, Referee
 
 
 def items(letter: EmailMessage, about: str) -> list[dict[str, Any]]:

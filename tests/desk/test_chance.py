@@ -9,7 +9,7 @@ import pytest
 from attackers.forgers import fails, saying, with_entry
 from in_a_box.inquiries import held
 from in_a_box.outside import RACE, found_in, install
-from in_a_box.referee import Referee, attachment
+from in_a_box.referee import Mailbox, Referee, attachment
 from world.mutations import signed_again
 
 from pbem.games import Refused, rules
@@ -28,8 +28,6 @@ from pbem.testing import CHECKS, subject, write_records
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from in_a_box.referee import Mailbox
 
 
 @pytest.fixture(params=["open", "secret"])

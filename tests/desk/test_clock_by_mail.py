@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import icalendar
 import pytest
 from in_a_box.inquiries import held, proved, types
-from in_a_box.referee import SERVER, Referee, attachment, body, form_in
+from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, form_in
 from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
 from judges.golden import reads_like
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from in_a_box.referee import Mailbox
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)

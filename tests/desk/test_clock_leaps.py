@@ -11,13 +11,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import START, Referee
+from in_a_box.referee import START, Mailbox, Referee
 from judges.honest import accused
 
-from pbem.desk.working import WorkingDesk
+from pbem.desk.letter_handling import WorkingDesk
 from pbem.match.transcript import Entry
-from pbem.server.desk_opening import Supplies
-from pbem.server.desk_work import Work
+from pbem.server.desk_work import Supplies, Work
 from pbem.server.server_clock import Machine, ServerClock
 from pbem.store import noted_time
 from pbem.store.database import from_db
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from in_a_box.referee import Mailbox
 
 MINUTE, HOUR, DAY, YEAR = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1), timedelta(days=365)
 LEAPT, OUTAGE = "[pbem] The server's clock leapt: nothing is decided", "[pbem] An outage: all deadlines move"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from data.material import KEYS
 from in_a_box.inquiries import early, held
-from in_a_box.referee import SERVER, attachment, body, form_in, new
+from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, form_in, new
 from in_a_box.small_games import FLEETS, PIECES, SMALL
 from judges import sentences
 from judges.honest import accused
@@ -31,7 +31,6 @@ OVER = timedelta(days=11)
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from in_a_box.referee import Mailbox, Referee
 
 OPTIONS = "miss: default\nsettle: 0"
 PLAN = "If left G2 then Z1 D2-D3,\nelse if lost Z1 or lost any then Z2 D4-D5\nelse X1 A6-B6"

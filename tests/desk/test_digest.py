@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import Referee, attachment, body
+from in_a_box.referee import Mailbox, Referee, attachment, body
 from judges import sentences
 from judges.golden import reads_like
 
 from pbem.letters.digest import next_digest
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Mailbox
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)

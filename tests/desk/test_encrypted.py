@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import POLICY, SERVER, Letters, Referee, another, body, form_in
+from in_a_box.referee import POLICY, SERVER, Letters, Mailbox, Referee, another, body, form_in
 from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
-from signing.decryptors import BORN, by_openpgp, by_smime, opened
+from signing.decryptors import BORN, Reader, by_openpgp, by_smime, opened
 
-from pbem.identity import ssh
+from pbem.identity import Key, ssh
 from pbem.mail.compose import LETTER, STEP
 from pbem.proof.kept_letters import kept
 from pbem.store.database import to_db
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from email.message import EmailMessage
 
-    from in_a_box.referee import Mailbox
-    from signing.decryptors import Reader
-
-    from pbem.identity import Key
 
 OUTSIDE = {
     *("From", "To", "Subject", "Date", "Message-ID", "Reply-To", "In-Reply-To", "References"),

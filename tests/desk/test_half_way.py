@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import ANN, new
+from in_a_box.referee import ANN, Referee, new
 from in_a_box.small_games import PIECES
 from judges import sentences
 
 if TYPE_CHECKING:
-    from in_a_box.referee import Referee
-
     from pbem.match.state import Submission
 
 SHOOTING = {"ann": "A b1 E\nB c1 W\nC d1 N", "bob": "D b5 S\nE c5 S\nF d5 S"}

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
-from in_a_box.referee import Referee, body, form_in
+from in_a_box.referee import Mailbox, Referee, body, form_in
 from judges import sentences
 from judges.golden import reads_like
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Mailbox
 
 DAY = timedelta(days=1)
 SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")

@@ -12,7 +12,7 @@ from in_a_box.small_games import FLEETS
 from judges import sentences
 
 from pbem.config.values import Duration
-from pbem.desk import housekeeping
+from pbem.desk import due_tasks
 from pbem.identity import ssh
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
@@ -145,10 +145,11 @@ def test_the_operator_hears_of_it_though_the_store_was_busy(
     def fail(*_: object, **__: object) -> None:
         raise BusyError("the store is busy")
 
+    referee.work()
     monkeypatch.setattr(type(referee.database.engine), "room", lambda _: 0)
     with monkeypatch.context() as patch:
         patch.setattr(Database, "transaction", fail)
         with pytest.raises(BusyError):
-            housekeeping.look(referee.desk, referee.now)
-    housekeeping.look(referee.desk, referee.now)
+            due_tasks.tick(referee.desk, referee.now)
+    due_tasks.tick(referee.desk, referee.now)
     assert referee.outbox.count() == 1

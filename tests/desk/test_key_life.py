@@ -14,6 +14,7 @@ import structlog
 from in_a_box.inquiries import held, proved
 from in_a_box.referee import (
     SERVER,
+    Mailbox,
     Referee,
     another,
     attachment,
@@ -34,7 +35,6 @@ from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from in_a_box.referee import Mailbox
 
 CODE = re.compile(r"(?:[0-9a-f]{4}-){7}[0-9a-f]{4}")
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from in_a_box.referee import attachment, body, form_in, placed, sent_from
+from in_a_box.referee import Mailbox, Referee, attachment, body, form_in, placed, sent_from
 from in_a_box.small_games import FLEETS
 from judges import sentences
 from judges.golden import reads_like
 
 from pbem.identity import ssh
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Mailbox, Referee
 
 SMALL = "fleet: cost:3\nsettle: 0\npace: 2d\ngrace: 1d\nmiss: wait"
 

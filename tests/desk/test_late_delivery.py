@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.inquiries import held, types
-from in_a_box.referee import Referee, attachment, body
+from in_a_box.referee import Mailbox, Referee, attachment, body
 from judges import sentences
 from judges.golden import reads_like
 
 from pbem.store.operator import Instructions
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Mailbox
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
@@ -104,7 +100,7 @@ def test_letters_that_stay_late_keep_no_other_from_being_seen_to(
     referee: Referee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The smarthost is down, and a thousand letters wait: the clocks of whoever gets a later one went on."""
-    monkeypatch.setattr("pbem.desk.late_delivery._AT_ONCE", 1)
+    monkeypatch.setattr("pbem.desk.bounces._AT_ONCE", 1)
     ann, bob = begun(referee, "pace: 2h\ngrace: 0\nmiss: forfeit")
     referee.away = {ann.address, bob.address}
     referee.turn((ann, ""), (bob, ""))

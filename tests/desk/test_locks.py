@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from datetime import timedelta
 from time import process_time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import structlog
 from in_a_box.referee import SERVER, Referee, body, sent_from, whole_sentence
 from judges import sentences
 from judges.unlocked import watched
 
-from pbem.desk import due_tasks, letter_handling
-from pbem.desk.decisions import decide
 from pbem.desk.letter_writer import LetterWriter
+from pbem.desk.wiring import Desk
 from pbem.letters.draft import OutgoingLetter, TemplateText
 from pbem.phrase import Phrase
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
     import pytest
 
-    from pbem.desk.wiring import Desk
-
-T = TypeVar("T")
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
 
 
@@ -70,15 +67,16 @@ def test_letters_that_take_long_have_their_effect_one_by_one(
         raw = referee.raw(ann, referee.signed(ann, f"{head}\nrev {rev}\n{'( ' * 4900}\nend\n"))
         referee.inbox.put(Envelope(ann.address, (f"pbem@{SERVER}",)), raw, referee.now)
     decided: list[float] = []
+    decision = Desk.decision
 
-    def timed(desk: Desk, decision: Callable[[], T]) -> T:
+    @contextmanager
+    def timed(desk: Desk) -> Iterator[None]:
         began = process_time()
-        try:
-            return decide(desk, decision)
-        finally:
-            decided.append(process_time() - began)
+        with decision(desk):
+            yield
+        decided.append(process_time() - began)
 
-    monkeypatch.setattr(letter_handling, "decide", timed)
+    monkeypatch.setattr(Desk, "decision", timed)
     assert referee.running.handle_next(referee.now) == 8
     assert max(decided) < sum(decided) / 3
 
@@ -95,15 +93,16 @@ def test_each_digest_has_a_transaction_of_its_own(referee: Referee, monkeypatch:
         with desk.database.transaction():
             desk.letters.hold(player, 0, [OutgoingLetter(Phrase("the table"), "It is 1 to 0.")], referee.now)
     sent: list[int] = []
+    decision = Desk.decision
 
-    def counted(desk: Desk, decision: Callable[[], T]) -> T:
+    @contextmanager
+    def counted(desk: Desk) -> Iterator[None]:
         before = referee.outbox.count()
-        try:
-            return decide(desk, decision)
-        finally:
-            sent.append(referee.outbox.count() - before)
+        with decision(desk):
+            yield
+        sent.append(referee.outbox.count() - before)
 
-    monkeypatch.setattr(due_tasks, "decide", counted)
+    monkeypatch.setattr(Desk, "decision", counted)
     referee.wait(timedelta(days=1))
     assert [count for count in sent if count] == [1, 1, 1]
 

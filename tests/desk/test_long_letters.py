@@ -6,15 +6,13 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import SERVER, body, form_in, new
+from in_a_box.referee import SERVER, Mailbox, Referee, body, form_in, new
 from in_a_box.small_games import SMALL
 from judges import sentences
 
 from pbem.desk.match_archive import MatchRepository
 
 if TYPE_CHECKING:
-    from in_a_box.referee import Mailbox, Referee
-
     from pbem.match.state import Match
 
 SETUPS = ("MD Rv1 Rv2 Rv3", "MD Gz3 Gz4 Gz5")

@@ -140,8 +140,11 @@ def test_a_machine_whose_gateway_signs_is_answered_only_so_often(referee: Refere
     """The gateway's key is the player's, so that nothing but the text shows a machine."""
     ann = referee.registered("ann")
     for said in ("I am away.", "games"):
-        came = loop(referee, ann, lambda _, number, said=said: referee.signed(ann, f"{said}\n\n# {number}\n"))  # type: ignore[misc]
-        assert came == SAME_WORDS.most
+
+        def say(_: str, number: int, words: str = said) -> str:
+            return referee.signed(ann, f"{words}\n\n# {number}\n")
+
+        assert loop(referee, ann, say) == SAME_WORDS.most
     answer(referee, ann, referee.signed(ann, "whoami\n"))
     assert "> whoami" in ann.text
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import body
+from in_a_box.referee import Mailbox, Referee, body
 from judges import sentences
 
 from pbem.config.server import NotifyConfig
 from pbem.match.changed import replace
-from pbem.store.notifications import Notification
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Mailbox, Referee
+from pbem.store.questions import Notification
 
 URL = "https://ntfy.example/Anns_phone"
 DAY = timedelta(days=1)

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.inquiries import held, types
-from in_a_box.referee import ANN, BOB, body, form_in, new
+from in_a_box.referee import ANN, BOB, Mailbox, Referee, body, form_in, new
 from in_a_box.restores import back_up, put_back
 from in_a_box.stores import of_sqlite
 from judges import sentences
 
 from pbem.match.events import interventions
 from pbem.store.database import Database
-from pbem.store.lookups import Lookups
 from pbem.store.operator import Instructions, begin_generation, survey
+from pbem.store.questions import Lookups
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from in_a_box.referee import Mailbox, Referee
 
     from pbem.match.step import Step
 

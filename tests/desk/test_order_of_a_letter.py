@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import Referee, body, confirming, form_in, placed, sent_from, whole_sentence
+from in_a_box.referee import Mailbox, Referee, body, confirming, form_in, placed, sent_from, whole_sentence
 from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
 
@@ -16,7 +16,6 @@ from pbem.identity import ssh
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from in_a_box.referee import Mailbox
 
 RULE = "\n" + "-" * 72 + "\n"
 STANDARD = "DS Rv1-Ow2\nKC Gx1-Gy3\nFS Bv4-Bw5\nMD Yz1 Yz2 Yz3\nHS Rz5 Oz5"

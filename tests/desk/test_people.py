@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from in_a_box.referee import ANN, BOB, SERVER, attachment, body, form_in, placed
+from in_a_box.referee import ANN, BOB, SERVER, Referee, attachment, body, form_in, placed
 from in_a_box.small_games import FLEETS
 from judges import sentences
 
@@ -16,9 +16,6 @@ from pbem.match.transcript import Entry
 from pbem.store.database import to_db
 from pbem.store.people import People
 from pbem.store.players import Players
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Referee
 
 SMALL = "fleet: cost:3"
 

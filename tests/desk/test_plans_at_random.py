@@ -7,19 +7,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from in_a_box.inquiries import held
-from in_a_box.referee import SERVER, attachment
+from in_a_box.referee import SERVER, Referee, attachment
 from judges.honest import accused
 from playing import random_players
 from playing.conditions import CONDITIONAL, with_conditions
 
 from verifier import verified
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Referee
 
 TURNS = 8
 OVER = timedelta(days=11)

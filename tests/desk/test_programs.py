@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import pytest
-from in_a_box.referee import Referee, body, form_in, new
+from in_a_box.referee import Mailbox, Referee, body, form_in, new
 from judges import sentences
 
 from pbem.config.server import HousePlayer
 from pbem.identity import ssh
 from pbem.store.people import People
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3"
 SETUPS = {"ann": "MD Rv1 Rv2 Rv3", "bob": "LG1 Rv1\nLG2 Rv3\nLG3 Bz5", "robo": "LG1 Rv1\nLG2 Rv3\nLG3 Bz5"}

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from data.material import IN_FORCE, KEYS
-from in_a_box.referee import Referee, body, confirming, form_in, new, placed, whole_sentence
+from in_a_box.referee import Mailbox, Referee, body, confirming, form_in, new, placed, whole_sentence
 from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
 from signing.openpgp_maker import Signer
 from signing.signers import WAYS, head, pasted
 
 from pbem.store.matches import Matches
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Mailbox
 
 
 def standing(referee: Referee) -> list[Any]:

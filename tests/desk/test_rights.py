@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import SERVER, another, body, form_in, placed, sent_from
+from in_a_box.referee import SERVER, Mailbox, Referee, another, body, form_in, placed, sent_from
 from in_a_box.small_games import FLEETS, SMALL
 from judges import sentences
 
@@ -16,7 +16,6 @@ from pbem.identity import ssh
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from in_a_box.referee import Mailbox, Referee
 
 DAY = timedelta(days=1)
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
-from in_a_box.referee import SERVER, Referee, sent_from
+from in_a_box.referee import SERVER, Mailbox, Referee, sent_from
 from judges import sentences
 
 from pbem.store.inbox import Envelope
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Mailbox
 
 OPERATOR = "operator@play.example"
 

@@ -12,7 +12,7 @@ from in_a_box.inquiries import held, types
 from in_a_box.outside import enabled
 from in_a_box.referee import Referee, body
 
-from pbem.desk import rehearsal
+from pbem.desk import match_environment
 from pbem.games import rules
 from pbem.letters.render import Templates
 
@@ -62,8 +62,8 @@ def crash(*_: object) -> Any:
 def test_a_turn_that_fails_pauses_the_match_until_it_can_be_played(
     referee: Referee, monkeypatch: pytest.MonkeyPatch, method: str, fault: Callable[..., Any], why: str
 ) -> None:
-    monkeypatch.setattr(rehearsal, "PROCESSOR", 1)
-    monkeypatch.setattr(rehearsal, "_WALL", 2)
+    monkeypatch.setattr(match_environment, "PROCESSOR", 1)
+    monkeypatch.setattr(match_environment, "_WALL", 2)
     operator = referee.people["operator@play.example"] = referee.person("operator")
     ann, bob = referee.agreed("miss: default", game="marbles")
     referee.send(ann, ann.filled("setup", "hide 3"))

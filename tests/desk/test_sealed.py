@@ -20,7 +20,7 @@ from signing.signers import WAYS
 from pbem import identity
 from pbem.identity import parse_key, ssh
 from pbem.mail.message import read
-from pbem.match.sealed_documents import hashed
+from pbem.match.sealed_game import hashed
 from pbem.match.transcript import sha256_hex
 from pbem.proof.signed_letters import VOCABULARY
 from pbem.store.operator import Instructions

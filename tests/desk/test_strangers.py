@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-from in_a_box.referee import SERVER, form_in, new, sent_from
+from in_a_box.referee import SERVER, Mailbox, Referee, form_in, new, sent_from
 from judges import sentences
 
 from pbem.desk.daily_limits import WITHOUT_COMMAND
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
-from pbem.mail.return_path import without_tags
-from pbem.mailbox.envelope import sender
+from pbem.mail.headers import without_tags
+from pbem.server.fetching import sender
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from in_a_box.referee import Mailbox, Referee
 
 SPAM = "BUY-MY-PILLS"
 

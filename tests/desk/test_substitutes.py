@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from in_a_box.inquiries import proved, types
-from in_a_box.referee import Referee, attachment, body, form_in
+from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
 from judges import sentences
 from judges.golden import reads_like
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Mailbox
 
 SMALL = "fleet: cost:3"
 ANN = "MD Rv1 Rv2 Rv3"

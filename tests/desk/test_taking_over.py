@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pbem.store.errors import BusyError, FullError
-from pbem.store.inbox import ATTEMPTS, REST, Envelope
+from pbem.store.inbox import ATTEMPTS, REST, Envelope, Inbox
 
 if TYPE_CHECKING:
     from in_a_box.referee import Referee
-
-    from pbem.store.inbox import Inbox
 
 
 def test_letters_of_a_dead_desk_are_given_back_once_the_disk_can_be_written(

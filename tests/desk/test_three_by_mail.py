@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from in_a_box.inquiries import held
-from in_a_box.referee import Referee, attachment, body
+from in_a_box.referee import Mailbox, Referee, attachment, body
 from judges import sentences
 from judges.honest import accused
 
@@ -21,8 +21,6 @@ from verifier import verified
 
 if TYPE_CHECKING:
     from email.message import EmailMessage as Message
-
-    from in_a_box.referee import Mailbox
 
     from pbem.games.shoot_em_up.view import View
     from pbem.match.state import Match

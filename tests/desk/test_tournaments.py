@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 from desk.test_key_life import code_of
-from in_a_box.referee import SERVER, START, another, body, form_in, placed
+from in_a_box.referee import SERVER, START, Mailbox, Referee, another, body, form_in, placed
 from in_a_box.restores import back_up, put_back, resume_all
 from judges import sentences
 from signing.domains import Domain, rsa_key
 
-from pbem.desk import due_tasks, seats
+from pbem.desk import seats
 from pbem.desk.commands import tournament_commands
-from pbem.desk.decisions import decide
 from pbem.desk.public import Public
+from pbem.desk.wiring import Desk
 from pbem.identity import ssh
 from pbem.match.transcript import utc
 from pbem.pages.site import pages, publish
@@ -26,12 +27,9 @@ from verifier import judged_tournament
 from verifier.table import table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from in_a_box.referee import Mailbox, Referee
-
-    from pbem.desk.wiring import Desk
     from pbem.tournament.tournament_state import Pairing, Tournament
 
 HOME = Domain("mail.example", key=rsa_key(1024))
@@ -479,14 +477,16 @@ def test_the_table_of_each_tournament_is_planned_in_a_transaction_of_its_own(
     told: list[int] = []
     director, rows = club.referee.desk.tournaments, club.referee.desk.tournaments.archive.rows
 
-    def counted(desk: Desk, decision: Callable[[], bool]) -> bool:
-        before = len(rows.tasks())
-        try:
-            return decide(desk, decision)
-        finally:
-            told.append(len(rows.tasks()) - before)
+    decision = Desk.decision
 
-    monkeypatch.setattr(due_tasks, "decide", counted)
+    @contextmanager
+    def counted(desk: Desk) -> Iterator[None]:
+        before = len(rows.tasks())
+        with decision(desk):
+            yield
+        told.append(len(rows.tasks()) - before)
+
+    monkeypatch.setattr(Desk, "decision", counted)
     monkeypatch.setattr(type(director), "carry_out", lambda *_: None)
     club.referee.wait(32 * DAY)
     assert [count for count in told if count] == [3, 3, 3]

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
-from in_a_box.referee import body, form_in, new, placed
+from in_a_box.referee import Mailbox, Referee, body, form_in, new, placed
 from in_a_box.small_games import SMALL
 from judges import sentences
 from judges.golden import reads_like
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Mailbox, Referee
 
 DAY = timedelta(days=1)
 

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from in_a_box.referee import SERVER
+from in_a_box.referee import SERVER, Referee
 
 import pbem
 from pbem.desk.commands import account, handlers
-from pbem.desk.reply import Reply
+from pbem.desk.outcomes import Outcome, Reply
 from pbem.mail.commands import COMMANDS
-
-if TYPE_CHECKING:
-    from in_a_box.referee import Referee
-
-    from pbem.desk.reply import Outcome
 
 ROOT = Path(pbem.__file__).parent
 

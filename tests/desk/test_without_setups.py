@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from in_a_box.inquiries import held, proved, types
 from in_a_box.outside import STICKS, found_in, install
-from in_a_box.referee import Referee, attachment, body, form_in
+from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
 
 from pbem.games.outside import enable
 from pbem.letters.render import Templates
@@ -19,8 +19,6 @@ from pbem.testing import CHECKS, subject, write_records
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from in_a_box.referee import Mailbox
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from machines.witness_double import Double
 
 from pbem.cli.verify import verify
 from pbem.config.witnessing import Cosigner, WitnessConfig
-from pbem.desk import housekeeping
+from pbem.desk import due_tasks
 from pbem.desk.daily_limits import WITNESS_BEHIND
 from pbem.desk.public import Public
 from pbem.match.changed import replace
@@ -32,9 +32,8 @@ from pbem.proof.bundle import Bundle, read_tournament, write_tournament
 from pbem.proof.kept_letters import kept
 from pbem.proof.tournament_log import logged
 from pbem.store.errors import BusyError
-from pbem.tlog.checkpoint import Checkpoint, CosignRequest
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest, InclusionProof
 from pbem.tlog.note import Note, cosigned
-from pbem.tlog.proof import InclusionProof
 from pbem.tournament.tournament_entries import TournamentEntry, tournament_statement
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pbem.store.witness_requests import WitnessRequest
+    from pbem.store.questions import WitnessRequest
 
 LOG_KEY = VerifierKey(
     SERVER, LOG, Ed25519PrivateKey.from_private_bytes(bytes(range(32))).public_key().public_bytes_raw()
@@ -360,7 +359,7 @@ def test_of_each_day_the_last_checkpoint_that_was_cosigned_stays(watching: Watch
     assert len(rows) > 3
     referee.now += referee.config.limits.letters_kept + timedelta(days=5)
     referee.alive()
-    while housekeeping.look(referee.desk, referee.now):
+    while due_tasks.tick(referee.desk, referee.now) == referee.now:
         pass
     kept_now = referee.database.execute("SELECT substr(time, 1, 10), size FROM checkpoints").fetchall()
     assert sorted(kept_now) == sorted(dict(sorted(rows)).items())

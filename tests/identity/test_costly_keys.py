@@ -17,7 +17,7 @@ from judges.reasons import is_whole
 from signing.openpgp_maker import BORN, Signer, armored, packet, rsa_body, seconds, x25519_body
 
 from pbem.identity import BadKey, Key, parse_key
-from pbem.identity.costs import check_rsa
+from pbem.identity.verdict import check_rsa
 
 RECEIVED = BORN + timedelta(days=10)
 ANN = Signer()

@@ -18,7 +18,7 @@ from judges import sentences
 from judges.reasons import is_whole
 from signing.domains import Domain, rsa_key
 
-from pbem.identity import authres, dkim
+from pbem.identity import dkim, sender_auth
 from pbem.identity.sender_auth import vouch
 from pbem.mail.message import read
 
@@ -341,7 +341,7 @@ OURS = "mx.play.example"
 
 def told(*heads: str, letter: bytes = LETTER) -> list[str] | None:
     raw = "".join(f"{head}\r\n" for head in heads).encode() + letter
-    found = authres.passed(read(raw), OURS)
+    found = sender_auth.passed(read(raw), OURS)
     return None if found is None else found[1]
 
 
@@ -387,7 +387,7 @@ def test_case_24_injected_authentication_results() -> None:
     assert told(result("dkim=pass header.d=mail.example", "mx.play.example.evil.example")) is None
     assert told(result("dkim=pass header.d=mail.example", f"(a) mx.evil.example {OURS}")) is None
     assert told("X-Authentication-Results: " + forged.partition(": ")[2]) is None
-    assert authres.passed(read(f"{forged}\r\n".encode() + LETTER), "") is None
+    assert sender_auth.passed(read(f"{forged}\r\n".encode() + LETTER), "") is None
 
 
 @pytest.mark.parametrize(
@@ -415,19 +415,19 @@ def test_case_24_injected_authentication_results() -> None:
 )
 def test_case_24_what_our_server_may_not_have_taken_out_is_not_its_word(head: str) -> None:
     """What it reads as no such header, or as part of another one, it leaves where a stranger put it."""
-    assert not told(head) or authres.is_unclear(read(f"{head}\r\n".encode() + LETTER), OURS)
+    assert not told(head) or sender_auth.is_unclear(read(f"{head}\r\n".encode() + LETTER), OURS)
 
 
 def test_no_letter_of_the_servers_name_is_one_that_only_unicode_calls_so() -> None:
     """U+212A is the Kelvin sign: a `k` to Python, and to no filter."""
     head = result("dkim=pass header.d=mail.example", "mx.du\u212ae.example")
     letter = read(f"{head}\r\n".encode() + LETTER)
-    assert not authres.passed(letter, "mx.duke.example") or authres.is_unclear(letter, "mx.duke.example")
+    assert not sender_auth.passed(letter, "mx.duke.example") or sender_auth.is_unclear(letter, "mx.duke.example")
 
 
 def test_a_server_that_is_called_quoted() -> None:
     head = result("dkim=pass header.d=mail.example", '"x"')
-    assert authres.passed(read(f"{head}\r\n".encode() + LETTER), "quoted") is None
+    assert sender_auth.passed(read(f"{head}\r\n".encode() + LETTER), "quoted") is None
 
 
 def test_a_quotation_mark_that_is_escaped_ends_no_quote() -> None:
@@ -516,8 +516,8 @@ def test_what_our_server_is_taken_to_say_the_recommended_filter_removes() -> Non
 def told_by(raw: bytes, server: str) -> list[str]:
     """The domains whose signatures the server is taken to have found good."""
     letter = read(raw)
-    found = authres.passed(letter, server)
-    return [] if found is None or authres.is_unclear(letter, server) else found[1]
+    found = sender_auth.passed(letter, server)
+    return [] if found is None or sender_auth.is_unclear(letter, server) else found[1]
 
 
 def test_our_servers_word_in_any_dress() -> None:
@@ -528,9 +528,9 @@ def test_our_servers_word_in_any_dress() -> None:
         f"Authentication-Results: {OURS}(a) 1; dkim(b)=(c)pass(d) header(e).(f)d=mail.example",
     ):
         assert told(head) == ["mail.example"]
-        assert not authres.is_unclear(read(f"{head}\r\n".encode() + LETTER), OURS)
+        assert not sender_auth.is_unclear(read(f"{head}\r\n".encode() + LETTER), OURS)
         bare = f"{head}\r\n".encode().replace(b"\r", b"") + LETTER.replace(b"\r", b"")
-        assert not authres.is_unclear(read(bare), OURS)
+        assert not sender_auth.is_unclear(read(bare), OURS)
 
 
 @pytest.mark.parametrize(

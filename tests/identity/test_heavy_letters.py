@@ -17,7 +17,7 @@ from signing.openpgp_maker import BINDING, BORN, Signer, armored, packet, sub
 
 from pbem.config.limits import Limits
 from pbem.desk.reading import Question, find
-from pbem.identity import BadKey, Key, der, parse_key
+from pbem.identity import BadKey, Key, parse_key, smime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,19 +71,19 @@ def test_case_31_each_costs_little_and_says_what_it_should() -> None:
 
 def test_der_is_measured_before_it_is_taken_apart() -> None:
     """What honest programs make is walked through; what is long where nothing is, in many pieces, or deep, is not."""
-    der.walk(b"\x30\x80\x02\x01\x01\x24\x80\x04\x01x\0\0\0\0")
-    der.walk(b"\x30\x84\0\0\0\x05\x04\x03abc and what is behind")
-    der.walk(b"\x30\x80" + b"\x05\0" * (der.PIECES - 2) + b"\0\0")
-    der.walk(b"\x30\x80" * der.DEPTH + b"\0\0" * der.DEPTH)
+    smime.walk_der(b"\x30\x80\x02\x01\x01\x24\x80\x04\x01x\0\0\0\0")
+    smime.walk_der(b"\x30\x84\0\0\0\x05\x04\x03abc and what is behind")
+    smime.walk_der(b"\x30\x80" + b"\x05\0" * (smime.PIECES - 2) + b"\0\0")
+    smime.walk_der(b"\x30\x80" * smime.DEPTH + b"\0\0" * smime.DEPTH)
     for damaged in (
         b"", b"\x30", b"\x30\x05\x04\x01x", b"\x30\x80\x04\x01x", b"\x04\x80x\0\0", b"\x30\x03\x04\x05x",
         b"\x3f\x81\x01\x00", b"\x30\x85\0\0\0\0\x02\x05\0", b"\x06\x81\x80" + bytes(128), b"\x30\x02\x30\x01",
-        b"\x30\x80" * (der.DEPTH + 1) + b"\0\0" * (der.DEPTH + 1),
-        b"\x30\x80" + b"\x05\0" * (der.PIECES - 1) + b"\0\0",
+        b"\x30\x80" * (smime.DEPTH + 1) + b"\0\0" * (smime.DEPTH + 1),
+        b"\x30\x80" + b"\x05\0" * (smime.PIECES - 1) + b"\0\0",
         b"\x02\x82\x30\0" + bytes(0x3000),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"."):
-            der.walk(damaged)
+            smime.walk_der(damaged)
 
 
 def test_an_openpgp_subkey_that_does_not_certify_back_signs_nothing() -> None:

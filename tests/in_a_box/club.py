@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from pbem.match.pinned_keys import Player
-from pbem.match.signed import Signed
+from pbem.match.step import Signed
 from pbem.match.transcript import BEFORE, Entry, sha256_hex, written
 from pbem.tournament.fold import begun, fold, follows
 from pbem.tournament.tournament_step import SaidLetter, TournamentStep, announce

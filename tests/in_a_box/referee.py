@@ -25,17 +25,17 @@ from in_a_box.stores import POSTGRESQL, connection, place
 from judges import sentences
 
 from pbem.config.server import Config, HousePlayer, Identity
+from pbem.desk.letter_handling import WorkingDesk
 from pbem.desk.reading import InProcess
 from pbem.desk.wiring import Desk
-from pbem.desk.working import WorkingDesk
 from pbem.identity import ssh
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer, Generation
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
-from pbem.store.lookups import Lookups
+from pbem.store.noted_time import Outages
 from pbem.store.operator import forgotten, generation
-from pbem.store.outages import Outages
+from pbem.store.questions import Lookups
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:

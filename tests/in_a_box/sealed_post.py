@@ -10,7 +10,7 @@ from in_a_box.referee import Die
 
 from pbem.games import rules
 from pbem.games.sealed import COMMIT, sealed_rules
-from pbem.match.sealed_documents import PaperPlace, hashed, paper
+from pbem.match.sealed_game import PaperPlace, hashed, paper
 from pbem.player.sealed_view import NextLetter, SealedSide, commitment
 from pbem.player.secret_vault import Secrets
 from pbem.player.standing import MatchStanding

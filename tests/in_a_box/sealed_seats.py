@@ -18,7 +18,7 @@ from playing.sealed_writer import Known, SealedWriter
 from pbem.games import rules
 from pbem.games.sealed import sealed_rules
 from pbem.mail.commands.sections import written
-from pbem.match.sealed_documents import PaperPlace, hashed
+from pbem.match.sealed_game import PaperPlace, hashed
 from pbem.requests import Section
 
 if TYPE_CHECKING:

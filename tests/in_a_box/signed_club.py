@@ -24,9 +24,8 @@ from pbem.match.events.agreed import agree
 from pbem.match.events.resigned import resign
 from pbem.match.pinned_keys import Player
 from pbem.match.progress import advance, tick
-from pbem.match.signed import Signed
 from pbem.match.state import Match
-from pbem.match.step import Environment, Step
+from pbem.match.step import Environment, Signed, Step
 from pbem.match.transcript import Entry, sha256_hex, statement, written
 from pbem.proof.bundle import Bundle, write, write_tournament
 from pbem.proof.signed_letters import words_of_entry

@@ -12,9 +12,8 @@ from in_a_box.referee import Referee, attachment
 from pbem.match.transcript import statement
 from pbem.proof import bundle
 from pbem.tlog import tree
-from pbem.tlog.checkpoint import Checkpoint
+from pbem.tlog.checkpoint import Checkpoint, InclusionProof
 from pbem.tlog.note import Note, cosigned, signed
-from pbem.tlog.proof import InclusionProof
 from pbem.verifier_key import COSIGNATURE, VerifierKey
 
 if TYPE_CHECKING:

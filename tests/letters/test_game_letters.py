@@ -5,14 +5,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
-from judges.game_letters import reads_as_written, reads_well
+from judges.game_letters import GameLetters, reads_as_written, reads_well
 from letters import test_dueling_masters_templates, test_shoot_em_up_templates, test_spaceships_templates
-
-if TYPE_CHECKING:
-    from judges.game_letters import GameLetters
 
 GAMES = (test_dueling_masters_templates, test_shoot_em_up_templates, test_spaceships_templates)
 LETTERS = {(one.GAME.game, name): make for one in GAMES for name, make in sorted(one.LETTERS.items())}

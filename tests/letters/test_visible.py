@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pbem.games import Fault
-from pbem.letters.visible import escaped, visible
+from pbem.letters.render import escaped, visible
 from pbem.phrase import Phrase
 
 

@@ -7,13 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from pbem.server.desk_opening import opened
+from pbem.server.desk_work import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pbem.server.desk_opening import Supplies
-    from pbem.server.desk_work import Work
+    from pbem.server.desk_work import Supplies, Work
 
 __all__ = ["OwnThread"]
 

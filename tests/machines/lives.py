@@ -37,8 +37,8 @@ from pbem.config.file import load
 from pbem.desk.reading import InProcess
 from pbem.failpoints import passing
 from pbem.server.daemon import Daemon, write_ready
-from pbem.server.desk_main import received, serve
 from pbem.server.desk_process import OwnProcess, started
+from pbem.server.desk_work import received, serve
 from pbem.server.sandbox import Worker
 from pbem.store.database import Database
 from pbem.store.inbox import REST

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.config.limits import Limits
-from pbem.mail.language import asked_for
+from pbem.mail.headers import asked_for
 from pbem.mail.marks import Arrival, marks_of
 from pbem.mail.message import Letter, Unreadable, mailboxes, read, received
 
@@ -55,19 +55,6 @@ def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
         return
     assert all(isinstance(part.text, str) for part in found.parts)
     found.subject.encode("utf-8")
-
-
-PIECES = [
-    b"Content-Type: multipart/mixed; boundary=b\r\n", b"Content-Type: text/plain; charset=", b"utf-7", b"punycode",
-    b"\r\n", b"\n", b"--b\r\n", b"--b--\r\n", b"From: ", b"a@b.c", b"<", b">", b",", b'"', b"(", b"\\", b"=?utf-8?q?",
-    b"?=", b"Content-Transfer-Encoding: base64\r\n", b"\x00", b"\xff", b"name*0*=", b"; ", b" ", b"\t", b"Subject: ",
-    b"Content-Disposition: attachment; filename*99999999999999=x\r\n",
-]  # fmt: skip
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=60))
-def test_any_pieces_of_mail_are_read_or_refused(pieces: list[bytes]) -> None:
-    test_any_bytes_are_read_or_refused.hypothesis.inner_test(b"".join(pieces))  # type: ignore[attr-defined]  # Hypothesis's
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pbem.mailbox import MailboxUnreachable, Withheld
-from pbem.mailbox.envelope import recipients, sender
+from pbem.mailbox import MailboxUnreachable, PasswordError, Withheld, password, token
 from pbem.mailbox.maildir import Maildir, put
-from pbem.mailbox.password import PasswordError, password, token
+from pbem.server.fetching import recipients, sender
 
 if TYPE_CHECKING:
     from pathlib import Path

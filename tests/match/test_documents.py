@@ -15,10 +15,10 @@ from pbem.match.documents import (
     NotADocument,
     Opening,
     Receipt,
+    Trace,
     Withdrawal,
     salt_in,
 )
-from pbem.match.traces import Trace
 from pbem.match.transcript import written
 
 WORDS = st.from_regex(r"[a-z0-9.:/+-]{1,12}", fullmatch=True)

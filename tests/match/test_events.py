@@ -10,34 +10,27 @@ import pytest
 from in_a_box.referee import Die
 
 from pbem.games import Refused
-from pbem.match import advance_orders, progress, stored_orders, submissions
+from pbem.match import progress, stored_orders, submissions
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.events import (
     agreed,
     agreements,
-    extended,
-    forfeited,
-    halted,
+    clocks,
     interventions,
     keys_changed,
-    moved,
-    nominated,
     resigned,
+    silence,
     substituted,
-    vacation,
 )
-from pbem.match.events.claimed import silent
-from pbem.match.events.missed import came, miss
-from pbem.match.events.sealed_step import take
+from pbem.match.events.sealed_events import take
+from pbem.match.events.silence import came, miss, silent
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.remaking import Remaking
 from pbem.match.seat_clock import Calendar, Stop
-from pbem.match.set_aside import _set_aside
-from pbem.match.signed import Signed
-from pbem.match.signed import here as at_present
 from pbem.match.state import Match, seated
-from pbem.match.step import Environment, Step
+from pbem.match.step import Environment, Signed, Step
+from pbem.match.step import here as at_present
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, TranscriptError, follow, sha256_hex
 from pbem.requests import (
@@ -150,7 +143,7 @@ class Table:
     def nominate(self, by: int, seat: int, name: str = "carl") -> None:
         step = self.step()
         form = here(self.match, by, self.rev(by, "substitute"), Substitute(name=name))
-        nominated.nominate(step, by, seat, form, signed(b"substitute"))
+        substituted.nominate(step, by, seat, form, signed(b"substitute"))
         self.done(step)
 
     def draw(self, seat: int, word: str) -> None:
@@ -302,7 +295,7 @@ class TestPapers:
 
         def papers(table: Table) -> list[tuple[int, int | None]]:
             step = table.step()
-            extended.extend(step, 1, here(table.match, 1, 1, Extend(seconds=3600)), signed(b"extend"))
+            clocks.extend(step, 1, here(table.match, 1, 1, Extend(seconds=3600)), signed(b"extend"))
             return [(paper.game, paper.seat) for paper in step.papers]
 
         assert papers(Table().agree()) == [(0, 1)]
@@ -311,7 +304,7 @@ class TestPapers:
     def test_a_receipt_of_default_orders_says_what_it_is(self) -> None:
         table = Table(miss="default").agree().begin()
         step, form = table.step(), table.form(1, "", turn=DEFAULT)
-        default = advance_orders.store(step, 1, form, signed(b"orders")).paper.splitlines()
+        default = submissions.store(step, 1, form, signed(b"orders")).paper.splitlines()
         own = table.order(1, "").paper.splitlines()
         assert ("turn 0" in default, "orders default" in default) == (True, True)
         assert ("turn 1" in own, [line for line in own if line.startswith("orders")]) == (True, [])
@@ -376,9 +369,9 @@ class TestRevisions:
             ]
         form = table.form(1, "Rv3", turn=4)
         step = table.step()
-        advance_orders.store(step, 1, form, signed(b"orders"))
-        advance_orders.withdraw(step, 1, replace(form, rev=2), signed(b"clear"))
-        assert len(advance_orders.store(step, 1, replace(form, rev=3), signed(b"orders")).aside) == 1
+        submissions.store(step, 1, form, signed(b"orders"))
+        submissions.withdraw(step, 1, replace(form, rev=2), signed(b"clear"))
+        assert len(submissions.store(step, 1, replace(form, rev=3), signed(b"orders")).aside) == 1
 
     def test_revisions_begin_again_each_turn(self) -> None:
         table = Table().agree().begin()
@@ -592,7 +585,7 @@ class TestWithoutClocks:
     def test_a_vacation_is_told_all_the_same(self) -> None:
         table = Table(pace="none").agree()
         step = table.step()
-        vacation.announce(step, 1, [], None)
+        clocks.announce(step, 1, [], None)
         table.done(step)
         assert table.types == ["agreed", "vacation"]
         assert table.kinds == [("vacation", 2)]
@@ -601,12 +594,12 @@ class TestWithoutClocks:
         table = Table(pace="none").agree()
         for times in range(2):
             step = table.step()
-            halted.lose(step, 1, START)
+            clocks.lose(step, 1, START)
             table.done(step)
             assert table.types == ["agreed", "halted"], times
         assert table.match.unreachable == {1: START}
         step = table.step()
-        moved.find(step, 1)
+        clocks.find(step, 1)
         table.done(step)
         assert table.types == ["agreed", "halted", "moved"]
         assert not table.match.unreachable
@@ -639,7 +632,7 @@ def test_who_can_be_reached_is_remade_from_the_servers_word(
     time = "2026-03-02T12:00:00Z"
     entry = Entry(match.seq + 1, match.head, time, kind, body)
     source: Any = None
-    step = halted.remake(Remaking(match, entry, source, [entry], {}, lambda _: None))
+    step = clocks.remake(Remaking(match, entry, source, [entry], {}, lambda _: None))
     assert [(made.type, made.body) for made in step.entries] == [(kind, body)]
     assert set(step.match.unreachable) == unreachable
     assert step.match.unreachable.get(1, START) == START
@@ -654,13 +647,13 @@ def test_after_the_end_there_are_no_words_about_clocks() -> None:
     entry = Entry(match.seq + 1, match.head, "2026-03-02T12:00:00Z", "halted", {"seat": 1, "reason": "delivery"})
     replay = Remaking(match, entry, source, [entry], {}, lambda _: None)
     with pytest.raises(TranscriptError, match="`halted` does not follow here"):
-        halted.remake(replay)
+        clocks.remake(replay)
 
 
 def test_how_long_the_others_wait_for_who_is_out_of_reach() -> None:
     """Pace and grace, at least a week; a month where there are no deadlines."""
     for pace, grace, days in (("3d", "1d", 7), ("6d", "2d", 8), ("none", "0", 30), ("none", "90d", 30)):
-        assert halted.long_enough(Table(pace=pace, grace=grace).match.terms) == timedelta(days=days)
+        assert clocks.long_enough(Table(pace=pace, grace=grace).match.terms) == timedelta(days=days)
 
 
 class TestSubstitutes:
@@ -808,8 +801,8 @@ class TestClocks:
         table = Table(miss="default").agree().begin()
         form = table.form(1, "", turn=DEFAULT)
         step = table.step()
-        advance_orders.store(step, 1, form, signed(b"orders"))
-        advance_orders.withdraw(step, 1, replace(form, rev=2), signed(b"clear"))
+        submissions.store(step, 1, form, signed(b"orders"))
+        submissions.withdraw(step, 1, replace(form, rev=2), signed(b"clear"))
         table.done(step)
         table.papers.clear()
         table.resign(2)
@@ -821,19 +814,21 @@ class TestClocks:
         table = Table("spaceships", ann, Player("bob", ()), miss="default").agree().begin()
         form = table.form(1, "Rv5", turn=DEFAULT)
         step = table.step()
-        advance_orders.store(step, 1, form, signed(b"orders"))
+        submissions.store(step, 1, form, signed(b"orders"))
         stored = step.match.stored[1, DEFAULT]
         illegal = replace(stored, text="Rv5 Rv4 Rv3 Rv2 Rv1")
 
-        def unused(**changes: Any) -> int:
-            return len(_set_aside(replace(step.match, **changes), at_end=True))
+        def unused(what: str = "end", **changes: Any) -> int:
+            closing = Step(replace(step.match, **changes), step.world)
+            closing.file_trace(what, 1)
+            return sum("-unused-" in paper.path for paper in closing.papers if paper.path.startswith("receipts/"))
 
         place = (1, DEFAULT)
         assert unused(missed=frozenset({1}), stored={place: illegal}) == 1
         assert unused(missed=frozenset({2}), stored={place: illegal}) == 0
         assert unused(missed=frozenset({1}), stored={place: stored}) == 0
         assert unused(missed=frozenset({1}), stored={place: replace(illegal, standing=False)}) == 0
-        assert _set_aside(replace(step.match, missed=frozenset({1}), stored={place: illegal}), at_end=False) == []
+        assert unused("turn-1", missed=frozenset({1}), stored={place: illegal}) == 0
 
     def test_a_vacation_that_was_announced_before_stops_the_clock(self) -> None:
         away = Stop(START + self.DAY, START + 3 * self.DAY, "vacation")
@@ -853,7 +848,7 @@ class TestClocks:
         """By two missed turns in a row, or by one where that was agreed; nobody in a match that waits."""
         silent = {"missed": frozenset({1, 2}), "silent": {2: 2}}
         found = {
-            miss: forfeited.lost(replace(Table(miss=miss).agree().begin().match, **silent))
+            miss: silence.lost(replace(Table(miss=miss).agree().begin().match, **silent))
             for miss in ("pass", "forfeit", "wait", "default")
         }
         assert found == {"pass": [2], "forfeit": [1, 2], "wait": [], "default": []}
@@ -907,30 +902,30 @@ class TestSentencesOutOfPlace:
         carl = here(table.match, 1, 1, Substitute(name="carl"))
         change = KeyChange("revoked", "signed", revoked=("x",), letters={"old": b"revoke"})
         assert refused(agreements.agree, table.step(), 1, form, signed(b"annul")) == ["annul"]
-        assert refused(nominated.nominate, table.step(), 1, 1, carl, signed(b"carl")) == ["substitute"]
+        assert refused(substituted.nominate, table.step(), 1, 1, carl, signed(b"carl")) == ["substitute"]
         assert refused(keys_changed.change, table.step(), 1, change) == ["keys"]
 
     def test_no_sentence_is_obeyed_twice(self) -> None:
         table = Table().agree().begin()
         for rev in (1, 2):
             step, form = table.step(), here(table.match, 1, rev, Extend(seconds=3600))
-            extended.extend(step, 1, form, signed(b"extend"))
+            clocks.extend(step, 1, form, signed(b"extend"))
             table.done(step)
             form = replace(form, prev=table.match.prev)
             again = (table.step(), 1, form, signed(b"extend"))
-            assert faults(extended.extend, *again) == [("rev", f"rev {rev}")]
+            assert faults(clocks.extend, *again) == [("rev", f"rev {rev}")]
 
 
 def given(table: Table, seconds: int) -> None:
-    extended.extend(table.step(), 1, here(table.match, 1, 1, Extend(seconds=seconds)), signed(b"extend"))
+    clocks.extend(table.step(), 1, here(table.match, 1, 1, Extend(seconds=seconds)), signed(b"extend"))
 
 
 def store(table: Table, turn: int) -> None:
-    advance_orders.store(table.step(), 1, table.form(1, "", turn=turn), signed(b"orders"))
+    submissions.store(table.step(), 1, table.form(1, "", turn=turn), signed(b"orders"))
 
 
 def withdraw(table: Table, turn: int) -> None:
-    advance_orders.withdraw(table.step(), 1, table.form(1, "", turn=turn), signed(b"clear"))
+    submissions.withdraw(table.step(), 1, table.form(1, "", turn=turn), signed(b"clear"))
 
 
 def closed() -> Table:
@@ -991,7 +986,7 @@ WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
         lambda table: table.resign(1),
         "resign None: no game has begun; `resign m1 match` resigns the whole match",
     ),
-    (begun, lambda table: forfeited.forfeit(table.step(), [1]), "forfeit None: nobody was silent for that long"),
+    (begun, lambda table: silence.forfeit(table.step(), [1]), "forfeit None: nobody was silent for that long"),
     (begun, lambda table: table.take(1), "substitute m1: carl was not asked to take this seat"),
     (nominating, lambda table: table.take(1), "substitute m1: no longer does everybody agree to it"),
     (
@@ -1069,7 +1064,7 @@ class TestWhoIsOut:
 
     def test_orders_nothing_in_advance(self, table: Table) -> None:
         form = table.form(3, "G: MFF", turn=3)
-        assert "orders" in refused(advance_orders.store, table.step(), 3, form, signed(b"orders"))
+        assert "orders" in refused(submissions.store, table.step(), 3, form, signed(b"orders"))
 
     def test_leaves_no_game_to_others(self, table: Table) -> None:
         assert resigned.position_without(table.match, 3, whole_match=False) is None
@@ -1114,7 +1109,7 @@ def test_orders_by_the_mailbox_count_no_longer_once_there_is_a_key() -> None:
     table = Table("spaceships", Player("ann", (), mailbox="0" * 64), Player("bob", ())).agree().begin()
     step = table.step()
     mailbox = Signed(b"letter", "mailbox", "dkim:s1._domainkey.mail.example", RECEIVED, b"evidence")
-    advance_orders.store(step, 1, table.form(1, "Rv1", turn=2), mailbox)
+    submissions.store(step, 1, table.form(1, "Rv1", turn=2), mailbox)
     keys_changed.change(step, 1, KeyChange("replaced", "recovery code", (KEYS[0],), letters={"new": b"new"}))
     table.done(step)
     for seat in (1, 2):

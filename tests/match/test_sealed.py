@@ -11,19 +11,16 @@ from judges import sentences
 from playing.sealed_match import SealedMatch, changed, said_otherwise
 
 from pbem.games import Refused, Result, rules
-from pbem.match.advance_orders import store
 from pbem.match.changed import replace
 from pbem.match.events.agreements import agree
-from pbem.match.events.claimed import claim, silent
 from pbem.match.events.interventions import pause, resume, stop
-from pbem.match.events.nominated import nominate
-from pbem.match.events.reveal import reveal
-from pbem.match.events.sealed_step import take
-from pbem.match.events.sealed_verdict import judge
+from pbem.match.events.sealed_events import judge, reveal, take
+from pbem.match.events.silence import claim, silent
+from pbem.match.events.substituted import nominate
 from pbem.match.record import read, replay
 from pbem.match.sealed_letters import seal
-from pbem.match.signed import here
-from pbem.match.submissions import clear, order, setup
+from pbem.match.step import here
+from pbem.match.submissions import clear, order, setup, store
 from pbem.requests import Claim, Clear, Draw, Section, SignedForm, SubmitOrders, SubmitSetup, Substitute, TakeSteps
 
 if TYPE_CHECKING:

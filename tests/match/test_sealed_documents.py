@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pbem.match.changed import replace
-from pbem.match.sealed_documents import NOTHING, PaperPlace, hashed, paper, path, salt
+from pbem.match.sealed_game import NOTHING, PaperPlace, hashed, paper, path, salt
 from pbem.match.transcript import sha256_hex
 
 SEED = bytes(range(32))

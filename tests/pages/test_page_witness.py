@@ -26,9 +26,8 @@ from pbem.proof.logged import latest
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 from pbem.tlog import tree
-from pbem.tlog.checkpoint import hash_text
+from pbem.tlog.checkpoint import InclusionProof, hash_text
 from pbem.tlog.note import NotANote, Note, NoteSignature, cosigned, signed
-from pbem.tlog.proof import InclusionProof
 from pbem.verifier_key import COSIGNATURE, VerifierKey
 
 if TYPE_CHECKING:

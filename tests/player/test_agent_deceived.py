@@ -16,10 +16,10 @@ from in_a_box.owners import Owner, in_second_turn, live, live_out, propose
 from in_a_box.referee import new
 from judges import sentences
 
-from pbem.desk import bulletin, sealed_state
+from pbem.desk import bulletin, position_files
 from pbem.desk.position_files import PositionFiles
 from pbem.games.sealed import COMMIT
-from pbem.match.sealed_documents import PaperPlace, paper
+from pbem.match.sealed_game import PaperPlace, paper
 from pbem.match.state import Ended
 from pbem.player.correspondence.standings import Impossible
 from pbem.store.matches import Matches
@@ -54,9 +54,9 @@ class Liar:
         self.with_texts = texts
         self.said: int | None = None
         """How many steps of bob's there were when it began."""
-        self._of_seat, self._signed_texts = sealed_state.of_seat, sealed_state.signed_texts
-        monkeypatch.setattr(sealed_state, "of_seat", self.of_seat)
-        monkeypatch.setattr(sealed_state, "signed_texts", self.signed_texts)
+        self._of_seat, self._signed_texts = position_files.of_seat, position_files.signed_texts
+        monkeypatch.setattr(position_files, "of_seat", self.of_seat)
+        monkeypatch.setattr(position_files, "signed_texts", self.signed_texts)
 
     def of_seat(self, match: Match, seat: int, note: str | None, texts: Sequence[Attachment]) -> Any:
         told = self._of_seat(match, seat, note, texts)
@@ -480,7 +480,7 @@ def test_a_setup_is_committed_to_as_was_agreed(
     referee: Referee, owners: list[Owner], monkeypatch: pytest.MonkeyPatch, other: dict[str, Any]
 ) -> None:
     """A commitment under other terms, or for another seat, is one that bob could never open: he would be silent."""
-    told, of_seat, asked = bulletin.of_match, sealed_state.of_seat, PositionFiles.setup_document
+    told, of_seat, asked = bulletin.of_match, position_files.of_seat, PositionFiles.setup_document
 
     def of_match(match: Match, row: Any, seat: int, *rest: Any) -> Any:
         found = told(match, row, seat, *rest)
@@ -494,7 +494,7 @@ def test_a_setup_is_committed_to_as_was_agreed(
         return {**asked(self, match, row, seat, out), **({"seat": other.get("seat", BOB)} if seat == BOB else {})}
 
     monkeypatch.setattr(bulletin, "of_match", of_match)
-    monkeypatch.setattr(sealed_state, "of_seat", sealed_of_seat)
+    monkeypatch.setattr(position_files, "of_seat", sealed_of_seat)
     monkeypatch.setattr(PositionFiles, "setup_document", setup_document)
     propose(referee, owners, "spaceships")
     live_out(owners)

@@ -13,7 +13,7 @@ import pytest
 from in_a_box.machine import Machine
 from in_a_box.owners import Owner, in_second_turn, live, live_out, propose
 
-from pbem.desk import sealed_state
+from pbem.desk import position_files
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.signed_texts import Unread
 
@@ -39,8 +39,8 @@ class Damaging:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
         self.at = at
-        self._signed_texts = sealed_state.signed_texts
-        monkeypatch.setattr(sealed_state, "signed_texts", self.signed_texts)
+        self._signed_texts = position_files.signed_texts
+        monkeypatch.setattr(position_files, "signed_texts", self.signed_texts)
 
     def signed_texts(self, match: Match, seat: int, number: int, matches: Any) -> list[Attachment]:
         found = self._signed_texts(match, seat, number, matches)

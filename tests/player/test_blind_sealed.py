@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from playing.sealed_match import Owner
 
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
+    from pbem.match.step import Signed
 
 PLAN = Plan("play.example", "bob", "spaceships", 1, b"sixteen octets..")
 ANNA, BOB = 0, 1

@@ -15,7 +15,7 @@ import pytest
 from in_a_box.referee import Die
 from msgspec.structs import asdict, replace
 
-from pbem.match.sealed_documents import PaperPlace
+from pbem.match.sealed_game import PaperPlace
 from pbem.player import secret_vault
 from pbem.player.secret_vault import BadNote, BadSecrets, Code, Secrets, SecretVault, understood
 

@@ -25,14 +25,12 @@ from pbem.mail.commands import sections
 from pbem.match.changed import replace
 from pbem.match.events.agreed import agree
 from pbem.match.events.resigned import resign
-from pbem.match.events.reveal import reveal
-from pbem.match.events.sealed_step import take
+from pbem.match.events.sealed_events import reveal, take
 from pbem.match.pinned_keys import Player
 from pbem.match.progress import advance, tick
 from pbem.match.sealed_letters import place, seal
-from pbem.match.signed import Signed
 from pbem.match.state import Match
-from pbem.match.step import Environment, Step
+from pbem.match.step import Environment, Signed, Step
 from pbem.match.terms import Terms
 from pbem.match.transcript import Entry, statement, written
 from pbem.proof.bundle import Bundle, write

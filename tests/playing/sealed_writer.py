@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from playing import random_players
 
 from pbem.games.sealed import COMMIT, sealed_rules
-from pbem.match.sealed_documents import NOTHING, ORDERS, SETUP, PaperPlace, hashed, paper, salt
+from pbem.match.sealed_game import NOTHING, ORDERS, SETUP, PaperPlace, hashed, paper, salt
 from pbem.requests import Section
 
 if TYPE_CHECKING:

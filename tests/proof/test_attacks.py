@@ -16,10 +16,9 @@ from world.mutations import signed_again
 
 from pbem.desk.commands import proposals
 from pbem.games import Refused
-from pbem.match import advance_orders, submissions
+from pbem.match import submissions
 from pbem.match.changed import replace
-from pbem.match.documents import Evidence, Receipt
-from pbem.match.traces import SetAside
+from pbem.match.documents import Evidence, Receipt, SetAside
 from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle
 from pbem.proof.kept_letters import kept
@@ -31,9 +30,8 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-    from pbem.match.signed import Signed
     from pbem.match.state import Submission
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.proof.bundle import Bundle
     from pbem.requests import Clear, SignedForm, SubmitOrders
 
@@ -104,7 +102,7 @@ class TestServerWithItsKey:
         self, referee: Referee, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The withdrawal that the trace names came days before the time was over."""
-        honest = advance_orders.withdraw
+        honest = submissions.withdraw
 
         def lying(step: Step, seat: int, form: SignedForm[Clear], signed: Signed) -> Submission:
             turn = form.turn or 0
@@ -115,7 +113,7 @@ class TestServerWithItsKey:
             step.match = replace(step.match, stored=stored)
             return submission
 
-        monkeypatch.setattr(advance_orders, "withdraw", lying)
+        monkeypatch.setattr(submissions, "withdraw", lying)
         ann, bob = referee.begun(DEFAULT, SETUPS)
         early(referee, ann, "default", "Rv1")
         referee.send(ann, "clear m1 default\n")
@@ -165,7 +163,7 @@ class TestServerWithItsKey:
         self, referee: Referee, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """What no position can make good was never stored: it is nothing `unused`, and excuses no claim."""
-        honest = advance_orders.store
+        honest = submissions.store
 
         def lying(step: Step, seat: int, form: SignedForm[SubmitOrders], signed: Signed) -> Submission:
             try:
@@ -176,7 +174,7 @@ class TestServerWithItsKey:
                 step.match = replace(match, stored={**match.stored, (seat, 0): found})
                 return found
 
-        monkeypatch.setattr(advance_orders, "store", lying)
+        monkeypatch.setattr(submissions, "store", lying)
         ann, bob = referee.begun(DEFAULT, SETUPS)
         early(referee, ann, "default", "Rv1")
         receipt = ann.last

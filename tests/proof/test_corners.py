@@ -16,9 +16,9 @@ from world.mutations import rewritten, signed_again
 from pbem.desk import dispatch
 from pbem.games import Fault
 from pbem.identity import parse_key, ssh
-from pbem.match import advance_orders, stored_orders
+from pbem.match import stored_orders, submissions
 from pbem.match.changed import replace
-from pbem.match.traces import SetAside
+from pbem.match.documents import SetAside
 from pbem.match.transcript import Entry
 from pbem.pages.match_page import revealed
 from pbem.phrase import Phrase
@@ -67,7 +67,7 @@ class TestWhatIsNotUsed:
             unused = SetAside(stored.paper, stored.letter, stored.evidence)
             return stored_orders.TakenUp(replace(stored, standing=False, aside=(*stored.aside, unused)), (FAULT,))
 
-        monkeypatch.setattr(advance_orders, "taken_up", refusing)
+        monkeypatch.setattr(submissions, "taken_up", refusing)
         referee.send(ann, ann.filled("orders", "Rv3").replace("turn 1", "turn 2", 1))
         referee.turn((ann, "Rv1"), (bob, ""))
         referee.send(ann, ann.filled("orders", "final\nBz5", rev=2))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from pbem.proof.bundle import Bundle
     from pbem.proof.verification import Proved
-    from pbem.tlog.proof import InclusionProof
+    from pbem.tlog.checkpoint import InclusionProof
 
 SERVER = "play.example"
 UNSIGNED = (

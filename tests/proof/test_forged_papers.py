@@ -13,9 +13,8 @@ from world.mutations import rewritten, signed_again
 
 from pbem.match import record, submissions
 from pbem.match.changed import replace
-from pbem.match.documents import Withdrawal
+from pbem.match.documents import Trace, Withdrawal
 from pbem.match.events import TYPES
-from pbem.match.traces import Trace
 from pbem.match.transcript import Entry, sha256_hex
 from pbem.proof import bundle
 
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
 
     from in_a_box.referee import Referee
 
-    from pbem.match.signed import Signed
     from pbem.match.state import Submission
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.proof.bundle import Bundle
     from pbem.requests import SignedForm
 

@@ -21,7 +21,7 @@ from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox, Receipt, Withdrawal
 from pbem.match.pinned_keys import KeyChange, Player
 from pbem.match.remaking import Sentence, UnvouchedError
-from pbem.match.signed import Signed, here
+from pbem.match.step import Signed, here
 from pbem.match.transcript import sha256_hex
 from pbem.proof.mailbox_evidence import shown_tokens, vouched
 from pbem.proof.signed_letters import Letters, signed_text

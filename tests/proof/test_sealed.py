@@ -20,8 +20,7 @@ from world.mutations import rewritten, signed_again
 from pbem.desk.ratings import reliability
 from pbem.games import Refused
 from pbem.match.documents import Receipt
-from pbem.match.events.forfeited import lose
-from pbem.match.events.missed import miss
+from pbem.match.events.silence import lose, miss
 from pbem.match.transcript import sha256_hex
 from pbem.proof import bundle
 from pbem.proof.fates import Fates
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 
     from playing.sealed_match import Owner
 
-    from pbem.match.signed import Signed
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.proof.bundle import Bundle
     from pbem.requests import SignedForm
 

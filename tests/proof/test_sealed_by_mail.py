@@ -10,7 +10,7 @@ from in_a_box.referee import Referee
 from in_a_box.sealed_seats import agreed, play
 from judges.honest import accused, bundles_now
 
-from pbem.desk import sealed_state
+from pbem.desk import position_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ def test_what_one_player_was_told_of_the_steps_is_held_against_the_bundle(
     seats = agreed(referee, "ann", "bob", game="spaceships")
     while not (referee.match().phase == "playing" and referee.match().turn > 1 and referee.match().owes(1)):
         assert play(referee, seats, 1)
-    of_seat = sealed_state.of_seat
+    of_seat = position_files.of_seat
 
     def told(*what: Any) -> Any:
         found = of_seat(*what)
@@ -67,7 +67,7 @@ def test_what_one_player_was_told_of_the_steps_is_held_against_the_bundle(
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(sealed_state, "of_seat", told)
+        patch.setattr(position_files, "of_seat", told)
         referee.send(seats[1].box, "report m1\n")
     play(referee, seats)
     assert referee.match().phase == "closed"

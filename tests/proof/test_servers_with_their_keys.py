@@ -13,8 +13,8 @@ from judges import sentences
 from world.mutations import signed_again, with_body
 
 from pbem.match.changed import replace
+from pbem.match.documents import Trace
 from pbem.match.terms import Terms
-from pbem.match.traces import Trace
 from pbem.match.transcript import sha256_hex
 from pbem.proof.kept_letters import kept
 from pbem.store.inbox import Envelope

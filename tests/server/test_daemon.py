@@ -27,10 +27,10 @@ from signing.domains import Domain, rsa_key
 from pbem.config.limits import Limits
 from pbem.config.server import LogConfig
 from pbem.server.daemon import IN_DOUBT, StartError
-from pbem.server.desk_opening import open_desk
+from pbem.server.desk_work import open_desk
 from pbem.server.logs import configure_logs
-from pbem.server.roles import Role, named
 from pbem.store.database import Database
+from pbem.store.owners import Role, named
 from pbem.store.sqlite import Sqlite
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def test_case_34_heavy_letters_of_one_network_do_not_delay_those_of_another(
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr("pbem.desk.admission.DeskAdmission", lambda *_: Slow())
+    monkeypatch.setattr("pbem.desk.strangers.DeskAdmission", lambda *_: Slow())
 
     async def scene(house: House) -> None:
         for client in ("192.0.2.1", "198.51.100.1"):
@@ -174,7 +174,7 @@ def test_a_letter_beyond_the_limit_that_waits_for_a_decision_came_after_it(
         begun.set()
         return go_on.wait(10)
 
-    monkeypatch.setattr("pbem.desk.admission.DeskAdmission.knows", knows)
+    monkeypatch.setattr("pbem.desk.strangers.DeskAdmission.knows", knows)
 
     async def scene(house: House) -> None:
         assert (await house.send(client="192.0.2.1"))[0] == 250

@@ -29,8 +29,8 @@ from machines.house import House, configured, run
 from machines.lives import Smarthost, children
 
 from pbem.desk.reading import InProcess, ReaderError
-from pbem.server.desk_opening import Supplies, open_desk
 from pbem.server.desk_process import DeskError, OwnProcess, started
+from pbem.server.desk_work import Supplies, open_desk
 from pbem.server.metrics import Metrics
 from pbem.store.inbox import Envelope
 

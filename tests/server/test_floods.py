@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pbem.config.server import Config
-from pbem.server import desk_rest
-from pbem.server.desk_opening import Supplies
-from pbem.server.desk_rest import MANY, STRETCH, Flood
-from pbem.server.desk_work import Work
+from pbem.server import desk_work
+from pbem.server.desk_process import MANY, STRETCH, Flood
+from pbem.server.desk_work import Supplies, Work
 from pbem.store.database import Database
 
 if TYPE_CHECKING:
@@ -149,8 +148,8 @@ def test_a_desk_works_a_tenth_of_the_time_while_they_go_on_pouring_in(
 
 
 def test_a_desk_that_rests_stops_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk_rest, "EASED", 3600.0)
-    monkeypatch.setattr(desk_rest, "RESTED", 10**6)
+    monkeypatch.setattr(desk_work, "EASED", 3600.0)
+    monkeypatch.setattr(desk_work, "RESTED", 10**6)
     with eased(tmp_path / "store.sqlite") as desk:
         while not desk.begun:
             time.sleep(0.01)

@@ -19,11 +19,10 @@ from pbem.server import daemon as daemons
 from pbem.server import desk_work
 from pbem.server.daemon import StartError
 from pbem.server.examination import queues, undone
-from pbem.server.roles import ALL, Role
 from pbem.store import owners
 from pbem.store.database import Database
 from pbem.store.errors import BusyError
-from pbem.store.owners import at_work
+from pbem.store.owners import ALL, Role, at_work
 from pbem.store.vault import Vault, load_key
 from pbem.store_place import PostgresqlAddress
 

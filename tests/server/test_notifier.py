@@ -21,13 +21,12 @@ from structlog.testing import capture_logs
 
 from pbem.config.server import NotifyConfig
 from pbem.networks import is_public
-from pbem.server.desk_opening import open_desk
-from pbem.server.http_call import Unreachable
-from pbem.server.notifier import LEASE, Notifier, told
-from pbem.smtp.delivery import LONGEST_WAIT, Means
+from pbem.server.desk_work import open_desk
+from pbem.server.http_call import LEASE, Notifier, Unreachable, told
+from pbem.smtp.rounds import LONGEST_WAIT, Means
 from pbem.store.database import Database
-from pbem.store.notifications import Notifications, Topic
 from pbem.store.players import Players
+from pbem.store.questions import Notifications, Topic
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from machines.ntfy_double import Ntfy
 
-    from pbem.server.notifier import Tell
+    from pbem.server.http_call import Tell
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 URL = "https://ntfy.example/Anns_phone"
@@ -51,7 +50,7 @@ def ntfy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ntfy]:
         def look_up(host: str, port: int, **more: Any) -> Any:
             return known("127.0.0.1" if host == HOST else "no-such-host.invalid", port, **more)
 
-        monkeypatch.setattr("pbem.server.notifier.socket.getaddrinfo", look_up)
+        monkeypatch.setattr("pbem.server.http_call.socket.getaddrinfo", look_up)
         yield ntfy
 
 
@@ -88,7 +87,7 @@ def test_the_address_that_was_checked_is_the_one_connected_to(ntfy: Ntfy, monkey
         assert len([one for one in asked if one == HOST]) < 2, "looked up a second time"
         return found
 
-    monkeypatch.setattr("pbem.server.notifier.socket.getaddrinfo", rebind)
+    monkeypatch.setattr("pbem.server.http_call.socket.getaddrinfo", rebind)
     assert posted(told(ntfy.trusting, loopback), f"https://{ntfy.host}/t", "t", "x") == 200
     assert asked[0] == HOST
 
@@ -108,17 +107,6 @@ def test_no_redirection_is_followed(ntfy: Ntfy) -> None:
     ntfy.status, ntfy.location = 307, f"https://{ntfy.host}/elsewhere"
     assert posted(told(ntfy.trusting, loopback), f"https://{ntfy.host}/t", "t", "x") == 307
     assert len(ntfy.came) == 1
-
-
-def test_the_next_address_is_tried_where_one_does_not_answer(ntfy: Ntfy, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(socket.socket()) as taken:
-        taken.bind(("127.0.0.2", 0))  # nobody listens there
-        found = [
-            (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, ntfy.port))
-            for address in ("127.0.0.2", "127.0.0.1")
-        ]
-        monkeypatch.setattr("pbem.server.notifier.socket.getaddrinfo", lambda *_, **__: found)
-        assert posted(told(ntfy.trusting, lambda _: True), f"https://{ntfy.host}/t", "t", "x") == 200
 
 
 @pytest.mark.parametrize(
@@ -246,16 +234,6 @@ def test_what_is_refused_is_not_tried_again(case: Case, status: int) -> None:
     case.round()
     assert case.notifications.next_due() is None
     assert case.notifications.failing(1) == "ann"
-
-
-def test_a_newer_text_replaces_one_that_waits(case: Case) -> None:
-    case.put("due")
-    case.said = [None]
-    case.round()
-    case.put("due, and later")
-    case.round()
-    assert [text for _, _, text in case.told] == ["due", "due, and later"]
-    assert case.notifications.next_due() is None
 
 
 def test_the_outcome_of_an_older_text_does_not_lose_the_newer(case: Case) -> None:

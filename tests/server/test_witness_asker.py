@@ -20,13 +20,12 @@ from machines.witness_double import Double
 from msgspec.structs import replace
 
 from pbem.config.witnessing import Cosigner, WitnessConfig
-from pbem.server import http_call, witness_asker
-from pbem.server.desk_opening import open_desk
-from pbem.server.http_call import MOST, Unreachable, fetched
-from pbem.server.witness_asker import WitnessAsker
-from pbem.smtp.delivery import LONGEST_WAIT, Means
+from pbem.server import http_call
+from pbem.server.desk_work import open_desk
+from pbem.server.http_call import MOST, Unreachable, WitnessAsker, fetched
+from pbem.smtp.rounds import LONGEST_WAIT, Means
 from pbem.store.database import Database
-from pbem.store.witness_requests import WitnessRequests
+from pbem.store.questions import WitnessRequests
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import Note, NoteSignature, holds, signed
 from pbem.tlog.tree import leaf_hash
@@ -138,11 +137,11 @@ def test_what_a_witness_refuses_is_an_answer(case: Case, status: int) -> None:
 
 def test_who_asked_and_died_is_followed_and_nothing_is_held_meanwhile(case: Case) -> None:
     case.put("old 0")
-    first = case.requests.due(case.now, case.now + witness_asker.LEASE)
+    first = case.requests.due(case.now, case.now + http_call.LEASE)
     assert len(first) == 1
     assert not case.database.in_transaction
-    assert not case.requests.due(case.now, case.now + witness_asker.LEASE), "another asks nothing meanwhile"
-    case.now += witness_asker.LEASE
+    assert not case.requests.due(case.now, case.now + http_call.LEASE), "another asks nothing meanwhile"
+    case.now += http_call.LEASE
     case.said = [(200, b"x\n")]
     case.round()
     assert case.requests.answered() is not None
@@ -176,28 +175,6 @@ def test_a_witness_that_is_none_of_ours_any_more_is_not_asked(case: Case) -> Non
     found = case.requests.answered()
     assert found is not None
     assert found.status == 0
-
-
-def test_a_round_that_is_stopped_ends_at_once_and_is_made_again_later(case: Case) -> None:
-    case.put("old 0")
-
-    async def run() -> None:
-        begun = asyncio.Event()
-
-        async def never(_url: str, _body: bytes) -> tuple[int, bytes]:
-            begun.set()
-            await asyncio.sleep(600)
-            raise AssertionError
-
-        asker = WitnessAsker(case.requests, case.urls, Means(lambda: case.now, at_once, case.wake), never)
-        work = asyncio.create_task(asker.work())
-        await begun.wait()
-        asker.stop()
-        done, _ = await asyncio.wait([work], timeout=10)
-        assert done
-
-    asyncio.run(run())
-    assert case.requests.next_due() == case.now + witness_asker.LEASE
 
 
 # Over sockets.

@@ -17,11 +17,11 @@ from in_a_box.boxes import Inbox
 from machines.named_server import name_server
 from machines.waiting import at_once
 
-from pbem.smtp.delivery import Means
 from pbem.smtp.dns import AT_ONCE, Asker, DnsUnreachable, txt
+from pbem.smtp.rounds import Means
 from pbem.store.database import Database
 from pbem.store.inbox import Envelope
-from pbem.store.lookups import Lookups
+from pbem.store.questions import Lookups
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:

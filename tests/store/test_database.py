@@ -9,10 +9,10 @@ import pytest
 from in_a_box.stores import of_sqlite, place
 
 from pbem.store.database import Database, from_db, to_db
+from pbem.store.engine import migrations
 from pbem.store.errors import StoreError, UnknownVersionError
 from pbem.store.operator import Instructions
 from pbem.store.players import Players
-from pbem.store.schema import migrations
 
 EXAMPLE = Path(__file__).parents[1] / "data" / "migrations" / "02-example.sql"
 

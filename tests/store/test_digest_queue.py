@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from in_a_box.stores import place
 
 from pbem.store.database import Database
-from pbem.store.digest_queue import DigestQueue
+from pbem.store.outbox import DigestQueue
 from pbem.store.vault import Vault
 
 if TYPE_CHECKING:

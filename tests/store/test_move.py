@@ -12,10 +12,10 @@ from in_a_box.stores import place
 from judges.honest import bundles_now
 
 from pbem.store.database import Database
+from pbem.store.engine import migrations
 from pbem.store.errors import StoreError
-from pbem.store.lookups import Lookups
-from pbem.store.move import move
-from pbem.store.schema import migrations
+from pbem.store.questions import Lookups
+from pbem.store.restore import move
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,8 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.tournament_proof import verify_tournament
 from pbem.proof.verification import verify
 from pbem.store.database import Database
-from pbem.store.schema import migrations
-from pbem.store.soundness import unsound
+from pbem.store.engine import migrations
+from pbem.store.rows import unsound
 from verifier import judged
 
 VERSION_1 = Path(__file__).parents[1] / "data" / "version-1"

@@ -7,9 +7,8 @@ import base64
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from pbem.tlog.checkpoint import Checkpoint, CosignRequest
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest, InclusionProof
 from pbem.tlog.note import NotANote, Note, NoteSignature, cosigned, holds, signed
-from pbem.tlog.proof import InclusionProof
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
 # The example in the documentation of Go's package sumdb/note, whose format C2SP describes.

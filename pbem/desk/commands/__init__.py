@@ -15,29 +15,22 @@ from typing import TYPE_CHECKING, Any
 
 from pbem.desk.commands import (
     account,
-    blocks,
+    beside_orders,
     help,  # noqa: A004 - the command's own name
     history,
     key_commands,
-    notify,
-    observers,
-    offers,
     orders,
-    press,
     proposals,
-    sealed_steps,
     substitutes,
-    time,
     tournament_commands,
 )
-from pbem.desk.seats import seated_at
+from pbem.desk.seats import SeatContext, seated_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pbem.desk.caller import Caller
-    from pbem.desk.reply import Handler, Reply
-    from pbem.desk.seats import SeatContext
+    from pbem.desk.outcomes import Handler, Reply
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 
@@ -62,15 +55,15 @@ def handlers(desk: Desk) -> Mapping[str, Handler]:
         "confirm": partial(account.confirm, keys, desk.offers),
         "whoami": partial(account.whoami, keys, people),
         "set": partial(account.choose, desk.players, people, matches, desk.held),
-        "set notify": partial(notify.notify, keys),
+        "set notify": partial(account.notify, keys),
         "key add": partial(key_commands.add, keys),
         "key revoke": partial(key_commands.revoke, keys),
         "key keep": partial(key_commands.keep, keys),
         "recover": partial(key_commands.recover, keys),
         "address add": partial(key_commands.add_address, keys, people, desk.strangers),
-        "vacation": partial(time.vacation, seats, desk.players, desk.time, desk.config.clock.vacation_days),
-        "extend": at_seat(time.extend),
-        "claim": at_seat(time.claim),
+        "vacation": partial(beside_orders.vacation, seats, desk.players, desk.time, desk.config.clock.vacation_days),
+        "extend": at_seat(beside_orders.extend),
+        "claim": at_seat(beside_orders.claim),
         "new": partial(proposals.new, desk.offers, desk.config.clock.settle, desk.config.pages),
         "list": partial(proposals.list_matches, seats, people, desk.config.pages),
         "accept": at_seat(partial(proposals.accept, desk.offers)),
@@ -87,17 +80,17 @@ def handlers(desk: Desk) -> Mapping[str, Handler]:
         "orders": at_seat(orders.orders),
         "clear": at_seat(orders.clear),
         "preview": at_seat(orders.preview),
-        "seal": at_seat(sealed_steps.seal),
-        "step": at_seat(sealed_steps.take),
-        "reveal": at_seat(sealed_steps.reveal),
-        "press": at_seat(partial(press.press, people)),
-        "resign": at_seat(press.resign),
-        "observe": partial(observers.observe, seats, people),
-        "unobserve": partial(observers.unobserve, people),
-        "standings": partial(observers.standings, people),
-        "block": partial(blocks.block, people),
-        "unblock": partial(blocks.unblock, people),
-        "draw": at_seat(offers.agree),
-        "annul": at_seat(offers.agree),
+        "seal": at_seat(orders.seal),
+        "step": at_seat(orders.take),
+        "reveal": at_seat(orders.reveal),
+        "press": at_seat(partial(beside_orders.press, people)),
+        "resign": at_seat(beside_orders.resign),
+        "observe": partial(help.observe, seats, people),
+        "unobserve": partial(help.unobserve, people),
+        "standings": partial(help.standings, people),
+        "block": partial(account.block, people),
+        "unblock": partial(account.unblock, people),
+        "draw": at_seat(beside_orders.agree),
+        "annul": at_seat(beside_orders.agree),
         "substitute": partial(substitutes.substitute, desk.offers),
     }

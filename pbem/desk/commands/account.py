@@ -1,41 +1,48 @@
-"""Accounts: registering by a key or by the mailbox, what an account holds, and its settings.
+"""Accounts: registering by a key or by the mailbox, settings, a topic beside the mail, blocks, and `stop`.
 
-Implements protocol.md, "Commands" (`register`, `confirm`, `whoami`, `set`) and "Identity".
+A name that is blocked need not be anybody's, or the answer would tell who has an account. Implements protocol.md,
+"Commands" (`register`, `confirm`, `whoami`, `set`, `block`, `stop`), and docs/operating.md, "Notifications".
 """
 
 from __future__ import annotations
 
+import base64
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pbem.desk import account_keys, bulletin
+from pbem.desk.caller import Caller, Trust, refused
 from pbem.desk.commands import proposals
 from pbem.desk.commands.key_commands import confirm_key, unlike
+from pbem.desk.daily_limits import NOTIFY_CODE
 from pbem.desk.letter_writer import keys_of
-from pbem.desk.outages_and_zones import TIMEZONE
-from pbem.desk.refused import refused
-from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
+from pbem.desk.match_environment import TIMEZONE
+from pbem.desk.outcomes import IN_YOUR_NAME, SHORT, Reply, refusal
 from pbem.games import Fault, Refused, titles
 from pbem.identity import STATES, BadKey, encryption
 from pbem.identity.security_keys import way
-from pbem.mail.commands import COMMANDS, SETTINGS
+from pbem.letters.draft import OutgoingLetter
+from pbem.mail.commands import COMMANDS, SETTINGS, AnyCommand, Command
 from pbem.match.seat_clock import written, zone_named
 from pbem.match.state import RUNNING
-from pbem.phrase import Phrase
+from pbem.match.transcript import sha256_hex
+from pbem.phrase import Phrase, either
 from pbem.store.database import to_db
-from pbem.store.players import Challenge, KeyRow
+from pbem.store.players import Challenge, KeyRow, PlayerRow, Players
+from pbem.store.questions import Topic
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pbem.config.server import Config
     from pbem.desk.account_keys import Keyring
-    from pbem.desk.caller import Caller
-    from pbem.desk.unasked import Offers
-    from pbem.mail.commands import AnyCommand, Command
-    from pbem.requests import Choose, Confirm, Register, WhoAmI
-    from pbem.store.digest_queue import DigestQueue
+    from pbem.desk.commands.proposals import Offers
+    from pbem.requests import Block, Choose, Confirm, Notify, Register, Unblock, WhoAmI
     from pbem.store.matches import Matches
+    from pbem.store.outbox import DigestQueue
     from pbem.store.people import People
-    from pbem.store.players import PlayerRow, Players
+
 
 _WAITING = 5
 """The most waiting registrations of one address, which anybody can have asked for; a proved letter may go on."""
@@ -53,6 +60,12 @@ _NO_NAMES = frozenset(
     *(name.split() for name in COMMANDS),
 )
 """Names that would be taken for somebody who speaks for the server, or for a word of a command."""
+
+
+_MOST = 500
+"""The most names that one player may block."""
+
+_A_WEEK = timedelta(days=7)
 
 
 def register(keys: Keyring, offers: Offers, caller: Caller, command: Command[Register]) -> Reply:
@@ -254,3 +267,78 @@ def _judge_program(players: Players, people: People, matches: Matches, caller: C
         faults.append(Fault("set", "program yes", others.given(matches=named)))
     if faults:
         raise Refused(*faults)
+
+
+def block(people: People, caller: Caller, command: Command[Block]) -> Reply:
+    """`block`: nothing more comes from a player."""
+    player, name = caller.known_player.name, command.request.name
+    if name == player:
+        raise refused("block", name, Phrase("this is you"))
+    if len(people.blocked(player)) >= _MOST:
+        raise refused("block", name, Phrase("you block {most} names already", most=_MOST))
+    people.block(player, name, to_db(caller.now))
+    return Reply("block", {"name": name, "off": False, "blocked": people.blocked(player)})
+
+
+def unblock(people: People, caller: Caller, command: Command[Unblock]) -> Reply:
+    """`unblock`: letters come from the player again."""
+    player, name = caller.known_player.name, command.request.name
+    if not people.unblock(player, name):
+        raise refused("unblock", name, Phrase("you do not block {name}", name=name))
+    return Reply("block", {"name": name, "off": True, "blocked": people.blocked(player)})
+
+
+def notify(keys: Keyring, caller: Caller, command: Command[Notify]) -> Reply:
+    """`set notify`: a topic, whose code is posted there; that code; or that there is to be none."""
+    player, value = caller.known_player, command.request.value
+    if value == "off":
+        keys.topics.drop(player.name)
+        return Reply("set_notify", {"state": "off"})
+    if value.startswith("https:"):
+        return _post_code(keys, caller, command, value)
+    topic = keys.topics.of(player.name)
+    if topic is None or topic.code != value:
+        raise refused("set notify", None, Phrase("this is not the code that was posted last"))
+    keys.topics.confirm(player.name, topic)
+    return Reply("set_notify", {"state": "on", "host": urlsplit(topic.url).netloc})
+
+
+def _post_code(keys: Keyring, caller: Caller, command: Command[Notify], url: str) -> Reply:
+    """Have a code posted to a topic: nothing else goes there before it comes back."""
+    host, hosts, letters = urlsplit(url).netloc, keys.config.notify.hosts, keys.seats.letters
+    if not hosts:
+        raise refused("set notify", None, Phrase("this server notifies nobody beside the mail"))
+    if host not in hosts:
+        raise refused("set notify", host, Phrase("topics are possible at {hosts}", hosts=either(hosts)))
+    # By the topic, whoever names it: it may be a stranger's.
+    if keys.counts.left(NOTIFY_CODE, caller.now, sha256_hex(url.encode())) < 0:
+        return refusal(command, Phrase("too many codes were posted there today; try again tomorrow"))
+    code = base64.b32encode(keys.seats.world(caller.now).random(5)).decode().lower()
+    language = letters.language_of(caller.known_player)
+    text = letters.write(letters.draft("letters/notify_code.txt", code=code), language)
+    keys.topics.begin(caller.known_player.name, Topic(url, code, text.strip()), caller.now)
+    return Reply("set_notify", {"state": "asked", "host": host})
+
+
+def stop(keys: Keyring, people: People, caller: Caller, place: Mapping[str, str]) -> bool:
+    """Send the address no more mail, if its owner said so; otherwise ask there. Returns True if its owner did.
+
+    `place` is the place that the letter names.
+    """
+    address, now, player = caller.address, caller.now, caller.player.name if caller.player else ""
+    # A signed letter that does not say that it is this player's, for this server, proves nothing.
+    says_place = caller.verdict.kind != "valid" or place == {"server": keys.config.server, "player": player}
+    answered = next((token for token in caller.tokens if token.purpose == "stop"), None)
+    if answered is not None:
+        keys.mailboxes.use(answered, caller.letter, now)
+    elif not (caller.new and player and says_place):
+        if not people.opted_out(address) and not keys.mailboxes.asked("stop", address, _A_WEEK, now):
+            text = keys.seats.letters.draft("letters/stop.txt")
+            out = OutgoingLetter(SHORT, text, asks=True, language=caller.language)
+            out.reply_to = keys.mailboxes.ask("stop", address, player, now)
+            if caller.trust is not Trust.STRANGER:
+                out.answer(caller.letter)
+            keys.seats.letters.send(address, out, now)
+        return False
+    people.opt_out(address, to_db(now))
+    return True

@@ -1,6 +1,6 @@
-"""Information for anybody: help from the table of commands, the games and their rules.
+"""Information for anybody: help from the table of commands, games and their rules, standings, matches to watch.
 
-Implements protocol.md, "Commands" (`help`, `games`, `rules`).
+Implements protocol.md, "Commands" (`help`, `games`, `rules`, `observe`, `unobserve`, `standings`).
 """
 
 from __future__ import annotations
@@ -8,25 +8,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import account_keys
-from pbem.desk.refused import refused
-from pbem.desk.reply import Reply
+from pbem.desk.caller import Caller, refused
+from pbem.desk.outcomes import Reply
+from pbem.desk.ratings import PROVISIONAL, tables
+from pbem.desk.seats import Seats, number_of
 from pbem.games import BUILT_IN, GAMES, Fault, Refused, rules, titles
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import COMMANDS, SETTINGS
+from pbem.mail.commands import COMMANDS, SETTINGS, Command
+from pbem.match.state import RUNNING
 from pbem.match.terms import OPTIONS
 from pbem.pages import served
 from pbem.phrase import Phrase
+from pbem.store.database import to_db
 from pbem.tournament import tournament_terms
 
 if TYPE_CHECKING:
     from pbem.config.server import Config
-    from pbem.desk.caller import Caller
     from pbem.desk.letter_writer import LetterWriter
-    from pbem.mail.commands import Command
-    from pbem.requests import AskHelp, ListGames, MailRules
+    from pbem.requests import AskHelp, ListGames, MailRules, Observe, ShowStandings, Unobserve
+    from pbem.store.people import People
 
 _OF_KEYS = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
 _OF_SEALED = [spec for spec in COMMANDS.values() if spec.topic == "sealed"]
+
+
+_RANKED = 50
+"""The most players of a game that the standings show."""
 
 
 def explain(config: Config, _caller: Caller, command: Command[AskHelp]) -> Reply:
@@ -68,3 +75,30 @@ def mail_rules(letters: LetterWriter, _caller: Caller, command: Command[MailRule
 def no_such_game(command: str, game: str) -> Fault:
     """The fault of a game that is not played here."""
     return Fault(command, game, Phrase("no such game; there are: {games}", games=", ".join(GAMES)))
+
+
+def observe(seats: Seats, people: People, caller: Caller, command: Command[Observe]) -> Reply:
+    """`observe`: the caller observes a public match from now on."""
+    name, loaded = command.match, seats.archive.load(number_of(command))
+    if loaded is None or loaded[0].terms.privacy != "public" or not loaded[0].seq:
+        raise refused("observe", name, Phrase("there is no such match to watch"))
+    match, row = loaded
+    if match.phase not in RUNNING:
+        raise refused("observe", name, Phrase("this match is over, and there is nothing more to watch"))
+    if match.seat_of(caller.known_player.name):
+        raise refused("observe", name, Phrase("you play in it; `status` and `report` show what you may know"))
+    people.opt_in(caller.address)
+    people.observe(row.number, caller.known_player.name, to_db(caller.now))
+    return Reply("observe", {"m": seats.match_letters.public_facts(match, row), "view": match.view(None)})
+
+
+def unobserve(people: People, caller: Caller, command: Command[Unobserve]) -> Reply:
+    """`unobserve`: the caller no longer observes it."""
+    if not people.unobserve(number_of(command), caller.known_player.name):
+        raise refused("unobserve", command.match, Phrase("you do not watch this match"))
+    return Reply("unobserve", {"name": command.match})
+
+
+def standings(people: People, _caller: Caller, _command: Command[ShowStandings]) -> Reply:
+    """`standings`: the best rated players of each game that was played, among people and with programs."""
+    return Reply("standings", {"tables": tables(people, _RANKED), "few": PROVISIONAL})

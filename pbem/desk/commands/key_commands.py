@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk import account_keys
-from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECOVERY_CONFIRMED, WRONG_CODE
-from pbem.desk.refused import refused
-from pbem.desk.reply import IN_YOUR_NAME, Reply, refusal
+from pbem.desk.caller import Caller, refused
+from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECOVERY_CONFIRMED, WRONG_CODE, DailyLimit
+from pbem.desk.outcomes import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.reply_tokens import split
-from pbem.desk.strangers import one_mailbox
+from pbem.desk.strangers import Strangers, one_mailbox
 from pbem.games import Fault, Refused
 from pbem.identity import STATES, BadKey, Key
 from pbem.identity.security_keys import way
@@ -24,10 +24,9 @@ from pbem.match.pinned_keys import HOW, KeyChange
 from pbem.match.seat_clock import written
 from pbem.phrase import Phrase
 from pbem.proof import key_changes
-from pbem.requests import AddKey
+from pbem.requests import AddAddress, AddKey, Confirm, KeepKeys, Recover, RevokeKey
 from pbem.store.database import from_db, to_db
-from pbem.store.keychanges import WaitingKey
-from pbem.store.players import KeyRow
+from pbem.store.players import KeyRow, PlayerRow, WaitingKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,13 +35,8 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.account_keys import Keyring
-    from pbem.desk.caller import Caller
-    from pbem.desk.daily_limits import DailyLimit
-    from pbem.desk.strangers import Strangers
     from pbem.mail.commands import AnyCommand, Command
-    from pbem.requests import AddAddress, Confirm, KeepKeys, Recover, RevokeKey
     from pbem.store.people import People
-    from pbem.store.players import PlayerRow
 
 _MOST_KEYS = 10
 

@@ -1,29 +1,53 @@
-"""Setups and orders: sent, withdrawn, and judged without being stored.
+"""The submissions of a seat: setups and orders, now or in advance; in sealed matches, commitments, steps and reveals.
 
-Whole sets only: a set with any fault changes nothing. Implements protocol.md, "Commands" (`setup`, `orders`, `clear`,
-`preview`).
+Nothing secret of a sealed match comes here before its time: what comes is judged by its form and by what was told
+before. Implements protocol.md, "Commands" (`setup`, `orders`, `clear`, `preview`), and docs/playing.md, "Sealed
+matches" (`seal`, `step`, `reveal`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from pbem.desk.commands import orders_in_advance
+from pbem.desk.caller import Caller, refused
 from pbem.desk.match_facts import branch_facts
-from pbem.desk.refused import refused
-from pbem.desk.reply import Reply
+from pbem.desk.outcomes import Reply
+from pbem.desk.position_files import keys_of
+from pbem.games import Fault, Refused
+from pbem.games.conditional_orders import branch_said
 from pbem.games.setup_example import is_the_example
-from pbem.match import submissions
-from pbem.match.state import not_played, standing
+from pbem.letters.render import escaped
+from pbem.match import progress, stored_orders, submissions
+from pbem.match.events.sealed_events import reveal as laid_open
+from pbem.match.events.sealed_events import take as taken
+from pbem.match.sealed_letters import seal as committed
+from pbem.match.state import Match, Submission, not_played, standing
 from pbem.phrase import Phrase
-from pbem.requests import DEFAULT
+from pbem.requests import DEFAULT, Clear, Preview, Reveal, Seal, SubmitOrders, SubmitSetup, TakeSteps
 
 if TYPE_CHECKING:
-    from pbem.desk.caller import Caller
-    from pbem.desk.seats import SeatContext
-    from pbem.mail.commands import Command
-    from pbem.match.state import Submission
-    from pbem.requests import Clear, Preview, SubmitOrders, SubmitSetup
+    from pbem.desk.seats import Event, SeatContext
+    from pbem.mail.commands import AnyCommand, Command
+    from pbem.match.step import Step
+
+
+_ROOM = 1024 * 1024
+"""The most octets of a seat's letters that wait: they are in memory, and written with each change."""
+
+T = TypeVar("T")
+
+Told = TypeVar("Told", bound="Seal | TakeSteps | Reveal")
+
+_AS_TEXT = Phrase(
+    "your opponent checks what you sign, so sign it as text: with an SSH key, or with OpenPGP in the clear"
+    " (`gpg --clearsign`)"
+)
+
+_UNLIKE = Phrase(
+    "your opponent gets what you sign as text, with the signature below it, and could not verify yours there: sign"
+    " only the form, as UTF-8, with the same line end after every line, including the last, and nothing like"
+    " `-----BEGIN` in a comment"
+)
 
 
 def setup(seated: SeatContext, caller: Caller, command: Command[SubmitSetup]) -> Reply:
@@ -50,7 +74,7 @@ def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) 
         asked = {"turn": command.form.turn or 0, "allowed": allowed, "consent": False, "faults": ()}
         return Reply("untouched", asked | seated.facts(), at=seated, outcome="asked")
     if command.form.turn == DEFAULT or (command.form.turn or 0) > turn:
-        return orders_in_advance.store(seated, command, caller)
+        return store(seated, command, caller)
     before = standing(seated.match.orders, seated.seat)
     step, submission = seated.say(caller, command, submissions.order)
     receipt, attachments = seated.receipt(submission, f"turn-{turn}")
@@ -81,10 +105,10 @@ def clear(seated: SeatContext, caller: Caller, command: Command[Clear]) -> Reply
     """`clear`: withdraws the orders for this turn, the setup, or orders stored for later."""
     given = command.form.turn
     if given == DEFAULT or (given or 0) > seated.match.turn:
-        return orders_in_advance.withdraw(seated, command, caller)
+        return withdraw(seated, command, caller)
     if given is not None and given != seated.match.turn:
         raise refused("clear", f"turn {given}", Phrase("that turn is not being played"))
-    orders_in_advance.demand_room(seated, command, caller)
+    demand_room(seated, command, caller)
     step, submission = seated.say(caller, command, submissions.clear)
     where = step.match.setups if step.match.phase == "setup" else step.match.orders
     withdrawn = where[seated.seat]
@@ -103,3 +127,136 @@ def preview(seated: SeatContext, _caller: Caller, command: Command[Preview]) -> 
         raise refused("preview", f"turn {command.form.turn}", Phrase("turn {turn} is being played", turn=match.turn))
     orders = match.rules.order(match.position, seated.seat, command.request.text)
     return Reply("preview", {"orders": orders.text} | seated.facts(), at=seated)
+
+
+def demand_room(seated: SeatContext, command: AnyCommand, caller: Caller) -> None:
+    """Refuse a letter that is to wait, where too much waits: orders in advance, and what was withdrawn.
+
+    Orders for the turn that is due take the place of others, and are never refused for that.
+    """
+    match, seat = seated.match, seated.seat
+    waiting = [kept for (owner, _), kept in match.stored.items() if owner == seat]
+    waiting += [kept[seat] for kept in (match.setups, match.orders) if seat in kept]
+    if sum(kept.octets for kept in waiting) + len(caller.letter.raw) > _ROOM:
+        reason = Phrase("your letters that wait in {match} would become too long together", match=match.id)
+        raise refused(command.name, None, reason)
+
+
+def store(seated: SeatContext, command: Command[SubmitOrders], caller: Caller) -> Reply:
+    """Store orders for a later turn, or default orders; raises `Refused`."""
+    demand_room(seated, command, caller)
+    turn, due = command.form.turn or DEFAULT, seated.match.turn
+    step, submission = seated.say(caller, command, submissions.store)
+    seated.submit(step, submission, turn)
+    receipt, attachments = seated.receipt(submission, f"turn-{turn}" if turn != DEFAULT else "default")
+    faults = _faults(seated.match, seated.seat, turn)
+    facts = {"orders": submission.text, "turn": turn, "due": due, "final": submission.final, "faults": faults}
+    facts["branches"] = branches(seated.match, seated.seat, submission.text)
+    facts["now"] = _now(seated.match, seated.seat, submission.text)
+    return Reply("early", facts | receipt | seated.facts(), attachments, seated)
+
+
+def branches(match: Match, seat: int, text: str) -> list[Phrase]:
+    """The branches of conditional orders, in words."""
+    if match.position is None:
+        return []
+    return [branch_said(match.terms.game, branch) for branch in match.rules.branches(match.position, seat, text)]
+
+
+def _now(match: Match, seat: int, text: str) -> str:
+    """The orders for which these would stand in the turn that is due, if that depends on what is known by then."""
+    if match.position is None or not match.rules.depends(text):
+        return ""
+    try:
+        return match.rules.order(match.position, seat, text).text
+    except Refused:
+        return ""
+
+
+def withdraw(seated: SeatContext, command: Command[Clear], caller: Caller) -> Reply:
+    """Withdraw what is stored for a later turn, or the default orders; raises `Refused`."""
+    demand_room(seated, command, caller)
+    turn = command.form.turn or DEFAULT
+    step, submission = seated.say(caller, command, submissions.withdraw)
+    withdrawn = step.match.stored[seated.seat, turn]
+    seated.submit(step, withdrawn, turn)
+    facts, attachments = seated.withdrawn(withdrawn)
+    gone = {"withdrawn": submission.text, "turn": turn, "rev": withdrawn.rev + 1}
+    return Reply("clear_early", {**facts, **gone, **seated.facts()}, attachments, seated)
+
+
+def stored(match: Match, seat: int) -> list[dict[str, object]]:
+    """The stored orders of a seat: default orders first, then orders turn by turn."""
+    return [
+        {
+            "turn": turn,
+            "submission": stored,
+            "faults": _faults(match, seat, turn),
+            "branches": branches(match, seat, stored.text),
+        }
+        for (owner, turn), stored in sorted(match.stored.items())
+        if owner == seat and stored.standing
+    ]
+
+
+def _faults(match: Match, seat: int, turn: int) -> list[Fault]:
+    """The faults for which default orders could not be played now."""
+    return [escaped(fault) for fault in stored_orders.faults_of_default(match, seat)] if turn == DEFAULT else []
+
+
+def seal(seated: SeatContext, caller: Caller, command: Command[Seal]) -> Reply:
+    """`seal`: a player commits to a setup by a hash; the game begins with the last commitment."""
+    step, submission = _say(seated, caller, command, committed)
+    seated.submit(step, submission)
+    (commitment,) = (words[0] for name, words, _ in command.request.sections if name == "commitment")
+    return Reply("seal", {"commitment": commitment, "rev": submission.rev} | seated.facts(), seated.files(), seated)
+
+
+def take(seated: SeatContext, caller: Caller, command: Command[TakeSteps]) -> Reply:
+    """`step`: a seat sends what it owes in a turn, and the other seat is told at once."""
+    step, told = _say(seated, caller, command, taken)
+    progress.advance(step)
+    seated.commit(step)
+    facts, files = seated.steps(told)
+    return Reply("step", facts | seated.facts(), [*files, *seated.files()], seated)
+
+
+def reveal(seated: SeatContext, caller: Caller, command: Command[Reveal]) -> Reply:
+    """`reveal`: once the game is over, a seat reveals its setup and its orders, and everything is judged."""
+    step, _ = _say(seated, caller, command, laid_open)
+    game = seated.match.game
+    progress.advance(step)
+    seated.commit(step)
+    return Reply("reveal", {"game": game} | seated.facts(), seated.files(), seated)
+
+
+def _say(seated: SeatContext, caller: Caller, command: Command[Told], event: Event[Told, T]) -> tuple[Step, T]:
+    """The statement of a caller's seat in a sealed match, in a letter that the others can check; raises `Refused`.
+
+    What was signed is kept for the others, and so is the note that its player sends along.
+    """
+    if not seated.match.terms.sealed:
+        raise refused(command.name, command.match, Phrase("this match is not sealed"))
+    demand_text(caller, command, seated)
+    step, found = seated.say(caller, command, event)
+    seated.keep_text(caller.signed)
+    for name, _, text in command.request.sections:
+        if name == "note":
+            seated.keep_note(text)
+    return step, found
+
+
+def demand_text(caller: Caller, command: AnyCommand, seated: SeatContext) -> None:
+    """Refuse a letter whose words the other player's program would not find signed as the server does.
+
+    A program that cannot read what its opponent signed does not answer, and loses by the clock. The sandbox read it
+    by the keys that the player has here; those of the match are among them.
+    """
+    signed = caller.signed
+    if not signed.pasted:
+        raise refused(command.name, None, _AS_TEXT)
+    read, tried = caller.understood.shown, {key.public: key.fingerprint for key in caller.understood.keys}
+    keys = [tried.get(public) for public in keys_of(seated.match.players[seated.seat - 1])]
+    known = signed.key in keys and None not in keys
+    if not known or read is None or (read.verdict.key, read.words) != (signed.key, caller.words):
+        raise refused(command.name, None, _UNLIKE)

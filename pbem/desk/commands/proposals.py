@@ -1,27 +1,31 @@
 """Ways to an opponent: proposals, the open list, invitations by address, agreeing and declining.
 
 If not all players of a match are known, seats are kept free. When the last one is taken, the match becomes a
-proposal like any other, and its hash can be accepted. Implements protocol.md, "Commands" (`new`, `list`, `join`,
-`accept`, `decline`, `withdraw`) and the first step of "A match".
+proposal like any other, and its hash can be accepted. Accounts cost nothing, so letters about matches with strangers
+are counted by their reader: beyond some, one short letter a day names the matches. Implements protocol.md, "Commands"
+(`new`, `list`, `join`, `accept`, `decline`, `withdraw`), the first step of "A match", and reliability.md, "Limits".
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pbem.desk import bulletin, unasked
+from pbem.desk import bulletin
+from pbem.desk.caller import Caller, refused
 from pbem.desk.commands.history import READ
+from pbem.desk.daily_limits import UNASKED, DailyCounts
 from pbem.desk.match_facts import called
-from pbem.desk.refused import refused
-from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
-from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seat_at, without_keys
-from pbem.desk.strangers import one_mailbox
+from pbem.desk.outcomes import NOT_TO_BE_ASKED, Reply
+from pbem.desk.seats import SeatContext, Seats, demand_leisure, number_of, pinned, seat_at, without_keys
+from pbem.desk.strangers import Strangers, one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules
 from pbem.json_object import JsonObject
+from pbem.letters.digest import next_digest
 from pbem.letters.draft import OutgoingLetter
 from pbem.match.changed import replace
 from pbem.match.events import agreed
-from pbem.match.state import PHASES, RUNNING
+from pbem.match.state import PHASES, RUNNING, Match
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE, written
 from pbem.pages import served
@@ -32,15 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime, timedelta
 
-    from pbem.desk.caller import Caller
-    from pbem.desk.seats import Seats
-    from pbem.desk.unasked import Offers
+    from pbem.desk.match_environment import OutagesAndZones
     from pbem.mail.commands import Command
-    from pbem.match.state import Match
     from pbem.requests import Accept, Decline, Join, ListMatches, Propose, Withdraw
-    from pbem.store.digest_queue import DigestQueue
+    from pbem.store.outbox import DigestQueue
     from pbem.store.people import People
-    from pbem.store.players import PlayerRow
+    from pbem.store.players import PlayerRow, Players
 
 _LISTED = 50
 """The most matches that the open list shows."""
@@ -56,6 +57,22 @@ _OPPONENTS = 100
 
 _ADDRESS = 254
 """The most characters of an address (RFC 5321 4.5.3.1.3)."""
+
+
+_NAMED_TOGETHER = 50
+"""The most matches that the letter names."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Offers:
+    """The offers of seats: who may be asked and how often, and the seats themselves."""
+
+    seats: Seats
+    players: Players
+    people: People
+    strangers: Strangers
+    counts: DailyCounts
+    time: OutagesAndZones
 
 
 def welcome(offers: Offers, player: str, address: str, now: datetime) -> None:
@@ -187,7 +204,7 @@ def _propose(offers: Offers, seated: SeatContext, now: datetime, but: int | None
     subject = Phrase("{by} proposes a match to you", by=by)
     for row in seated.row.seats:
         asked = not row.accepted and row.seat != but
-        if asked and unasked.may_be_written(offers, row.player, [by], number, now):
+        if asked and may_be_written(offers, row.player, [by], number, now):
             facts = {"standings": standings_of_others(offers.people, seated.match, row.seat)}
             seated.write_to(row.seat, "proposal", subject, now, **facts)
 
@@ -382,3 +399,40 @@ def _line(people: People, match: str, game: str, names: Sequence[str], phase: st
     called_names = [called(name, program=people.is_program(name)) for name in names]
     told = {"id": match, "title": rules(game).title, "names": called_names, "phase": phase}
     return told | {"game": 0, "turn": 0, "asked": False}
+
+
+# Letters that nobody asked for.
+
+
+def may_be_written(offers: Offers, player: str, by: Sequence[str], match: int, now: datetime) -> bool:
+    """True if a player may be written to at once about a match with these; otherwise the daily letter names it."""
+    known = any(offers.people.played_together(player, other) for other in by)
+    if known or offers.people.is_program(player) or offers.counts.left(UNASKED, now, player) >= 0:
+        return True
+    due = next_digest(now, offers.time.zone(player))
+    offers.people.hold_back(player, match, to_db(due))
+    return False
+
+
+def send_held_back(offers: Offers, now: datetime) -> None:
+    """Write the first letter that is due, to one player about all matches that still want an answer."""
+    name = offers.people.held_back_until(to_db(now))[0]
+    lines = [line for number in offers.people.held_back(name) if (line := _still_asked(offers, name, number))]
+    offers.people.told(name)
+    player = offers.players.by_name(name)
+    if player is not None and lines and not offers.people.opted_out(player.address):
+        text = offers.seats.letters.draft(
+            "letters/unasked.txt", lines=lines[:_NAMED_TOGETHER], more=len(lines[_NAMED_TOGETHER:])
+        )
+        offers.seats.letters.send(player.address, OutgoingLetter(Phrase("[pbem] Matches for you"), text), now)
+
+
+def _still_asked(offers: Offers, name: str, number: int) -> dict[str, str] | None:
+    """A match that is proposed to the player, or in which a seat is; None if nobody waits for an answer any more."""
+    match, row = offers.seats.archive.known(number)
+    proposed = match.phase == "proposed" and any(seat.player == name and not seat.accepted for seat in row.seats)
+    nominated = any(found.name == name for found in match.nominated.values())
+    by = match.name(1)
+    if not (proposed or nominated) or offers.people.blocks(name, by):
+        return None
+    return {"id": match.id, "title": match.rules.title, "by": by, "what": "proposal" if proposed else "seat"}

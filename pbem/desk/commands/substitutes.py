@@ -9,27 +9,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk import unasked
-from pbem.desk.commands.proposals import listening, standings_of_others
-from pbem.desk.places import placed
-from pbem.desk.refused import refused
-from pbem.desk.reply import NOT_TO_BE_ASKED, Reply
-from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, seated_at, without_keys
+from pbem.desk.caller import Caller, refused
+from pbem.desk.commands import proposals
+from pbem.desk.commands.proposals import Offers, listening, standings_of_others
+from pbem.desk.outcomes import NOT_TO_BE_ASKED, Reply
+from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, placed, seated_at, without_keys
 from pbem.games import Refused
 from pbem.identity.security_keys import way
 from pbem.letters.draft import OutgoingLetter
-from pbem.mail.commands import COMMANDS
+from pbem.mail.commands import COMMANDS, Command
 from pbem.match import progress, state
 from pbem.match.changed import replace
-from pbem.match.events import nominated, substituted
+from pbem.match.events import substituted
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pbem.desk.caller import Caller
-    from pbem.desk.unasked import Offers
-    from pbem.mail.commands import Command
     from pbem.match.step import Step
     from pbem.requests import Substitute
 
@@ -45,7 +41,7 @@ def substitute(offers: Offers, caller: Caller, command: Command[Substitute]) -> 
         match, row = loaded
         for seat, nomination in match.nominated.items():
             # Not `agreed`: it would tell a newcomer, and so any player, whether a late player has answered since.
-            if nomination.name == name and nominated.may_be_agreed(match, seat, caller.now):
+            if nomination.name == name and substituted.may_be_agreed(match, seat, caller.now):
                 return _newcomer(offers, SeatContext(offers.seats, match, row, seat), caller, command)
     return _word(offers, seated_at(offers.seats, command, name, caller.now), caller, command)
 
@@ -61,27 +57,22 @@ def _word(offers: Offers, seated: SeatContext, caller: Caller, command: Command[
         raise refused("substitute", given.leaver, Phrase("{name} has no seat in this match", name=given.leaver))
     if given.hash is not None:  # it would be another sentence than the others say
         raise refused("substitute", given.hash, Phrase("the hash is for the newcomer to say: leave it out"))
-    if name != nominated.NOBODY:
-        _judge(offers, seated, name, match.name(seated.seat))
+    if name != substituted.NOBODY:
+        if listening(offers.people, offers.players.by_name(name), match.name(seated.seat)) is None:
+            raise refused("substitute", name, NOT_TO_BE_ASKED.given(name=name))
+        if keyless := without_keys(offers.players, match.terms, name):
+            raise Refused(*keyless)
     facts: dict[str, object] = {"by": match.name(seated.seat), "name": name, "leaver": given.leaver, "hash": ""}
-    before = nominated.agreed(match, seat, caller.now) and match.nominated[seat].name == name
+    before = substituted.agreed(match, seat, caller.now) and match.nominated[seat].name == name
     step = seated.step(caller.now)
     said = placed(caller, command, match, seated.seat)
-    nominated.substitute(step, seated.seat, seat, said, caller.signed)
+    substituted.substitute(step, seated.seat, seat, said, caller.signed)
     seated.commit(step)
-    asked = not before and nominated.agreed(seated.match, seat, caller.now)
+    asked = not before and substituted.agreed(seated.match, seat, caller.now)
     if asked:
         _ask(offers, seated, seat, name, caller.now)
-    facts["state"] = "nobody" if name == nominated.NOBODY else "asked" if asked else "named"
+    facts["state"] = "nobody" if name == substituted.NOBODY else "asked" if asked else "named"
     return Reply("substitute", facts | seated.facts(), at=seated)
-
-
-def _judge(offers: Offers, seated: SeatContext, name: str, by: str) -> None:
-    """Refuse a name that could never take the seat."""
-    if listening(offers.people, offers.players.by_name(name), by) is None:
-        raise refused("substitute", name, NOT_TO_BE_ASKED.given(name=name))
-    if keyless := without_keys(offers.players, seated.match.terms, name):
-        raise Refused(*keyless)
 
 
 # The newcomer.
@@ -92,7 +83,7 @@ def _ask(offers: Offers, seated: SeatContext, seat: int, name: str, now: datetim
     match, row = seated.match, seated.row
     player = offers.players.by_name(name)
     assert player is not None
-    if not unasked.may_be_written(offers, name, match.names, row.number, now):
+    if not proposals.may_be_written(offers, name, match.names, row.number, now):
         return
     facts = {
         "name": name,
@@ -123,7 +114,7 @@ def _newcomer(offers: Offers, seated: SeatContext, caller: Caller, command: Comm
     given, left = command.request, seated.match.name(seated.seat)
     facts = {"name": name, "leaver": left, "hash": match.rules_hash}
     # Declined: tell the others, but not a leaver whom letters do not reach.
-    if (given.name, given.leaver) == (nominated.NOBODY, left):
+    if (given.name, given.leaver) == (substituted.NOBODY, left):
         for row in seated.row.seats:
             if row.player != left or not offers.players.unreachable(left):
                 seated.write_to(

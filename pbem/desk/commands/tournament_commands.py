@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.refused import refused
-from pbem.desk.reply import Reply
+from pbem.desk.caller import Caller, refused
+from pbem.desk.outcomes import Outcome, Reply
 from pbem.desk.seats import demand_leisure, find_seat, pinned
-from pbem.desk.tournament_director import ruling_of
+from pbem.desk.tournament_director import Director, ruling_of
 from pbem.games import Fault, Refused
 from pbem.match.transcript import BEFORE, canonical
 from pbem.phrase import Phrase
@@ -22,9 +22,6 @@ from pbem.tournament.tournament_terms import LADDER, TournamentTerms
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from pbem.desk.caller import Caller
-    from pbem.desk.reply import Outcome
-    from pbem.desk.tournament_director import Director
     from pbem.mail.commands import Command
     from pbem.match.pinned_keys import Player
     from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, InTournament, Leave, Rule, ShowTournament

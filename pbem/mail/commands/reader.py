@@ -374,7 +374,9 @@ def _read_slots(words: Words, spec: CommandSpec, given: Given) -> list[_Wrong]:
 def _read_fields(words: Words, spec: CommandSpec, given: Given, wrong: list[_Wrong]) -> dict[str, str]:
     """Take the header fields of a signed form, in any order, `final` among them."""
     fields: dict[str, str] = {}
-    if not spec.has_fields or (spec.body == "press" and not _opens_signed_press(words)):
+    # A signed message begins with two fields; a single `server` may well be the first word of one.
+    signed = words.low() in FIELDS and words.low(2) in FIELDS
+    if not spec.has_fields or (spec.body == "press" and not signed):
         return fields
     while True:
         name = words.low()
@@ -412,15 +414,12 @@ def _contradicted(given: Given, fields: dict[str, str]) -> list[_Wrong]:
     ]
 
 
-def _opens_signed_press(words: Words) -> bool:
-    """True if a message begins with two fields; a single `server` may well be its first word."""
-    return words.low() in FIELDS and words.low(2) in FIELDS
-
-
 def _take_block(words: Words, spec: CommandSpec, wrong: list[_Wrong]) -> str | None:
     """Take the words up to `end`, and return the text between."""
     start = words.start
-    closing = _press_end(words) if spec.body == "press" else _text_end(words)
+    # A text ends at the first `end` outside comments.
+    in_text = (match.span(1) for match in _SCAN.finditer(words.text, start) if match[1])
+    closing = _press_end(words) if spec.body == "press" else next(in_text, None)
     if closing is None:
         words.move_to(len(words.text))
         # The rest may be meant as the block's text: to obey commands in it would be guessing.
@@ -435,11 +434,6 @@ def _take_block(words: Words, spec: CommandSpec, wrong: list[_Wrong]) -> str | N
         return None
     words.move_to(closing[1])
     return words.text[start : closing[0]].strip()
-
-
-def _text_end(words: Words) -> tuple[int, int] | None:
-    """The place of the first `end` outside comments."""
-    return next((match.span(1) for match in _SCAN.finditer(words.text, words.start) if match[1]), None)
 
 
 def _press_end(words: Words) -> tuple[int, int] | None:

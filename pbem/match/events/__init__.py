@@ -1,4 +1,4 @@
-"""The events of a match: one module each, which makes its entry, makes it again, checks it and words it.
+"""The events of a match: each makes its entry, makes it again, checks it and words it.
 
 Each event takes a `Step` and advances it. If the player may not do this, it raises `Refused` with all faults, and
 nothing has changed. Here is the registry of all types of entry. Implements protocol.md, "A match" and "Transcript".
@@ -11,26 +11,16 @@ from typing import TYPE_CHECKING
 from pbem.match.events import (
     agreed,
     agreements,
-    all_sealed,
-    claimed,
-    closed,
+    clocks,
     commitments,
     ended,
-    extended,
-    forfeited,
-    halted,
     interventions,
     keys_changed,
-    missed,
-    moved,
-    nominated,
     resigned,
-    reveal,
-    sealed_step,
-    sealed_verdict,
+    sealed_events,
+    silence,
     substituted,
     turn,
-    vacation,
 )
 from pbem.match.transcript import TranscriptError
 
@@ -40,38 +30,36 @@ if TYPE_CHECKING:
     from pbem.match.entry_type import EntryType
     from pbem.match.transcript import Entry
 
-__all__ = ["TYPES", "check"]
-
 TYPES: Mapping[str, EntryType] = {
     one.name: one
     for one in (
         agreed.ENTRY,
         commitments.ENTRY,
-        all_sealed.ENTRY,
-        sealed_step.ENTRY,
+        sealed_events.SEALED,
+        sealed_events.STEP,
         turn.ENTRY,
-        reveal.ENTRY,
-        sealed_verdict.ENTRY,
-        missed.ENTRY,
-        forfeited.ENTRY,
-        extended.ENTRY,
-        claimed.ENTRY,
+        sealed_events.REVEAL,
+        sealed_events.VERDICT,
+        silence.MISSED,
+        silence.FORFEITED,
+        clocks.EXTENDED,
+        silence.CLAIMED,
         agreements.ENTRY,
         agreements.ANNULMENT,
         resigned.ENTRY,
-        nominated.ENTRY,
-        substituted.ENTRY,
+        substituted.NOMINATED,
+        substituted.SUBSTITUTED,
         keys_changed.ENTRY,
-        moved.ENTRY,
-        halted.ENTRY,
-        vacation.ENTRY,
+        clocks.MOVED,
+        clocks.HALTED,
+        clocks.ON_VACATION,
         interventions.PAUSED,
         interventions.RESUMED,
         interventions.STOPPED,
         interventions.RESTORED_ENTRY,
         ended.ENTRY,
         ended.REVEALED,
-        closed.ENTRY,
+        ended.CLOSED,
     )
 }
 """The types of entries, by name."""

@@ -11,9 +11,8 @@ from pbem.games import Fault, Refused
 from pbem.match.asking import ask_for_setups
 from pbem.match.changed import replace
 from pbem.match.documents import Replies
-from pbem.match.entry_forms import anything, by_seat, hash_, letter, mapping, number, text
-from pbem.match.entry_forms import player as player_form
-from pbem.match.entry_type import EntryType
+from pbem.match.entry_type import EntryType, anything, by_seat, hash_, letter, mapping, number, text
+from pbem.match.entry_type import player as player_form
 from pbem.match.pinned_keys import Player
 from pbem.match.remaking import Consent
 from pbem.match.replies import file_replies_of_proposal, file_replies_of_setups, named_proposal, of_setups
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.match.remaking import Remaking
-    from pbem.match.signed import Signed
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.match.transcript import Entry
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused, Result
 from pbem.match.changed import replace
-from pbem.match.entry_forms import one_of, said, seat_number
-from pbem.match.entry_type import EntryType
+from pbem.match.entry_type import EntryType, one_of, said, seat_number
 from pbem.match.events.ended import abandon, end_game
 from pbem.match.remaking import of_sentence
 from pbem.match.state import RUNNING, not_played
@@ -19,9 +18,8 @@ from pbem.phrase import Phrase
 from pbem.requests import Annul, Draw
 
 if TYPE_CHECKING:
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.requests import SignedForm
 
 

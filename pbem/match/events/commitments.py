@@ -12,11 +12,9 @@ from pbem.match.asking import ask_for_orders
 from pbem.match.changed import replace
 from pbem.match.dealt import file_chain
 from pbem.match.documents import Evidence, Opening, level_in_words
-from pbem.match.entry_forms import anything, by_seat, hash_, mapping, number
-from pbem.match.entry_type import EntryType
+from pbem.match.entry_type import EntryType, anything, by_seat, hash_, mapping, number
 from pbem.match.events.turn import play_on
 from pbem.match.replies import file_replies, named_replies
-from pbem.match.set_aside import file_trace
 from pbem.match.step import Document
 from pbem.match.submissions import setup
 from pbem.match.transcript import sha256_hex
@@ -39,7 +37,7 @@ def begin(step: Step) -> None:
         step.papers.append(Document(opening, submission.paper.encode(), match.game, seat))
         letter = f"game-{match.game}-setup-seat-{seat}"
         step.file_letter(letter, submission.letter, submission.evidence, match.game, seat)
-    trace = file_trace(step, "setup", match.game)
+    trace = step.file_trace("setup", match.game)
     step.append_entry(
         "commitments",
         {

@@ -11,14 +11,10 @@ from pbem.games import Result
 from pbem.match.asking import ask_for_reveals, ask_for_setups, banks
 from pbem.match.changed import replace
 from pbem.match.dealt import shown_at_the_end
-from pbem.match.entry_forms import hash_, list_of, mapping, number, text, whole
-from pbem.match.entry_type import EntryType
-from pbem.match.events.closed import close
+from pbem.match.entry_type import EntryType, hash_, list_of, mapping, number, text, whole
 from pbem.match.record import Record, RecordedResult, Turn, write
-from pbem.match.replies import file_replies_of_setups
-from pbem.match.sealed_documents import ORDERS, SETUP
-from pbem.match.sealed_game import Ending
-from pbem.match.set_aside import file_trace
+from pbem.match.replies import file_replies_of_setups, show_replies_of_setups
+from pbem.match.sealed_game import ORDERS, SETUP, Ending
 from pbem.match.state import Ended
 from pbem.match.step import Document
 from pbem.match.transcript import sha256_hex
@@ -66,7 +62,7 @@ def conclude(
     ended = Ended(result.winner, tuple(result.scores), result.reason, turns)
     games = match.games.and_(ended)
     over = closes is not None or _match_is_over(replace(match, games=games), ended)
-    trace = file_trace(step, "end", match.game) if match.sealed_game is None else {}
+    trace = step.file_trace("end", match.game) if match.sealed_game is None else {}
     step.append_entry(
         "ended",
         {
@@ -185,4 +181,25 @@ REVEALED = EntryType(
     mapping({"game": number, "record": hash_}, {"chance": hash_, "replies": hash_}),
     says="game {game}: the record replays",
     silent=True,
+)
+
+
+def close(step: Step, winner: int, reason: str) -> None:
+    """The match is over."""
+    outcome = {"winner": winner, "scores": list(step.match.totals), "reason": reason}
+    over: dict[str, object] = {"outcome": outcome, "clocks": {}, "missed": frozenset(), "offers": {}}
+    trace = {}
+    if step.match.phase == "setup":
+        trace = step.file_trace("end", step.match.game - 1)
+        over |= {"setups": {}, "resolve_at": None}
+        show_replies_of_setups(step)
+    step.append_entry("closed", {**outcome, **trace})
+    step.match = replace(step.match, phase="closed", **over)
+    step.notify("closed")
+
+
+CLOSED = EntryType(
+    "closed",
+    mapping({"winner": number, "scores": list_of(whole), "reason": text}, {"trace": hash_}),
+    says="the match is closed: winner {winner}, scores {scores}",
 )

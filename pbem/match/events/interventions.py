@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
 from pbem.match.changed import replace
-from pbem.match.entry_forms import mapping, number, one_of, text
-from pbem.match.entry_type import EntryType
+from pbem.match.entry_type import EntryType, mapping, number, one_of, text
 from pbem.match.events.ended import abandon
 from pbem.match.state import PAUSE, PHASES, RESTORED, RUNNING
 from pbem.phrase import Phrase

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.games import Fault, Refused
-from pbem.match.entry_forms import hash_, key, list_of, mapping, one_of, seat_number, text
-from pbem.match.entry_type import EntryType
+from pbem.match.entry_type import EntryType, hash_, key, list_of, mapping, one_of, seat_number, text
 from pbem.match.pinned_keys import KeyChange
 from pbem.match.state import PHASES, RUNNING, seated
 from pbem.match.step import Document

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused, Result
 from pbem.match.asking import banks
 from pbem.match.changed import replace, without
-from pbem.match.documents import Evidence, Receipt, level_in_words
-from pbem.match.entry_forms import boolean, said, seat_number
-from pbem.match.entry_type import EntryType
-from pbem.match.events.closed import close
-from pbem.match.events.ended import end_game
+from pbem.match.documents import Evidence, Receipt, SetAside, level_in_words
+from pbem.match.entry_type import EntryType, boolean, said, seat_number
+from pbem.match.events.ended import close, end_game
 from pbem.match.remaking import of_sentence
 from pbem.match.state import RUNNING, not_played, only_one_without, standing
 from pbem.match.submissions import submit
-from pbem.match.traces import SetAside
 from pbem.phrase import Phrase
 from pbem.requests import Resign
 
@@ -27,9 +24,8 @@ if TYPE_CHECKING:
 
     from pbem.games import State
     from pbem.json_object import JsonObject
-    from pbem.match.signed import Signed
     from pbem.match.state import Match
-    from pbem.match.step import Step
+    from pbem.match.step import Signed, Step
     from pbem.match.transcript import Entry
     from pbem.requests import SignedForm
 

@@ -1,6 +1,7 @@
-"""Somebody new takes a seat, by a letter with the hash of the agreed terms; from here on that player's keys count.
+"""Somebody new takes a seat: the player who leaves and every opponent name the newcomer, who accepts the terms.
 
-Implements protocol.md, "Commands" (`substitute`) and "A match".
+Who is gone, the transcript shows: a missed deadline, or letters that have not arrived for a long time. From the entry
+on, the newcomer's keys count. Implements protocol.md, "Commands" (`substitute`) and "A match".
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused
 from pbem.match.asking import start_clocks
 from pbem.match.changed import replace, without
-from pbem.match.entry_forms import player as player_form
-from pbem.match.entry_forms import said, seat_number
-from pbem.match.entry_type import EntryType
-from pbem.match.events.nominated import agreed
+from pbem.match.entry_type import EntryType, said, seat_number, text
+from pbem.match.entry_type import player as player_form
+from pbem.match.events.clocks import out_of_reach
 from pbem.match.pinned_keys import Player
-from pbem.match.state import RUNNING, seated
+from pbem.match.state import RUNNING, Nomination, not_played, seated, standing
 from pbem.match.step import Notice
 from pbem.match.stored_orders import drop
 from pbem.phrase import Phrase
@@ -23,12 +23,130 @@ from pbem.requests import Substitute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import datetime
 
     from pbem.match.remaking import Remaking
-    from pbem.match.signed import Signed
-    from pbem.match.step import Step
+    from pbem.match.state import Match
+    from pbem.match.step import Signed, Step
     from pbem.match.transcript import Entry
     from pbem.requests import SignedForm
+
+NOBODY = "none"
+"""In the place of a name: nobody is to take the seat, after all."""
+
+
+def late(match: Match, seat: int) -> bool:
+    """True if the player of this seat missed a deadline, as everybody knows; an answer may have come since."""
+    return seat in match.missed or match.silent.get(seat, 0) > 0
+
+
+def gone(match: Match, seat: int, now: datetime) -> bool:
+    """True if the player of this seat is gone, so that the others may let somebody else take it.
+
+    The player missed a deadline and has sent nothing since, or has been out of reach for longer than others must
+    wait.
+    """
+    submissions = match.setups if match.phase == "setup" else match.orders
+    return (late(match, seat) and not standing(submissions, seat)) or out_of_reach(match, seat, now)
+
+
+def may_be_agreed(match: Match, seat: int, now: datetime) -> bool:
+    """True if all agree on the next player of this seat, as far as everybody knows: late players may have."""
+    return seat in match.nominated and all(
+        late(match, one) or out_of_reach(match, one, now) for one in _unwilling(match, seat)
+    )
+
+
+def agreed(match: Match, seat: int, now: datetime) -> bool:
+    """True if the player of this seat and the others, except those gone, agree on the next player."""
+    return seat in match.nominated and all(gone(match, one, now) for one in _unwilling(match, seat))
+
+
+def _unwilling(match: Match, seat: int, name: str | None = None) -> list[int]:
+    """The seats that have not nominated the present nominee of a seat; all if somebody of another name is meant."""
+    nomination = match.nominated.get(seat)
+    if nomination is None or name not in {None, nomination.name}:
+        return list(match.seats)
+    return [one for one in match.seats if one not in nomination.willing]
+
+
+def substitute(step: Step, by: int, seat: int, form: SignedForm[Substitute], signed: Signed) -> None:
+    """Nominate, unless that would tell a player who owes an answer whether a late player has answered since.
+
+    Raises `Refused`.
+    """
+    match, now, name = step.match, step.world.now, form.request.name
+    others = [one for one in _unwilling(match, seat, name) if one != by]
+    unsure = [one for one in others if late(match, one) and not out_of_reach(match, one, now)]
+    if name != NOBODY and match.asked(by) and unsure:
+        says = Phrase("the match is also waiting for you: first send what is due")
+        raise Refused(Fault("substitute", match.id, says))
+    nominate(step, by, seat, form, signed)
+
+
+def nominate(step: Step, by: int, seat: int, form: SignedForm[Substitute], signed: Signed) -> None:
+    """A player wants somebody in a seat, or withdraws that (`NOBODY`). Raises `Refused`."""
+    match, name = step.match, form.request.name
+    _judge(step, by, seat, name)
+    sentence = step.sentence("substitute", by, form, signed)
+    step.append_entry("substitute", {"seat": by, "for": seat, "name": name, **sentence})
+    nominated = without(match.nominated, seat)
+    if name != NOBODY:
+        willing = {*match.seats}.difference(_unwilling(match, seat, name))
+        nominated[seat] = Nomination(name, frozenset({*willing, by}))
+    step.match = replace(step.match, nominated=nominated)
+    step.notify("substitute", by, by=by, seat=seat, name=name, nobody=name == NOBODY)
+
+
+def _judge(step: Step, by: int, seat: int, name: str) -> None:
+    """Refuse a nomination that makes no sense now."""
+    match = step.match
+    nomination = match.nominated.get(seat)
+    if match.phase not in RUNNING:
+        raise Refused(Fault("substitute", match.id, not_played(match)))
+    if match.terms.sealed:
+        says = Phrase("nobody can take over a seat of a sealed match: only its player has the secrets")
+        raise Refused(Fault("substitute", match.id, says))
+    if name == NOBODY:
+        if nomination is None:
+            says = Phrase("nobody was named for {name}'s seat", name=match.name(seat))
+            raise Refused(Fault("substitute", name, says))
+        return
+    if match.seat_of(name):
+        raise Refused(Fault("substitute", name, Phrase("{name} already has a seat in this match", name=name)))
+    if any(other != seat and found.name == name for other, found in match.nominated.items()):
+        raise Refused(Fault("substitute", name, Phrase("{name} is named for another seat of this match", name=name)))
+    leaves = nomination is not None and seat in nomination.willing
+    if by != seat and not leaves and not gone(match, seat, step.world.now):
+        says = Phrase(
+            "{name} plays on: only a player who hands the seat over, has missed the deadline or has been out"
+            " of reach for long may be replaced",
+            name=match.name(seat),
+        )
+        raise Refused(Fault("substitute", match.name(seat), says))
+    if nomination and nomination.name == name and by in nomination.willing:
+        raise Refused(Fault("substitute", name, Phrase("you have already said so; others have yet to agree")))
+
+
+def _remake_nominated(remaking: Remaking) -> Step:
+    """The nomination again: the form names the seat by its player."""
+    body = remaking.entry.body
+    seat, name = int(body["for"]), str(body["name"])
+    leaver = remaking.match.name(seat)
+    by, form, signed = remaking.sentence("substitute", Substitute(match=remaking.match.id, name=name, leaver=leaver))
+    step = remaking.at_work()
+    nominate(step, by, seat, form, signed)
+    return step
+
+
+NOMINATED = EntryType(
+    "substitute",
+    said(**{"seat": seat_number, "for": seat_number, "name": text}),
+    remake=_remake_nominated,
+    says="seat {seat} wants {name} in seat {for}, signed",
+    between=True,
+    letter="substitute",
+)
 
 
 def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute], signed: Signed) -> None:
@@ -69,7 +187,7 @@ def take_over(step: Step, seat: int, player: Player, form: SignedForm[Substitute
         step.notices.append(Notice("setup", seat, step.match))
 
 
-def remake(remaking: Remaking) -> Step:
+def _remake_substituted(remaking: Remaking) -> Step:
     """The newcomer's letter is read by the newcomer's keys, which count from this entry on."""
     match, seat = remaking.match, remaking.seat()
     player = remaking.pinned(seat, Player.read(remaking.entry.body["player"]))
@@ -88,10 +206,10 @@ def _says(entry: Entry, _papers: Mapping[str, bytes]) -> str:
     return f"{newcomer['name']} takes seat {entry.body['seat']}, as all agreed, signed; from here on counts: {keys}"
 
 
-ENTRY = EntryType(
+SUBSTITUTED = EntryType(
     "substituted",
     said(seat=seat_number, player=player_form),
-    remake=remake,
+    remake=_remake_substituted,
     says=_says,
     between=True,
     letter="substituted",

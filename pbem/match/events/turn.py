@@ -12,32 +12,29 @@ import msgspec
 
 from pbem.games import BUILT_IN
 from pbem.games.draws import play_turn
-from pbem.match import advance_orders, stored_orders, traces
+from pbem.match import stored_orders, submissions
 from pbem.match.asking import ask_for_orders
 from pbem.match.changed import replace
 from pbem.match.dealt import deal
-from pbem.match.documents import SALT, Receipt, level_in_words, salt_in
-from pbem.match.entry_forms import by_seat, either, hash_, mapping, number, seats
-from pbem.match.entry_type import EntryType
+from pbem.match.documents import SALT, Receipt, level_in_words, read_set_aside, salt_in
+from pbem.match.entry_type import EntryType, by_seat, either, hash_, mapping, number, seats
 from pbem.match.events.ended import end_game
 from pbem.match.events.interventions import pause
 from pbem.match.replies import file_replies, named_replies
-from pbem.match.set_aside import file_trace
-from pbem.match.state import standing
+from pbem.match.state import Played, Reports, standing
 from pbem.match.step import Document, Notice, Unresolved
 from pbem.match.submissions import order
 from pbem.match.transcript import canonical, dumped, sha256_hex, utc
-from pbem.match.turns import Played, Reports
 from pbem.requests import DEFAULT, SignedForm, SubmitOrders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.games import Report, State
+    from pbem.match.documents import SetAside
     from pbem.match.remaking import Remaking
     from pbem.match.state import Match, Submission
     from pbem.match.step import Step
-    from pbem.match.traces import SetAside
     from pbem.match.transcript import Entry
 
 
@@ -82,7 +79,7 @@ def resolve(step: Step) -> None:
         step.file_letter(f"{name}-seat-{seat}", counts.letter, counts.evidence, match.game, seat)
     told = Reports(reports)
     files, everything = _file_reports(step, match.turn, told, match.game)
-    trace = file_trace(step, f"turn-{match.turn}", match.game)
+    trace = step.file_trace(f"turn-{match.turn}", match.game)
     step.append_entry(
         "turn",
         {
@@ -108,7 +105,7 @@ def resolve(step: Step) -> None:
         silent={seat: times for seat, times in match.silent.items() if seat not in sent},
     )
     ask_for_orders(step, position)
-    taken_up = advance_orders.take_up(step)
+    taken_up = submissions.take_up(step)
     for seat, content in files.items():
         facts = {
             "turn": match.turn,
@@ -232,7 +229,7 @@ def remake(remaking: Remaking) -> Step:
             raise remaking.untrue(letter, f"default orders, although seat {seat} had not missed the turn")
         else:
             remaking.played.setdefault((receipt.game, seat), []).append((receipt, remaking.match.too_late[seat]))
-            event = advance_orders.store
+            event = submissions.store
         remaking.judged(letter, event, step, seat, form, signed)
     step.match = replace(step.match, resolve_at=step.world.now)
     remaking.advance(step)
@@ -247,7 +244,7 @@ def _came_after_a_miss(
     if seat not in match.missed:
         return
     over = match.too_late[seat]
-    gone = [traces.read(one.paper).received for other, one in aside if other == seat]
+    gone = [read_set_aside(one.paper).received for other, one in aside if other == seat]
     if all(utc(when) > over for when in gone) and utc(receipt.received) < over:
         raise remaking.untrue(path, f"came in time: it was received before the time of seat {seat} was over")
 

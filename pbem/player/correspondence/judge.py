@@ -12,7 +12,7 @@ import msgspec
 from pbem.games import Fault, Refused, faults, part_of, refuse, rules
 from pbem.games.conditional_orders import branch_said
 from pbem.games.setup_example import is_the_example
-from pbem.match import advance_orders, submissions
+from pbem.match import submissions
 from pbem.phrase import Phrase
 from pbem.player import forms
 from pbem.player.correspondence.standings import Impossible, demand_playing
@@ -133,7 +133,7 @@ def judged_ahead(
 
     `before` are the orders of the turn before it, if they are known.
     """
-    refuse(advance_orders.faults(judge, state, seat, turn, text, miss))
+    refuse(submissions.faults_in_advance(judge, state, seat, turn, text, miss))
     if judge.depends(text):
         doubts = judge.unasked(state, seat, text, before) if before is not None else ()
         return Judged(text, branches=judge.branches(state, seat, text), doubts=doubts, as_written=True)

@@ -9,9 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from pbem.proof.compare.finding import Finding
-from pbem.tlog.checkpoint import Checkpoint
+from pbem.tlog.checkpoint import Checkpoint, InclusionProof
 from pbem.tlog.note import NotANote, Note
-from pbem.tlog.proof import InclusionProof
 from pbem.verifier_key import LOG, VerifierKey
 
 if TYPE_CHECKING:

@@ -1,0 +1,186 @@
+"""The words of players beside their orders: messages, resignations, draws and annulments, time given and taken.
+
+Implements protocol.md, "Commands" (`press`, `resign`, `draw`, `annul`, `vacation`, `extend`, `claim`) and "A match".
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+from pbem.desk.caller import Caller, refused
+from pbem.desk.commands.orders import demand_text
+from pbem.desk.match_facts import duration
+from pbem.desk.outcomes import Reply
+from pbem.desk.seats import SeatContext, Seats, running
+from pbem.games import Fault, Refused
+from pbem.match import progress
+from pbem.match.events import agreements, clocks, resigned, silence
+from pbem.match.events.clocks import announce
+from pbem.match.seat_clock import days_of_year, on_a_day, vacation_stop, written
+from pbem.match.state import PHASES, RUNNING
+from pbem.phrase import Phrase, either
+from pbem.store.database import to_db
+from pbem.store.players import Players, VacationRow
+
+if TYPE_CHECKING:
+    from pbem.desk.match_environment import OutagesAndZones
+    from pbem.mail.commands import Command
+    from pbem.requests import Annul, Claim, Draw, Extend, Resign, SendPress, TakeVacation
+    from pbem.store.people import People
+
+_MESSAGE = 4000
+"""The most characters of a message: a public one stays in the page of its match for ever."""
+
+
+_AHEAD = 366
+"""The most days ahead that a vacation may be announced."""
+
+_ANOTHER = Phrase("you have a vacation from {other} to {end}; cancel it first: `vacation off`")
+
+_TOO_LONG = Phrase("{days} days of vacation in {year}; {budget} a year are allowed")
+
+
+def press(people: People, seated: SeatContext, caller: Caller, command: Command[SendPress]) -> Reply:
+    """`press`: a message to the others, and to observers if it is public."""
+    if seated.match.phase in ("declined", "withdrawn"):
+        raise refused("press", None, Phrase("this match was {phase}", phase=PHASES[seated.match.phase]))
+    text = command.request.text.strip()
+    if not text:
+        raise refused("press", None, Phrase("the message is empty"))
+    if len(text) > _MESSAGE:
+        says = Phrase(
+            "a message has at most {most} characters, and this one has {count}", most=_MESSAGE, count=len(text)
+        )
+        raise refused("press", None, says)
+    by, everybody = seated.match.name(seated.seat), command.request.public
+    # People who were only asked to play get messages from players they know.
+    begun = seated.match.phase not in {"open", "proposed"}
+    others = [row for row in seated.row.seats if row.seat != seated.seat]
+    readers = [row for row in others if begun or row.accepted or people.played_together(row.player, by)]
+    if not readers:
+        says = Phrase("your message is passed on once another player has accepted the match")
+        raise refused("press", seated.match.id, says)
+    for row in readers:
+        if not people.blocks(row.player, by):
+            facts = {"by": by, "text": text, "everybody": everybody}
+            seated.write_to(row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
+    seated.note_press(by, text, caller.now, everybody=everybody)
+    return Reply("press", seated.facts(), at=seated)
+
+
+def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Reply:
+    """`resign`: the game is given up, or the whole match."""
+    match, whole = seated.match, command.request.whole
+    if not whole and match.phase in RUNNING and command.request.game != match.game:
+        wanted = either([f"`resign {match.id} game {match.game}`", f"`resign {match.id} match`"])
+        raise refused("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted))
+    if match.terms.sealed:
+        demand_text(caller, command, seated)
+    others_play = resigned.position_without(match, seated.seat, whole_match=whole) is not None
+    step, _ = seated.say(caller, command, resigned.resign)
+    if match.terms.sealed:  # the other player's agent believes this text, not the server, that the game is over
+        seated.keep_text(caller.signed)
+    by, level = match.name(seated.seat), caller.signed.level
+    what = Phrase("the whole match") if whole else Phrase("game {game} of match", game=match.game)
+    subject = Phrase("{by} resigned", by=by)
+    for seat in match.seats:
+        if seat != seated.seat:
+            seated.write_to(seat, "resigned", subject, caller.now, by=by, what=what, level=level, goes_on=others_play)
+    progress.advance(step)  # the turn may have waited for this seat alone
+    seated.commit(step)
+    return Reply("resign", {"what": what, "goes_on": others_play} | seated.facts(), at=seated)
+
+
+def agree(seated: SeatContext, caller: Caller, command: Command[Draw | Annul]) -> Reply:
+    """`draw` or `annul`: an agreement is offered, accepted or declined."""
+    step, agreed = seated.say(caller, command, agreements.agree)
+    seated.commit(step)
+    facts = {"agreement": command.name, "word": command.request.word, "agreed": agreed}
+    return Reply("agreement", facts | seated.facts(), at=seated)
+
+
+def vacation(
+    seats: Seats, players: Players, time: OutagesAndZones, budget: int, caller: Caller, command: Command[TakeVacation]
+) -> Reply:
+    """`vacation`: the player's clocks stand for these days, or run again."""
+    player, now = caller.known_player.name, caller.now
+    zone = time.zone(player)
+    today = on_a_day(now, zone)
+    said = None
+    if command.request.off:
+        if not players.vacations(player, to_db(now)):
+            raise refused("vacation", "off", Phrase("you have no present or future vacation"))
+        players.call_off(player, to_db(now), today.isoformat())
+    else:
+        said = _days(players, budget, player, command.request, today)
+        stop = vacation_stop(*said, zone, now)
+        assert stop.ended is not None
+        row = VacationRow(said[0].isoformat(), said[1].isoformat(), to_db(stop.began), to_db(stop.ended))
+        players.take_vacation(player, row)
+    deadlines = {}
+    for seated in running(seats, player):
+        step = seated.step(now)
+        clocks.catch_up(step)
+        runs = step.match.clocks.get(seated.seat)
+        stops = time.calendar(player, runs.since if runs else now).vacations
+        announce(step, seated.seat, stops, said)
+        seated.commit(step)
+        runs = seated.match.clocks.get(seated.seat)
+        if runs and runs.deadline and seated.match.asked(seated.seat):
+            deadlines[seated.match.id] = written(runs.deadline, runs.zone)
+    rows = players.vacations(player, to_db(now))
+    left = budget - _taken(players, player).get(today.year, 0)
+    return Reply("vacation", {"vacations": rows, "left": left, "year": today.year, "deadlines": deadlines})
+
+
+def _days(players: Players, budget: int, player: str, request: TakeVacation, today: date) -> tuple[date, date]:
+    """The days of a vacation, if they overlap no other and are within each year's budget."""
+    given = request.first, request.last
+    try:
+        first, last = map(date.fromisoformat, given)
+    except ValueError:
+        raise refused("vacation", " to ".join(given), Phrase("there is no such day")) from None
+    faults = []
+    if first < today:
+        too_soon = Phrase("a vacation cannot begin before today, {today}", today=today)
+        faults.append(Fault("vacation", given[0], too_soon))
+    if last < first:
+        faults.append(Fault("vacation", given[1], Phrase("a vacation must end after it begins")))
+    if (last - today).days > _AHEAD:
+        faults.append(Fault("vacation", given[1], Phrase("that is more than a year ahead")))
+    faults += [
+        Fault("vacation", None, _ANOTHER.given(other=row.first, end=row.last))
+        for row in players.vacations(player)
+        if row.first <= given[1] and given[0] <= row.last
+    ]
+    if not faults:
+        faults += [
+            Fault("vacation", None, _TOO_LONG.given(days=days, year=year, budget=budget))
+            for year, days in _taken(players, player, (first, last)).items()
+            if days > budget
+        ]
+    if faults:
+        raise Refused(*faults)
+    return first, last
+
+
+def _taken(players: Players, player: str, *more: tuple[date, date]) -> dict[int, int]:
+    """The player's days of vacation in each year."""
+    rows = players.vacations(player)
+    return days_of_year([*((date.fromisoformat(row.first), date.fromisoformat(row.last)) for row in rows), *more])
+
+
+def extend(seated: SeatContext, caller: Caller, command: Command[Extend]) -> Reply:
+    """`extend`: a gift of time to the opponents."""
+    step, to = seated.say(caller, command, clocks.extend)
+    seated.commit(step)
+    facts = {"to": [seated.match.name(seat) for seat in to], "time": duration(command.request.seconds)}
+    return Reply("extend", facts | seated.facts(), at=seated)
+
+
+def claim(seated: SeatContext, caller: Caller, command: Command[Claim]) -> Reply:
+    """`claim`: the game, or the end of the match, against silent players."""
+    step, _ = seated.say(caller, command, silence.claim)
+    seated.commit(step)
+    return Reply("claim", seated.facts(), at=seated)

@@ -1,0 +1,213 @@
+"""A seat is silent: it misses its time, and forfeits the game, or another player claims it.
+
+Only `progress.tick` calls `miss`, for the desk's clock: once the grace is over, and every letter that came before its
+end is handled. Implements protocol.md, "A match", the clock (`miss`), and "Commands" (`claim`).
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pbem.games import Fault, Refused, Result
+from pbem.match.asking import start_clocks
+from pbem.match.changed import replace, without
+from pbem.match.entry_type import EntryType, mapping, number, said, seat_number, seats, time
+from pbem.match.events.clocks import out_of_reach
+from pbem.match.events.ended import abandon, close, end_game
+from pbem.match.state import PAUSE, RUNNING, not_played, standing
+from pbem.match.transcript import utc, written
+from pbem.phrase import Phrase
+from pbem.requests import Claim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from pbem.match.remaking import Remaking
+    from pbem.match.seat_clock import Clock
+    from pbem.match.state import Match
+    from pbem.match.step import Signed, Step
+    from pbem.requests import SignedForm
+
+
+def miss(step: Step, seat: int) -> None:
+    """A seat's time and grace are over; the terms say what follows. All players are told."""
+    match = step.match
+    deadline = match.clocks[seat].deadline
+    assert deadline is not None, "who has no deadline cannot miss it"
+    body = {"game": match.game, "turn": match.turn, "seat": seat, "deadline": written(deadline)}
+    entry = step.append_entry("missed", body)
+    too_late = min(utc(entry.body["deadline"]) + timedelta(seconds=match.clocks[seat].grace), utc(entry.time))
+    times = match.silent.get(seat, 0) + 1
+    again = match.phase == "setup" and match.terms.miss == "pass" and times < 2
+    silent = {**match.silent, seat: times}
+    step.match = replace(step.match, silent=silent, too_late={**match.too_late, seat: too_late})
+    if again:  # there is no empty setup: it is asked for once more
+        start_clocks(step, [seat], without(match.clocks, seat))
+    else:
+        step.match = replace(step.match, missed=match.missed | {seat})
+    step.notify("missed", seat=seat, silent=times, again=again)
+
+
+def came(match: Match, seat: int, received: datetime, *, default: bool = False) -> datetime:
+    """The time at which this seat's submission or withdrawal counts as received.
+
+    What is handled after a miss came too late for what was missed, because all that had come in time was handled by
+    then. `default` orders are for any turn. No proof asks when a step of a sealed game came.
+    """
+    if match.sealed_game is not None:
+        return received
+    stood_in = match.stood_in.get(seat, received) if default else received
+    return max(received, match.too_late.get(seat, received), stood_in)
+
+
+def _remake_missed(remaking: Remaking) -> Step:
+    """A miss: no earlier than pace and grace allow, whatever the player's zone, which only the server knows."""
+    remaking.goes_on()
+    step = remaking.at_work()
+    seat = remaking.seat()
+    clock = remaking.match.clocks[seat]
+    deadline = utc(remaking.entry.body["deadline"])
+    pauses = tuple(stop for stop in clock.stops if stop.reason == PAUSE)
+    late = replace(clock, since=deadline, time=0, bank=0, stops=pauses, weekends=True)
+    if _before(deadline, late, clock.since, clock.time - clock.bank):
+        raise remaking.untrue(None, "the deadline is earlier than what was agreed")
+    if _before(step.world.now, late, deadline, clock.grace):
+        raise remaking.untrue(None, "the grace after the deadline was not over")
+    if not remaking.match.asked(seat):  # which the transcript shows of a reveal
+        raise remaking.untrue(None, "nothing was due from this seat")
+    if seat in remaking.match.missed:
+        raise remaking.untrue(None, "this seat had missed its time before")
+    step.match = replace(step.match, clocks={**remaking.match.clocks, seat: late})
+    miss(step, seat)
+    return step
+
+
+def _before(moment: datetime, clock: Clock, start: datetime, seconds: int) -> bool:
+    """True if the clock cannot have run so long in any zone."""
+    floor = clock.floor(start, seconds)
+    return floor is None or moment < floor
+
+
+MISSED = EntryType(
+    "missed",
+    mapping({"game": number, "turn": number, "seat": seat_number, "deadline": time}),
+    remake=_remake_missed,
+    says="seat {seat} missed turn {turn} of game {game}: pace and grace were over",
+    between=True,
+)
+
+
+def forfeit(step: Step, silent: Iterable[int]) -> None:
+    """Seats that were silent for too long lose the game, or the whole match if no game has begun."""
+    match = step.match
+    losing = sorted(silent)
+    allowed = [seat for seat in match.seats if seat in lost(match)]
+    if not losing or not set(losing) <= set(allowed):
+        raise Refused(Fault("forfeit", None, Phrase("nobody was silent for that long")))
+    step.append_entry("forfeited", {"game": match.game, "seats": losing})
+    lose(step, losing)
+
+
+def lose(step: Step, silent: Sequence[int]) -> None:
+    """End the game or match because these seats were silent: nobody wins if all were silent."""
+    match = step.match
+    in_game = match.position.remaining if match.position and match.phase == "playing" else tuple(match.seats)
+    others = [seat for seat in in_game if seat not in silent]
+    winner = others[0] if len(others) == 1 else 0
+    reason = "forfeit" if others else "abandoned"
+    if match.position is not None and match.phase == "playing":
+        end_game(step, Result(winner, match.position.scores, reason))
+    else:
+        close(step, winner, reason)
+
+
+def lost(match: Match) -> list[int]:
+    """The seats that lose the game by their silence, unless their answer came in after all.
+
+    None once it is over: who reveals nothing is judged for that.
+    """
+    if match.terms.claimable or match.revealing:
+        return []
+    return [seat for seat in sorted(match.missed) if match.terms.miss == "forfeit" or match.silent.get(seat, 0) > 1]
+
+
+def _remake_forfeited(remaking: Remaking) -> Step:
+    """The forfeit again."""
+    remaking.goes_on()
+    step = remaking.at_work()
+    forfeit(step, remaking.entry.body["seats"])
+    return step
+
+
+FORFEITED = EntryType(
+    "forfeited",
+    mapping({"game": number, "seats": seats}),
+    remake=_remake_forfeited,
+    says="seats {seats} lost game {game} by their silence",
+)
+
+
+def claim(step: Step, seat: int, form: SignedForm[Claim], signed: Signed) -> None:
+    """Claim the game, or the match where no game has begun, from those who missed their time. Raises `Refused`.
+
+    Against players whom no letter has reached for long, nothing is won: the match ends as abandoned.
+    """
+    match = step.match
+    if match.phase not in RUNNING:
+        raise Refused(Fault("claim", match.id, not_played(match)))
+    # A claimant who missed the time, too, would lose; `silent` decides that, by whether this seat has answered.
+    missed = match.missed if match.terms.claimable else frozenset[int]()
+    others = [other for other in match.seats if other != seat and other not in missed]
+    lost = [other for other in others if out_of_reach(match, other, step.world.now)]
+    if against := silent(match, seat) or lost:
+        grant(step, seat, against, form, signed)
+    elif not match.terms.claimable:
+        says = Phrase("there is nothing to claim: the agreed rules say what a miss means")
+        raise Refused(Fault("claim", match.id, says))
+    elif match.asked(seat):
+        raise Refused(Fault("claim", match.id, Phrase("the match is also waiting for you: first send what is due")))
+    else:
+        raise Refused(Fault("claim", match.id, Phrase("nobody has missed the deadline and the grace period")))
+
+
+def silent(match: Match, seat: int) -> list[int]:
+    """The seats against which this seat may claim now, as they missed their time; none while it is asked itself."""
+    if match.phase not in RUNNING or match.revealing or not match.terms.claimable or match.asked(seat):
+        return []
+    submissions = match.setups if match.phase == "setup" else match.orders
+    answered = {other for other in match.seats if standing(submissions, other) or match.silent_by_now(other)}
+    return sorted(match.missed - answered - {seat})
+
+
+def grant(step: Step, seat: int, against: Sequence[int], form: SignedForm[Claim], signed: Signed) -> None:
+    """Grant this seat's claim against those. Raises `Refused` if it could never be granted."""
+    match = step.match
+    missed = match.terms.claimable and not match.revealing and set(against) <= match.missed
+    lost = all(out_of_reach(match, other, step.world.now) for other in against)
+    if seat in against or not against or not (missed or lost):
+        raise Refused(Fault("claim", match.id, Phrase("nobody has missed the deadline and the grace period")))
+    sentence = step.sentence("claim", seat, form, signed)
+    step.append_entry("claimed", {"seat": seat, "against": list(against), **sentence})
+    if missed:
+        lose(step, against)
+    else:
+        abandon(step)
+
+
+def _remake_claimed(remaking: Remaking) -> Step:
+    """The claim again, against those whom the entry names: who else had answered, it does not show."""
+    seat, form, signed = remaking.sentence("claim", Claim(match=remaking.match.id))
+    step = remaking.at_work()
+    grant(step, seat, remaking.entry.body["against"], form, signed)
+    return step
+
+
+CLAIMED = EntryType(
+    "claimed",
+    said(seat=seat_number, against=seats),
+    remake=_remake_claimed,
+    says="seat {seat} claimed from the silent seats {against}, signed",
+    letter="claim",
+)
