@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from world.correspondent import Correspondent
 
-    from pbem.player.correspondence.event import Event
+    from pbem.player.server_letter import Event
     from pbem.player.standing import MatchStanding
     from simulation.players import Habits
     from simulation.world import World

@@ -34,7 +34,7 @@ from pbem.store.questions import Notifications
 from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
 from pbem.tournament import pairing
-from pbem.tournament.match_result import result_of
+from pbem.tournament.tournament_entries import result_of
 from pbem.tournament.tournament_state import Tournament
 from pbem.tournament.tournament_step import TournamentStep
 from simulation.elsewhere import Remote

@@ -34,7 +34,7 @@ from pbem.store.matches import Matches
 from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
 from pbem.store.tournament_rows import Tournaments
-from pbem.tournament.match_result import MatchResult
+from pbem.tournament.tournament_entries import MatchResult
 from pbem.tournament.tournament_terms import LADDER, SWISS
 
 if TYPE_CHECKING:

@@ -153,7 +153,7 @@ def test_replay_imports_the_record_and_the_rules_of_its_game_alone() -> None:
             "pbem.cli",
             "pbem.cli.ending",
             "pbem.cli.group",
-            "pbem.cli.harmless",
+            "pbem.cli.telling",
             "pbem.cli.replay",
             "pbem.cli.command_table",
             "pbem.match",
@@ -166,10 +166,10 @@ def test_replay_imports_the_record_and_the_rules_of_its_game_alone() -> None:
             "pbem.games.draws",
             "pbem.games.masks",
             "pbem.games.two_sides",
-            "pbem.games.turn_cache",
+            "pbem.games.audience",
             "pbem.games.options",
         ),
-        *("pbem.games.slips", "pbem.games.spaceships", "pbem.games.player_text", "pbem.match.record"),
+        *("pbem.games.player_text", "pbem.games.spaceships", "pbem.games.player_text", "pbem.match.record"),
     }
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from in_a_box.referee import Mailbox, Referee
 
     from pbem.failpoints import Failpoints
-    from pbem.player.correspondence.event import Event
     from pbem.player.program_config import PlayerLimits
+    from pbem.player.server_letter import Event
 
 
 class Machine(Side):

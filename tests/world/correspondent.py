@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from pbem.player.correspondence.event import Event
     from pbem.player.memory import SentForm
+    from pbem.player.server_letter import Event
     from pbem.player.standing import MatchStanding
 
 SERVER = "play.example"

@@ -13,9 +13,8 @@ from pbem.desk.caller import Caller, refused
 from pbem.desk.match_facts import branch_facts
 from pbem.desk.outcomes import Reply
 from pbem.desk.position_files import keys_of
-from pbem.games import Fault, Refused
+from pbem.games import Fault, Refused, is_the_example
 from pbem.games.conditional_orders import branch_said
-from pbem.games.setup_example import is_the_example
 from pbem.letters.render import escaped
 from pbem.match import progress, stored_orders, submissions
 from pbem.match.events.sealed_events import reveal as laid_open
