@@ -73,8 +73,8 @@ class Opened(NamedTuple):
     def now(self) -> datetime:
         """The time of that clock; raises ClickException if it leapt, and nobody vouches for it."""
         clock = self.clock
-        if clock.leap is not None:
-            raise click.ClickException(f"The clock: {leap_in_words(clock.leap)}. Until then nothing is decided.")
+        if clock.stop is not None:
+            raise click.ClickException(f"The clock: {leap_in_words(clock.stop)}. Until then nothing is decided.")
         return clock()
 
 
