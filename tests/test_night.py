@@ -13,7 +13,7 @@ from unittest.mock import Mock
 from machines.waiting import until
 from night import __main__ as night
 from night import share
-from night.parts import Part, parts
+from night.parts import Part
 
 if TYPE_CHECKING:
     import pytest
@@ -76,13 +76,6 @@ def test_what_does_not_pass_is_on_the_page(tmp_path: Path, monkeypatch: pytest.M
     assert "| hangs | passed | 0.0 | quicker |" in again, "what was too slow is tried again"
 
 
-def test_each_part_has_its_place() -> None:
-    """A result is found by the name of its part."""
-    every = [part for lane in parts(1, 2611271405) for part in lane]
-    assert len({part.name for part in every}) == len(every)
-    assert all(" 0 " not in f"{part.command} " for part in every)
-
-
 def test_a_share_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     """A short night tries a share of the tests that a part has; another one tries others, and none tries nothing."""
     everything = [cast("pytest.Item", Mock(nodeid=f"tests/test_one.py::test_one[{at}]")) for at in range(400)]
@@ -101,9 +94,3 @@ def test_a_share_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     assert some != drawn("0.25:18", everything)
     assert len(drawn("0.0:17", everything)) == 1
     assert drawn("0.25:17", []) == set()
-
-
-def test_a_night_has_time_for_all_parts() -> None:
-    for hours in (3, 8):
-        for lane in parts(hours / 8, 2611271405):
-            assert sum(part.minutes for part in lane if not part.missing) < 60 * hours

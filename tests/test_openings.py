@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 from in_a_box.referee import Openings, Referee
 from in_a_box.stores import connection
@@ -65,39 +63,3 @@ def test_a_copy_is_what_would_have_been_played(tmp_path: Path, played: list[Refe
     assert played == [alone, first]
     assert stands(alone) == stands(first) == stands(copied)
     assert go_on(alone) == go_on(first) == go_on(copied)
-
-
-def another_operator(referee: Referee) -> None:
-    referee.config = msgspec.structs.replace(referee.config, operator="other@play.example")
-    referee.open_desk()
-
-
-@pytest.mark.parametrize(
-    "give",
-    [
-        another_operator,
-        Referee.open_desk,
-        lambda referee: referee.registered("cem"),
-        lambda referee: referee.person("cem"),
-        lambda referee: referee.die(1),
-        lambda referee: referee.away.add("cem@mail.example"),
-        lambda referee: referee.records.update(name="record"),
-        lambda referee: setattr(referee, "now", referee.now + timedelta(hours=1)),
-    ],
-)
-def test_who_was_given_anything_else_plays(
-    tmp_path: Path, played: list[Referee], give: Callable[[Referee], object]
-) -> None:
-    openings = Openings()
-    first = begin(tmp_path / "a", openings)
-    other = begin(tmp_path / "b", openings, give)
-    assert played == [first, other]
-
-
-def test_one_on_a_store_that_was_there_plays(tmp_path: Path, played: list[Referee]) -> None:
-    openings = Openings()
-    Referee(tmp_path).close()
-    first = begin(tmp_path / "a", openings)
-    second = Referee(tmp_path, openings=openings)
-    second.begun(SMALL, SETUPS)
-    assert played == [first, second]

@@ -1,14 +1,11 @@
 """The signer of a letter: one graded verdict over a letter, whatever the format of its signature.
 
 This module finds the one signature of a letter and the text that it may cover; each format verifies in its own
-module. No game knowledge, no store, no clock: the desk passes the keys that are pinned to the named player (no
-others are tried), and the words by which to recognise a form.
-
-On arrival, when the caller passes the time, more is refused than later: signatures that will not hold for ever, and
-at registration costly keys. An accepted letter is verified without a time, so that neither a new rule nor today's
-date makes an old match unreadable. Keys and signatures that prove nothing (Ed25519 points of small order, RSA
-exponents of 1) are always refused. `pbem.proof.signed_letters`, where MIME is read, makes sure that all programs read
-the same words from the signed bytes. Implements protocol.md, "Identity".
+module. The desk passes the keys that are pinned to the named player (no others are tried), and the words of forms. On
+arrival, when the caller passes the time, more is refused than later: signatures that will not hold for ever, and
+costly keys. An accepted letter is verified without a time, so that neither a new rule nor today's date makes an old
+match unreadable. `pbem.proof.signed_letters`, where MIME is read, makes sure that all programs read the same words
+from the signed bytes. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations

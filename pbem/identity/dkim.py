@@ -1,9 +1,8 @@
 """DKIM (RFC 6376): whether the domain of a letter's From vouches for it; no key of a person is involved.
 
-dkimpy verifies; our additional demands are here. Only a signature by From's own domain or a parent of it, over From
-and the whole body, counts. Key records are handed in as they were found in the DNS, so nothing here waits for the
-network, and a kept record verifies for ever. Time is handed in, too. Implements protocol.md, "Identity", and
-reliability.md, case 24.
+dkimpy verifies; our additional demands are here: only a signature by From's own domain or a parent of it, over From
+and the whole body, counts. Key records and the time are handed in, so a kept record verifies for ever. Implements
+protocol.md, "Identity", and reliability.md, case 24.
 """
 
 from __future__ import annotations

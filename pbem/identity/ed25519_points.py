@@ -1,9 +1,8 @@
 """The Ed25519 keys and signatures that count: none of small order, none in a non-canonical encoding.
 
-Here lives the verification of Ed25519 for the server's heads, players' keys in every format and DKIM. Under a key
-of small order, one signature holds for many texts; a second encoding makes two signatures out of one. RFC 8032
-5.1.3 and 5.1.7 leave room for both, and libraries differ. No format, no letter. Sequoia verifies OpenPGP, after key
-and signature passed here; `templates/pages/ed25519.js` has the same rules for browsers.
+Under a key of small order, one signature holds for many texts; a second encoding makes two signatures out of one. RFC
+8032 5.1.3 and 5.1.7 leave room for both, and libraries differ. Sequoia verifies OpenPGP, after key and signature
+passed here; `templates/pages/ed25519.js` has the same rules for browsers.
 """
 
 from __future__ import annotations

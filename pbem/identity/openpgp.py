@@ -1,11 +1,9 @@
 """OpenPGP keys and signatures: certificates pinned whole, one detached or clear-signed signature at a time.
 
-Only bytes and keys live here: `judge` finds out which text of a letter is signed. Sequoia does the cryptography.
-Packets are counted and read here before it sees them, so that nothing compressed or encrypted is ever unpacked, and
-nothing costly tried. Sequoia judges a key at the signature's own date. By today's clock it judges only whether the
-signature has expired or is dated in the future, and which revocations count. So expiry and revocation of keys are
-judged here, on arrival, and signatures that will not last are refused then. Implements RFC 9580 sections 6 and 7
-and RFC 3156; what is refused beyond them follows protocol.md, "Identity".
+Sequoia does the cryptography; packets are counted and read here before it sees them, so that nothing compressed or
+encrypted is ever unpacked, and nothing costly tried. Sequoia judges a key at the signature's own date, so expiry and
+revocation of keys are judged here, on arrival, and signatures that will not last are refused then. Implements RFC
+9580 sections 6 and 7 and RFC 3156; what is refused beyond them follows protocol.md, "Identity".
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """SSH keys that a device or a browser holds: security keys (`sk-…`), and passkeys among them.
 
-Such a key belongs to an *application*: the keys of `ssh-keygen` to `ssh:` or another name that begins so, a passkey
-to the host of the page that made it. The device signs the hash of its application, whether somebody touched it, a
-counter, and a hash: of the octets to be signed, or of a piece of JSON by the browser, which quotes them as its
-challenge and names the page. Implements PROTOCOL.u2f of OpenSSH and, of WebAuthn level 2, the sections 5.8.1.1 and
-6.1; docs/bundle.md, section 6.2, says what is refused beyond them.
+Such a key belongs to an *application*: `ssh:` or another name that begins so, or for a passkey the host of the page
+that made it. The device signs the hash of its application, whether somebody touched it, a counter, and a hash: of the
+octets to be signed, or of the browser's JSON, which quotes them as its challenge and names the page. Implements
+PROTOCOL.u2f of OpenSSH, and WebAuthn level 2, 5.8.1.1 and 6.1; docs/bundle.md, 6.2.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """S/MIME certificates and signatures: one signer, signed attributes, the certificate pinned by its fingerprint.
 
-Only bytes and keys live here: `judge` finds out which part of a letter is signed. No chain is built and no
-authority trusted: the registered certificate is the key, and certificates within a signature count for
-nothing. asn1crypto takes the structure apart, cryptography verifies. Implements RFC 5652 section 5, RFC 8551,
-RFC 8419 and RFC 4056; what is refused beyond them follows protocol.md, "Identity".
+No chain is built and no authority trusted: the registered certificate is the key, and certificates within a signature
+count for nothing. asn1crypto takes the structure apart, cryptography verifies. Implements RFC 5652 section 5, RFC
+8551, RFC 8419 and RFC 4056; what is refused beyond them follows protocol.md, "Identity".
 """
 
 from __future__ import annotations

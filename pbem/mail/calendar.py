@@ -1,9 +1,8 @@
 """Deadlines as a calendar file: one, to be attached to the letter that brings it, or all of a player's.
 
-Only the bytes are made here; others decide which deadline, and in whose letter. The same arguments give the same
-bytes; a later file with the same UID replaces the earlier one. icalendar escapes texts and folds lines; the parts
-that are the same in every file are written out here, because making them takes six times as long. Implements RFC
-5545 and protocol.md, "A match".
+The same arguments give the same bytes; a later file with the same UID replaces the earlier one. icalendar escapes
+texts and folds lines; to make the other parts with it, too, takes six times as long. Implements RFC 5545 and
+protocol.md, "A match".
 """
 
 from __future__ import annotations

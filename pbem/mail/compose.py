@@ -1,10 +1,8 @@
-"""Letters out: from a text and its headers to the fixed bytes that are stored and sent.
+"""Letters out: from a text and its headers to the fixed bytes that are stored and sent (RFC 5322, MIME, RFC 3834).
 
-Here live the building of messages (RFC 5322, MIME, RFC 3834 marks) and the templates' environment. The text of a
-letter is in `templates/`; who gets it is decided elsewhere. The same arguments give the same bytes: the boundary is
-made from the Message-ID; time and tokens are handed in. Nothing that a stranger wrote can end a header: control
-characters become blanks in texts, and are refused in addresses and identifiers. Implements protocol.md, "Addresses
-and threads", and reliability.md, cases 14 and 27.
+The same arguments give the same bytes: the boundary is made from the Message-ID; time and tokens are handed in.
+Nothing that a stranger wrote can end a header: control characters become blanks in texts, and are refused in
+addresses and identifiers. Implements protocol.md, "Addresses and threads", and reliability.md, cases 14 and 27.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Letters that come back: which of our letters it was, and whether its address is dead or only slow.
 
-Here live the addresses to which bounces come (VERP) and the reading of what comes there: delivery status
-notifications (RFC 3464), and the older forms that flufl.bounce knows. A bounce is believed only if it comes to the
-return path of one letter, which only its receiver can know. If letters have no return path of their own, the bounce
-must quote the letter's header field that holds the same secret. A Message-ID is no such secret: answers name it, and
-players are shown each other's letters. `pbem/desk/bounces.py` decides what follows. Implements reliability.md, case
-28.
+A bounce is believed only if it comes to the return path of one letter (VERP), which only its receiver can know, or
+quotes the letter's header field that holds the same secret; a Message-ID is none. Read are delivery status
+notifications (RFC 3464), and the older forms that flufl.bounce knows. `pbem/desk/bounces.py` decides what follows.
+Implements reliability.md, case 28.
 """
 
 from __future__ import annotations

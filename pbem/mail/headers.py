@@ -21,6 +21,7 @@ _BATV = re.compile(
 _SRS = re.compile(
     r"(?:srs0|srs1[=+-][^=]++=[^=]++=|[^=+]++\+srs)[=+-][^=]++=[^=]++=([a-z0-9.-]++)=(.++)", re.IGNORECASE
 )  # www.libsrs2.net; the last one, USER+SRS=, is Microsoft 365's
+_RANGE = re.compile(r"\s*([A-Za-z]{1,8})(?:-[A-Za-z0-9-]+)?\s*(?:;\s*q\s*=\s*([01](?:\.[0-9]{0,3})?)\s*)?")
 _VERP = re.compile(r"([^=+]++)\+[^=]++=[^=]++")
 
 
@@ -37,9 +38,6 @@ def without_tags(address: str) -> str:
         else:
             return f"{local}@{domain}"
     return address
-
-
-_RANGE = re.compile(r"\s*([A-Za-z]{1,8})(?:-[A-Za-z0-9-]+)?\s*(?:;\s*q\s*=\s*([01](?:\.[0-9]{0,3})?)\s*)?")
 
 
 def asked_for(letter: Letter) -> str | None:

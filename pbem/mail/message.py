@@ -1,10 +1,8 @@
 """Letters in: from received bytes to a `Letter`, safely.
 
-Here live the limits on raw bytes, the cutting of MIME parts with the very bytes that were received, and our own
-lenient decoding. No sockets, no judgement of who wrote a letter. The email package is used only for what it does in
-linear time under compat32 (parameters of one short header). The tree is cut here, once, and the texts of which one is
-read for commands are chosen here, so that one letter cannot be read in one way and verified in another.
-Implements reliability.md, "Ground facts", "Limits" and cases 16, 17 and 28b.
+The MIME parts are cut here once, with the very bytes that were received, and the texts of which one is read for
+commands are chosen here, so that no letter can be read in one way and verified in another. The email package is used
+only for what it does in linear time. Implements reliability.md, "Ground facts", "Limits" and cases 16, 17 and 28b.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Signed MIME entities that programs read in different ways: why one is not accepted.
 
-Who wrote such an entity can show one text to the server and another to whoever reads the letter with a mail program,
-and deny either. Our reader takes the first of two headers, and skips what it does not know; others take the last, or
-stop there. So each header that says how to read a part must be there once and well-formed, parts must be separated
-in one way, encodings must be undamaged, and parts that stand for each other must ask for the same. This is for
-arrival alone: what was accepted before is read as before. Implements protocol.md, "Identity".
+Who wrote such an entity can show one text to the server and another to whoever reads it with a mail program, and deny
+either. So each header that says how to read a part must be there once and well-formed, parts must be separated in one
+way, encodings undamaged, and parts that stand for each other must ask for the same. This is for arrival alone: what
+was accepted before is read as before. Implements protocol.md, "Identity".
 """
 
 from __future__ import annotations

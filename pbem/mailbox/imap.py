@@ -1,11 +1,9 @@
 """A mailbox at a provider, read by IMAP (RFC 9051 and 3501): the one module that knows imap-tools.
 
-Here live the connection, the folders, and the commands that fetch, move and wait (IDLE, RFC 2177). The connection is
-opened when it is needed, and dropped at the first trouble. Nothing is marked as read, and nothing is deleted unless a
-copy is in another folder: a letter moves there (RFC 6851) when its reader says so. UIDs identify letters as long as
-UIDVALIDITY stays the same; after that, letters that are left alone are recognised by the day on which they came. No
-answer is trusted to be sound, or to end.
-Implements mailbox.md.
+The connection is opened when it is needed, and dropped at the first trouble. Nothing is marked as read, and nothing
+is deleted unless a copy is in another folder (RFC 6851). UIDs identify letters as long as UIDVALIDITY stays the same;
+after that, letters that are left alone are recognised by the day on which they came. No answer is trusted to be
+sound, or to end. Implements mailbox.md.
 """
 
 from __future__ import annotations

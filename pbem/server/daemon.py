@@ -1,11 +1,9 @@
 """The daemon: starts and stops the parts of a server, and wires them together.
 
 It opens keys, store and listeners, runs the tasks of intake and delivery, and wakes them and the desk. No logic: the
-desk decides what becomes of a letter; `smtp` takes letters in and sends them.
-The desk works in a separate process (`pbem.server.desk_process`), and takes no time from the intake. Intake
-and delivery call the store in a thread, because a commit may have to wait until the desk's is done,
-and the loop must not wait with it.
-Implements design.md, "The way of a letter", and reliability.md, case 30 (the second daemon exits).
+desk, in a separate process, decides what becomes of a letter. Intake and delivery call the store in a thread, because
+a commit may have to wait for the desk's. Implements design.md, "The way of a letter", and reliability.md, case 30
+(the second daemon exits).
 """
 
 from __future__ import annotations

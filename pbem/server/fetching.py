@@ -1,10 +1,8 @@
 """Fetching letters from a mailbox: kept first, on disk and fsynced, and only then moved to where nobody looks again.
 
-Here live the thread that reads the mailbox, its patience with a provider, and the envelope that a letter still shows
-there. Letters from before the first look are somebody else's: they are left alone for good. A crash between keeping
-and moving brings the same letter again; the inbox recognises it by its fingerprint, which is the same because the
-envelope is made from the letter alone. A letter that a provider does not give, or does not let go, keeps back no
-other. No trouble of any kind loses a letter: it stays in the mailbox until it is kept. Implements mailbox.md, and
+Letters from before the first look are somebody else's: they are left alone for good. A crash between keeping and
+moving brings the same letter again; the inbox recognises it, because the envelope is made from the letter alone. A
+letter that a provider does not give, or does not let go, keeps back no other. Implements mailbox.md, and
 reliability.md, promises 1 and 2.
 """
 
@@ -44,6 +42,13 @@ NOTED = timedelta(seconds=30)  # until an answer of the mailbox is noted again
 KEPT = 3600.0  # seconds until a letter that was kept is moved again, if it is still there
 REST = 0.2  # seconds after a look that found nothing: a provider may say at any moment that something came
 GOODBYE = 5.0  # seconds that the mailbox gets when the daemon stops
+HEAD = 64 * 1024  # octets that are searched for headers
+MOST = 50  # recipients that are given
+LINE = 8000  # octets of one header that are searched for addresses
+DELIVERED = (b"delivered-to", b"x-original-to", b"to", b"cc")
+_FOLD = re.compile(rb"\r?\n(?=[ \t])")
+_ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,255}@[A-Za-z0-9.-]{1,255}")
+_BRACKETED = re.compile(rf"<({_ADDRESS.pattern})>[^<>]*$")
 
 Arguments = TypeVarTuple("Arguments")
 R = TypeVar("R")
@@ -75,6 +80,37 @@ def envelope(raw: bytes, knows: Callable[[str], bool], address: str) -> Envelope
     """The envelope of a letter in our mailbox; it is for us, whatever recipients it names."""
     ours = tuple(filter(knows, recipients(raw)))
     return Envelope(without_tags(sender(raw)), ours or (address,))
+
+
+def sender(raw: bytes) -> str:
+    """The address in the topmost Return-Path, "" for the null sender; if no server wrote one, that in From."""
+    author = ""
+    for name, value in _headers(raw):
+        if name == b"return-path":
+            if "<>" in "".join(value.split()):
+                return ""
+            if found := _ADDRESS.search(value):
+                return found[0]
+        elif name == b"from" and not author and (written := _BRACKETED.search(value) or _ADDRESS.search(value)):
+            author = written[written.lastindex or 0]
+    return author
+
+
+def recipients(raw: bytes) -> tuple[str, ...]:
+    """All addresses to which a letter was delivered or written, each once, as written there."""
+    found: dict[bytes, list[str]] = {name: [] for name in DELIVERED}
+    for name, value in _headers(raw):
+        if name in found:
+            found[name] += _ADDRESS.findall(value)
+    return tuple(dict.fromkeys(address for name in DELIVERED for address in found[name]))[:MOST]
+
+
+def _headers(raw: bytes) -> Iterator[tuple[bytes, str]]:
+    head = re.split(rb"\r?\n\r?\n", raw[:HEAD], maxsplit=1)[0]
+    for line in _FOLD.sub(b"", head).splitlines():
+        name, colon, value = line.partition(b":")
+        if colon:
+            yield name.strip().lower(), value[:LINE].decode("latin-1")
 
 
 class Keeping(msgspec.Struct, frozen=True):
@@ -266,44 +302,3 @@ class Fetcher:
 
     def _in_loop(self, call: Callable[[*Arguments], Coroutine[None, None, R]], *arguments: *Arguments) -> R:
         return asyncio.run_coroutine_threadsafe(call(*arguments), self._loop).result()
-
-
-HEAD = 64 * 1024  # octets that are searched for headers
-MOST = 50  # recipients that are given
-LINE = 8000  # octets of one header that are searched for addresses
-DELIVERED = (b"delivered-to", b"x-original-to", b"to", b"cc")
-
-_FOLD = re.compile(rb"\r?\n(?=[ \t])")
-_ADDRESS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,255}@[A-Za-z0-9.-]{1,255}")
-_BRACKETED = re.compile(rf"<({_ADDRESS.pattern})>[^<>]*$")
-
-
-def sender(raw: bytes) -> str:
-    """The address in the topmost Return-Path, "" for the null sender; if no server wrote one, that in From."""
-    author = ""
-    for name, value in _headers(raw):
-        if name == b"return-path":
-            if "<>" in "".join(value.split()):
-                return ""
-            if found := _ADDRESS.search(value):
-                return found[0]
-        elif name == b"from" and not author and (written := _BRACKETED.search(value) or _ADDRESS.search(value)):
-            author = written[written.lastindex or 0]
-    return author
-
-
-def recipients(raw: bytes) -> tuple[str, ...]:
-    """All addresses to which a letter was delivered or written, each once, as written there."""
-    found: dict[bytes, list[str]] = {name: [] for name in DELIVERED}
-    for name, value in _headers(raw):
-        if name in found:
-            found[name] += _ADDRESS.findall(value)
-    return tuple(dict.fromkeys(address for name in DELIVERED for address in found[name]))[:MOST]
-
-
-def _headers(raw: bytes) -> Iterator[tuple[bytes, str]]:
-    head = re.split(rb"\r?\n\r?\n", raw[:HEAD], maxsplit=1)[0]
-    for line in _FOLD.sub(b"", head).splitlines():
-        name, colon, value = line.partition(b":")
-        if colon:
-            yield name.strip().lower(), value[:LINE].decode("latin-1")

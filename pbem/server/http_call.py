@@ -1,10 +1,8 @@
 """Requests by HTTP, with limits of time and size: those to witnesses, and the notifications of players' topics.
 
-A witness cosigns what the desk wants cosigned; the desk decides what its answer means. A notification is a courtesy:
-no letter and no deadline waits for it; its connection goes to the very address that was checked, so that a name that
-changes its address in between leads nowhere else. There are no redirections, and no proxies from the environment.
-Implements docs/witnesses.md, "What is asked" (C2SP tlog-witness, as a log speaks it), and docs/operating.md,
-"Notifications".
+No letter and no deadline waits for a notification; its connection goes to the very address that was checked, so that
+a name that changes its address in between leads nowhere else. No redirections, and no proxies from the environment.
+Implements docs/witnesses.md, "What is asked" (C2SP tlog-witness), and docs/operating.md, "Notifications".
 """
 
 from __future__ import annotations

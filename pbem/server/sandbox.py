@@ -1,13 +1,9 @@
 """The sandbox: a separate process parses the letters, signatures and keys of strangers.
 
-Here lives the `Reader` that sends the bytes to a worker with a deadline, a budget of work and a memory limit, and
-starts another when it dies. A worker has no store, no keys and no network; its answers are decoded by type, so that
-only plain letters, verdicts and commands can result. `pbem.desk.reading` holds the worker's task.
-Implements reliability.md, "Ground facts" (parsing in a child process with a deadline and a memory limit), case 16.
-
-We frame messages ourselves: the frames of `multiprocessing.connection` have no deadline once their first octet came
-(`poll` waits only for that one), nor while they are sent, and a worker that a letter has taken over may stop in the
-middle of one.
+A worker has a deadline, a budget of work and a memory limit, but no store, no keys and no network; its answers are
+decoded by type. `pbem.desk.reading` holds its task. We frame messages ourselves: those of
+`multiprocessing.connection` have no deadline once their first octet came, nor while they are sent, and a worker that
+a letter has taken over may stop in the middle of one. Implements reliability.md, "Ground facts", case 16.
 """
 
 from __future__ import annotations

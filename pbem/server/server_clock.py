@@ -1,9 +1,8 @@
 """The clock of a server: the machine's, or that of the database that servers share, as far as it can be believed.
 
-It never runs backwards. If it leaps (see `pbem.store.noted_time`), somebody must vouch for it: the kernel, which says
-that a time server keeps it; the configuration; or, of a database's clock, a machine whose own vouched clock agrees.
-Otherwise it stops: letters are received at the time noted last, and what went by since, and the desk decides nothing.
-Implements reliability.md, case 38, and docs/many-machines.md.
+It never runs backwards. If it leaps (`Noted.leapt`), somebody must vouch for it: the kernel, which says that a time
+server keeps it; the configuration; or, of a database's clock, a machine whose own vouched clock agrees. Otherwise it
+stops, and the desk decides nothing. Implements reliability.md, case 38, and docs/many-machines.md.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The conversation with the smarthost on one connection: letters one after the other, in few round trips.
 
-aiosmtplib connects, secures, greets and authenticates. After that it would need four round trips per letter.
-Instead, the commands of one letter leave together if the server offers that (RFC 2920), over the connection that
-aiosmtplib opened. Here live these commands, the reading of their replies, and the message as it goes over the wire
-(RFC 5321 2.3.8 and 4.5.2). `delivery` decides what a refusal means for a letter, and how long a connection is kept.
+aiosmtplib connects, secures, greets and authenticates. After that it would need four round trips per letter; here,
+the commands of one letter leave together if the server offers that (RFC 2920). `delivery` decides what a refusal
+means for a letter, and how long a connection is kept. Implements RFC 5321 2.3.8 and 4.5.2.
 """
 
 from __future__ import annotations

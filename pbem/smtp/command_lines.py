@@ -1,9 +1,8 @@
 """The commands of SMTP and LMTP, from EHLO to DATA, and their replies.
 
-aiosmtpd 1.4.6 obeys most of them; plain paths are read here, because it takes longer for them than for all the rest.
-Its gaps are closed: DATA is read here (bounded memory, all of LMTP's replies), and TLS is started here (aiosmtpd
-loses count of sessions). Implements RFC 5321, RFC 2033 (LMTP), RFC 3207 (STARTTLS), RFC 2034 (enhanced codes), and
-Postfix's XFORWARD.
+aiosmtpd 1.4.6 obeys most of them; plain paths are read here, because it takes longer for them than for all the rest,
+and TLS is started here, because it loses count of sessions. Implements RFC 5321, RFC 2033 (LMTP), RFC 3207
+(STARTTLS), RFC 2034 (enhanced codes), and Postfix's XFORWARD.
 """
 
 from __future__ import annotations

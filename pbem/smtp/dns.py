@@ -1,9 +1,7 @@
-"""The queries to the DNS for which letters wait: TXT records of DKIM keys.
+"""The queries to the DNS for which letters wait: TXT records of DKIM keys, and the task that asks.
 
-Here live the only kind of query, the judgement of its answers (a record, none, or again later), and the task
-that asks. The meaning of a record is judged elsewhere; no letter is read here. Calls to the store go through `run`,
-because they may wait for the disk; time is handed in. Implements design.md, "The way of a letter": the desk never
-waits on the network.
+An answer is a record, none, or again later; its meaning is judged elsewhere. Implements design.md, "The way of a
+letter": the desk never waits on the network.
 """
 
 from __future__ import annotations

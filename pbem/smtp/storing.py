@@ -31,7 +31,12 @@ Accept = Callable[[Envelope, bytes], Awaitable[None]]
 In the daemon, `keep_or_refuse` (`Daemon._intake` in `pbem/server/daemon.py`): `Daemon._keep`, then `Inbox.put_all`.
 """
 
+MOMENT = 0.002
+"""Seconds that the first of a group waits for others; an fsync takes about as long."""
+
 log = structlog.get_logger()
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
 
 
 class Refusal(Exception):
@@ -90,13 +95,6 @@ class Storing:
         """Wait for the letters that are being stored."""
         if self._at_work:
             await asyncio.wait(self._at_work)
-
-
-Item = TypeVar("Item")
-Outcome = TypeVar("Outcome")
-
-MOMENT = 0.002
-"""Seconds that the first one waits for others; an fsync takes about as long."""
 
 
 @dataclass(eq=False)

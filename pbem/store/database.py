@@ -1,9 +1,8 @@
 """The store as its readers and writers see it: one connection, and one explicit transaction at a time.
 
-The engine excludes others, and nothing here does: in a file, one transaction writes at a time; in PostgreSQL, one
-connection decides (`try_to_decide`), while others take letters in and send them. Under it is an engine: an SQLite
-file, or a PostgreSQL database. Here live `Database` and the order of migrations; `pbem.store.sqlite` and
-`pbem.store.postgresql` have what differs between the engines. Tables and their meaning live in the other modules.
+The engine under it (`pbem.store.sqlite`, `pbem.store.postgresql`) excludes others: in a file, one transaction writes
+at a time; in PostgreSQL, one connection decides, while others take letters in and send them. Tables and their meaning
+live in the other modules.
 """
 
 from __future__ import annotations

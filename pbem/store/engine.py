@@ -1,10 +1,9 @@
-"""The common ground of both engines of a store, `sqlite` and `postgresql`: types, and the scripts of the schema.
+"""The common ground of both engines, `sqlite` and `postgresql`: types of rows, and the scripts of the schema.
 
-Each engine is one connection, with its transactions, and has the same methods; which one it is, only `database`
-knows. Statements are in SQLite's dialect, of which `postgresql` translates a few words. Script n in `migrations/`
-brings a store from version n-1 to n; a released one never changes, and a change of tables is a new one
-(tests/data/migrations/ has an example). No semicolon stands within a statement. A script that makes a table anew that
-numbers its rows keeps their highest number: a store with a lower one counts as older (`check_high_water`).
+Script n in `migrations/` brings a store from version n-1 to n, in SQLite's dialect, of which `postgresql` translates
+a few words. A released one never changes; a change of tables is a new one (tests/data/migrations/ has an example). No
+semicolon stands within a statement. A script that makes a table anew that numbers its rows keeps their highest
+number: a store with a lower one counts as older (`check_high_water`).
 """
 
 from __future__ import annotations

@@ -1,17 +1,9 @@
-"""The inbox: every letter that was answered with 250, and its outcome.
+"""The inbox: every letter that was answered with 250, and its outcome: waiting -> leased -> done or set aside.
 
-Here live the rows and their states: waiting -> leased -> done or set aside. Nothing here reads a letter: raw
-bytes go in and out, sealed by the vault because setups travel in them.
-
-An attempt counts if it fails because of the letter. The death of the whole process is usually the host's fault, so it
-only makes the leased letters suspect. A suspect is processed in a batch of its own, and a death after it was read is
-blamed on it. Then it rests for a while, because no host dies three times at exactly that moment.
-
-First come letters from players' addresses and from networks from which these players proved to write: anybody can
-forge an envelope, but not a network. Then those from players' other networks, then all others; each by arrival. The
-rank of a letter is fixed when it comes, so that an index holds the order, however many wait. What keeps a flood out
-are the limits of the intake.
-
+Nothing here reads a letter: the vault seals its bytes. An attempt counts if it fails because of the letter; the death
+of the whole process only makes the leased ones suspect, and a suspect is processed alone. First come letters from
+networks from which their players proved to write (anybody can forge an envelope), then those from players' other
+networks, then all others, each by arrival; the rank is fixed when a letter comes, so that an index holds the order.
 Implements reliability.md, promises 1 and 2 and cases 2, 4, 9, 25 and 26.
 """
 
@@ -262,7 +254,7 @@ class Inbox(SealedRows):
         try:
             raw = self._opened("inbox", row)["raw"]
         except Sealed:
-            self.release(row["id"])
+            self.give_back(row["id"], failed=1)
             return None
         received = from_db(row["received"])
         return InboxRow(row["id"], _envelope(row), raw, received, row["attempts"], bool(row["suspect"]))
@@ -272,10 +264,6 @@ class Inbox(SealedRows):
         self._database.execute(
             "UPDATE inbox SET alone = 1, tried = ? WHERE id = ? AND state = 'leased'", (to_db(now), row_id)
         )
-
-    def release(self, row_id: int) -> None:
-        """Give a leased letter back after an attempt that failed because of it."""
-        self.give_back(row_id, failed=1)
 
     def give_back_all(self) -> None:
         """Give back all leased letters, known here or not: the answer to a commit may have been lost."""

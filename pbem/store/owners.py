@@ -1,10 +1,9 @@
 """The servers at work on a shared store: each has a name and roles, and keeps reporting that it is alive.
 
-What a server is sending is marked with its name. If it does not report in time, it is declared dead, and its sendings
-are given back. If it is the one that decides, its connection is ended sooner, so that another server can. A server
-that lives but could not report itself (the database fell silent, or failed over) knows nothing of the others'
-silence, and declares none of them dead before they had time to report. A store in a file needs none of this: its lock
-says who works on it. Implements reliability.md, cases 2 and 30, and docs/many-machines.md, "Roles".
+One that does not report in time is declared dead, and what it was sending is given back; if it decides, its
+connection is ended sooner, so that another server can. One that lives but could not report itself knows nothing of
+the others' silence, and declares none of them dead before they had time to report. A store in a file needs none of
+this. Implements reliability.md, cases 2 and 30, and docs/many-machines.md, "Roles".
 """
 
 from __future__ import annotations
@@ -36,6 +35,27 @@ _SENDINGS = f"""
     UPDATE outbox SET state = 'waiting'
     WHERE state = 'leased' AND NOT EXISTS (SELECT 1 FROM owners WHERE {_ALIVE} AND owners.name = owner)
 """
+
+
+class Role(StrEnum):
+    """A part of a server's work."""
+
+    INTAKE = "intake"
+    """Letters are taken in: the listeners, and the mailbox that is fetched from."""
+    DESK = "desk"
+    """Letters are handled, and deadlines, reminders and digests seen to, while no other server does."""
+    POST = "post"
+    """Letters are sent, names looked up in the DNS, and witnesses asked."""
+
+
+ALL = frozenset(Role)
+
+UNDONE = {
+    Role.INTAKE: "no letter is taken in",
+    Role.DESK: "letters wait, none is handled, and no deadline is seen to",
+    Role.POST: "no letter is sent",
+}
+"""The result if no server has a role."""
 
 
 class Owners:
@@ -100,27 +120,6 @@ def roles_at_work(database: Database, now: datetime) -> set[str] | None:
     if isinstance(database.place, PostgresqlAddress):
         return Owners(database).roles(database.engine.time(now))
     return None
-
-
-class Role(StrEnum):
-    """A part of a server's work."""
-
-    INTAKE = "intake"
-    """Letters are taken in: the listeners, and the mailbox that is fetched from."""
-    DESK = "desk"
-    """Letters are handled, and deadlines, reminders and digests seen to, while no other server does."""
-    POST = "post"
-    """Letters are sent, names looked up in the DNS, and witnesses asked."""
-
-
-ALL = frozenset(Role)
-
-UNDONE = {
-    Role.INTAKE: "no letter is taken in",
-    Role.DESK: "letters wait, none is handled, and no deadline is seen to",
-    Role.POST: "no letter is sent",
-}
-"""The result if no server has a role."""
 
 
 def named(text: str) -> frozenset[Role]:

@@ -1,10 +1,10 @@
 """A store in a PostgreSQL database: connection, transactions, migrations, and translated SQL.
 
 One connection decides: it holds an advisory lock, which PostgreSQL releases when that connection breaks, within
-`SILENCE` if a machine or its network died. Transactions are READ COMMITTED; the other connections (letters stored,
-sendings settled, answers of the DNS) change no row on which a decision rests. Statements that return nothing are sent
-without waiting for an answer to each (libpq's pipeline mode). Implements reliability.md, promises 1 and 2, as far as
-the database keeps what it reports as committed.
+`SILENCE` if a machine or its network died. Transactions are READ COMMITTED; the other connections change no row on
+which a decision rests. Statements that return nothing are sent without waiting for an answer to each (libpq's
+pipeline mode). Implements reliability.md, promises 1 and 2, as far as the database keeps what it reports as
+committed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """What the store keeps for a time only: counts of the day, marks of letters that were vouched for, and old letters.
 
 Evidence stays for ever: transcripts, papers, the letters in them, the words that were signed, keys, and the list of
-people who want no mail. Letters that wait or may still show a delay stay as well. Every call is part of the caller's
-transaction; `prune` uses indexes, because others wait. Rows that only say what holds now (a block, a free seat, a key
-change that waits) are deleted where that ends, by the modules of their tables. Implements reliability.md, "Limits"
-and cases 35 and 36.
+people who want no mail. So do letters that wait or may still show a delay. Rows that only say what holds now are
+deleted where that ends, by the modules of their tables. Implements reliability.md, "Limits" and cases 35 and 36.
 """
 
 from __future__ import annotations

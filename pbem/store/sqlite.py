@@ -1,11 +1,8 @@
 """A store in a SQLite file: connection, transactions, migrations, backups and checks, and the lock of the file.
 
-The lock keeps a second daemon away. Implements reliability.md, promises 1 and 2: every commit is on disk (WAL,
-synchronous=FULL) before it returns.
-
-We use sqlite-utils for savepoints only. Its `atomic` would begin transactions DEFERRED, and find the store busy
-half-way; it parses scripts anew each time, in quadratic time; its `Migrations` cannot recognise a store of an unknown
-version, and take the machine's time.
+Every commit is on disk (WAL, synchronous=FULL) before it returns. We use sqlite-utils for savepoints only: its
+`atomic` would begin transactions DEFERRED, and find the store busy half-way; its `Migrations` cannot recognise a
+store of an unknown version, and take the machine's time. Implements reliability.md, promises 1 and 2.
 """
 
 from __future__ import annotations

@@ -119,9 +119,9 @@ def test_without_a_server_an_instruction_is_obeyed_at_once(town: Town) -> None:
 
 
 def test_what_cannot_be_done_here_is_said_in_a_sentence(town: Town) -> None:
-    assert "pg_dump" in town.run("backup", str(town.folder / "backup"), status=1)
+    assert "pg_dump" in town.run("backup", str(town.folder / "backup"), status=4)
     (town.folder / "file").touch()
-    assert "pg_restore" in town.run("restore", str(town.folder / "file"), "--yes", status=1)
+    assert "pg_restore" in town.run("restore", str(town.folder / "file"), "--yes", status=4)
     told = town.run("check-config", status=0)
     assert "pg_dump" in told
     assert "is there" in told
@@ -132,18 +132,18 @@ def test_a_store_moves_into_a_file_and_back(town: Town) -> None:
     file, new = town.folder / "moved.sqlite", place(town.folder / "new")
     assert isinstance(new, PostgresqlAddress)
     with town.server("one"):
-        assert "a server works on" in town.run("move-store", address, str(file), status=1)
+        assert "a server works on" in town.run("move-store", address, str(file), status=4)
     before = json.loads(town.run("status", "--json"))
     assert before["matches"] == {"playing": 1}
     assert "rows were copied" in town.run("move-store", address, str(file))
     town.take(str(file))
     assert json.loads(town.run("status", "--json")) == before
-    assert "there is a store already" in town.run("move-store", str(file), address, status=1)
+    assert "there is a store already" in town.run("move-store", str(file), address, status=4)
     town.run("move-store", str(file), new.url)
     town.take(new.url)
     assert json.loads(town.run("status", "--json")) == before
     assert "verifies" in town.run("doctor", "--no-mail", status=1)
-    assert "there is no store" in town.run("move-store", str(town.folder / "nothing"), new.url, status=1)
+    assert "there is no store" in town.run("move-store", str(town.folder / "nothing"), new.url, status=4)
 
 
 def test_a_restore_goes_through_a_file(town: Town) -> None:

@@ -138,54 +138,6 @@ def test_every_command_has_help_and_an_example(form: CommandSpec) -> None:
         assert reading.ignored == []
 
 
-KEYED = {"confirm", "key add", "key revoke", "key keep", "address add", "seal", "step", "reveal"}
-
-
-def test_what_key_demanding_matches_want_signed() -> None:
-    signed = {name for name, form in COMMANDS.items() if form.signed}
-    assert signed == {
-        "new",
-        "accept",
-        "decline",
-        "join",
-        "withdraw",
-        "tournament new",
-        "enter",
-        "leave",
-        "challenge",
-        "rule",
-        "setup",
-        "orders",
-        "clear",
-        "resign",
-        "vacation",
-        "extend",
-        "claim",
-        "draw",
-        "annul",
-        "substitute",
-        "press",
-        "observe",
-        "unobserve",
-        "block",
-        "unblock",
-        "set",
-        "set notify",
-        *KEYED,
-    }
-    assert {name for name, form in COMMANDS.items() if form.level == "key"} == KEYED
-    assert {name for name, form in COMMANDS.items() if form.level == "anyone"} == {
-        "help",
-        "games",
-        "rules",
-        "sheet",
-        "register",
-        "standings",
-        "list",
-        "tournament",
-    }
-
-
 def test_all_commands_in_one_letter_and_on_one_line() -> None:
     texts = [text for name, text in EXAMPLES.items() if name != "press"]
     letter = parse("\n".join(texts))

@@ -14,7 +14,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from pbem.i18n import template_folder
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer
 
@@ -228,7 +227,3 @@ def test_templates_know_their_values_and_escape_html_only(tmp_path: Path) -> Non
     assert templates.render("a.html", x="<&>") == "&lt;&amp;&gt;\n"
     with pytest.raises(UndefinedError):
         templates.render("a.txt")
-
-
-def test_templates_are_found_in_the_checkout() -> None:
-    assert (template_folder() / "spaceships").is_dir()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pbem.mail.marks import MARKS, Arrival, marks_of
+from pbem.mail.marks import Arrival, marks_of
 from pbem.mail.message import read
 
 HEAD = b"From: Anna <anna@example.org>\r\nSubject: hi\r\nMessage-ID: <1@play.example>\r\n"
@@ -67,8 +67,3 @@ def test_people_bear_no_mark(head: bytes) -> None:
 
 def test_an_answer_to_a_report_is_no_vacation_answer() -> None:
     assert marks(base=b"From: anna@example.org\r\nSubject: Re: [pbem m17] Spaceships, turn 5\r\n") == ()
-
-
-def test_a_key_lifts_every_mark() -> None:
-    """No mark decides by itself that a letter is nobody's: each names the proof that lifts it."""
-    assert {mark.lifted_by for mark in MARKS} == {"command", "mailbox", "key"}

@@ -57,19 +57,6 @@ def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     found.subject.encode("utf-8")
 
 
-PIECES = [
-    b"Content-Type: multipart/mixed; boundary=b\r\n", b"Content-Type: text/plain; charset=", b"utf-7", b"punycode",
-    b"\r\n", b"\n", b"--b\r\n", b"--b--\r\n", b"From: ", b"a@b.c", b"<", b">", b",", b'"', b"(", b"\\", b"=?utf-8?q?",
-    b"?=", b"Content-Transfer-Encoding: base64\r\n", b"\x00", b"\xff", b"name*0*=", b"; ", b" ", b"\t", b"Subject: ",
-    b"Content-Disposition: attachment; filename*99999999999999=x\r\n",
-]  # fmt: skip
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=60))
-def test_any_pieces_of_mail_are_read_or_refused(pieces: list[bytes]) -> None:
-    test_any_bytes_are_read_or_refused.hypothesis.inner_test(b"".join(pieces))  # type: ignore[attr-defined]  # Hypothesis's
-
-
 @pytest.mark.parametrize(
     ("value", "sender"),
     [

@@ -14,12 +14,11 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,10 +28,10 @@ from machines.lives import children, served
 from machines.waiting import until
 
 from pbem.desk.reading import InProcess
-from pbem.server import desk_process, desk_work
+from pbem.server import desk_process
 from pbem.server.daemon import StartError
-from pbem.server.desk_process import FILES, READY, STOP, OwnProcess, started
-from pbem.server.desk_work import Supplies, Work, open_desk, received
+from pbem.server.desk_process import FILES, OwnProcess, started
+from pbem.server.desk_work import Supplies, open_desk, received
 from pbem.server.examination import queues
 from pbem.store.database import Database
 from pbem.store.owners import at_work
@@ -179,36 +178,6 @@ def test_a_desk_that_cannot_begin_is_told_at_the_start(tmp_path: Path) -> None:
         run(configured(tmp_path), nothing_happens, desk=open_desk, place=partial(OwnProcess, start=failing))
 
 
-def test_a_desk_that_begins_anew_while_the_server_stops_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Although there was no way yet to say it: else it would work on until it is killed."""
-    theirs: list[socket.socket] = []
-
-    def begun(line: socket.socket) -> Any:
-        theirs.append(line.dup())
-        theirs[0].sendall(READY)
-        return SimpleNamespace(pid=0, kill=lambda: None, wait=lambda _: 0)
-
-    async def scene(connect: Any = asyncio.open_unix_connection) -> None:
-        nothing: Any = None
-        place = OwnProcess(Supplies(nothing), nothing, start=begun)
-
-        async def stopped(**more: Any) -> Any:
-            place.stop()
-            return await connect(**more)
-
-        monkeypatch.setattr(asyncio, "open_unix_connection", stopped)
-        await place.open([])
-        said = b""
-        with suppress(BlockingIOError):
-            while True:
-                said += theirs[0].recv(65536, socket.MSG_DONTWAIT)
-        assert said.endswith(STOP)
-        await place.close()
-
-    asyncio.run(scene())
-    theirs[0].close()
-
-
 @pytest.mark.parametrize("said", [b"", b"f", b"f\0\0\1\0half"])
 def test_a_desk_whose_daemon_ends_while_it_hands_over_ends_too(said: bytes) -> None:
     ours, theirs = socket.socketpair()
@@ -261,30 +230,3 @@ def test_a_desk_that_stands_still_is_replaced(tmp_path: Path, monkeypatch: pytes
         assert place.deaths == 1
 
     run(configured(tmp_path), scene, desk=open_desk, place=OwnProcess, reader=InProcess)
-
-
-def test_a_desk_that_may_not_decide_handles_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another server decides; once that is gone, this one sees to letters and to the clock."""
-    called: list[str] = []
-
-    class Desk:
-        def may_decide(self) -> bool:
-            called.append("asked")
-            return len(called) > 2
-
-        def handle_next(self, _now: object) -> int:
-            called.append("letters")
-            return 0
-
-        def tick(self, _now: object) -> None:
-            called.append("clock")
-            work.stop()
-
-        def stand_still(self, *_: object) -> None:
-            called.append("nothing")
-
-    monkeypatch.setattr(desk_work, "STANDBY", 0.01)
-    with Database(tmp_path / "store.sqlite") as database:
-        work = Work(Desk(), database, Supplies(configured(tmp_path)), lambda: None)
-        work()
-    assert called == ["asked", "asked", "asked", "letters", "clock"]

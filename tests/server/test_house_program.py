@@ -11,7 +11,6 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import pytest
 from machines.house import House, configured, run
 from structlog.testing import capture_logs
 
@@ -23,6 +22,8 @@ from pbem.server.house_program import HouseProgram, command
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
+
+    import pytest
 
 
 TELLS = """
@@ -105,25 +106,6 @@ def test_one_that_dies_is_started_again_after_growing_pauses(tmp_path: Path) -> 
     assert [line["again_in"] for line in deaths] == [0.01, 0.02, 0.04, 0.08]
     assert {(line["status"], line["log_level"]) for line in deaths} == {(3, "warning")}
     assert (tmp_path / "lives").read_text() == "xxxx"
-
-
-@pytest.mark.parametrize("begins", [True, False])
-def test_one_that_lived_well_or_cannot_begin_ends_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, begins: bool
-) -> None:
-    """One that lived well is back at once."""
-    monkeypatch.setattr(house_program, "WELL", 0.0 if begins else house_program.WELL)
-    words = script("raise SystemExit") if begins else [str(tmp_path / "nothing")]
-    program = HouseProgram(words, tmp_path, os.environ, first=0.01)
-
-    async def scene() -> None:
-        await until(lambda: program.deaths == 3)
-
-    with capture_logs() as logs:
-        watch(program, scene)
-    died = [line for line in logs if line["event"] == "house died"]
-    assert not begins or {line["again_in"] for line in died} == {0.01}
-    assert begins or died[0]["status"] == "No such file or directory"
 
 
 def test_one_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,17 +109,6 @@ def test_no_redirection_is_followed(ntfy: Ntfy) -> None:
     assert len(ntfy.came) == 1
 
 
-def test_the_next_address_is_tried_where_one_does_not_answer(ntfy: Ntfy, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(socket.socket()) as taken:
-        taken.bind(("127.0.0.2", 0))  # nobody listens there
-        found = [
-            (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, ntfy.port))
-            for address in ("127.0.0.2", "127.0.0.1")
-        ]
-        monkeypatch.setattr("pbem.server.http_call.socket.getaddrinfo", lambda *_, **__: found)
-        assert posted(told(ntfy.trusting, lambda _: True), f"https://{ntfy.host}/t", "t", "x") == 200
-
-
 @pytest.mark.parametrize(
     "address",
     [
@@ -245,16 +234,6 @@ def test_what_is_refused_is_not_tried_again(case: Case, status: int) -> None:
     case.round()
     assert case.notifications.next_due() is None
     assert case.notifications.failing(1) == "ann"
-
-
-def test_a_newer_text_replaces_one_that_waits(case: Case) -> None:
-    case.put("due")
-    case.said = [None]
-    case.round()
-    case.put("due, and later")
-    case.round()
-    assert [text for _, _, text in case.told] == ["due", "due, and later"]
-    assert case.notifications.next_due() is None
 
 
 def test_the_outcome_of_an_older_text_does_not_lose_the_newer(case: Case) -> None:

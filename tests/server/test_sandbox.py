@@ -336,7 +336,7 @@ def test_the_next_letters_are_read_meanwhile_but_none_with_one_that_failed(refer
         raw = SMALL.replace(b"<1@", b"<%d@" % number)
         referee.inbox.put(Envelope("anna@mail.example", ("pbem@play.example",)), raw, referee.now)
     referee.inbox.lease(referee.now)
-    referee.inbox.release(1)
+    referee.inbox.give_back(1, failed=1)
     assert referee.running.handle_next(referee.now) == 19
     assert referee.running.handle_next(referee.now) == 1
     assert referee.inbox.count("done") == 20

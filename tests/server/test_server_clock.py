@@ -11,7 +11,7 @@ import pytest
 
 from pbem.config.mail import SmarthostConfig
 from pbem.config.server import ClockConfig, Config
-from pbem.server.server_clock import THIS_MACHINE, Machine, ServerClock
+from pbem.server.server_clock import Machine, ServerClock
 from pbem.store import noted_time
 from pbem.store.database import Database
 
@@ -83,15 +83,6 @@ def test_time_goes_by_and_never_back(bench: Bench) -> None:
     assert clock.leap is None
 
 
-def test_what_one_process_noted_is_not_undercut_by_the_next(bench: Bench) -> None:
-    clock = bench.clock()
-    bench.go(MINUTE)
-    clock()
-    bench.note(clock)
-    bench.wall -= 30 * MINUTE
-    assert bench.clock()() == START + MINUTE
-
-
 @pytest.mark.parametrize("by", [59 * MINUTE, -59 * MINUTE])
 def test_less_than_an_hour_is_no_leap(bench: Bench, by: timedelta) -> None:
     clock = bench.clock()
@@ -158,15 +149,6 @@ def test_an_earlier_snapshot_of_a_machine_takes_no_time_back(bench: Bench) -> No
     assert bench.clock().leap is None
     bench.wall += 2 * HOUR
     assert bench.clock()() == START + 3 * HOUR
-
-
-def test_while_it_runs_after_a_boot_an_hour_is_the_most(bench: Bench) -> None:
-    bench.reboot(HOUR)
-    clock = bench.clock()
-    bench.go(MINUTE)
-    assert clock() == START + HOUR + MINUTE
-    bench.wall += 2 * HOUR
-    assert clock.stops()
 
 
 def test_a_machine_that_slept_for_a_weekend_is_right(bench: Bench) -> None:
@@ -301,10 +283,3 @@ def test_a_server_vouches_for_the_databases_clock_if_its_own_agrees(
     assert sharing.look() == (START if not wrong_by else START - 2 * HOUR)
     assert sharing.clock.stops() is bool(wrong_by)
     assert sharing.there.noted == ("" if wrong_by else "clock")
-
-
-def test_this_machine_says_what_it_knows() -> None:
-    boot, seconds = THIS_MACHINE.uptime()
-    assert boot == THIS_MACHINE.uptime()[0]
-    assert seconds <= THIS_MACHINE.uptime()[1]
-    assert THIS_MACHINE.is_synchronised() in {False, True}

@@ -176,28 +176,6 @@ def test_a_witness_that_is_none_of_ours_any_more_is_not_asked(case: Case) -> Non
     assert found.status == 0
 
 
-def test_a_round_that_is_stopped_ends_at_once_and_is_made_again_later(case: Case) -> None:
-    case.put("old 0")
-
-    async def run() -> None:
-        begun = asyncio.Event()
-
-        async def never(_url: str, _body: bytes) -> tuple[int, bytes]:
-            begun.set()
-            await asyncio.sleep(600)
-            raise AssertionError
-
-        asker = WitnessAsker(case.requests, case.urls, Means(lambda: case.now, at_once, case.wake), never)
-        work = asyncio.create_task(asker.work())
-        await begun.wait()
-        asker.stop()
-        done, _ = await asyncio.wait([work], timeout=10)
-        assert done
-
-    asyncio.run(run())
-    assert case.requests.next_due() == case.now + http_call.LEASE
-
-
 # Over sockets.
 
 

@@ -16,7 +16,6 @@ from machines import certificate
 from pbem.config.mail import SmarthostConfig
 from pbem.config.values import Duration
 from pbem.server.daemon import _access_token
-from pbem.smtp.client import _Replies
 from pbem.smtp.delivery import Permanent, Smarthost, Temporary
 
 if TYPE_CHECKING:
@@ -397,15 +396,3 @@ def test_letters_go_over_a_secured_connection_of_somebody_who_logged_in(
         assert vault.taken == ([] if password == "wrong" else [(True, RAW), (True, RAW)])
 
     asyncio.run(main())
-
-
-def test_replies_that_come_as_several_records_at_once_are_all_heard() -> None:
-    """Under TLS asyncio fills the room record by record, each through a slice of what is left."""
-    replies = _Replies()
-    room = replies.get_buffer(-1)
-    filled = 0
-    for record in (b"250 first\r\n", b"550 second\r\n"):
-        room[filled:][: len(record)] = record
-        filled += len(record)
-    replies.buffer_updated(filled)
-    assert [replies.next(), replies.next(), replies.next()] == [(250, "first"), (550, "second"), None]

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiosmtpd.smtp import SMTP
 from in_a_box.boxes import Outbox
-from machines.waiting import Arguments, T, at_once
+from machines.waiting import at_once
 
 from pbem.config.mail import Delivery, SmarthostConfig
 from pbem.config.values import Duration
-from pbem.match.changed import replace
 from pbem.smtp import delivery
 from pbem.smtp.delivery import Deliverer, Smarthost, Temporary, retry_time
 from pbem.smtp.rounds import Means
@@ -281,18 +280,6 @@ def test_no_smarthost_at_all_is_temporary_until_the_letter_is_too_old(tmp_path: 
     play(tmp_path, scene, listening=False)
 
 
-def test_letters_that_follow_soon_share_a_connection(tmp_path: Path) -> None:
-    async def scene(post: Post) -> None:
-        for number in range(1, 4):
-            post.put(number)
-            post.deliverer.wake.set()
-            await post.delivered(number)
-            await asyncio.sleep(0.05)
-        assert (len(post.script.sessions), post.script.quits) == (1, 0)
-
-    play(tmp_path, scene)
-
-
 def test_letters_of_one_burst_share_a_connection_that_is_closed_when_it_is_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -429,22 +416,6 @@ def test_what_hangs_at_the_end_is_waited_for_a_while_only(tmp_path: Path, monkey
         post.deliverer.stop()
         await asyncio.wait_for(post.until(lambda: not post.deliverer._senders), 10)
         assert post.outbox.count("delivered") == 0
-
-    slowly(tmp_path, 2, scene)
-
-
-def test_what_is_taken_at_the_end_while_another_is_noted_is_noted_too(tmp_path: Path) -> None:
-    async def scene(post: Post, slow: Slow) -> None:
-        async def slow_disk(call: Callable[[*Arguments], T], /, *arguments: *Arguments) -> T:
-            slow.free.add("p1@example.org")
-            await asyncio.sleep(0.05)
-            return call(*arguments)
-
-        await post.until(lambda: len(slow.begun) == 2)
-        post.deliverer.means = replace(post.deliverer.means, run=slow_disk)
-        post.deliverer.stop()
-        slow.free.add("p0@example.org")
-        await post.delivered(2)
 
     slowly(tmp_path, 2, scene)
 

@@ -25,17 +25,6 @@ class Ledger:
         return [ValueError(item) if item < 0 else 2 * item for item in items]
 
 
-def test_each_hears_of_its_own() -> None:
-    async def scene() -> None:
-        ledger = Ledger()
-        found = await asyncio.gather(*(ledger.together(item) for item in (1, -2, 3)), return_exceptions=True)
-        assert found[::2] == [2, 6]
-        assert isinstance(found[1], ValueError)
-        assert ledger.batches == [[1, -2, 3]]
-
-    asyncio.run(scene())
-
-
 def test_what_comes_meanwhile_waits_for_the_next_turn_and_no_batch_is_too_large() -> None:
     async def scene() -> None:
         ledger = Ledger(most=2)
@@ -55,21 +44,6 @@ def test_what_comes_meanwhile_waits_for_the_next_turn_and_no_batch_is_too_large(
     asyncio.run(scene())
 
 
-def test_who_is_first_waits_for_those_who_are_about_to_come() -> None:
-    async def scene() -> None:
-        ledger = Ledger()
-        ledger.coming = 2
-        first = ledger.together(1)
-        for _ in range(3):
-            await asyncio.sleep(0)
-        assert ledger.batches == []
-        ledger.coming = 0
-        await asyncio.gather(first, ledger.together(2))
-        assert ledger.batches == [[1, 2]]
-
-    asyncio.run(scene())
-
-
 def test_nobody_waits_on_when_the_last_one_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pbem.smtp.storing.MOMENT", 60.0)
 
@@ -85,15 +59,5 @@ def test_nobody_waits_on_when_the_last_one_has_come(monkeypatch: pytest.MonkeyPa
         ledger.coming = 0
         await asyncio.gather(first, second, ledger.together(3))
         assert ledger.batches == [[1, 2, 3]]
-
-    asyncio.run(asyncio.wait_for(scene(), 30))
-
-
-def test_who_waits_in_vain_waits_a_moment_only() -> None:
-    async def scene() -> None:
-        ledger = Ledger()
-        ledger.coming = 1
-        assert await ledger.together(1) == 2
-        assert await ledger.together(2) == 4
 
     asyncio.run(asyncio.wait_for(scene(), 30))

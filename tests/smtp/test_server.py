@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import socket
 from typing import TYPE_CHECKING
 
@@ -48,14 +47,6 @@ def test_several_letters_in_one_connection_and_the_null_sender() -> None:
     letters = speak(dialog, []).letters
     assert [envelope.sender for envelope, _ in letters] == ["anna@example.org", ""]
     assert letters[0][0].recipients == ("PBEM+m17.tok@Play.Example",)
-
-
-def test_a_tag_in_the_return_path_is_taken_off() -> None:
-    async def dialog(client: Client) -> None:
-        await client.open([HELLO[0], b"MAIL FROM:<prvs=0129c1a5=anna@example.org>", HELLO[2]])
-        assert (await client.data(TEXT)).startswith("250")
-
-    assert [envelope.sender for envelope, _ in speak(dialog, []).letters] == ["anna@example.org"]
 
 
 @pytest.mark.parametrize("end", [b"RSET", b"EHLO client.example", b"QUIT", b"", b"DATA"])
@@ -269,28 +260,6 @@ def test_closing_waits_for_a_letter_that_is_being_stored() -> None:
             await closing
 
     assert len(serve(scene).letters) == 1
-
-
-def test_a_letter_of_a_client_that_hung_up_is_not_kept_in_mind() -> None:
-    """It could not be stored, and nobody asks for that any more."""
-
-    async def scene(office: Office) -> None:
-        complaints: list[object] = []
-        asyncio.get_running_loop().set_exception_handler(lambda _, complaint: complaints.append(complaint))
-        office.gate, office.trouble = asyncio.Event(), ZeroDivisionError()
-        async with office.client() as client:
-            await client.reply()
-            await client.open()
-            await client.say(b"DATA")
-            client.writer.write(TEXT + b".\r\n")
-            await until(lambda: bool(office.intake._storing._at_work))
-        await until(lambda: not office.intake.admission.sessions)
-        office.gate.set()
-        await until(lambda: not office.intake._storing._at_work)
-        gc.collect()
-        assert complaints == []
-
-    serve(scene)
 
 
 def test_an_idle_client_is_told_421() -> None:

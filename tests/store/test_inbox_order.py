@@ -174,7 +174,7 @@ def test_a_few_letters_of_one_sender_stay_in_order_wherever_they_came_from(queue
 def test_a_letter_that_failed_has_its_turn_while_others_pour_in(queue: Queue) -> None:
     queue.put("a")
     (row,) = queue.inbox.lease_some(1, NOW)
-    queue.inbox.release(row.id)
+    queue.inbox.give_back(row.id, failed=1)
     queue.put("b" * 8 * ALONE)
     assert [queue.next() for _ in range(ALONE)].count("a") == 1
 
