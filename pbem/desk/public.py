@@ -51,9 +51,6 @@ _REMARKS = frozenset("#@")
 """A comment in orders, or an address, is no part of the game."""
 
 
-_ARMOR = re.compile(re.escape(ssh.BEGIN) + r"[A-Za-z0-9+/=\s]*?" + re.escape(ssh.END))
-
-
 class Public:
     """The public side of a store."""
 
@@ -194,19 +191,15 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     known = [key for key in keys if key["public"].split()[0] in ssh.ON_PAGES]
     pinned = [Key("ssh", key["fingerprint"], key["public"]) for key in known]
     try:
-        opened = read(letter)
-        verdict = judge(opened, pinned, server, words=VOCABULARY)
+        verdict = judge(read(letter), pinned, server, words=VOCABULARY)
         text = said(verdict) if verdict.kind == "valid" and not verdict.entity else ""
-        signed = verdict.signed.decode()
-    except (Unreadable, UnicodeDecodeError):
+    except Unreadable:
         return None
     reading = commands.parse(text)
     single = len(reading.commands) == 1 and not (reading.ignored or reading.optout or set(text) & _REMARKS)
     if not single or reading.commands[0].faults or not commands.COMMANDS[reading.commands[0].name].published:
         return None
-    texts = [opened.text or "", *(part.content.decode("utf-8", "replace") for part in opened.parts)]
-    armor = next(filter(None, map(_ARMOR.search, texts)), None)
-    return f"{signed.removesuffix(chr(10))}\n{armor[0]}\n" if armor else None
+    return verdict.pasted or None
 
 
 def of_invitation(match: Match, proposed: str) -> News:

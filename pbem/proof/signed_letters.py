@@ -27,7 +27,7 @@ from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal
 from pbem.match.remaking import Sentence, UnvouchedError
 from pbem.match.step import at_reply_address, misplaced
 from pbem.match.terms import Terms, hash_of_tournament
-from pbem.match.transcript import sha256_hex
+from pbem.match.transcript import TranscriptError, sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import key_changes, one_letter
 from pbem.proof.bundle import LIMITS
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from pbem.match.remaking import Proving
     from pbem.match.state import Match
     from pbem.match.step import Signed
+    from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
     from pbem.requests import AnyForm, InMatch, Requested
 
@@ -133,7 +134,7 @@ class Letters:
                 raise UnvouchedError("names another place or time than where this letter counted before")
 
     def unused(self, match: Match, seat: int, signed: Signed, receipt: Receipt) -> None:
-        """Check that orders sent in advance, or by a player who resigned, could not be played; raises ValueError."""
+        """Check that orders sent in advance could not be played; raises ValueError."""
         # First, the letter is this player's, and asks for what the receipt acknowledges.
         turn = DEFAULT if receipt.by_default else match.turn
         wanted = SignedForm(SubmitOrders(match=match.id), rev=receipt.rev, turn=turn)
@@ -143,9 +144,8 @@ class Letters:
         self._judge_once(match, ("unused", turn), seat, signed, receipt)
         if _withdraws(reading, match, wanted, seat):
             raise ValueError(f"holds `{_name_of(wanted)}` and its own `clear`")
-        # Orders for the turn that is due are judged when they come: only earlier ones can be found illegal now,
-        # except those of a player who resigned in this turn.
-        if not receipt.by_default and match.left.get(seat) != match.turn:
+        # Orders for the turn that is due are judged when they come: only earlier ones can be found illegal now.
+        if not receipt.by_default:
             reading = [command for command in reading if _in_advance(command.form, match, signed.evidence)]
         forms = _matching(reading, match, wanted, seat, signed.evidence)
         forms = [form for form in forms if _storable(form, match, seat)]
@@ -274,9 +274,12 @@ def _matching(
         forms = [at_reply_address(form, match, seat) for form in forms]
         # Last, because the desk does not obey a form without a revision if another form names one.
         forms += [replace(form, rev=wanted.rev) for form in forms if form.rev is None]
-    matching = [form for form in forms if _is_wanted(form, wanted)]
-    # A form that came back untouched only asks a question: prefer any other.
-    matching.sort(key=lambda form: isinstance(form.request, SubmitOrders) and form.request.untouched)
+    # A form that came back untouched only asks a question, and orders nothing.
+    matching = [
+        form
+        for form in forms
+        if _is_wanted(form, wanted) and not (isinstance(form.request, SubmitOrders) and form.request.untouched)
+    ]
     return cast("list[SignedForm[Requested]]", matching)
 
 
@@ -536,6 +539,21 @@ def _listed(key: Mapping[str, str]) -> Key:
     if (parsed.format, parsed.fingerprint) != (key["format"], key["fingerprint"]):
         raise ValueError(f"the key {key['fingerprint']} is not the one that stands beside it")
     return parsed
+
+
+def check_players(entry: Entry) -> None:
+    """Check the keys of players that an entry lists: each once, by its fingerprint; who has none has a mailbox."""
+    body = entry.body
+    named = [*body.get("players", {}).values(), body.get("player"), body.get("organiser")]
+    players = [player for player in named if isinstance(player, dict)]
+    try:
+        if any(not (player["keys"] or "mailbox" in player) for player in players):
+            raise ValueError("a player has neither a key nor a mailbox")
+        for keys in (*(player["keys"] for player in players), body.get("added", ())):
+            if len({key.fingerprint for key in _all_listed(keys)}) < len(keys):
+                raise ValueError("a key is listed twice")
+    except ValueError as error:
+        raise TranscriptError(entry.seq, None, f"{entry.type}: {error}") from error
 
 
 def enters(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:

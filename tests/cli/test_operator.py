@@ -560,17 +560,6 @@ def test_matches_that_are_over_are_told_where_no_other_is_left(house: House) -> 
     assert "closed" in house.run("match", "list", "--all")
 
 
-def test_a_flag_of_an_entry_is_shown_by_its_name(tmp_path: Path) -> None:
-    """Such as that of a resignation of the whole match."""
-    house, referee = House(tmp_path), Referee(tmp_path)
-    ann, _ = referee.begun()
-    referee.send(ann, "resign m1 match\n")
-    referee.close()
-    shown = house.run("match", "show", "m1")
-    assert "  match, received " in shown
-    assert "True" not in shown
-
-
 def test_tournaments_are_listed(tmp_path: Path) -> None:
     house, referee = House(tmp_path), Referee(tmp_path)
     ann = referee.registered("ann")
