@@ -118,13 +118,6 @@ def test_letters_are_read_and_judged_as_we_do(worker: Worker, odd_mail: list[Pat
     assert worker.found() == []
 
 
-def test_earlier_questions_are_forgotten(worker: Worker) -> None:
-    raws = [SMALL, SMALL + b"2\r\n", SMALL + b"3\r\n"]
-    worker.ask(asked(raws, None))
-    worker.ask(asked(raws[:1], None))
-    assert letters(worker.found()) == raws[:1]
-
-
 def test_a_letter_that_ends_the_worker_takes_no_other_down_with_it() -> None:
     with closing(Worker(ROOMY)) as worker:
         raws = [SMALL, big(10_000_000), SMALL + b"3\r\n"]
