@@ -12,7 +12,7 @@ import pytest
 from in_a_box.referee import MAIL_SERVER, Referee
 from signing.domains import Domain, rsa_key
 
-from pbem.desk.daily_limits import NEW_MAILBOX, NEW_PLAYER
+from pbem.desk.daily_limits import NEW_MAILBOX
 from pbem.desk.reading import InProcess
 from pbem.desk.strangers import EACH
 from pbem.desk.wiring import Desk
@@ -171,9 +171,7 @@ def test_an_answer_is_not_answered(post: Post, sender: str, text: str, headers: 
     assert post.between() == most, post.sent
 
 
-@pytest.mark.parametrize(
-    ("sender", "most"), [("pbem@{1}", 30), ("ticket-{0}@{1}", 2 * (NEW_MAILBOX.most + NEW_PLAYER.most) + 2)]
-)
+@pytest.mark.parametrize(("sender", "most"), [("pbem@{1}", 30), ("ticket-{0}@{1}", 4 * NEW_MAILBOX.most + 2)])
 @pytest.mark.parametrize("text", ["help\n", "hello\n", "register two\n", "rules spaceships\n", "stop\n"])
 def test_a_gateway_that_takes_all_marks_off_makes_no_endless_loop(
     tmp_path: Path, sender: str, most: int, text: str

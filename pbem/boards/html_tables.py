@@ -54,8 +54,15 @@ class BoardTable:
 
     def key(self, entries: Iterable[tuple[Square, str]]) -> Markup:
         """A legend: squares, each with its meaning."""
-        drawn = "\n".join([_entry(square, str(escape(self.say(meaning)))) for square, meaning in entries])
-        return _drawn(f"{drawn}\n{_END}")
+        drawn = [
+            '<table border="0" cellspacing="0" cellpadding="0" align="left" role="presentation"'
+            ' style="margin:0 14px 4px 0"><tr><td>\n'
+            '<table border="1" cellspacing="0" cellpadding="0" width="26" role="presentation"'
+            f' style="{_LINES} 6px 0 0;{_LETTERS}"><tr align="center">{markup(square)}</tr></table>\n'
+            f'</td><td style="font-size:12px">{escape(self.say(meaning))}</td></tr></table>'
+            for square, meaning in entries
+        ]
+        return _drawn("\n".join([*drawn, _END]))
 
     def bold(self, phrase: Phrase, *names: str) -> Markup:
         """A phrase with its facts of these names in bold."""
@@ -91,13 +98,3 @@ def _row(name: str, squares: tuple[Square, ...]) -> str:
 def _head(name: str, columns: Sequence[str]) -> str:
     cells = "".join(f'<th width="24" scope="col">{column}</th>' for column in columns)
     return f'<tr><th width="24" height="24" scope="col">{name}</th>{cells}</tr>'
-
-
-def _entry(square: Square, meaning: str) -> str:
-    return (
-        '<table border="0" cellspacing="0" cellpadding="0" align="left" role="presentation"'
-        ' style="margin:0 14px 4px 0"><tr><td>\n'
-        '<table border="1" cellspacing="0" cellpadding="0" width="26" role="presentation"'
-        f' style="{_LINES} 6px 0 0;{_LETTERS}"><tr align="center">{markup(square)}</tr></table>\n'
-        f'</td><td style="font-size:12px">{meaning}</td></tr></table>'
-    )

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
-from pbem.desk.caller import SHORT, Caller, Reply
+from pbem.desk.outcomes import SHORT, Reply
 from pbem.desk.seats import SeatContext, answered_at, seat_at
 from pbem.desk.strangers import EACH
 from pbem.games import titles
@@ -23,6 +23,7 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
     from pbem.json_object import JsonObject
 
@@ -50,7 +51,10 @@ def write(
     `due`: what a letter without a command is told of the player's matches.
     `last`: letters that change nothing get no more answers today.
     """
-    language = _language(desk, caller)
+    # A command of this letter may have chosen another language.
+    language = caller.language
+    if caller.player:
+        language = desk.players.setting(caller.player.name, "language", language)
     out = OutgoingLetter("", "")
     going_on = desk.mailboxes.go_on(caller.tokens, caller.letter, caller.player, caller.now)
     # An answer to a letter about a match is in its thread: what is written next then finds the match, too.
@@ -71,7 +75,9 @@ def write(
         told.append(_section(desk, command.echo, reply.template, reply.facts, language))
     ignored = [] if reading.optout or caller.repeated else _ignored_lines(reading)
     out.language = language
-    out.open = bool(replies) and due is None and all(_is_open(command, reply) for command, reply in replies)
+    out.open = (
+        bool(replies) and due is None and all(reply.open or COMMANDS[command.name].open for command, reply in replies)
+    )
     out.room = _ANSWER
     out.text = desk.letters.draft(
         "letters/answer.txt",
@@ -104,15 +110,6 @@ def _due(desk: Desk, caller: Caller) -> SeatContext | None:
 def keyless(caller: Caller) -> bool:
     """True for a player without a key."""
     return caller.player is not None and caller.player.level == "mailbox"
-
-
-def _is_open(command: AnyCommand, reply: Reply) -> bool:
-    return reply.open or COMMANDS[command.name].open
-
-
-def _language(desk: Desk, caller: Caller) -> str:
-    """The language of the answer; a command of this letter may have chosen another one."""
-    return desk.players.setting(caller.player.name, "language", caller.language) if caller.player else caller.language
 
 
 def _section(desk: Desk, echo: str, template: str, facts: Mapping[str, object], language: str) -> dict[str, str]:

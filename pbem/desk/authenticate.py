@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.desk import account_keys, completion, silences
+from pbem.desk import account_keys, completion, outcomes
 from pbem.desk.caller import Caller, Said, Trust
 from pbem.desk.daily_limits import REFUSED_SIGNATURE, REFUSED_SIGNATURE_IN_ANSWER, UNSIGNED, WITHOUT_COMMAND
 from pbem.desk.dispatch import to_answer
@@ -63,7 +63,9 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
         desk.offered.pop(sender, None)
         raise KeysChanged
     # Step 2: the signature of a player without a key here counts for nothing: it may be of a key used elsewhere.
-    reading, verdict = understood.reading, _as_unsigned(understood.heard.verdict, player)
+    reading, verdict = understood.reading, understood.heard.verdict
+    if verdict.kind == "unknown key" and player is not None and player.level == "mailbox":
+        verdict = Verdict("none", verdict.reason)
     vouched = partial(desk.strangers.vouched_for, letter, row, understood.voucher)
     # Step 3: a token that was mailed to one mailbox only comes back from somebody who reads its mail, until others
     # learn it with the reveal of its game.
@@ -73,8 +75,9 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     tokens = tuple(token for token in secret if token.came_back(sender, name))
     # Step 4: marks of machines, without those that its words lift. If nothing can lift the others by now, a machine
     # wrote it.
-    still = still_there(taken.marks, letter, reading, signed=verdict.kind != "none")
-    if kept := _kept_marks(still, verdict, mailbox=bool(tokens)):
+    said_proof = spoken(letter, reading, signed=verdict.kind != "none")
+    live = "mailbox" if tokens and verdict.kind == "none" else said_proof
+    if kept := kept_marks(taken.marks, "key" if verdict.kind == "valid" else live):
         return _automatic(kept)
     # Step 5: a signature that does not verify: no effect, since somebody may have forged the letter.
     if verdict.kind not in {"none", "valid"}:
@@ -95,7 +98,8 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     seen = desk.players.handled(player.name, words) if player is not None and by_key else None
     again = seen is not None or (proof is not None and proof.again is not None)
     proved = proof is not None and proof.holds and bool(reading.commands)
-    kept = _kept_marks(still, verdict, mailbox=proved, again=again)
+    proved_by = "key" if verdict.kind == "valid" else "mailbox" if proved else said_proof
+    kept = kept_marks(taken.marks, said_proof if again else proved_by)
     # Doubtful words at a live reply address are asked about: relays mark everything that some people write.
     if kept and not (tokens and reading.short and all(mark.answered for mark in kept)):
         return _automatic(kept)
@@ -108,10 +112,10 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     if seen is not None:
         said = _novelty_again(desk, sender, tokens, vouched, now)
     if said is Said.SILENT and _is_in_vain(seen, reading):
-        return silences.SAID_BEFORE.of(silences.UNVOUCHED.outcome)
+        return outcomes.SAID_BEFORE.of(outcomes.UNVOUCHED.outcome)
     language = desk.letters.language_of(player, letter)
     answers, fault = _place_answered(mailed, player), misdated(letter, row.received)
-    quiet = not all(mark.answered for mark in still)
+    quiet = not all(mark.answered for mark in kept_marks(taken.marks, said_proof))
     rights = (trust, said, proof, understood, tokens, answers, seen, fault, quiet)
     caller = Caller(sender, player, verdict, letter, now, row.received, language, *rights)
     if kept and completion.understood(desk.seats, desk.mailboxes, caller, masked(reading.short)) is None:
@@ -119,33 +123,27 @@ def authenticate(desk: Desk, row: InboxRow, taken: Sorted, now: datetime) -> tup
     return caller, reading
 
 
-def still_there(marks: Sequence[Mark], letter: Letter, reading: Reading | None, *, signed: bool) -> Sequence[Mark]:
-    """The marks that its words leave: a command, also as the subject, or any signature lifts the weakest."""
+def spoken(letter: Letter, reading: Reading | None, *, signed: bool) -> str:
+    """The proof that a letter's words are: a command, also as the subject, and any signature lift weak marks."""
     says = signed or (reading is not None and (bool(reading.commands) or reading.optout))
-    says = says or bool(asked_by_subject(letter.subject) or draft.asked_by_subject(letter.subject))
-    return [mark for mark in marks if not (says and mark.lifted_by == "command")]
+    says = says or bool(asked_by_subject(letter.subject) or draft.list_left_by_subject(letter.subject))
+    return "command" if says else "none"
 
 
-def _kept_marks(marks: Sequence[Mark], verdict: Verdict, *, mailbox: bool, again: bool = False) -> Sequence[Mark]:
-    """The marks of machines that no proof lifts: the mailbox, or a valid signature.
+_PROOFS = ("none", "command", "mailbox", "key")
+"""The proofs that a person wrote, from the least; each lifts the marks of those before it, too.
 
-    Words that come `again` prove nothing. A key that waits for its challenge may give the answer to it.
-    """
-    if again:
-        return marks
-    if verdict.kind == "valid":
-        return []
-    return [mark for mark in marks if mark.lifted_by == "key" or not (mailbox and verdict.kind == "none")]
+Words that come again prove nothing more. A key that waits for its challenge may give the answer to it.
+"""
+
+
+def kept_marks(marks: Sequence[Mark], proof: str) -> Sequence[Mark]:
+    """The marks of machines that a proof does not lift."""
+    return [mark for mark in marks if _PROOFS.index(mark.lifted_by) > _PROOFS.index(proof)]
 
 
 def _automatic(marks: Sequence[Mark]) -> str:
-    return silences.AUTOMATIC.of(", ".join(mark.name for mark in marks))
-
-
-def _as_unsigned(verdict: Verdict, player: PlayerRow | None) -> Verdict:
-    """The verdict as it counts here: a player without a key here may sign with another, as if not signed at all."""
-    elsewhere = verdict.kind == "unknown key" and player is not None and player.level == "mailbox"
-    return Verdict("none", verdict.reason) if elsewhere else verdict
+    return outcomes.AUTOMATIC.of(", ".join(mark.name for mark in marks))
 
 
 def _prove(
@@ -240,14 +238,14 @@ def _refuse_signature(
     letter, sender = taken.letter, taken.letter.sender or ""
     # No notice for a letter from an unverified sender, beyond a few: anybody could cause such letters.
     vouched = bool(tokens) or is_vouched_for()
-    outcome = silences.BAD_SIGNATURE.of(verdict.kind)
+    outcome = outcomes.BAD_SIGNATURE.of(verdict.kind)
     if not vouched and not desk.strangers.may_be_answered(sender, now):
-        return f"{outcome}; {silences.UNVOUCHED.outcome}"
+        return f"{outcome}; {outcomes.UNVOUCHED.outcome}"
     limit = REFUSED_SIGNATURE_IN_ANSWER if tokens else REFUSED_SIGNATURE
     left = desk.counts.left(limit, now, one_mailbox(sender))
     first = left == limit.most - 1
     if player is None and vouched and first and desk.strangers.is_one_too_many(sender, (), now):
-        return f"{outcome}; {silences.NEW_MAILBOX.outcome}"
+        return f"{outcome}; {outcomes.NEW_MAILBOX.outcome}"
     # Gateways sign what answering machines write, by keys of their own; what is hidden or in a file may say anything.
     in_a_file = any(part.filename and not part.content_type.endswith("-signature") for part in letter.parts)
     hidden = verdict.kind == "refused" or in_a_file or not (letter.text or "").strip()
@@ -279,11 +277,11 @@ def _left_unread(
     """The outcome of an unsigned letter beyond the day's limit, perhaps forged; empty if it is read."""
     sender = letter.sender or ""
     if trust is Trust.STRANGER:
-        return "" if desk.strangers.may_be_answered(sender, now, reading.commands) else silences.UNVOUCHED.outcome
+        return "" if desk.strangers.may_be_answered(sender, now, reading.commands) else outcomes.UNVOUCHED.outcome
     left = 0 if reading.optout else desk.counts.left(UNSIGNED, now, one_mailbox(sender))
     first = left == UNSIGNED.most - 1
     if player is None and first and desk.strangers.is_one_too_many(sender, reading.commands, now):
-        return silences.NEW_MAILBOX.outcome
+        return outcomes.NEW_MAILBOX.outcome
     if left >= 0:
         return ""
     if left == -1:  # explain once a day how to get a letter read anyway
@@ -292,4 +290,4 @@ def _left_unread(
         out.reply_to = desk.mailboxes.write_back(sender, player, now)
         out.answer(letter)
         desk.letters.send(sender, out, now)
-    return silences.TOO_MANY.outcome
+    return outcomes.TOO_MANY.outcome

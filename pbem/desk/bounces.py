@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk import silences
-from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED, tell_operator
+from pbem.desk import outcomes
+from pbem.desk.daily_limits import OUT_OF_REACH, UNDELIVERED
 from pbem.desk.seats import SeatContext, running
 from pbem.mail import delivery_status
 from pbem.match.events import clocks
@@ -67,7 +67,7 @@ def judge(desk: Desk, row: InboxRow, letter: Letter, report: DeliveryReport | No
     # Every receiver of a letter knows its return path, so a second report of a bounce proves nothing new.
     if report.kind == "permanent" and desk.outbox.bounces(returned.id)["permanent"] == 1:
         _report(desk, [returned], now, _CAME_BACK.given(status=report.status or Phrase("unknown")))
-    return silences.BOUNCE.of(f"{report.kind}, of letter {returned.id}")
+    return outcomes.BOUNCE.of(f"{report.kind}, of letter {returned.id}")
 
 
 def _returned(desk: Desk, row: InboxRow, letter: Letter) -> Failure | None:
@@ -144,7 +144,7 @@ def _report(desk: Desk, failures: list[Failure], now: datetime, how: str = "") -
             _write(desk, player, "returned", Phrase("a letter to you bounced"), now, opponents=False)
     if told:
         facts = {"failures": told[:_LISTED], "more": len(told[_LISTED:]), "how": how}
-        tell_operator(desk, UNDELIVERED, now, Phrase("[pbem] Letters could not be delivered"), facts)
+        desk.letters.tell_operator(UNDELIVERED, now, Phrase("[pbem] Letters could not be delivered"), facts)
 
 
 def _cut_off(desk: Desk, player: PlayerRow, failure: Failure, now: datetime) -> bool:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk import tournament_facts
+from pbem.desk import match_facts
 from pbem.match.events import silence
 from pbem.match.transcript import sha256_hex, written
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from pbem.json_object import JsonObject
@@ -83,7 +83,7 @@ def of_match(
 
 def of_tournament(t: Tournament, reader: str) -> JsonObject:
     """The state of a tournament for its reader, who may have no place in it."""
-    own = tournament_facts.standing(t, reader) or {"place": None, "of": None, "points": None, "running": 0}
+    own = match_facts.standing_of(t, reader) or {"place": None, "of": None, "points": None, "running": 0}
     line = t.line_of(reader)
     told = {"about": "tournament", "tournament": t.id, "seq": t.seq}
     told |= {"generation": t.generation, "restored": t.restored}
@@ -91,18 +91,16 @@ def of_tournament(t: Tournament, reader: str) -> JsonObject:
     told |= {"rules": t.terms.match["game"], "organiser": t.organiser.name, "entrants": len(t.entrants)}
     told |= {"agreement": t.terms.document(), "hash": t.rules}
     told |= {"entered": line is not None and not line.out}
-    told |= {"table": tournament_facts.lines(t)}
+    told |= {"table": match_facts.lines_of_table(t)}
     return told | {name: own[name] for name in ("place", "of", "points", "running")}
 
 
-def of_log(match: str, seq: int, proof: InclusionProof) -> JsonObject:
-    """The proof that an entry of a match is in the witnessed log: the latest entry that witnesses have seen."""
-    return {"about": "log", "match": match, "seq": seq, "proof": str(proof)}
+def of_log(seq: int, proof: InclusionProof, about: Mapping[str, str]) -> JsonObject:
+    """The proof that an entry is in the witnessed log, the latest that witnesses have seen; and what it is `about`.
 
-
-def of_tournament_log(t: str, seq: int, head: str, proof: InclusionProof) -> JsonObject:
-    """The proof that an entry of a tournament, with this head, is in the witnessed log."""
-    return {"about": "log", "tournament": t, "seq": seq, "head": head, "proof": str(proof)}
+    That is a `match`, or a `tournament` with the `head` of the entry.
+    """
+    return {"about": "log", "seq": seq, "proof": str(proof), **about}
 
 
 def of_open(match: Match, free: Sequence[int], programs: Sequence[int], since: str) -> JsonObject:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.desk.answer_letter import own_lines
-from pbem.desk.caller import Caller, Reply, Trust
+from pbem.desk.caller import Caller, Trust
+from pbem.desk.outcomes import Reply
 from pbem.desk.reply_tokens import ReplyTokens, demand_dns, is_spent, least
 from pbem.desk.seats import SeatContext, Seats, answered_at, find_seat
 from pbem.games import Fault
@@ -49,6 +50,28 @@ _SENTENCE_END = re.compile(r"[.!?\n]+\s*|\Z")
 _WORD = re.compile(r"[^\s,;]+")
 
 
+_UNSIGNED = Fault(
+    "yes",
+    None,
+    Phrase(
+        "no signature of your provider (DKIM) that we could check covers the line To, so nobody could tell later"
+        " which letter you answered: only whole forms count, and no `yes`"
+    ),
+)
+
+_PLAIN = Fault("yes", None, Phrase("our address does not say what you answer: only whole forms count, and no `yes`"))
+
+_USED = Fault("yes", None, Phrase("you answered a letter whose reply address was used before"))
+
+_RECEIVED = Fault("yes", None, Phrase("this may only mean that you have read the terms"))
+
+_MORE = Fault("yes", None, Phrase("your letter says more than `yes`, and that may change what you mean"))
+
+_UNQUOTED = Fault("yes", None, Phrase("your letter does not quote what you agree to, or not all of it"))
+
+_ACCEPT = Fault("yes", None, Phrase("`accept` counts whatever else your letter says or quotes"))
+
+
 class _Completed(msgspec.Struct, frozen=True):
     """A form with its place, legal as it is, and what was mended in it."""
 
@@ -72,7 +95,11 @@ def completed(
     judged = faults_of(match, seat, text) if len(text) <= MOST else ()
     others = [fault for fault in faults if fault not in judged]
     found = _complete(match, seat, text, final=getattr(request, "final", False), rev=form.rev)
-    if found is None or not all(fault in command.faults or _is_of_place(fault) for fault in others):
+    if found is None or not all(
+        # The right place removes such a fault; a text that names another server, player or turn is left alone.
+        fault in command.faults or (fault.rule in _PLACE and (fault.token is None or fault.rule in {"prev", "rev"}))
+        for fault in others
+    ):
         return faults, None
     return (*others, *found.slips), found.form
 
@@ -173,22 +200,6 @@ def _unsigned(caller: Caller) -> list[Fault]:
     return [] if voucher.covers_to or voucher.wanted else [_UNSIGNED]
 
 
-_UNSIGNED = Fault(
-    "yes",
-    None,
-    Phrase(
-        "no signature of your provider (DKIM) that we could check covers the line To, so nobody could tell later"
-        " which letter you answered: only whole forms count, and no `yes`"
-    ),
-)
-_PLAIN = Fault("yes", None, Phrase("our address does not say what you answer: only whole forms count, and no `yes`"))
-_USED = Fault("yes", None, Phrase("you answered a letter whose reply address was used before"))
-_RECEIVED = Fault("yes", None, Phrase("this may only mean that you have read the terms"))
-_MORE = Fault("yes", None, Phrase("your letter says more than `yes`, and that may change what you mean"))
-_UNQUOTED = Fault("yes", None, Phrase("your letter does not quote what you agree to, or not all of it"))
-_ACCEPT = Fault("yes", None, Phrase("`accept` counts whatever else your letter says or quotes"))
-
-
 def beside(reading: Reading) -> list[str]:
     """The ignored runs of lines without those of the first paragraph."""
     said = {*masked(reading.short).split("\n")}
@@ -254,11 +265,6 @@ def _due(match: Match, seat: int) -> str | None:
     if match.phase == "playing" and match.position and match.position.due.get(seat, 0) is None:
         return "orders"
     return None
-
-
-def _is_of_place(fault: Fault) -> bool:
-    """True if the right place removes a fault; a text that names another server, player or turn is left alone."""
-    return fault.rule in _PLACE and (fault.token is None or fault.rule in {"prev", "rev"})
 
 
 def _readings(match: Match, text: str, *, final: bool) -> Iterator[tuple[str, bool]]:
@@ -350,7 +356,10 @@ def without_form(
     # What the answer offers depends on what the domain signs, too.
     if command is not None or one_letter.consents(reading.short):
         demand_dns(understood.voucher)
-    if command is None or (mailed[0].used is None and _is_older(at.match, at.seat, command)):
+    # Something that this command would replace or withdraw may have come at a later address.
+    submits = command is not None and isinstance(command.request, SubmitSetup | SubmitOrders | Clear)
+    least_rev = least(at.match, at.seat) if submits and mailed[0].used is None else 0
+    if command is None or (command.form.rev or 0) < least_rev:
         return letter, reading
     elsewhere = [run for text in texts if text != letter.text for run in parse(text, signed=False).ignored]
     if _is_in_doubt(at.match, at.seat, reading.short, command, own_lines(ignored), own_lines(elsewhere)):
@@ -368,12 +377,6 @@ def _nearest(match: Match, seat: int, texts: Sequence[str]) -> str:
             if one_letter.consents(short) or (short and nearly(match, seat, short) is not None):
                 return text
     return texts[0]
-
-
-def _is_older(match: Match, seat: int, command: AnyCommand) -> bool:
-    """True if something that this command would replace or withdraw came at a later address."""
-    submits = isinstance(command.request, SubmitSetup | SubmitOrders | Clear)
-    return submits and (command.form.rev or 0) < least(match, seat)
 
 
 def _is_in_doubt(

@@ -1,4 +1,4 @@
-"""The table of daily limits of notices and answers, the counts that read it, and the letters to the operator.
+"""The table of daily limits of notices and answers, and the counts that read it.
 
 Strangers can bring about most of these letters, so none of them is sent as often as it is asked for. A limit from the
 configuration, or from the row of a command, is handed to them. Implements reliability.md, "Limits".
@@ -7,19 +7,13 @@ configuration, or from the row of a command, is handed to them. Implements relia
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.letters.draft import Facts, OutgoingLetter
 from pbem.store.retention import count_today
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
-    from pbem.config.server import Config
-    from pbem.desk.letter_writer import LetterWriter
-    from pbem.letters.draft import Enclosed
-    from pbem.phrase import Phrase
     from pbem.store.database import Database
 
 
@@ -50,14 +44,12 @@ REFUSED_SIGNATURE = DailyLimit("notices {}", 10)
 REFUSED_SIGNATURE_IN_ANSWER = DailyLimit("notices answered {}", 10)
 """A mailbox: the same of letters that answer ours: a machine may have written and signed them."""
 
-NEW_MAILBOX = DailyLimit("mailboxes at {}", 50)
-"""A domain: the answer to the day's first letter of a mailbox that is no player's.
+NEW_MAILBOX = DailyLimit("{} at {}", 50)
+"""A domain: the answer to the day's first letter of a mailbox that is no player's, `registering` or not.
 
-Help desks answer each time from another address; a person who writes again is answered.
+Help desks answer each time from another address, and must not use up what newcomers need; a person who writes again
+is answered.
 """
-
-NEW_PLAYER = DailyLimit("registering at {}", 50)
-"""A domain: the same of letters that register, so that no help desk uses up what newcomers need."""
 
 UNSIGNED = DailyLimit("unsigned {}", 50)
 """A mailbox: the answer to an unsigned letter, which anybody can write in its name."""
@@ -165,35 +157,3 @@ class DailyCounts:
         0: this is the last one; -1: the first that is too many. `most` is the limit where its row has none.
         """
         return (limit.most if most is None else most) - count_today(self._database, limit.mark.format(*about), now)
-
-
-class Writing(Protocol):
-    """The parts of a desk that a letter to the operator needs."""
-
-    config: Config
-    counts: DailyCounts
-    letters: LetterWriter
-
-
-def tell_operator(
-    desk: Writing,
-    limit: DailyLimit,
-    now: datetime,
-    subject: Phrase,
-    facts: Facts,
-    *,
-    about: Sequence[str] = (),
-    attached: Sequence[Enclosed] = (),
-) -> bool:
-    """Write to the operator, if there is one and this is not too much today; returns True if it was written.
-
-    The letter's fact `last_today` says that no more such letters follow today.
-    """
-    left = desk.counts.left(limit, now, *about) if desk.config.operator else -1
-    if left >= 0:
-        out = OutgoingLetter(
-            subject, desk.letters.draft(f"letters/{limit.template}.txt", last_today=left == 0, **facts)
-        )
-        out.attachments += attached
-        desk.letters.send(desk.config.operator, out, now)
-    return left >= 0

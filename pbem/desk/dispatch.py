@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.desk import account_keys, answer_letter, bounces, instructions, seats, silences
-from pbem.desk.caller import NOT_REGISTERED, Caller, Reply, Said, Trust, refusal, refused
+from pbem.desk import account_keys, answer_letter, bounces, instructions, outcomes, seats
+from pbem.desk.caller import Caller, Said, Trust, refused
 from pbem.desk.commands import handlers
 from pbem.desk.commands.account import stop
 from pbem.desk.completion import against_yes, completed, proposing, stands, understood
 from pbem.desk.daily_limits import CHANGES_NOTHING, COMMAND, SAME_WORDS, SIGNED_FOR_NOTHING, WITHOUT_COMMAND
+from pbem.desk.outcomes import NOT_REGISTERED, Reply, refusal
 from pbem.desk.seats import SeatContext, find_seat, number_of, own_match
 from pbem.desk.strangers import enough, one_mailbox
 from pbem.games import Fault, Refused
@@ -134,7 +135,7 @@ def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
         with desk.part():
             return _carry_out(desk, caller, reading)
     except _NothingObeyedError:
-        return silences.SAID_BEFORE.of("not obeyed now either")
+        return outcomes.SAID_BEFORE.of("not obeyed now either")
 
 
 def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
@@ -146,7 +147,7 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     )
     # Step 3: the sender wants no more mail. If anybody else may have written that, only ask the address.
     if reading.optout and not stop(desk.keys, desk.people, caller, reading.place):
-        return silences.STOP.outcome
+        return outcomes.STOP.outcome
     # Step 4: each command is obeyed or refused, in its turn.
     replies, reading = _replies(desk, caller, reading)
     effect = _Effect(caller, replies, reading.optout)
@@ -154,7 +155,9 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     if caller.said is Said.SILENT and not effect.changes:
         raise _NothingObeyedError
     # Step 6: so that nobody can replay the letter, remember its words, and use up a reply address that was of use.
-    _remember(desk, effect)
+    if caller.trust is Trust.KEY and caller.again is None:
+        came = {"effect": effect.counts_once, "changed": effect.changes}
+        desk.players.handle(caller.known_player.name, caller.words, to_db(caller.now), **came)
     used = reached or effect.changes
     if used:
         _use_up(desk, effect)
@@ -164,11 +167,11 @@ def _carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     # Step 8: answer, but not without end: machines would answer each other for ever.
     outcome = "commands: " + (" ".join(command.name for command in reading.commands) or "none")
     if caller.quiet:
-        return silences.QUIET.of(outcome)
+        return outcomes.QUIET.of(outcome)
     same = _left_the_same(desk, effect)
     left = 1 if used or same < 0 else _left_idle(desk, effect)
     if min(same, left) < 0:
-        return (silences.SAME_WORDS if same < 0 else silences.CHANGES_NOTHING).of(outcome)
+        return (outcomes.SAME_WORDS if same < 0 else outcomes.CHANGES_NOTHING).of(outcome)
     _answer(desk, effect, reading, last=0 in {same, left})
     return outcome
 
@@ -178,8 +181,8 @@ def _with_subject(caller: Caller, reading: Reading) -> Reading:
     if reading.commands or reading.optout or reading.meant:
         return reading
     subject = caller.letter.subject
-    asked = draft.asked_by_subject(subject)
-    leaving = [command for command in asked if draft.may_leave(caller.tokens, command)]
+    asked = draft.list_left_by_subject(subject)
+    leaving = [command for command in asked if draft.may_leave_list(caller.tokens, command)]
     return msgspec.structs.replace(reading, commands=leaving or asked_by_subject(subject))
 
 
@@ -198,14 +201,6 @@ def _replies(desk: Desk, caller: Caller, reading: Reading) -> tuple[list[tuple[A
     if reading.short and (whole := understood(desk.seats, desk.mailboxes, caller, masked(reading.short))) is not None:
         replies, ignored = [whole[:2]], whole[2]
     return replies, msgspec.structs.replace(reading, ignored=[*ignored, *left_out])
-
-
-def _remember(desk: Desk, effect: _Effect) -> None:
-    """Remember words that a key signed, unless they were handled before."""
-    caller = effect.caller
-    if caller.trust is Trust.KEY and caller.again is None:
-        came = {"effect": effect.counts_once, "changed": effect.changes}
-        desk.players.handle(caller.known_player.name, caller.words, to_db(caller.now), **came)
 
 
 def _use_up(desk: Desk, effect: _Effect) -> None:
@@ -227,12 +222,12 @@ def _left_the_same(desk: Desk, effect: _Effect) -> int:
     caller = effect.caller
     if caller.trust is Trust.STRANGER or (effect.asks_nothing and caller.trust is not Trust.KEY):
         return 1
-    words = [_said(command) for command, _ in effect.replies]
+    words = [_words_of(command) for command, _ in effect.replies]
     said = sha256_hex(repr((caller.answers, effect.optout, words)).encode())
     return desk.counts.left(SAME_WORDS, caller.now, f"{_writer(caller)} {said}")
 
 
-def _said(command: AnyCommand) -> Hashable:
+def _words_of(command: AnyCommand) -> Hashable:
     """The words of a command without its number: programs send the same orders again with the next one."""
     # The echo of a secret command leaves out what it says: wrong codes must not use up the right one's answer.
     return (
@@ -262,20 +257,15 @@ def _writer(caller: Caller) -> str:
 
 
 def _answer(desk: Desk, effect: _Effect, reading: Reading, *, last: bool) -> None:
-    """Write the answer; for a letter without a command, an overview of what is due."""
-    if effect.caller.trust is Trust.STRANGER:
-        answer_letter.write_short(desk, effect.caller, effect.replies)
+    """Write the answer; for a player's letter without a command, with what is due in each match."""
+    caller, due = effect.caller, None
+    if caller.trust is Trust.STRANGER:
+        answer_letter.write_short(desk, caller, effect.replies)
         return
-    due = None if effect.replies or effect.optout else _overview(desk, effect.caller)
-    answer_letter.write(desk, effect.caller, reading, effect.replies, due=due, last=last)
-
-
-def _overview(desk: Desk, caller: Caller) -> Reply | None:
-    """The reply to a player's letter without a command: what is due in each match. None for other senders."""
-    if caller.player is None:
-        return None
-    reply = _reply(desk, caller, asked_by_nothing(), ())
-    return reply if reply.outcome == "done" else None
+    if caller.player is not None and not (effect.replies or effect.optout):
+        reply = _reply(desk, caller, asked_by_nothing(), ())
+        due = reply if reply.outcome == "done" else None
+    answer_letter.write(desk, caller, reading, effect.replies, due=due, last=last)
 
 
 # The commands of a letter.
@@ -410,15 +400,13 @@ def _refused(desk: Desk, caller: Caller, command: AnyCommand, refused: Refused) 
 
 def _shown_faults(desk: Desk, caller: Caller, faults: Sequence[Fault]) -> list[Fault]:
     """Faults as the answer shows them: an example that names a match names one of the writer's own."""
-    return [escaped(_with_own_match(desk, caller, fault)) for fault in faults]
-
-
-def _with_own_match(desk: Desk, caller: Caller, fault: Fault) -> Fault:
-    missing = fault.message.facts.get("missing")
-    if missing != NAME_THE_MATCH or (own := own_match(desk.seats, caller)) is None:
-        return fault
-    facts = fault.message.facts | {"missing": NAME_THE_MATCH.given(match=own)}
-    return fault._replace(message=fault.message.given(**facts))
+    shown = []
+    for fault in faults:
+        message, facts = fault.message, fault.message.facts
+        if facts.get("missing") == NAME_THE_MATCH and (own := own_match(desk.seats, caller)) is not None:
+            message = message.given(**facts | {"missing": NAME_THE_MATCH.given(match=own)})
+        shown.append(escaped(fault._replace(message=message)))
+    return shown
 
 
 def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
@@ -431,7 +419,7 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     if spec.shown != "never" and caller.misdated:
         raise refused(command.name, None, _MISDATED.given(fault=caller.misdated))
     left_out: dict[str, str] = {}
-    if draft.may_leave(caller.tokens, command):
+    if draft.may_leave_list(caller.tokens, command):
         pass
     elif spec.signed and caller.verdict.kind != "valid":
         _demand_mailbox(desk, caller, command)
@@ -439,9 +427,13 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
         left_out = _left_out(desk, caller, command)
     if caller.waits and not spec.newcomer:
         raise refused(command.name, None, Phrase("the key of this letter, or its address, is not yours yet"))
-    most = None if caller.player is None or _is_house(desk, caller) else spec.a_day
-    if most is not None and _left(desk, caller, command, most) < 0:
-        return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=spec.a_day))
+    # The house program sends a greeting and its seed in each of its matches.
+    if caller.player is not None and caller.player.name != desk.config.house_name and spec.a_day is not None:
+        # Counted separately, so that letters forged in this name do not use up the player's limit.
+        proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
+        about = command.name, caller.player.name, "proved" if proved else "unproved"
+        if desk.counts.left(COMMAND, caller.now, *about, most=spec.a_day) < 0:
+            return refusal(command, _ENOUGH_TODAY.given(command=command.name, count=spec.a_day))
     handle = handlers(desk)[command.name]
     if not left_out:
         return handle(caller, command)
@@ -450,19 +442,6 @@ def _obey(desk: Desk, caller: Caller, command: AnyCommand) -> Reply:
     handle(caller, seats.filled_in(command, left_out))
     whole = {"sentence": seats.sentence(command, left_out)}
     raise _UnplacedError(Reply("whole_sentence", whole, at=at, outcome="unplaced"))
-
-
-def _is_house(desk: Desk, caller: Caller) -> bool:
-    """True if the caller is the server's house program: it sends a greeting and its seed in each of its matches."""
-    return caller.player is not None and caller.player.name == desk.config.house_name
-
-
-def _left(desk: Desk, caller: Caller, command: AnyCommand, most: int) -> int:
-    """The number of times that a player may still do this today."""
-    proved = (caller.verdict.kind == "valid" and not caller.repeated) or bool(caller.tokens)
-    # Counted separately, so that letters forged in this name do not use up the player's limit.
-    about = command.name, caller.known_player.name, "proved" if proved else "unproved"
-    return desk.counts.left(COMMAND, caller.now, *about, most=most)
 
 
 def _left_out(desk: Desk, caller: Caller, command: AnyCommand) -> dict[str, str]:

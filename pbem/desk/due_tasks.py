@@ -15,7 +15,7 @@ import structlog
 
 from pbem.desk import account_keys, bounces, witnesses
 from pbem.desk.commands import proposals
-from pbem.desk.daily_limits import CLOCK_LEAPT, LITTLE_ROOM, OUTAGE, tell_operator
+from pbem.desk.daily_limits import CLOCK_LEAPT, LITTLE_ROOM, OUTAGE
 from pbem.desk.seats import SeatContext
 from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
@@ -136,7 +136,7 @@ def beat(desk: Desk, heard: datetime) -> None:
             account_keys.put_off(desk.keys, heard - last, heard)
             _LOG.warning("outage", seconds=int((heard - last).total_seconds()))
             facts = {"last": last, "now": heard, "mailbox": bool(desk.config.mailbox)}
-            tell_operator(desk, OUTAGE, heard, Phrase("[pbem] An outage: all deadlines move"), facts)
+            desk.letters.tell_operator(OUTAGE, heard, Phrase("[pbem] An outage: all deadlines move"), facts)
 
 
 def stand_still(desk: Desk, leap: Leap, now: datetime) -> None:
@@ -147,7 +147,9 @@ def stand_still(desk: Desk, leap: Leap, now: datetime) -> None:
         desk.database.set_meta(_STANDS, to_db(now))
         _LOG.error("the clock leapt: nothing is decided", seconds=int(leap.by.total_seconds()))
         facts = {"noted": leap.noted, "wall": leap.wall, "ahead": leap.by > timedelta()}
-        tell_operator(desk, CLOCK_LEAPT, now, Phrase("[pbem] The server's clock leapt: nothing is decided"), facts)
+        desk.letters.tell_operator(
+            CLOCK_LEAPT, now, Phrase("[pbem] The server's clock leapt: nothing is decided"), facts
+        )
 
 
 def _see_to_tournaments(desk: Desk, now: datetime) -> datetime | None:
@@ -221,7 +223,7 @@ def _keep_house(desk: Desk, now: datetime) -> datetime | None:
             _LOG.warning("little room", mebibytes=left)
             subject = Phrase("[pbem] The disk is filling up")
             with desk.decision():
-                tell_operator(desk, LITTLE_ROOM, now, subject, {"left": left, "reserve": reserve})
+                desk.letters.tell_operator(LITTLE_ROOM, now, subject, {"left": left, "reserve": reserve})
             desk.warned_on = today
     if desk.pruned_on != today:
         with desk.database.transaction():

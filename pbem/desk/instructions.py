@@ -15,7 +15,7 @@ import structlog
 
 from pbem.desk.caller import refused
 from pbem.desk.commands import proposals
-from pbem.desk.daily_limits import UNKNOWN_HEAD, tell_operator
+from pbem.desk.daily_limits import UNKNOWN_HEAD
 from pbem.desk.seats import SeatContext
 from pbem.desk.tournament_director import ruling_of
 from pbem.games import Refused
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from pbem.desk.wiring import Desk
-    from pbem.match.step import Step
 
 HEAD = re.compile(r"[0-9a-f]{64}")
 
@@ -90,7 +89,7 @@ def unknown_head(desk: Desk, player: str, number: int, head: str, now: datetime)
     match = f"m{number}"
     subject = Phrase("[pbem] {match}: a head that this server does not know", match=match)
     facts = {"player": player, "match": match, "head": head}
-    tell_operator(desk, UNKNOWN_HEAD, now, subject, facts, about=[match])
+    desk.letters.tell_operator(UNKNOWN_HEAD, now, subject, facts, about=[match])
 
 
 def _refuse(desk: Desk, instruction: Instruction, answer: str) -> None:
@@ -119,7 +118,8 @@ def _carry_out(desk: Desk, instruction: Instruction, ruling: Rule | None, now: d
         progress.advance(step)
     else:
         interventions.stop(step, reason)
-    return _commit(at, step)
+    at.commit(step)
+    return f"m{at.row.number} is {'paused' if step.match.paused else step.match.phase}"
 
 
 def _direct(desk: Desk, instruction: Instruction, number: int, ruling: Rule | None, now: datetime) -> str:
@@ -191,8 +191,3 @@ def _alone(desk: Desk, name: str) -> Iterator[None]:
         raise
     except Exception as error:
         _LOG.error("restore failed", about=name, exc_info=error)
-
-
-def _commit(at: SeatContext, step: Step) -> str:
-    at.commit(step)
-    return f"m{at.row.number} is {'paused' if step.match.paused else step.match.phase}"

@@ -20,7 +20,7 @@ import structlog
 
 from pbem.desk import account_keys, due_tasks, instructions
 from pbem.desk.authenticate import KeysChanged, authenticate
-from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE, tell_operator
+from pbem.desk.daily_limits import LETTER_SET_ASIDE, SET_ASIDE
 from pbem.desk.dispatch import carry_out
 from pbem.desk.reading import BATCH, Findings, Question, ReaderError
 from pbem.desk.reply_tokens import NeedsDns
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
-    from pbem.desk.caller import Caller
     from pbem.desk.wiring import Desk
     from pbem.identity import Key
     from pbem.store.inbox import InboxRow, Stranded
@@ -190,9 +189,13 @@ def _handle_batch(desk: Desk, taken: Sequence[_Leased], now: datetime, *, more_u
             desk.inbox.begin_alone(row.id, now)
     desk.points("letter read")
     # A letter that failed before has a batch of its own, because it may take down all leased letters.
-    more = monotonic() < more_until and not any(row.alone for row, _ in letters) and not _is_soon_answered(letters)
+    # One small letter is answered before anybody looks for more; it comes alone, too, where the next one is large.
+    is_soon_answered = len(letters) == 1 and len(letters[0][0].raw) <= _SMALL
+    more = monotonic() < more_until and not any(row.alone for row, _ in letters) and not is_soon_answered
     following = _lease_next(desk, now, fresh=True) if more else []
-    outcomes = _give_effect(desk, letters, now)
+    outcomes: dict[int, str] = {}
+    while len(outcomes) < len(letters):
+        outcomes |= _decide_together(desk, letters[len(outcomes) :], now)
     desk.points("effects committed")
     for row_id, outcome in outcomes.items():
         if outcome:
@@ -200,27 +203,19 @@ def _handle_batch(desk: Desk, taken: Sequence[_Leased], now: datetime, *, more_u
     return following
 
 
-def _is_soon_answered(letters: Sequence[_Read]) -> bool:
-    """True if it is one small letter: it is answered before anybody looks for more to read meanwhile.
-
-    It comes alone, too, where the next one is large; that is read after its answer.
-    """
-    return len(letters) == 1 and len(letters[0][0].raw) <= _SMALL
-
-
-def _give_effect(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
-    """Give letters their effect, as few decisions as they fit in; returns the outcome of each, empty if none yet."""
-    outcomes: dict[int, str] = {}
-    while len(outcomes) < len(letters):
-        outcomes |= _decide_together(desk, letters[len(outcomes) :], now)
-    return outcomes
-
-
 def _decide_together(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
-    """The same for the first of some letters, and those after it that one decision has time for."""
+    """Give the first of some letters its effect, and those after it for which one decision has time.
+
+    Returns the outcome of each, empty if there is none yet.
+    """
+    ends = monotonic() + _HELD
+    outcomes: dict[int, str] = {}
     try:
         with desk.decision():
-            return _handle_some(desk, letters, now)
+            for row, findings in letters:
+                if outcomes and monotonic() > ends:
+                    break
+                outcomes[row.id] = _handle_one(desk, row, findings, now)
     except StoreError:
         raise
     except Exception as error:
@@ -229,16 +224,6 @@ def _decide_together(desk: Desk, letters: Sequence[_Read], now: datetime) -> dic
         row, _ = letters[0]
         _failed(desk, row, error)
         return {row.id: ""}
-
-
-def _handle_some(desk: Desk, letters: Sequence[_Read], now: datetime) -> dict[int, str]:
-    """Give letters their effect within a decision, until it has held the store for a while."""
-    ends = monotonic() + _HELD
-    outcomes: dict[int, str] = {}
-    for row, findings in letters:
-        if outcomes and monotonic() > ends:
-            break
-        outcomes[row.id] = _handle_one(desk, row, findings, now)
     return outcomes
 
 
@@ -251,8 +236,10 @@ def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now
             letter = sort(desk, row, findings, now)
             found = letter if isinstance(letter, str) else authenticate(desk, row, letter, now)
             outcome = found if isinstance(found, str) else carry_out(desk, *found)
-            proved = not isinstance(found, str) and _is_by_sender(found[0], row)
-            desk.inbox.done(row.id, outcome, proved=proved)
+            # Just now proved by the player whose address the envelope names.
+            caller = None if isinstance(found, str) else found[0]
+            is_own = caller and caller.player and caller.address.lower() == row.envelope.sender.lower()
+            desk.inbox.done(row.id, outcome, proved=bool(is_own and caller and caller.new))
             desk.points("effects written")
     except StoreError:
         raise
@@ -269,25 +256,14 @@ def _handle_one(desk: Desk, row: InboxRow, findings: Findings | ReaderError, now
     return ""
 
 
-def _is_by_sender(caller: Caller, row: InboxRow) -> bool:
-    """True if the player whose address the envelope names proved to have written the letter, just now."""
-    own = caller.player is not None and caller.address.lower() == row.envelope.sender.lower()
-    return own and caller.new
-
-
 def _failed(desk: Desk, row: InboxRow, error: Exception) -> None:
-    """Give back a letter on which we failed; raises the error if it is the machine's fault."""
-    if _is_of_the_machine(error):
+    """Give back a letter on which we failed; raises the error if the machine had nothing left to work with."""
+    cause = error.__cause__ or error  # a reader says so by its cause
+    if isinstance(cause, OSError) and cause.errno in _SCARCE:
         raise error
     reference = desk.random(6).hex()
     _LOG.error("letter failed", inbox=row.id, attempt=row.attempts + 1, reference=reference, exc_info=error)
     desk.inbox.give_back(row.id, failed=1)
-
-
-def _is_of_the_machine(error: Exception) -> bool:
-    """True if a letter failed as the machine had nothing left to work with; a reader says so by its cause."""
-    cause = error.__cause__ or error
-    return isinstance(cause, OSError) and cause.errno in _SCARCE
 
 
 def _set_aside(desk: Desk, now: datetime) -> None:
@@ -299,7 +275,7 @@ def _set_aside(desk: Desk, now: datetime) -> None:
                 continue  # the operator has it tried again
             _regret(desk, stranded, reference, now)
             facts = {"letter": stranded, "reference": reference}
-            tell_operator(desk, LETTER_SET_ASIDE, now, Phrase("[pbem] A letter was set aside"), facts)
+            desk.letters.tell_operator(LETTER_SET_ASIDE, now, Phrase("[pbem] A letter was set aside"), facts)
         _LOG.error("letter set aside", inbox=stranded.id, reference=reference)
 
 

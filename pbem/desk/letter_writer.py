@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from pbem.boards.picture import draw
 from pbem.boards.sheet import sheet
 from pbem.desk import bulletin
-from pbem.desk.daily_limits import NOTIFICATION, DailyCounts
+from pbem.desk.daily_limits import NOTIFICATION, DailyCounts, DailyLimit
 from pbem.games import GAMES, part_of
 from pbem.identity import Key, encryption
 from pbem.letters import draft
 from pbem.letters.digest import MOST, can_wait, joined, next_digest, pack, together, unpack
-from pbem.letters.draft import Composing, OutgoingLetter, TemplateText
+from pbem.letters.draft import Composing, Facts, OutgoingLetter, TemplateText
 from pbem.letters.render import visible
 from pbem.mail.commands import SETTINGS
 from pbem.mail.compose import LETTER, Attachment, Composer, Encrypting
@@ -148,6 +148,26 @@ class LetterWriter:
         self._outbox.put(address, message_id, raw, now)
         return message_id
 
+    def tell_operator(
+        self,
+        limit: DailyLimit,
+        now: datetime,
+        subject: Phrase,
+        facts: Facts,
+        *,
+        about: Sequence[str] = (),
+        attached: Sequence[Enclosed] = (),
+    ) -> bool:
+        """Write to the operator, if there is one and this is not too much today; returns True if it was written.
+
+        The letter's fact `last_today` says that no more such letters follow today.
+        """
+        left = self._counts.left(limit, now, *about) if self._config.operator else -1
+        if left >= 0:
+            text = self.draft(f"letters/{limit.template}.txt", last_today=left == 0, **facts)
+            self.send(self._config.operator, OutgoingLetter(subject, text, attachments=[*attached]), now)
+        return left >= 0
+
     def _encrypted(
         self, made: OutgoingLetter, keys: Sequence[Key], language: str, now: datetime
     ) -> tuple[OutgoingLetter, Encrypting | None]:
@@ -155,11 +175,11 @@ class LetterWriter:
         if not (can := encryption.usable(keys, now)):
             return self._held_back(made, keys, language, now), None
         cover = self.write(self.draft("letters/encrypted.txt", file=LETTER), language)
-        return made, Encrypting(draft.outside(made.subject), cover, partial(encryption.encrypt, can))
+        return made, Encrypting(draft.subject_outside(made.subject), cover, partial(encryption.encrypt, can))
 
     def _held_back(self, made: OutgoingLetter, keys: Sequence[Key], language: str, now: datetime) -> OutgoingLetter:
         """The letter that goes in place of one that cannot be encrypted: it holds nothing of it."""
-        about = draft.outside(made.subject)
+        about = draft.subject_outside(made.subject)
         faults = [(key, encryption.fault(key, now)) for key in keys]
         text = self.write(self.draft("letters/held_back.txt", faults=faults), language)
         subject = self.write(Phrase("{about} A letter that cannot be encrypted", about=about), language)
@@ -195,7 +215,7 @@ class LetterWriter:
             html = replace(html, facts={**html.facts, "picture": content_id})
         # An answer has the subject of what it answers, or mail programs see no thread.
         say = partial(self.write, language=language)
-        said = say(out.subject) if out.in_reply_to else draft.fitting(out.subject, say)
+        said = say(out.subject) if out.in_reply_to else draft.subject_fitting(out.subject, say)
         text = self.write(out.text, language)
         enclosed, left_out = _fitting(out.room, text, out.attachments)
         if out.room is not None and len(text) > out.room:

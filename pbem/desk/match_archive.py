@@ -13,7 +13,6 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from pbem.desk.ratings import rated, reliability
-from pbem.desk.witnesses import latest_proof, proof_in
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt, SetAside
 from pbem.match.seat_clock import Clock
@@ -26,6 +25,9 @@ from pbem.proof.signed_letters import Letters
 from pbem.requests import DEFAULT, Requested, Sections, SignedForm, SubmitOrders, SubmitSetup
 from pbem.store.database import from_db, to_db
 from pbem.store.matches import EntryRow, Matches, MatchRow, PressRow, SubmissionRow
+from pbem.tlog.checkpoint import InclusionProof
+from pbem.tlog.note import Note
+from pbem.tlog.tree import inclusion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,8 +36,7 @@ if TYPE_CHECKING:
     from pbem.match.remaking import Proving
     from pbem.match.step import Step
     from pbem.store.people import People
-    from pbem.store.tlog import TransparencyLog
-    from pbem.tlog.checkpoint import InclusionProof
+    from pbem.store.tlog import CheckpointRow, TransparencyLog
 
 WARM = 1500
 """The size of the cache of matches; the others are replayed when a letter comes.
@@ -164,7 +165,11 @@ class MatchRepository:
         if match.phase == "setup":
             match = replace(match, setups=waiting)
         elif match.phase == "playing" and match.sealed_game is None:
-            stored = {(r.seat, _turn(r)): _submission(r) for r in rows if r.game == match.game and _ahead(r, match)}
+            stored = {
+                (row.seat, DEFAULT if row.turn == _OF_DEFAULTS else row.turn): _submission(row)
+                for row in rows
+                if row.game == match.game and _ahead(row, match)
+            }
             match = replace(match, orders=waiting, stored=stored)
         clock = row.clock or {"clocks": {}, "banks": {}}
         return replace(
@@ -318,10 +323,6 @@ _OF_DEFAULTS = -1
 """The turn in the rows of default orders; 0 is the turn of setups."""
 
 
-def _turn(row: SubmissionRow) -> int:
-    return DEFAULT if row.turn == _OF_DEFAULTS else row.turn
-
-
 def _ahead(row: SubmissionRow, match: Match) -> bool:
     """True if the row holds orders sent before their turn, by the player who has the seat now."""
     early = row.turn == _OF_DEFAULTS or row.turn > match.turn
@@ -337,3 +338,19 @@ def _submission(row: SubmissionRow) -> Submission:
         evidence=content.get("evidence", "").encode(),
         aside=tuple(aside),
     )
+
+
+def proof_in(
+    log: TransparencyLog, place: tuple[int, int] | None, checkpoint: CheckpointRow | None
+) -> tuple[int, InclusionProof] | None:
+    """The proof that the leaf at a place is below a checkpoint, with the number of its head."""
+    if checkpoint is None or place is None:
+        return None
+    hashes = inclusion(place[0], checkpoint.size, log.node)
+    return place[1], InclusionProof(place[0], tuple(hashes), Note.read(checkpoint.note))
+
+
+def latest_proof(log: TransparencyLog, number: int) -> tuple[int, InclusionProof] | None:
+    """The proof that the latest witnessed head of a match is in the log; below zero, that of a tournament."""
+    checkpoint = log.witnessed()
+    return proof_in(log, log.place(number, checkpoint.size) if checkpoint else None, checkpoint)

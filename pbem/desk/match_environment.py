@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from pbem.desk.daily_limits import RULES_FAILED, Writing, tell_operator
+from pbem.desk.daily_limits import RULES_FAILED
 from pbem.match.events.clocks import OUTAGE
 from pbem.match.seat_clock import VACATION, Calendar, Stop, zone_named
 from pbem.match.step import Unresolved
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
+    from pbem.desk.letter_writer import LetterWriter
     from pbem.match.state import Match
     from pbem.store.noted_time import Outages
     from pbem.store.players import Players
@@ -37,6 +38,15 @@ TIMEZONE = "timezone"
 """The setting that names a player's zone."""
 
 _BEAT = timedelta(minutes=1)
+
+
+PROCESSOR: Final = 5
+"""Seconds of processor time that the rules may take for a turn."""
+
+_WALL: Final = 20
+"""Seconds after which they are stopped in any case: letters of all matches wait meanwhile."""
+
+_LOG: FilteringBoundLogger = structlog.get_logger("desk")
 
 
 @dataclass(eq=False, repr=False)
@@ -94,30 +104,8 @@ class OutagesAndZones:
         return Calendar(self.zone(player), vacations)
 
 
-PROCESSOR: Final = 5
-"""Seconds of processor time that the rules may take for a turn."""
-
-_WALL: Final = 20
-"""Seconds after which they are stopped in any case: letters of all matches wait meanwhile."""
-
-_LOG: FilteringBoundLogger = structlog.get_logger("desk")
-
-
-def rehearse(desk: Writing, now: datetime, match: Match, turn: Callable[[], object]) -> None:
+def rehearse(letters: LetterWriter, now: datetime, match: Match, turn: Callable[[], object]) -> None:
     """Try a turn; raises `Unresolved`, and tells the operator, if it raises something or takes too long."""
-    why = _tried(turn)
-    if not why:
-        return
-    _LOG.error("rules failed", match=match.id, game=match.terms.game, turn=match.turn, why=why)
-    package = str(match.terms.rules_package or match.terms.game)
-    subject = Phrase("[pbem] {match} is paused: the rules failed", match=match.id)
-    facts = {"match": match.id, "turn": match.turn, "package": package, "why": why}
-    tell_operator(desk, RULES_FAILED, now, subject, facts, about=[match.id])
-    raise Unresolved(f"the rules of {package} failed in turn {match.turn}: {why}")
-
-
-def _tried(turn: Callable[[], object]) -> str:
-    """Run this in a copy of the process; returns what went wrong, or nothing."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -126,7 +114,15 @@ def _tried(turn: Callable[[], object]) -> str:
     with open(reading, "rb") as answers:  # noqa: PTH123 - a pipe has no path
         said = answers.read().decode()
     os.waitpid(child, 0)
-    return said.removeprefix("=") if said else "they did not come to an end"
+    if said == "=":
+        return
+    why = said.removeprefix("=") or "they did not come to an end"
+    _LOG.error("rules failed", match=match.id, game=match.terms.game, turn=match.turn, why=why)
+    package = str(match.terms.rules_package or match.terms.game)
+    subject = Phrase("[pbem] {match} is paused: the rules failed", match=match.id)
+    facts = {"match": match.id, "turn": match.turn, "package": package, "why": why}
+    letters.tell_operator(RULES_FAILED, now, subject, facts, about=[match.id])
+    raise Unresolved(f"the rules of {package} failed in turn {match.turn}: {why}")
 
 
 def _run(turn: Callable[[], object], answer: int) -> None:

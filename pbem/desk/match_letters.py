@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk import bulletin, tournament_facts
+from pbem.desk import bulletin, match_facts
 from pbem.desk.match_facts import (
     asked_for,
     branch_facts,
@@ -159,14 +159,14 @@ class MatchLetters:
         text = write() if observers else None
         # Hundreds may observe, and the store is locked meanwhile: render each version of the text only once.
         in_words = cache(partial(self._for_observers, text)) if text else None
-        subject = draft.about(match.id, match.rules.title, subject)
+        subject = draft.subject_about(match.id, match.rules.title, subject)
         for name in observers:
             player = self._players.by_name(name)
             if in_words and player is not None and not self._people.opted_out(player.address):
                 wanted, language = self._writer.setting(name, "format"), self._writer.language_of(player)
                 out = OutgoingLetter(subject, in_words(wanted, language))
                 out.references = [self._writer.thread(match.id)]
-                out.mailing = draft.observers_of(match.id)
+                out.mailing = draft.list_of_observers(match.id)
                 self._writer.send(player.address, out, now)
 
     def _for_observers(self, text: TemplateText, wanted: str, language: str) -> str:
@@ -279,7 +279,7 @@ class MatchLetters:
         keyless = self._players.level(match.name(seat)) == "mailbox"
         detail = self._mailboxes.detail_for(match, seat) if keyless else match.id
         out = OutgoingLetter(
-            draft.about(match.id, match.rules.title, subject),
+            draft.subject_about(match.id, match.rules.title, subject),
             "",
             reply_to=self._composer.reply_address(detail),
             detail=detail if keyless else None,
@@ -305,7 +305,7 @@ class MatchLetters:
         generation = self._composer.generation.number
         items = [bulletin.of_match(match, row, seat, signature, generation, out.reply_to, self.programs(match))]
         if (logged := self._archive.logged(row.number)) is not None:
-            items.append(bulletin.of_log(match.id, *logged))
+            items.append(bulletin.of_log(*logged, {"match": match.id}))
         if (t := self.tournament(match)) is not None:
             items.append(bulletin.of_tournament(t, match.name(seat)))
         return items
@@ -493,7 +493,7 @@ class MatchLetters:
         rematch = self._rematch(match, notice.seat) if match.terms.tournament is None else None
         facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
         t = self.tournament(match)
-        standing = tournament_facts.standing(t, match.name(notice.seat)) if t is not None else None
+        standing = match_facts.standing_of(t, match.name(notice.seat)) if t is not None else None
         return facts | {"bundle_name": name, "tournament": standing}
 
     def _bring_bundle(

@@ -91,16 +91,15 @@ class PositionFiles:
             "prev": match.prev,
             "rev": submission.rev + 1 if submission else 1,
         }
-        return content | self._sealed(match, row, seat, out) if match.terms.sealed else content
-
-    def _sealed(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> JsonObject:
-        """The additional data of a sealed match; what the others signed comes as files."""
+        if not match.terms.sealed:
+            return content
         assert match.options is not None
+        # What the others signed comes as files.
         texts = signed_texts(match, seat, row.number, self._matches)
         out.attachments += texts
         note = self._matches.note(row.number, match.game, seat)
         sealed = of_seat(match, seat, note, texts)
-        return {"options": dict(match.options.changed), "sealed": sealed}
+        return content | {"options": dict(match.options.changed), "sealed": sealed}
 
     def setup(self, match: Match, row: MatchRow, seat: int, out: OutgoingLetter) -> None:
         """The requested setup, for programs: docs/attachments.md."""
@@ -174,18 +173,13 @@ def _signed_letters(match: Match, seat: int, number: int, matches: Matches) -> I
         if letter is not None:
             yield _seal_name(match, other), sha256_hex(letter)
     for filed in game.steps:
-        if filed.seat != seat and _is_late(match, filed):
+        if filed.seat != seat and filed.turn >= match.turn - 1:  # of this turn or the last one
             yield _text_name(match, filed), filed.mail
     if name := _resignation_name(match):
         assert game.ending is not None
         letter = matches.paper(number, game.ending.resignation)
         if letter is not None:
             yield name, sha256_hex(letter)
-
-
-def _is_late(match: Match, filed: Filed) -> bool:
-    """True if a step is of this turn or the last one."""
-    return filed.turn >= match.turn - 1
 
 
 def _text_name(match: Match, filed: Filed) -> str:

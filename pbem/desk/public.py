@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pbem.desk import tournament_facts
+from pbem.desk import match_facts
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_facts import duration
 from pbem.desk.ratings import PROVISIONAL, tables
@@ -34,7 +34,7 @@ from pbem.store.matches import Matches
 from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
 from pbem.store.tournament_rows import Tournaments
-from pbem.tournament.match_result import MatchResult
+from pbem.tournament.tournament_entries import MatchResult
 from pbem.tournament.tournament_terms import LADDER, SWISS
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ _PAPERS = re.compile(r"(openings|receipts|withdrawals|steps|traces|reports|recor
 """The papers of a bundle that are the server's own and hold no address."""
 _REMARKS = frozenset("#@")
 """A comment in orders, or an address, is no part of the game."""
+
+
+_ARMOR = re.compile(re.escape(ssh.BEGIN) + r"[A-Za-z0-9+/=\s]*?" + re.escape(ssh.END))
 
 
 class Public:
@@ -91,14 +94,15 @@ class Public:
             t = self._tournaments.load(number)
             assert t is not None
             entries = self._tournaments.entries(number)
-            players = [entry.body.get("player") or entry.body["organiser"] for entry in entries if _pins(entry)]
+            pinning = [entry.body for entry in entries if entry.type in {"announced", "entered"}]
+            players = [body.get("player") or body["organiser"] for body in pinning]
             bare = all(key["format"] == "ssh" for player in players for key in player["keys"])
             transcript = b"".join(entry.canonical() + b"\n" for entry in entries)
             files = {
                 f"{t.id}.jsonl": transcript,
                 f"{t.id}.pbem-tournament.zip": self._tournaments.bundle(number, letters=False),
             }
-            facts = tournament_facts.of(t, "")
+            facts = match_facts.of_tournament(t, "")
             yield PublicTournament(facts, files if bare else {}, list(of_tournament(t, entries)))
 
     def running(self) -> Iterator[dict[str, object]]:
@@ -164,11 +168,6 @@ class Public:
         }
 
 
-def _pins(entry: Entry) -> bool:
-    """True if an entry of a tournament pins the keys of a player."""
-    return entry.type in {"announced", "entered"}
-
-
 def key_formats(entries: Sequence[Entry]) -> Iterator[str]:
     """The formats of all keys that a transcript holds."""
     return (key["format"] for _, key in keys_in(entries))
@@ -208,9 +207,6 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     texts = [opened.text or "", *(part.content.decode("utf-8", "replace") for part in opened.parts)]
     armor = next(filter(None, map(_ARMOR.search, texts)), None)
     return f"{signed.removesuffix(chr(10))}\n{armor[0]}\n" if armor else None
-
-
-_ARMOR = re.compile(re.escape(ssh.BEGIN) + r"[A-Za-z0-9+/=\s]*?" + re.escape(ssh.END))
 
 
 def of_invitation(match: Match, proposed: str) -> News:

@@ -103,8 +103,10 @@ class ReplyTokens:
     def revision(self, match: Match, seat: int, token: Token) -> int:
         """The revision of the letter that this token lets count at this place, or let count before; 0 if none."""
         last = self._next(match, seat)
-        revs = (rev for rev in range(last, max(last - _LATEST, 0), -1) if _hash_of(match, seat, rev) == token.hash)
-        return next(revs, 0)
+        for rev in range(last, max(last - _LATEST, 0), -1):
+            if sha256_hex(replies.token(match, seat, rev).encode()) == token.hash:
+                return rev
+        return 0
 
     def _next(self, match: Match, seat: int) -> int:
         """The revision for which a seat's next letter at this place brings an address."""
@@ -244,10 +246,6 @@ def least(match: Match, seat: int) -> int:
     """The lowest revision at which a seat may submit what is due, or withdraw it."""
     before = (match.setups if match.phase == "setup" else match.orders).get(seat)
     return before.rev + 1 if before else 1
-
-
-def _hash_of(match: Match, seat: int, rev: int) -> str:
-    return sha256_hex(replies.token(match, seat, rev).encode())
 
 
 def demand_dns(voucher: Voucher, *, counts: bool = True) -> None:

@@ -29,7 +29,7 @@ from pbem.requests import AnnounceTournament, Propose, Requested, Rule, SignedFo
 from pbem.store.database import to_db
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
     from pbem.desk.letter_writer import LetterWriter
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Event = Callable[[Step, int, SignedForm[Requested], Signed], T]
     """An event in a match: a seat's signed form takes effect in a step."""
-    from collections.abc import Mapping
 
 
 _PLAYED = 100

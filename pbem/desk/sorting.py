@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk import bounces, silences
-from pbem.desk.authenticate import Sorted, still_there
-from pbem.desk.caller import SHORT
-from pbem.desk.daily_limits import PASSED_ON, tell_operator
+from pbem.desk import bounces, outcomes
+from pbem.desk.authenticate import Sorted, kept_marks, spoken
+from pbem.desk.daily_limits import PASSED_ON
+from pbem.desk.outcomes import SHORT
 from pbem.desk.strangers import EACH
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.marks import Arrival, marks_of, was_here
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
     from pbem.desk.reading import Findings
     from pbem.desk.wiring import Desk
-    from pbem.mail.message import Letter
     from pbem.store.inbox import InboxRow
 
 _NO_SENDER = Phrase(
     "Its line `From:` names no clear sender ({defect}). Set your name and address anew in your mail program."
 )
+
+
+_MOST = 1024 * 1024
+"""The most octets of a letter that are attached; of a longer one the operator is told where it is."""
 
 
 def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted | str:
@@ -39,7 +42,7 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted
     if passed_on := pass_on(desk, row, arrival, now):
         return passed_on
     if desk.letters.is_own(letter):
-        return silences.OWN.outcome
+        return outcomes.OWN.outcome
     # Only machines write to a return path, even if the letter looks like a person's; but they sign nothing.
     signed = understood is not None and understood.heard.verdict.kind == "valid"
     if not signed and (bounced := bounces.judge(desk, row, letter, findings.delivery_report, now)):
@@ -51,28 +54,18 @@ def sort(desk: Desk, row: InboxRow, findings: Findings, now: datetime) -> Sorted
     # What nobody could read may say anything.
     signed = understood is None or understood.heard.verdict.kind != "none"
     reading = None if understood is None else understood.reading
-    if marks := still_there(marks, letter, reading, signed=signed):
-        return silences.AUTOMATIC.of(", ".join(mark.name for mark in marks))
+    if marks := kept_marks(marks, spoken(letter, reading, signed=signed)):
+        return outcomes.AUTOMATIC.of(", ".join(mark.name for mark in marks))
     reason = findings.beyond or _NO_SENDER.given(defect=letter.from_defect)
-    silence = silences.UNATTRIBUTED if findings.beyond is None else silences.UNREADABLE
-    return _unread(desk, row, letter, reason, silence, now)
-
-
-def _unread(
-    desk: Desk, row: InboxRow, letter: Letter, reason: Phrase, silence: silences.Silence, now: datetime
-) -> str:
-    """Answer a letter that nobody read: its sender, or the envelope's where that is unclear."""
+    silence = outcomes.UNATTRIBUTED if findings.beyond is None else outcomes.UNREADABLE
+    # Its sender, or the envelope's where that is unclear.
     address = letter.sender or row.envelope.sender
     if not desk.strangers.may_be_answered(address, now):
-        return silence.of(silences.UNVOUCHED.outcome)
+        return silence.of(outcomes.UNVOUCHED.outcome)
     text = desk.letters.draft("letters/unreadable.txt", reason=reason, most=EACH)
     out = OutgoingLetter(SHORT, text, language=desk.letters.language_of(None, letter))
     desk.letters.send(address, out, now)
     return f"{silence.outcome}, answered"
-
-
-_MOST = 1024 * 1024
-"""The most octets of a letter that are attached; of a longer one the operator is told where it is."""
 
 
 def pass_on(desk: Desk, row: InboxRow, arrival: Arrival, now: datetime) -> str | None:
@@ -84,7 +77,7 @@ def pass_on(desk: Desk, row: InboxRow, arrival: Arrival, now: datetime) -> str |
     # An operator who is reached here, perhaps by a forwarder, would get it again and again.
     round_about = was_here(arrival) or operator.lower() in {to.lower() for to in row.envelope.recipients}
     if not operator or round_about or row.envelope.sender.lower() in ours:
-        return silences.KEPT.outcome
+        return outcomes.KEPT.outcome
     attached = [("letter.eml", "application/octet-stream", row.raw)] if len(row.raw) <= _MOST else []
     facts = {
         "to": ", ".join(row.envelope.recipients),
@@ -95,5 +88,5 @@ def pass_on(desk: Desk, row: InboxRow, arrival: Arrival, now: datetime) -> str |
         "attached": bool(attached),
     }
     to_role = Phrase("[pbem] A letter to {to}", to=facts["to"])
-    passed_on = tell_operator(desk, PASSED_ON, now, to_role, facts, attached=attached)
-    return "passed on to the operator" if passed_on else silences.ENOUGH_PASSED_ON.outcome
+    passed_on = desk.letters.tell_operator(PASSED_ON, now, to_role, facts, attached=attached)
+    return "passed on to the operator" if passed_on else outcomes.ENOUGH_PASSED_ON.outcome

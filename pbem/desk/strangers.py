@@ -21,7 +21,6 @@ from pbem.desk.daily_limits import (
     NAMED,
     NAMED_BY_PLAYERS,
     NEW_MAILBOX,
-    NEW_PLAYER,
     REGISTERING_STRANGER,
     DailyCounts,
     DailyLimit,
@@ -56,6 +55,13 @@ _UNDOTTED = ("gmail.com", "googlemail.com")
 """One provider's domains, who brings mail to the same mailbox whatever dots are in its name."""
 
 
+BOUNCES = 3
+"""The most bounces to one return path that are taken in beyond the limit."""
+
+READING = Duration(seconds=2)
+"""The time limit for reading one letter."""
+
+
 @dataclass(eq=False, repr=False)
 class Strangers:
     """Decides how an unsigned letter is answered; `_in_all` is the most that strangers are answered a day."""
@@ -87,9 +93,8 @@ class Strangers:
 
     def is_one_too_many(self, address: str, asked: Sequence[AnyCommand], now: datetime) -> bool:
         """True if its domain had too many first letters today of mailboxes that are no player's; counts it."""
-        limit = NEW_PLAYER if _registers(asked) else NEW_MAILBOX
-        domain = one_mailbox(address).rpartition("@")[2]
-        return self._counts.left(limit, now, domain) < 0
+        first, domain = "registering" if _registers(asked) else "mailboxes", one_mailbox(address).rpartition("@")[2]
+        return self._counts.left(NEW_MAILBOX, now, first, domain) < 0
 
     def may_be_named(self, address: str, now: datetime) -> bool:
         """True if one more letter that a player wants sent there may go to somebody else's address today; counts it.
@@ -126,13 +131,6 @@ def one_mailbox(address: str) -> str:
     return f"{local}@{domain}"
 
 
-BOUNCES = 3
-"""The most bounces to one return path that are taken in beyond the limit."""
-
-READING = Duration(seconds=2)
-"""The time limit for reading one letter."""
-
-
 class DeskAdmission:
     """Checks whether letters beyond a network's limit are by players; its reader is started for the first of them."""
 
@@ -146,27 +144,19 @@ class DeskAdmission:
 
     def knows(self, envelope: Envelope, raw: bytes, now: datetime) -> bool:
         """True if a letter answers one of ours, is a bounce of one, or says something new that a player signed."""
+        config = self._config
         if not envelope.sender:
-            return self._comes_back(envelope)
-        return any(map(self._is_awaited, envelope.recipients)) or self._is_by_a_player(raw, now)
+            # Bounces go to the return path of one of our letters; one to which little has come yet.
+            token = delivery_status.token(envelope.recipients, config.mail_address, config.delimiter)
+            returned = self._outbox.returned(token) if token and config.return_paths else None
+            return returned is not None and self._outbox.bounces(returned.id).total() < BOUNCES
+        given = [self._tokens.find(token_in(recipient, config)) for recipient in envelope.recipients]
+        return any(token and token.used is None for token in given) or self._is_by_a_player(raw, now)
 
     def close(self) -> None:
         """Examine no more letters."""
         if self._reader is not None:
             self._reader.close()
-
-    def _comes_back(self, envelope: Envelope) -> bool:
-        """True if this goes to the return path of one of our letters, to which little has come yet."""
-        if not self._config.return_paths:
-            return False
-        token = delivery_status.token(envelope.recipients, self._config.mail_address, self._config.delimiter)
-        returned = self._outbox.returned(token) if token else None
-        return returned is not None and self._outbox.bounces(returned.id).total() < BOUNCES
-
-    def _is_awaited(self, recipient: str) -> bool:
-        """True if this is a reply address that was given out and not used yet."""
-        token = self._tokens.find(token_in(recipient, self._config))
-        return token is not None and token.used is None
 
     def _is_by_a_player(self, raw: bytes, now: datetime) -> bool:
         if self._reader is None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
 from pbem.desk.caller import refused
-from pbem.desk.match_archive import nothing_is_signed
-from pbem.desk.witnesses import latest_proof
+from pbem.desk.match_archive import latest_proof, nothing_is_signed
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.pinned_keys import KeyChange, Player
@@ -154,7 +153,7 @@ class TournamentRepository:
         if self._log is not None and (logged := latest_proof(self._log, -number)) is not None:
             seq, proof = logged
             head = next(row.head for row in self.rows.entries(number) if row.seq == seq)
-            told.append(bulletin.of_tournament_log(t.id, seq, head, proof))
+            told.append(bulletin.of_log(seq, proof, {"tournament": t.id, "head": head}))
         return told
 
     def proof(self, t: Tournament, most: int) -> bytes | None:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pbem.desk import tournament_facts
+from pbem.desk import match_facts
 from pbem.desk.match_letters import ROOM
 from pbem.desk.seats import SeatContext, Seats
 from pbem.desk.tournament_archive import TournamentRepository, pinned_in_match
@@ -224,7 +224,7 @@ class Director:
 
     def facts(self, t: Tournament, reader: str) -> Facts:
         """The facts of a tournament for a reader: the `t` of the templates."""
-        return tournament_facts.of(t, reader) | {"address": self.address, "level": self.players.level(reader)}
+        return match_facts.of_tournament(t, reader) | {"address": self.address, "level": self.players.level(reader)}
 
     def letter(self, t: Tournament, name: str, subject: Phrase, news: list[tuple[str, object]]) -> OutgoingLetter:
         """A letter about a tournament, with its table, and its reader's games."""

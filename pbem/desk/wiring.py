@@ -182,7 +182,7 @@ class Desk:
             self.server_key,
             calendar=lambda player: self.time.calendar(player, now),
             outages=cache(self.time.outages),
-            rehearse=partial(rehearse, self, now),
+            rehearse=partial(rehearse, self.letters, now),
         )
 
     @contextmanager

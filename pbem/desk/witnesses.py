@@ -1,4 +1,4 @@
-"""The log of all heads: they go into the tree, into checkpoints, and to witnesses, and are proved to be there.
+"""The log of all heads: they go into the tree, into checkpoints, and to witnesses.
 
 A checkpoint is made when it is due, or at once when a game was revealed. Another task asks the witnesses, by HTTP.
 Their answers count only because of their signatures. Implements docs/witnesses.md.
@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from pbem.desk.daily_limits import WITNESS_BEHIND, WITNESS_REFUSED, tell_operator
+from pbem.desk.daily_limits import WITNESS_BEHIND, WITNESS_REFUSED
 from pbem.match.transcript import statement
 from pbem.phrase import Phrase
 from pbem.tlog import tree
-from pbem.tlog.checkpoint import Checkpoint, CosignRequest, InclusionProof
+from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import NotANote, Note, NoteSignature, holds, signed
-from pbem.tlog.tree import inclusion
 from pbem.tournament.tournament_entries import tournament_statement
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from pbem.config.witnessing import Cosigner
     from pbem.desk.wiring import Desk
     from pbem.store.questions import WitnessRequest
-    from pbem.store.tlog import CheckpointRow, QueuedHead, TransparencyLog
 
 _AT_ONCE = 200
 """The most heads that one transaction puts into the tree."""
@@ -83,17 +81,15 @@ def _put_in(desk: Desk) -> bool:
     def node(level: int, number: int) -> bytes:
         return fresh.get((level, number)) or desk.log.node(level, number)
 
+    server = desk.config.server
     for number, head in enumerate(heads, start=size):
-        grown = list(tree.grown(number, tree.leaf_hash(_leaf(desk, head)), node))
+        leaf = statement(server, f"m{head.match}", head.seq, head.head)
+        if head.match < 0:
+            leaf = tournament_statement(server, f"t{-head.match}", head.seq, head.head)
+        grown = list(tree.grown(number, tree.leaf_hash(leaf), node))
         fresh |= {(level, place): found for level, place, found in grown}
         desk.log.add(number, head, grown)
     return bool(heads)
-
-
-def _leaf(desk: Desk, head: QueuedHead) -> bytes:
-    if head.match < 0:
-        return tournament_statement(desk.config.server, f"t{-head.match}", head.seq, head.head)
-    return statement(desk.config.server, f"m{head.match}", head.seq, head.head)
 
 
 def _ask_when_due(desk: Desk, witness: Cosigner, now: datetime) -> datetime | None:
@@ -134,7 +130,7 @@ def _refused(desk: Desk, witness: Cosigner, why: str, text: str, now: datetime) 
     refuses = Phrase("[pbem] A witness refuses our log")
     subject = refuses if why else Phrase("[pbem] A witness does not know our log")
     facts = {"name": witness.key.name, "why": why, "text": text}
-    tell_operator(desk, WITNESS_REFUSED, now, subject, facts, about=(witness.key.name,))
+    desk.letters.tell_operator(WITNESS_REFUSED, now, subject, facts, about=(witness.key.name,))
     return f"witness refused: {why or 'it does not know the log'}"
 
 
@@ -207,19 +203,3 @@ def _answered(desk: Desk, witness: Cosigner, answered: WitnessRequest, now: date
         why = "forked" if size == asked.old else "behind"
     text = f"HTTP {answered.status}\n{said}".rstrip()
     return _refused(desk, witness, why, f"{text}\n\n{asked.note}", now)
-
-
-def proof_in(
-    log: TransparencyLog, place: tuple[int, int] | None, checkpoint: CheckpointRow | None
-) -> tuple[int, InclusionProof] | None:
-    """The proof that the leaf at a place is below a checkpoint, with the number of its head."""
-    if checkpoint is None or place is None:
-        return None
-    hashes = inclusion(place[0], checkpoint.size, log.node)
-    return place[1], InclusionProof(place[0], tuple(hashes), Note.read(checkpoint.note))
-
-
-def latest_proof(log: TransparencyLog, number: int) -> tuple[int, InclusionProof] | None:
-    """The proof that the latest witnessed head of a match is in the log; below zero, that of a tournament."""
-    checkpoint = log.witnessed()
-    return proof_in(log, log.place(number, checkpoint.size) if checkpoint else None, checkpoint)

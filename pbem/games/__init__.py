@@ -17,30 +17,6 @@ from pbem.phrase import Phrase
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = [
-    "BUILT_IN",
-    "GAMES",
-    "INTERFACE",
-    "Fault",
-    "Game",
-    "NoSetup",
-    "Options",
-    "Orders",
-    "Refused",
-    "Report",
-    "Result",
-    "Rules",
-    "Setup",
-    "State",
-    "Told",
-    "beyond",
-    "faults",
-    "part_of",
-    "refuse",
-    "rules",
-    "titles",
-]
-
 INTERFACE = 1
 """The number of this interface; a game of another package says for which it is written."""
 
@@ -329,7 +305,7 @@ def part_of(game: str, part: str) -> Any:
     """A module of a game by its name, None if the game has none; raises KeyError for an unknown game.
 
     `sealed` has the rules of the game as played sealed, `boards` its boards and `words` the words beside them
-    (see `pbem.games.squares`), `facts` the facts of its rules that pages need.
+    (see `pbem.games.squares`).
     """
     module = f"{GAMES[game]}.{part}"
     try:
@@ -338,6 +314,17 @@ def part_of(game: str, part: str) -> Any:
         if missing.name != module:
             raise
         return None
+
+
+def is_the_example(game: str, options: Options, seat: int, text: str) -> bool:
+    """True if a legal setup, in canonical text, is the example that letters show: whoever sends it hides nothing."""
+    example = getattr(part_of(game, "words"), "example", None)
+    if example is None:  # of some games all setups are shown anyway
+        return False
+    try:
+        return rules(game).setup(options, seat, example(options.changed, seat)).text == text
+    except Refused:
+        return False
 
 
 def titles() -> dict[str, str]:

@@ -1,4 +1,8 @@
-"""A player's text, and its faults in the order in which they were written, each with its line."""
+"""A player's text: its faults in the order in which they were written, and the slips of the pen in every notation.
+
+Slips (dashes, commas, comments, what phones put around words) help to find what a text was probably meant to say. The
+player is asked; nothing is played unasked: the notations stay strict.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pbem.phrase import Phrase
-
 
 WORDS: Final = re.compile(r"[^\s,;]+")
 _COMMENT: Final = re.compile(r"#[^\n\r]*")
@@ -60,3 +63,18 @@ class Text:
     @cached_property
     def _line_ends(self) -> list[int]:
         return [end.end() for end in _LINE_END.finditer(self.text)]
+
+
+_DASHES: Final = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"), "-")
+_SEPARATORS: Final = dict.fromkeys(map(ord, ",;"), " ")
+_PUT_AROUND: Final = re.compile(r"""(?<!\S)["'`]+|(?<=[\w)])[.!?"'`]++(?!\S)""")
+_PICTURES: Final = re.compile(r"[^\w\s\x00-\x7f]")
+
+
+def plain(text: str) -> str:
+    """A text with plain dashes, with blanks for commas and pictures, and without comments and quotes; its lines stay.
+
+    A sentence's end may stand behind a word: phones write it unasked.
+    """
+    words = without_comments(text).translate(_DASHES | _SEPARATORS)
+    return _PUT_AROUND.sub(" ", _PICTURES.sub(" ", words))

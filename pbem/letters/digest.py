@@ -14,8 +14,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from pbem.letters.draft import OutgoingLetter, TemplateText
-from pbem.letters.draft import joined as subjects_joined
+from pbem.letters.draft import OutgoingLetter, TemplateText, joined_subjects
 from pbem.match.notices import NOTICES
 from pbem.match.seat_clock import on_the_wall
 from pbem.phrase import Phrase
@@ -118,7 +117,7 @@ def _subject(outs: Sequence[OutgoingLetter], *, same: bool) -> str:
     # Where a game ended after very many turns, a letter may hold turns alone, and the next one the end.
     subjects = [out.subject for out in outs if out.named] or [out.subject for out in outs]
     if same:
-        return subjects_joined(subjects)
+        return joined_subjects(subjects)
     matches = list(dict.fromkeys(subject.partition("]")[0].removeprefix("[pbem ") for subject in subjects))
     named = matches if len(matches) <= _MATCHES else [*matches[:_MATCHES], "..."]
     return Phrase("[pbem] Your digest: {matches}", matches=", ".join(named))
@@ -153,8 +152,8 @@ class _Kept(msgspec.Struct):
     place: tuple[int, int, int] | None
     references: list[str]
     watch: tuple[int, int, datetime] | None
-    bulletin: list[dict[str, Any]] = []  # what was kept before letters had any has none
-    due: str | None = None
+    bulletin: list[dict[str, Any]]
+    due: str | None
 
 
 def pack(out: OutgoingLetter) -> bytes:

@@ -18,19 +18,16 @@ from pbem.phrase import Phrase
 from pbem.requests import Choose, Unobserve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from pbem.games.squares import Board
     from pbem.json_object import JsonObject
     from pbem.mail.message import Letter
-    from pbem.store.tokens import Place
+    from pbem.store.tokens import Place, Token
 
     Enclosed = tuple[str, str, bytes | Callable[[], bytes]]
     """A file to be attached: its name, its media type, and its content, or what makes that."""
-    from collections.abc import Callable, Iterable
-
-    from pbem.store.tokens import Token
 
 Facts = dict[str, Any]
 """The facts of a template, by name."""
@@ -38,6 +35,23 @@ Facts = dict[str, Any]
 
 _REPLIED = re.compile(r"\A\s*+(?:(?:re|aw|antw|sv)\s*+:\s*+)++", re.I)
 """The prefixes that mail programs add to the subject of an answer, in their language, each time anew."""
+
+
+LONGEST: Final = 69
+"""The most characters of a subject of ours: lists of letters show no more."""
+
+_ABOUT: Final = Phrase("[pbem {match}] {title}, {subject}")
+
+_BRIEF: Final = Phrase("[pbem {match}] {subject}")
+
+_MORE: Final = " ..."
+
+_TOLD: Final = re.compile(r"(?:Re: )?\[pbem(?: [mt][0-9]{1,9})?\]")
+"""The part of a subject that everybody may know: mail programs sort letters by it."""
+
+REMINDERS = MailingList("reminders", "set reminders off")
+
+DIGESTS = MailingList("digest", "set mail each")
 
 
 class TemplateText(msgspec.Struct, frozen=True):
@@ -123,22 +137,12 @@ class OutgoingLetter(msgspec.Struct):
         self.references = [*self.references, *letter.references[-10:], *filter(None, [letter.message_id])]
 
 
-LONGEST: Final = 69
-"""The most characters of a subject of ours: lists of letters show no more."""
-
-_ABOUT: Final = Phrase("[pbem {match}] {title}, {subject}")
-_BRIEF: Final = Phrase("[pbem {match}] {subject}")
-_MORE: Final = " ..."
-_TOLD: Final = re.compile(r"(?:Re: )?\[pbem(?: [mt][0-9]{1,9})?\]")
-"""The part of a subject that everybody may know: mail programs sort letters by it."""
-
-
-def about(match: str, title: str, subject: str) -> Phrase:
+def subject_about(match: str, title: str, subject: str) -> Phrase:
     """The subject of a letter about a match."""
     return _ABOUT.given(match=match, title=title, subject=subject)
 
 
-def fitting(subject: str, say: Callable[[str], str]) -> str:
+def subject_fitting(subject: str, say: Callable[[str], str]) -> str:
     """A subject; if it is too long, without the game's title, and then cut."""
     said = say(subject)
     if len(said) > LONGEST and isinstance(subject, Phrase) and subject.template == _ABOUT.template:
@@ -146,13 +150,13 @@ def fitting(subject: str, say: Callable[[str], str]) -> str:
     return said if len(said) <= LONGEST else said[: LONGEST - len(_MORE)].rstrip() + _MORE
 
 
-def outside(subject: str) -> str:
+def subject_outside(subject: str) -> str:
     """The subject that an encrypted letter has for everybody: it names at most a match or a tournament."""
     told = _TOLD.match(subject)
     return told[0] if told else "[pbem]"
 
 
-def joined(subjects: Sequence[str]) -> str:
+def joined_subjects(subjects: Sequence[str]) -> str:
     """The subject of a letter that joins letters with these subjects; what they share is said once.
 
     If there is no room for all, the first and the last are named.
@@ -175,21 +179,17 @@ def _without(subject: str, first: str) -> str:
     return subject
 
 
-REMINDERS = MailingList("reminders", "set reminders off")
-DIGESTS = MailingList("digest", "set mail each")
-
-
-def observers_of(match: str) -> MailingList:
+def list_of_observers(match: str) -> MailingList:
     """The letters that observers of a match get."""
     return MailingList(f"{match}.observers", f"unobserve {match}")
 
 
-def may_leave(tokens: Iterable[Token], command: AnyCommand) -> bool:
+def may_leave_list(tokens: Iterable[Token], command: AnyCommand) -> bool:
     """True if a command leaves a list, in a letter to an address with one of these tokens."""
     return any(token.purpose == "write" for token in tokens) and _leaves(command)
 
 
-def asked_by_subject(subject: str) -> list[AnyCommand]:
+def list_left_by_subject(subject: str) -> list[AnyCommand]:
     """The command by which a subject leaves a list."""
     found = parse(subject).commands
     return found if len(found) == 1 and _leaves(found[0]) else []

@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from jinja2.parser import Parser
 
 
+_FACT = re.compile(r"%\((\w+)\)s")
+
+_PRINTED = bytes(range(0x20, 0x7F)) + b"\n"
+
+
 class Templates:
     """The letters' wording: folders of jinja2 templates; the first that has one counts.
 
@@ -109,9 +114,6 @@ class _Environment(Environment):
         return {**self.globals, **(d or {})}
 
 
-_FACT = re.compile(r"%\((\w+)\)s")
-
-
 class _Messages(InternationalizationExtension):
     """jinja2's `{% trans %}`, translated when the template is compiled, so that it costs a letter nothing."""
 
@@ -178,9 +180,6 @@ def _teach(environment: Environment, known: Catalogue, language: str) -> None:
     own = {"_": _gettext, "ngettext": _ngettext, "pgettext": _pgettext, "language": language}
     environment.globals = {**kept, **own}
     environment.filters |= {"date": date, "listed": listed}
-
-
-_PRINTED = bytes(range(0x20, 0x7F)) + b"\n"
 
 
 def visible(text: str) -> str:

@@ -223,16 +223,14 @@ def _extra(table: Mapping[str, object]) -> dict[str, object] | None:
     extra: dict[str, object] | None = _typed(table, "extra", dict, None)
     level: list[object] = [extra]
     for _ in range(_DEPTH):
-        level = [inner for outer in level for inner in _inside(outer)]
+        # Lists and tables have others inside them.
+        insides = (
+            each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list))
+        )
+        level = [inner for inside in insides for inner in inside]
     if level:
         raise _fault("[extra] is nested too deeply")
     return extra
-
-
-def _inside(value: object) -> list[object]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
 
 
 def _fault(message: str) -> Illegal:

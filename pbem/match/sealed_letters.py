@@ -11,6 +11,7 @@ signed text itself (`pbem.player.signed_texts`). Implements docs/playing.md and 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -338,23 +339,18 @@ def _setups(match: Match, seat: int, text: str) -> Iterator[str]:
     """The readings of a setup: the rules know the lines of a legal one."""
     assert match.options is not None
     yield from _texts(text)
-    try:
+    with suppress(Refused):
         yield match.rules.setup(match.options, seat, text).text
-    except Refused:
-        return
 
 
 def verdict(match: Match) -> Verdict:
     """The verdict on each seat by its own reveal; pure."""
-    assert match.sealed_game is not None
-    return {seat: _judge(match, seat, match.sealed_game) for seat in match.seats}
-
-
-def _judge(match: Match, seat: int, game: ToldGame) -> str | Falsehood:
-    assert match.sealed_rules is not None
+    game, rules = match.sealed_game, match.sealed_rules
+    assert game is not None
+    assert rules is not None
     assert match.options is not None
-    revealed = game.reveals.get(seat)
-    if revealed is None:
-        return SILENT
-    found = match.sealed_rules.first_false(match.options, seat, revealed.setup, revealed.orders, game.told())
-    return found or HONEST
+    found: dict[int, str | Falsehood] = dict.fromkeys(match.seats, SILENT)
+    for seat, revealed in game.reveals.items():
+        false = rules.first_false(match.options, seat, revealed.setup, revealed.orders, game.told())
+        found[seat] = false or HONEST
+    return found

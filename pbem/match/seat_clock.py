@@ -35,9 +35,6 @@ VACATION = "vacation"
 REMINDERS = ("half", "day", "deadline")
 """The kinds of reminders, in the order in which they come."""
 
-SLACK = timedelta(hours=3)
-"""More than any change of a zone's clocks takes from the days between: see `floor`."""
-
 
 class Stop(msgspec.Struct, frozen=True, array_like=True):
     """A time in which a clock stands, and why; without an end, it stands until further notice."""
@@ -102,11 +99,7 @@ class Clock(msgspec.Struct, frozen=True):
 
     def reminded_by(self, now: datetime) -> Clock:
         """The clock after all reminders whose time has come were dealt with: none of them is ever sent again."""
-        return replace(self, reminded=self.reminders_by(now))
-
-    def reminders_by(self, now: datetime) -> int:
-        """The number of reminders that were sent by then, or no longer need to be."""
-        return max(self.reminded, self._come(now))
+        return replace(self, reminded=max(self.reminded, self._come(now)))
 
     def _come(self, now: datetime) -> int:
         times = enumerate(self.reminders, start=1)
@@ -176,11 +169,6 @@ class Clock(msgspec.Struct, frozen=True):
     def read(cls, document: JsonObject) -> Clock:
         """The clock of such an object."""
         return msgspec.convert(document, cls)
-
-    def floor(self, start: datetime, seconds: int) -> datetime | None:
-        """The earliest moment at which this many seconds can be over in any zone, if the zone is not known."""
-        over = self.after(start, seconds)
-        return None if over is None else over - SLACK
 
     # The walk along the wall clock: naive local times, so that a day is a day of the calendar.
 

@@ -174,7 +174,7 @@ def answered(step: Step, seat: int, signed: Signed) -> None:
 def _answered_at(step: Step, seat: int, when: datetime | None) -> None:
     """Reminders whose time went by meanwhile are not made up for."""
     if clock := step.match.clocks.get(seat):
-        clock = replace(clock, reminded=clock.reminders_by(step.world.now), answered=when)
+        clock = replace(clock.reminded_by(step.world.now), answered=when)
         step.match = replace(step.match, clocks={**step.match.clocks, seat: clock})
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -135,8 +135,6 @@ class Terms:
     """The match's place in the tournament: `round`, `board`, and the head of the `entry` that paired its players."""
     rules_package: Package | None = None
     """The package whose rules the server had when the match was proposed; None for a game of pbem itself."""
-    _hashes: dict[tuple[str, str], str] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """A cache of hashes of these terms, by server and match: each letter of a match needs its own several times."""
 
     @property
     def settling(self) -> timedelta:
@@ -175,7 +173,7 @@ class Terms:
 
     def document(self) -> JsonObject:
         """The terms as in the transcript's first entry: a JSON object."""
-        document = {name: _plain(getattr(self, name)) for name in self.__slots__ if name != "_hashes"}
+        document = {name: _plain(getattr(self, name)) for name in self.__slots__}
         if self.rules_package is not None:
             document["rules_package"] = self.rules_package._asdict()
         return {name: value for name, value in document.items() if value is not None or name not in _SOME}
@@ -198,10 +196,8 @@ class Terms:
 
     def hash(self, server: str, match: str) -> str:
         """The hash of the agreed terms, which each commitment repeats."""
-        if (known := self._hashes.get((server, match))) is None:
-            document = canonical({"server": server, "match": match, "terms": self.document()})
-            known = self._hashes[server, match] = sha256_hex(b"pbem terms 1\n" + document)
-        return known
+        document = canonical({"server": server, "match": match, "terms": self.document()})
+        return sha256_hex(b"pbem terms 1\n" + document)
 
     @classmethod
     def propose(cls, game: str, lines: Mapping[str, str], players: Sequence[str], settle: timedelta) -> Terms:

@@ -14,7 +14,7 @@ from pbem.i18n import catalogue, say, template_folder
 from pbem.pages import page_file
 from pbem.pages.decisive import decisive_turns
 from pbem.phrase import Phrase
-from pbem.tournament.match_result import result_of
+from pbem.tournament.tournament_entries import result_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

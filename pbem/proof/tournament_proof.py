@@ -28,8 +28,7 @@ from pbem.proof.verification import verify as verify_match
 from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, Leave, Rule
 from pbem.tournament.crosstable import table
 from pbem.tournament.fold import begun, fold, follows
-from pbem.tournament.match_result import MatchResult, result_of
-from pbem.tournament.tournament_entries import TournamentEntry, tournament_statement
+from pbem.tournament.tournament_entries import MatchResult, TournamentEntry, result_of, tournament_statement
 from pbem.tournament.tournament_terms import TournamentTerms
 
 if TYPE_CHECKING:

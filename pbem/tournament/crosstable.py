@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.tournament.match_result import DRAW, LOSS, WIN
+from pbem.tournament.tournament_entries import DRAW, LOSS, WIN
 from pbem.tournament.tournament_terms import LADDER, SWISS
 
 if TYPE_CHECKING:

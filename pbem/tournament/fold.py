@@ -20,9 +20,8 @@ from pbem.match.pinned_keys import Player
 from pbem.match.transcript import VERSION, TranscriptError, is_time, sha256_hex, utc, written
 from pbem.phrase import Phrase
 from pbem.tournament.crosstable import points_for_pairing, table
-from pbem.tournament.match_result import MatchResult
 from pbem.tournament.pairing import drawn, monrad, round_robin
-from pbem.tournament.tournament_entries import FORMS
+from pbem.tournament.tournament_entries import FORMS, MatchResult
 from pbem.tournament.tournament_state import Entrant, Pairing, Tournament
 from pbem.tournament.tournament_terms import DOUBLE, FEWEST, LADDER, SWISS, TournamentTerms
 
@@ -190,10 +189,6 @@ def _paired(pairs: list[JsonObject], **more: object) -> JsonObject:
     return {"pairs": pairs, "bye": None, "unfinished": [], "rematches": 0, **more}
 
 
-def _place(pairing: Pairing) -> JsonObject:
-    return {"round": pairing.round, "board": pairing.board, "players": list(pairing.names)}
-
-
 def _pair_robin(tournament: Tournament, _time: str) -> JsonObject | None:
     """The games that begin: in their order, each whose two players have fewer than `at_once` under way."""
     most = tournament.terms.at_once or len(tournament.pairings)
@@ -203,7 +198,7 @@ def _pair_robin(tournament: Tournament, _time: str) -> JsonObject | None:
     for pairing in awaited:
         if not pairing.match and all(playing[name] < most for name in pairing.names):
             playing.update(pairing.names)
-            begin.append(_place(pairing))
+            begin.append({"round": pairing.round, "board": pairing.board, "players": list(pairing.names)})
     return _paired(begin) if begin else None
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pbem.match.pinned_keys import Player
-    from pbem.tournament.match_result import MatchResult
+    from pbem.tournament.tournament_entries import MatchResult
     from pbem.tournament.tournament_terms import TournamentTerms
 
 

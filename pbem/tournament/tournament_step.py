@@ -12,9 +12,8 @@ import msgspec
 from pbem.match.step import Document
 from pbem.match.transcript import BEFORE, VERSION, sha256_hex, written
 from pbem.tournament.fold import begun, fold, follows
-from pbem.tournament.match_result import result_of
 from pbem.tournament.pairing import drawn
-from pbem.tournament.tournament_entries import TournamentEntry
+from pbem.tournament.tournament_entries import TournamentEntry, result_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -166,10 +166,10 @@ def test_replay_imports_the_record_and_the_rules_of_its_game_alone() -> None:
             "pbem.games.draws",
             "pbem.games.masks",
             "pbem.games.two_sides",
-            "pbem.games.turn_cache",
+            "pbem.games.audience",
             "pbem.games.options",
         ),
-        *("pbem.games.slips", "pbem.games.spaceships", "pbem.games.player_text", "pbem.match.record"),
+        *("pbem.games.player_text", "pbem.games.spaceships", "pbem.games.player_text", "pbem.match.record"),
     }
 
 

@@ -68,15 +68,6 @@ def test_who_is_not_asked_is_refused(referee: Referee) -> None:
     assert sentences.REFUSED_NOTHING_WAS_CHANGED in ann.text
 
 
-def test_wrong_orders_are_answered_with_square_and_ruling(referee: Referee) -> None:
-    ann, _ = begun(referee)
-    move(referee, ann, "X2 A7-C7")
-    assert "B7: no move passes over your own asteroid" in " ".join(ann.text.split())
-    assert "(ruling 6)" in ann.text
-    move(referee, ann, "")
-    assert "(ruling 25)" in ann.text
-
-
 def test_a_pass_is_made_for_the_one_who_cannot_move(referee: Referee) -> None:
     """Bob's whole fleet stands on G5 and is taken by the knight; from then on Ann alone is asked."""
     stacked = "* I2 I4 I6 I8 I10 G1 F1\nW G5\nB G5\nX G5 G5\nY G5 G5\nZ G5 G5 G5 G5\nH J1"
@@ -115,11 +106,3 @@ def test_hundreds_of_turns_that_ask_nobody(referee: Referee) -> None:
     move(referee, bob, "B E10-E9")
     assert "after 600 turns" in body(ann.find(", the end"))
     assert any("the record replays" in found for found in proved(ann))
-
-
-def test_the_letters_help(referee: Referee) -> None:
-    ann = referee.registered("ann")
-    referee.send(ann, "rules dueling-masters\n", sign=False)
-    assert any(sentences.DUELING_MASTERS_OF_SPACE_TIME in body(letter) for letter in ann.letters)
-    referee.send(ann, "games\n", sign=False)
-    assert "dueling-masters" in ann.text

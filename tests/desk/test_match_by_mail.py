@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import subprocess
 import zipfile
 from datetime import timedelta
@@ -94,23 +93,6 @@ def test_cleared_orders_are_gone_and_do_not_come_back(referee: Referee) -> None:
     assert sentences.YOU_HAVE_SUBMITTED_NO_ORDERS in ann.text
 
 
-def test_resigning_a_game_and_a_match(referee: Referee) -> None:
-    ann, bob = referee.begun(f"{SMALL}\nkind: scored", FLEETS)
-    referee.turn((ann, "Rv1"), (bob, ""))
-    referee.send(ann, "withdraw m1\n")
-    assert sentences.THIS_MATCH_HAS_BEGUN_RESIGN_IT in " ".join(ann.text.split())
-    referee.send(bob, "resign m1\n")
-    assert sentences.SAY_WHAT_YOU_RESIGN in bob.text
-    referee.send(bob, "resign m1 game 1\n")
-    assert "You won Spaceships game 1 after 1 turn, because bob resigned" in body(ann.find("game 1, the end"))
-    referee.send(ann, ann.filled("setup", FLEETS[0]))
-    referee.send(bob, bob.filled("setup", FLEETS[1]))
-    referee.send(ann, "resign m1 match\n")
-    assert f"{sentences.YOU_HAVE_WON_THE_MATCH}, because ann resigned" in body(bob.find("closed"))
-    referee.send(bob, "transcript m1\n", sign=False)
-    held(bob.last)
-
-
 def test_a_running_game_shows_only_ones_own_papers_in_the_transcript(referee: Referee) -> None:
     ann, bob = referee.begun(SMALL, FLEETS)
     referee.turn((ann, "mRv1 Rv5"), (bob, ""))
@@ -198,18 +180,6 @@ def test_every_letter_is_marked_and_threaded(referee: Referee) -> None:
             assert letter["Reply-To"] == "pbem+m1@play.example", "it names the match, and holds no secret"
         assert body(letter).isascii()
         assert all(len(line) <= 80 for line in body(letter).split("\n") if not line.startswith(">")), body(letter)
-
-
-def test_the_position_comes_for_programs_too(referee: Referee) -> None:
-    ann, bob = referee.begun(SMALL, FLEETS)
-    referee.turn((ann, "Rv1"), (bob, ""))
-    position = json.loads(attachment(ann.last, "-position.json"))
-    assert position["view"]["known"]["2"]["destroyed"] == ["Rv1"]
-    assert (position["turn"], position["asked"], position["rev"]) == (2, True, 1)
-    assert f"prev {position['prev']}\n" in ann.form("orders")
-    reports = attachment(ann.last, "-turn-1.json")
-    assert json.loads(reports)["reports"][0]["cell"] == "Rv1"
-    assert hashlib.sha256(reports).hexdigest() in ann.text
 
 
 def test_nothing_secret_rests_in_the_open(referee: Referee) -> None:

@@ -27,7 +27,6 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import verify
 from pbem.requests import SignedForm, SubmitSetup
 from pbem.store.database import to_db
-from pbem.store.players import KeyRow, PlayerRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -682,13 +681,6 @@ def test_a_pinned_key_is_never_weakened(post: Post) -> None:
     assert post.standing(1) is None
 
 
-def test_a_key_that_was_revoked_does_not_bring_the_lower_level_back() -> None:
-    key = KeyRow("ssh", "SHA256:x", "ssh-ed25519 AAAA", revoked="2026-03-01")
-    assert PlayerRow("ann", "ann@mail.example", (), former=(key,)).level == "key"
-    assert PlayerRow("ann", "ann@mail.example", (key,)).level == "key"
-    assert PlayerRow("bob", "bob@mail.example", ()).level == "mailbox"
-
-
 def test_somebody_who_plays_without_a_key_may_register_one(post: Post) -> None:
     """After notice and delay; then unsigned letters change nothing, and what stood before stands, and verifies."""
     ann, bob = post.begun()
@@ -716,20 +708,6 @@ def test_a_match_that_demands_keys_refuses_mailboxes(post: Post) -> None:
     carl = post.referee.registered("carl")
     post.referee.send(ann, "new spaceships with carl\nkeys: demanded\nend\n")
     assert "keys      demanded" in carl.text
-
-
-def test_two_people_without_keys(post: Post) -> None:
-    bob, carl = post.registered("bob"), post.registered("carl")
-    post.reply(bob, "new spaceships with carl\nsettle: 0\nend")
-    post.reply(carl, form_in(carl.text, "accept", lines=1))
-    post.reply(bob, bob.filled("setup", ANN), to=reply_to(bob.find("send your setup")))
-    post.reply(carl, carl.filled("setup", BOB), to=reply_to(carl.find("send your setup")))
-    post.reply(carl, "press m1\nGood luck!\nend", to=reply_to(carl.find("begins")))
-    assert "Good luck!" in bob.text
-    post.reply(carl, carl.filled("orders", "final"))
-    post.reply(bob, bob.filled("orders", "final"), to=reply_to(bob.find("begins")))
-    assert "turn 1" in str(carl.last["Subject"])
-    assert f"{sentences.LEVEL_OF_THE_ORDERS}: bob mailbox, carl mailbox." in carl.text
 
 
 def test_forged_letters_cannot_use_up_somebodys_answers(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -799,21 +777,6 @@ def test_orders_in_advance_and_by_default(post: Post) -> None:
 # Short replies.
 
 
-@pytest.mark.parametrize("written", ["Gx3 Gy3", "orders Gx3 Gy3", "Orders: Gx3, Gy3", "Gx3 final Gy3", "Gx3\nGy3"])
-def test_orders_alone_count_at_once(post: Post, written: str) -> None:
-    ann, bob = post.begun()
-    post.reply(bob, written, to=reply_to(bob.find("begins")))
-    assert "Not understood" not in bob.text
-    assert f"{sentences.YOUR_ORDERS_FOR_TURN_STAND_REVISION.format(1, 1)}" in bob.text
-    assert post.standing(2) == "Gx3 Gy3"
-    assert (", final," in bob.text) is ("final" in written)
-    post.referee.turn((ann, ""))
-    post.referee.wait(timedelta(minutes=11))
-    post.reply(bob, "resign m1 game 1")
-    found = checks(attachment(ann.find(", the end"), ".pbem.zip"))
-    assert all(line.startswith("ok") for line in found), found
-
-
 @pytest.mark.parametrize("answered", ["yes", "Ja, gerne!", "ok \U0001f44d", "the form"])
 @pytest.mark.parametrize("written", ["gx3, gy3", "Gx3, Gy3.", "\u201cGx3 Gy3\u201d \U0001f680"])
 def test_one_line_comes_back_as_the_whole_form_and_yes_to_it_counts(post: Post, written: str, answered: str) -> None:
@@ -829,13 +792,6 @@ def test_one_line_comes_back_as_the_whole_form_and_yes_to_it_counts(post: Post, 
     post.reply(bob, "resign m1 game 1")
     found = checks(attachment(ann.find(", the end"), ".pbem.zip"))
     assert all(line.startswith("ok") for line in found), found
-
-
-def test_a_slip_in_it_is_asked_back(post: Post) -> None:
-    _, bob = post.begun()
-    post.reply(bob, "Gx3 gy3", to=reply_to(bob.find("begins")))
-    assert "`gy3`: did you mean Gy3?" in bob.text
-    assert bob.form("orders").endswith("\nrev 1\nGx3 Gy3\nend\n")
 
 
 @pytest.mark.parametrize(
@@ -998,17 +954,6 @@ def test_who_knows_a_used_reply_address_makes_us_repeat_nothing(post: Post) -> N
     assert all("Gx4" not in body(letter) for letter in bob.letters[count:])
 
 
-def test_case_28_a_machine_that_answers_in_a_players_name_is_answered_only_so_often(post: Post) -> None:
-    _, bob = post.begun()
-    count = 0
-    while count != (count := len(bob.letters)):
-        assert count < 80
-        post.reply(bob, "I am away until Monday.")
-    post.referee.wait(timedelta(days=1))
-    post.reply(bob, bob.filled("orders", "Gx3"))
-    assert post.standing(2) == "Gx3"
-
-
 def test_who_has_no_key_is_never_told_to_sign_and_the_form_of_each_letter_counts(post: Post) -> None:
     ann, bob = post.begun()
     post.referee.registered("carl")
@@ -1045,25 +990,6 @@ def test_an_answer_stays_under_its_subject_whatever_mail_programs_write_before_i
     raw = post.referee.raw(bob, "whoami\n", subject=f"{before}[pbem m1] Spaceships: Re")
     post.referee.deliver(post.sign(raw), bob.address)
     assert str(bob.last["Subject"]) == "Re: [pbem m1] Spaceships: Re"
-
-
-@pytest.mark.parametrize("settle", ["0", "10m"])
-def test_no_line_of_these_letters_is_too_long(post: Post, settle: str) -> None:
-    _, bob = post.begun(f"settle: {settle}")
-    post.reply(bob, "gx3 gy3", to=reply_to(bob.find("begins")))
-    post.reply(bob, bob.form("orders"))
-    assert sentences.YOUR_ORDERS_FOR_TURN_STAND.format(1) in bob.text
-    for letter in bob.letters:
-        assert max(map(len, body(letter).split("\n"))) <= 78
-
-
-def test_without_a_key_too_what_is_missing_is_completed(post: Post) -> None:
-    _, bob = post.begun()
-    post.reply(bob, "orders m1 turn 1\nGx3 gy3", to=reply_to(bob.find("begins")))
-    post.reply(bob, "orders m1 turn 1\nGx3 gy3\n", to=reply_to(bob.find("begins")))
-    assert "answer this\nletter with `yes`" in bob.text
-    post.reply(bob, bob.form("orders"))
-    assert post.standing(2) == "Gx3 Gy3"
 
 
 def test_who_has_a_key_is_told_the_line_that_accepts(post: Post) -> None:

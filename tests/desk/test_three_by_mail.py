@@ -22,7 +22,9 @@ from verifier import verified
 if TYPE_CHECKING:
     from email.message import EmailMessage as Message
 
-    from pbem.games.shoot_em_up.view import View
+    from in_a_box.referee import Mailbox
+
+    from pbem.games.shoot_em_up.knowledge import View
     from pbem.match.state import Match
 
 OPTIONS = "board: 5x5\nsettle: 0"

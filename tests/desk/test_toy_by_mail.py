@@ -17,8 +17,6 @@ import pbem
 from pbem.games import GAMES
 from pbem.i18n import template_folder
 from pbem.letters.render import Templates
-from pbem.match.record import read, replay
-from pbem.proof import bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,28 +50,6 @@ def test_a_continued_match_is_played_and_proved(referee: Referee) -> None:
         assert body(idle.find(f"game {game}, the end")).startswith(f"You lost Marbles game {game} after ")
     held(bob.find("the end"))
     assert sentences.THE_MATCH_IS_A_DRAW in body(ann.find("the match is closed"))
-
-
-def test_its_refusals_help_and_record(referee: Referee) -> None:
-    ann, bob = referee.agreed(game="marbles")
-    referee.send(ann, ann.filled("setup", "hide 10"))
-    assert "`hide 10`: say `hide` and a number from 1 to 9 (ruling 1)" in " ".join(ann.text.split())
-    referee.send(ann, ann.filled("setup", "hide 4"))
-    referee.send(bob, bob.filled("setup", "hide 4"))
-    turn = re.search(r"(?ms)^orders m1 turn 1$.*?^end$", body(ann.find("begins")))
-    assert turn
-    referee.send(bob, turn[0].replace("player ann", "player bob").replace("\nend", "\nguess 4\nend\n"))
-    assert sentences.YOU_HAVE_NOTHING_TO_ORDER_IN.format(1) in bob.text
-    referee.send(ann, "rules marbles\nstatus m1\npreview m1 turn 1\nguess 4\nend\n", sign=False)
-    assert sentences.LEGAL_THIS_WAS_A_PREVIEW_NOTHING in ann.text
-    assert "MARBLES" in body(ann.find("The rules of"))
-    referee.send(ann, ann.filled("orders", "final\nguess 4"))
-    (record,) = (
-        text.decode()
-        for path, text in bundle.read(attachment(ann.find("the end"), ".zip")).papers.items()
-        if path.startswith("records/")
-    )
-    assert replay(read(record)).turns[0][0]["hidden"] == 4
 
 
 def test_nobody_else_knows_a_game_by_name() -> None:

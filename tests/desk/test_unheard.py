@@ -13,9 +13,9 @@ from in_a_box.small_games import FLEETS, SMALL
 from signing.domains import Domain, rsa_key
 from signing.dresses import clear_signed_file, part
 
-from pbem.desk import silences
+from pbem.desk import outcomes
 from pbem.desk.daily_limits import NEW_MAILBOX, WITHOUT_COMMAND
-from pbem.desk.silences import SILENCES, Silence
+from pbem.desk.outcomes import Silence
 from pbem.identity import ssh
 from pbem.mail.message import read
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 HOME = Domain("mail.example", key=rsa_key(1024))
 PBEM = f"pbem@{SERVER}"
 NUMBERS = count(1)
+
+SILENCES = [one for one in vars(outcomes).values() if isinstance(one, Silence)]
 
 
 @pytest.fixture
@@ -389,7 +391,7 @@ def test_notices_are_not_counted_as_of_letters_without_a_command_where_one_may_b
     assert len(ann.letters) == before + 6
 
 
-# The table of silences.
+# The table of outcomes.
 
 
 def test_each_silence_has_a_reason_and_says_who_is_told() -> None:
@@ -483,22 +485,22 @@ def _quiet(referee: Referee) -> None:
 
 
 REACHED: dict[Silence, Callable[[Referee], None]] = {
-    silences.KEPT: _kept,
-    silences.ENOUGH_PASSED_ON: _passed_on,
-    silences.OWN: _own,
-    silences.BOUNCE: _bounce,
-    silences.AUTOMATIC: _automatic,
-    silences.UNREADABLE: _unreadable,
-    silences.UNATTRIBUTED: _unattributed,
-    silences.BAD_SIGNATURE: _bad_signature,
-    silences.UNVOUCHED: _unvouched,
-    silences.NEW_MAILBOX: _new_mailbox,
-    silences.TOO_MANY: _too_many,
-    silences.SAID_BEFORE: _said_before,
-    silences.STOP: _stop,
-    silences.CHANGES_NOTHING: _changes_nothing,
-    silences.SAME_WORDS: _same_words,
-    silences.QUIET: _quiet,
+    outcomes.KEPT: _kept,
+    outcomes.ENOUGH_PASSED_ON: _passed_on,
+    outcomes.OWN: _own,
+    outcomes.BOUNCE: _bounce,
+    outcomes.AUTOMATIC: _automatic,
+    outcomes.UNREADABLE: _unreadable,
+    outcomes.UNATTRIBUTED: _unattributed,
+    outcomes.BAD_SIGNATURE: _bad_signature,
+    outcomes.UNVOUCHED: _unvouched,
+    outcomes.NEW_MAILBOX: _new_mailbox,
+    outcomes.TOO_MANY: _too_many,
+    outcomes.SAID_BEFORE: _said_before,
+    outcomes.STOP: _stop,
+    outcomes.CHANGES_NOTHING: _changes_nothing,
+    outcomes.SAME_WORDS: _same_words,
+    outcomes.QUIET: _quiet,
 }
 
 

@@ -10,8 +10,8 @@ import pytest
 from in_a_box.referee import SERVER, Referee
 
 import pbem
-from pbem.desk.caller import Outcome, Reply
 from pbem.desk.commands import account, handlers
+from pbem.desk.outcomes import Outcome, Reply
 from pbem.mail.commands import COMMANDS
 
 ROOT = Path(pbem.__file__).parent

@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from pbem.boards.html_tables import BoardTable
-from pbem.boards.text_boards import TextSetter, columns, numbered, starting
+from pbem.boards.text_boards import TextSetter, columns
 from pbem.games.squares import PLAIN, Line, Panel, Square
 from pbem.i18n import say
 from pbem.letters.render import Templates
@@ -19,11 +19,6 @@ TEXT = TextSetter(partial(say, known=GERMAN._known))
 def grid(width: int) -> Panel:
     names = "abcdefghijklmnopqrstuvwxyz"[:width]
     return Panel("", names, ["2", "1"], [(PLAIN,) * width, (*(PLAIN,) * (width - 1), Square("A^2", brief="A^"))])
-
-
-def test_grids_stand_side_by_side_and_are_read_by_their_names() -> None:
-    assert columns([grid(2), grid(2)], 3) == "    a  b       a  b\n  2 .  .     2 .  .\n  1 .  A^    1 .  A^"
-    assert columns([grid(2)], 3, label=2, apart=2, named=False) == "   2  .  .\n   1  .  A^"
 
 
 def test_columns_are_narrower_where_the_page_has_no_room() -> None:
@@ -59,13 +54,6 @@ def test_columns_have_room_for_the_longest_words() -> None:
     assert TEXT.legend(["a" * 23] * 3) == "  " + " ".join(["a" * 23] * 3)
     assert TEXT.legend(["a" * 24] * 3) == "  " + "a" * 24 + " " * 12 + "a" * 24 + "\n  " + "a" * 24
     assert TEXT.legend(["a" * 36] * 2) == "\n".join(["  " + "a" * 36] * 2)
-
-
-def test_paragraphs_are_numbered_beneath_each_other() -> None:
-    assert numbered("1. one\n   two\n10. " + "a " * 40 + "\n") == (
-        "  1. one two\n 10. " + ("a " * 36).strip() + "\n     a a a a\n"
-    )
-    assert starting("DS Rv1\nKC Gx1\n", ["KC"]) == "KC Gx1"
 
 
 def test_what_is_bold_is_in_the_language_and_nothing_of_it_becomes_markup() -> None:

@@ -9,7 +9,7 @@ import pytest
 from pbem.games import titles
 from pbem.i18n import LANGUAGES
 from pbem.letters import digest
-from pbem.letters.draft import LONGEST, OutgoingLetter, about, fitting, joined
+from pbem.letters.draft import LONGEST, OutgoingLetter, joined_subjects, subject_about, subject_fitting
 from pbem.letters.render import Templates
 from pbem.match.notices import NOTICES
 from pbem.phrase import Phrase
@@ -33,7 +33,7 @@ def said_of(match: str, language: str) -> Iterator[tuple[str, str]]:
             for result, matter in zip(RESULTS, MATTERS * 2, strict=True):
                 facts = {"who": NAME, "by": NAME, "game": 9999, "turn": 9999, "result": result, "matter": matter}
                 subject = spec.subject.given(**facts, what=what)
-                yield kind, fitting(about(match, title, subject), templates.say)
+                yield kind, subject_fitting(subject_about(match, title, subject), templates.say)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -50,34 +50,34 @@ def test_the_subject_of_every_notice_is_under_seventy_characters(language: str) 
 
 def test_the_title_is_there_where_there_is_room() -> None:
     say = Templates().say
-    assert fitting(about("m17", "Spaceships", Phrase("game {game}, turn {turn}", game=1, turn=2)), say) == (
-        "[pbem m17] Spaceships, game 1, turn 2"
-    )
+    assert subject_fitting(
+        subject_about("m17", "Spaceships", Phrase("game {game}, turn {turn}", game=1, turn=2)), say
+    ) == ("[pbem m17] Spaceships, game 1, turn 2")
     missed = Phrase("game {game}, {what}: a deadline was missed", game=1, what=Phrase("turn {turn}", turn=2))
-    assert fitting(about("m17", "Dueling Masters of Space-Time", missed), say) == (
+    assert subject_fitting(subject_about("m17", "Dueling Masters of Space-Time", missed), say) == (
         "[pbem m17] game 1, turn 2: a deadline was missed"
     )
-    full = about("m17", "Spaceships", "x" * 46)
-    assert fitting(full, say) == "[pbem m17] Spaceships, " + "x" * 46
-    assert len(fitting(full, say)) == LONGEST
+    full = subject_about("m17", "Spaceships", "x" * 46)
+    assert subject_fitting(full, say) == "[pbem m17] Spaceships, " + "x" * 46
+    assert len(subject_fitting(full, say)) == LONGEST
 
 
 def test_what_letters_have_in_common_is_said_once() -> None:
     turns = [f"[pbem m17] Spaceships, game 1, turn {turn}" for turn in range(1, 10)]
-    assert joined(turns[:2]) == "[pbem m17] Spaceships, game 1, turn 1; turn 2"
-    assert joined(turns) == "[pbem m17] Spaceships, game 1, turn 1; ...; turn 9"
+    assert joined_subjects(turns[:2]) == "[pbem m17] Spaceships, game 1, turn 1; turn 2"
+    assert joined_subjects(turns) == "[pbem m17] Spaceships, game 1, turn 1; ...; turn 9"
     end = ["[pbem m17] Spaceships, game 1, the end: you won", "[pbem m17] Spaceships, the match is closed"]
-    assert joined(end) == "[pbem m17] Spaceships, game 1, the end: you won; the match is closed"
+    assert joined_subjects(end) == "[pbem m17] Spaceships, game 1, the end: you won; the match is closed"
     missed = "[pbem m17] Spaceships, game 1, turn 1: a deadline was missed"
-    assert joined([missed, turns[0]]) == f"{missed}; turn 1"
+    assert joined_subjects([missed, turns[0]]) == f"{missed}; turn 1"
     untitled = "[pbem m17] game 1, turn 2: a draw?"
-    assert joined([turns[0], untitled]) == f"{turns[0]}; game 1, turn 2: a draw?"
-    assert all(len(joined([one, *turns])) <= LONGEST for one in ("x" * length for length in range(1, 70)))
+    assert joined_subjects([turns[0], untitled]) == f"{turns[0]}; game 1, turn 2: a draw?"
+    assert all(len(joined_subjects([one, *turns])) <= LONGEST for one in ("x" * length for length in range(1, 70)))
 
 
 def test_of_letters_that_are_not_named_the_first_and_the_last_are() -> None:
     """The turns of a game that ended, when they take a letter to themselves."""
-    subjects = (about("m17", "Spaceships", f"game 1, turn {turn}") for turn in range(5, 90))
-    outs = [OutgoingLetter(fitting(subject, str), "nothing happened\n", named=False) for subject in subjects]
+    subjects = (subject_about("m17", "Spaceships", f"game 1, turn {turn}") for turn in range(5, 90))
+    outs = [OutgoingLetter(subject_fitting(subject, str), "nothing happened\n", named=False) for subject in subjects]
     together = digest.together(outs, lambda *_: "")
     assert together.subject == "[pbem m17] Spaceships, game 1, turn 5; ...; turn 89"

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pbem.match.seat_clock import (
-    SLACK,
     VACATION,
     Clock,
     Stop,
@@ -78,22 +77,13 @@ class TestDeadlines:
         assert here == at("2026-03-14 18:00")
         assert there == at("2026-03-14 17:00")
 
-    def test_no_zone_takes_more_than_the_slack(self) -> None:
-        since = at("2026-03-25 00:00")
-        deadline = Clock(since, 7 * D, zone=BERLIN).deadline
-        assert deadline is not None
-        anywhere = Clock(since, 7 * D).floor(since, 7 * D)
-        assert anywhere == since + timedelta(days=7) - SLACK
-        assert anywhere < deadline
-
     @given(st.sampled_from(ZONES), st.datetimes(WALL, WALL.replace(year=2035)), st.integers(3600, 90 * D))
     def test_hour_and_minute_hold_in_every_zone(self, zone: str, start: datetime, seconds: int) -> None:
         since = start.replace(tzinfo=UTC)
         deadline = Clock(since, seconds, zone=zone).deadline
         assert deadline is not None
-        anywhere = Clock(since, seconds).floor(since, seconds)
-        assert anywhere is not None
-        assert deadline >= anywhere
+        # A record's reader does not know the zone: no change of its clocks takes more than three hours.
+        assert deadline >= since + timedelta(seconds=seconds) - timedelta(hours=3)
         wall = since.astimezone(ZoneInfo(zone)).replace(tzinfo=None) + timedelta(seconds=seconds)
         shown = deadline.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
         assert wall <= shown <= wall + timedelta(hours=1)

@@ -143,7 +143,7 @@ def compare_drawings(game: str, evaluate: Evaluate, count: int, most: int = 30) 
                 for one, other in zip(board, wanted, strict=True):
                     pairs = [pair for rows in zip(one, other, strict=True) for pair in zip(*rows, strict=True)]
                     assert [pair for pair in pairs if not alike(game, *pair)] == [], (turn, seat, record["turns"])
-            assert materiel == list(part_of(game, "facts").materiel(played.states[turn]))
+            assert materiel == list(part_of(game, "boards").materiel(played.states[turn]))
             if turn:
                 said = " ".join(str(events.events(played.reports[turn - 1], None, names)).split())  # type: ignore[attr-defined]  # a macro
                 words = [" ".join(line.split()) for line in told]

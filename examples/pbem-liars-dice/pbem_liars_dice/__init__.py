@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pbem.games import Fault, Game, NoSetup, Refused, Result, faults, refuse
 from pbem.games.audience import ANY, Audience, Shown, audience, cut, everybody
 from pbem.games.options import one_of, read_options
-from pbem.games.slips import plain
+from pbem.games.player_text import plain
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

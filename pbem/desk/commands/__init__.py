@@ -29,7 +29,8 @@ from pbem.desk.seats import SeatContext, seated_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pbem.desk.caller import Caller, Handler, Reply
+    from pbem.desk.caller import Caller
+    from pbem.desk.outcomes import Handler, Reply
     from pbem.desk.wiring import Desk
     from pbem.mail.commands import Command
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pbem.desk import account_keys, bulletin
-from pbem.desk.caller import IN_YOUR_NAME, SHORT, Caller, Reply, Trust, refusal, refused
+from pbem.desk.caller import Caller, Trust, refused
 from pbem.desk.commands import proposals
 from pbem.desk.commands.key_commands import confirm_key, unlike
 from pbem.desk.daily_limits import NOTIFY_CODE
 from pbem.desk.letter_writer import keys_of
 from pbem.desk.match_environment import TIMEZONE
+from pbem.desk.outcomes import IN_YOUR_NAME, SHORT, Reply, refusal
 from pbem.games import Fault, Refused, titles
 from pbem.identity import STATES, BadKey, encryption
 from pbem.identity.security_keys import way
@@ -59,6 +60,12 @@ _NO_NAMES = frozenset(
     *(name.split() for name in COMMANDS),
 )
 """Names that would be taken for somebody who speaks for the server, or for a word of a command."""
+
+
+_MOST = 500
+"""The most names that one player may block."""
+
+_A_WEEK = timedelta(days=7)
 
 
 def register(keys: Keyring, offers: Offers, caller: Caller, command: Command[Register]) -> Reply:
@@ -262,10 +269,6 @@ def _judge_program(players: Players, people: People, matches: Matches, caller: C
         raise Refused(*faults)
 
 
-_MOST = 500
-"""The most names that one player may block."""
-
-
 def block(people: People, caller: Caller, command: Command[Block]) -> Reply:
     """`block`: nothing more comes from a player."""
     player, name = caller.known_player.name, command.request.name
@@ -315,9 +318,6 @@ def _post_code(keys: Keyring, caller: Caller, command: Command[Notify], url: str
     text = letters.write(letters.draft("letters/notify_code.txt", code=code), language)
     keys.topics.begin(caller.known_player.name, Topic(url, code, text.strip()), caller.now)
     return Reply("set_notify", {"state": "asked", "host": host})
-
-
-_A_WEEK = timedelta(days=7)
 
 
 def stop(keys: Keyring, people: People, caller: Caller, place: Mapping[str, str]) -> bool:

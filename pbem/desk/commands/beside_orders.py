@@ -8,9 +8,10 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING
 
-from pbem.desk.caller import Caller, Reply, refused
+from pbem.desk.caller import Caller, refused
 from pbem.desk.commands.orders import demand_text
 from pbem.desk.match_facts import duration
+from pbem.desk.outcomes import Reply
 from pbem.desk.seats import SeatContext, Seats, running
 from pbem.games import Fault, Refused
 from pbem.match import progress
@@ -26,11 +27,18 @@ if TYPE_CHECKING:
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.mail.commands import Command
     from pbem.requests import Annul, Claim, Draw, Extend, Resign, SendPress, TakeVacation
-    from pbem.store.matches import SeatRow
     from pbem.store.people import People
 
 _MESSAGE = 4000
 """The most characters of a message: a public one stays in the page of its match for ever."""
+
+
+_AHEAD = 366
+"""The most days ahead that a vacation may be announced."""
+
+_ANOTHER = Phrase("you have a vacation from {other} to {end}; cancel it first: `vacation off`")
+
+_TOO_LONG = Phrase("{days} days of vacation in {year}; {budget} a year are allowed")
 
 
 def press(people: People, seated: SeatContext, caller: Caller, command: Command[SendPress]) -> Reply:
@@ -46,7 +54,10 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
         )
         raise refused("press", None, says)
     by, everybody = seated.match.name(seated.seat), command.request.public
-    readers = [row for row in seated.row.seats if row.seat != seated.seat and _is_passed_on(people, seated, row, by)]
+    # People who were only asked to play get messages from players they know.
+    begun = seated.match.phase not in {"open", "proposed"}
+    others = [row for row in seated.row.seats if row.seat != seated.seat]
+    readers = [row for row in others if begun or row.accepted or people.played_together(row.player, by)]
     if not readers:
         says = Phrase("your message is passed on once another player has accepted the match")
         raise refused("press", seated.match.id, says)
@@ -56,12 +67,6 @@ def press(people: People, seated: SeatContext, caller: Caller, command: Command[
             seated.write_to(row.seat, "press", Phrase("{by} writes to you", by=by), caller.now, **facts)
     seated.note_press(by, text, caller.now, everybody=everybody)
     return Reply("press", seated.facts(), at=seated)
-
-
-def _is_passed_on(people: People, seated: SeatContext, row: SeatRow, by: str) -> bool:
-    """True if a message goes to a seat: to people who were only asked to play, it does from players they know."""
-    begun = seated.match.phase not in {"open", "proposed"}
-    return begun or row.accepted or people.played_together(row.player, by)
 
 
 def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Reply:
@@ -93,13 +98,6 @@ def agree(seated: SeatContext, caller: Caller, command: Command[Draw | Annul]) -
     seated.commit(step)
     facts = {"agreement": command.name, "word": command.request.word, "agreed": agreed}
     return Reply("agreement", facts | seated.facts(), at=seated)
-
-
-_AHEAD = 366
-"""The most days ahead that a vacation may be announced."""
-
-_ANOTHER = Phrase("you have a vacation from {other} to {end}; cancel it first: `vacation off`")
-_TOO_LONG = Phrase("{days} days of vacation in {year}; {budget} a year are allowed")
 
 
 def vacation(

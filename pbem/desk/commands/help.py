@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk import account_keys
-from pbem.desk.caller import Caller, Reply, refused
+from pbem.desk.caller import Caller, refused
+from pbem.desk.outcomes import Reply
 from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.desk.seats import Seats, number_of
 from pbem.games import BUILT_IN, GAMES, Fault, Refused, rules, titles
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 _OF_KEYS = [spec for spec in COMMANDS.values() if spec.topic == "keys"]
 _OF_SEALED = [spec for spec in COMMANDS.values() if spec.topic == "sealed"]
+
+
+_RANKED = 50
+"""The most players of a game that the standings show."""
 
 
 def explain(config: Config, _caller: Caller, command: Command[AskHelp]) -> Reply:
@@ -70,10 +75,6 @@ def mail_rules(letters: LetterWriter, _caller: Caller, command: Command[MailRule
 def no_such_game(command: str, game: str) -> Fault:
     """The fault of a game that is not played here."""
     return Fault(command, game, Phrase("no such game; there are: {games}", games=", ".join(GAMES)))
-
-
-_RANKED = 50
-"""The most players of a game that the standings show."""
 
 
 def observe(seats: Seats, people: People, caller: Caller, command: Command[Observe]) -> Reply:

@@ -12,9 +12,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from pbem.desk.caller import NOT_REGISTERED, Caller, Reply, refused
+from pbem.desk.caller import Caller, refused
 from pbem.desk.commands import orders
 from pbem.desk.commands.help import no_such_game
+from pbem.desk.outcomes import NOT_REGISTERED, Reply
 from pbem.desk.seats import SeatContext, Seats, seat_at, seated_at
 from pbem.games import GAMES, Refused, part_of, rules
 from pbem.match import events
@@ -49,20 +50,17 @@ def _one_match(seated: SeatContext) -> Reply:
     """The state of a match, seen from the caller's seat."""
     match, seat = seated.match, seated.seat
     stands = (match.orders if match.phase == "playing" else match.setups).get(seat)
+    others = {other for other in match.seats if other != seat and not match.name(other).startswith("?")}
+    awaited = {other for other in others if not seated.row.of(other).accepted}
     facts = {
         "standing": stands if stands and stands.standing else None,
         "stored": orders.stored(match, seat),
         "rev_of_next": after.rev + 1 if (after := match.stored.get((seat, match.turn + 1))) else 1,
         "view": match.view(seat),
         "accepted": seated.row.of(seat).accepted,
-        "waiting": [match.name(other) for other in match.seats if other != seat and _is_awaited(seated, other)],
+        "waiting": [match.name(other) for other in match.seats if other in awaited],
     }
     return Reply("status", facts | seated.facts(), at=seated)
-
-
-def _is_awaited(seated: SeatContext, seat: int) -> bool:
-    """True if a seat has a player, who has not accepted."""
-    return not seated.match.name(seat).startswith("?") and not seated.row.of(seat).accepted
 
 
 def _all_matches(seats: Seats, name: str) -> Reply:

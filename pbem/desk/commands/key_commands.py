@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import structlog
 
 from pbem.desk import account_keys
-from pbem.desk.caller import IN_YOUR_NAME, Caller, Reply, refusal, refused
+from pbem.desk.caller import Caller, refused
 from pbem.desk.daily_limits import ADDRESS_CHALLENGE, KEY_CHANGE, RECOVERY, RECOVERY_CONFIRMED, WRONG_CODE, DailyLimit
+from pbem.desk.outcomes import IN_YOUR_NAME, Reply, refusal
 from pbem.desk.reply_tokens import split
 from pbem.desk.strangers import Strangers, one_mailbox
 from pbem.games import Fault, Refused

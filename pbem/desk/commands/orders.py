@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from pbem.desk.caller import Caller, Reply, refused
+from pbem.desk.caller import Caller, refused
 from pbem.desk.match_facts import branch_facts
+from pbem.desk.outcomes import Reply
 from pbem.desk.position_files import keys_of
-from pbem.games import Fault, Refused
+from pbem.games import Fault, Refused, is_the_example
 from pbem.games.conditional_orders import branch_said
-from pbem.games.setup_example import is_the_example
 from pbem.letters.render import escaped
 from pbem.match import progress, stored_orders, submissions
 from pbem.match.events.sealed_events import reveal as laid_open
@@ -28,6 +28,25 @@ if TYPE_CHECKING:
     from pbem.desk.seats import Event, SeatContext
     from pbem.mail.commands import AnyCommand, Command
     from pbem.match.step import Step
+
+
+_ROOM = 1024 * 1024
+"""The most octets of a seat's letters that wait: they are in memory, and written with each change."""
+
+T = TypeVar("T")
+
+Told = TypeVar("Told", bound="Seal | TakeSteps | Reveal")
+
+_AS_TEXT = Phrase(
+    "your opponent checks what you sign, so sign it as text: with an SSH key, or with OpenPGP in the clear"
+    " (`gpg --clearsign`)"
+)
+
+_UNLIKE = Phrase(
+    "your opponent gets what you sign as text, with the signature below it, and could not verify yours there: sign"
+    " only the form, as UTF-8, with the same line end after every line, including the last, and nothing like"
+    " `-----BEGIN` in a comment"
+)
 
 
 def setup(seated: SeatContext, caller: Caller, command: Command[SubmitSetup]) -> Reply:
@@ -109,10 +128,6 @@ def preview(seated: SeatContext, _caller: Caller, command: Command[Preview]) -> 
     return Reply("preview", {"orders": orders.text} | seated.facts(), at=seated)
 
 
-_ROOM = 1024 * 1024
-"""The most octets of a seat's letters that wait: they are in memory, and written with each change."""
-
-
 def demand_room(seated: SeatContext, command: AnyCommand, caller: Caller) -> None:
     """Refuse a letter that is to wait, where too much waits: orders in advance, and what was withdrawn.
 
@@ -186,20 +201,6 @@ def stored(match: Match, seat: int) -> list[dict[str, object]]:
 def _faults(match: Match, seat: int, turn: int) -> list[Fault]:
     """The faults for which default orders could not be played now."""
     return [escaped(fault) for fault in stored_orders.faults_of_default(match, seat)] if turn == DEFAULT else []
-
-
-T = TypeVar("T")
-Told = TypeVar("Told", bound="Seal | TakeSteps | Reveal")
-
-_AS_TEXT = Phrase(
-    "your opponent checks what you sign, so sign it as text: with an SSH key, or with OpenPGP in the clear"
-    " (`gpg --clearsign`)"
-)
-_UNLIKE = Phrase(
-    "your opponent gets what you sign as text, with the signature below it, and could not verify yours there: sign"
-    " only the form, as UTF-8, with the same line end after every line, including the last, and nothing like"
-    " `-----BEGIN` in a comment"
-)
 
 
 def seal(seated: SeatContext, caller: Caller, command: Command[Seal]) -> Reply:

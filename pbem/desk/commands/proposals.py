@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pbem.desk import bulletin
-from pbem.desk.caller import NOT_TO_BE_ASKED, Caller, Reply, refused
+from pbem.desk.caller import Caller, refused
 from pbem.desk.commands.history import READ
 from pbem.desk.daily_limits import UNASKED, DailyCounts
 from pbem.desk.match_facts import called
+from pbem.desk.outcomes import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, Seats, demand_leisure, number_of, pinned, seat_at, without_keys
 from pbem.desk.strangers import Strangers, one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules
@@ -56,6 +57,22 @@ _OPPONENTS = 100
 
 _ADDRESS = 254
 """The most characters of an address (RFC 5321 4.5.3.1.3)."""
+
+
+_NAMED_TOGETHER = 50
+"""The most matches that the letter names."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Offers:
+    """The offers of seats: who may be asked and how often, and the seats themselves."""
+
+    seats: Seats
+    players: Players
+    people: People
+    strangers: Strangers
+    counts: DailyCounts
+    time: OutagesAndZones
 
 
 def welcome(offers: Offers, player: str, address: str, now: datetime) -> None:
@@ -384,20 +401,7 @@ def _line(people: People, match: str, game: str, names: Sequence[str], phase: st
     return told | {"game": 0, "turn": 0, "asked": False}
 
 
-_NAMED_TOGETHER = 50
-"""The most matches that the letter names."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Offers:
-    """The offers of seats: who may be asked and how often, and the seats themselves."""
-
-    seats: Seats
-    players: Players
-    people: People
-    strangers: Strangers
-    counts: DailyCounts
-    time: OutagesAndZones
+# Letters that nobody asked for.
 
 
 def may_be_written(offers: Offers, player: str, by: Sequence[str], match: int, now: datetime) -> bool:

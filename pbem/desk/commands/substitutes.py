@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.caller import NOT_TO_BE_ASKED, Caller, Reply, refused
+from pbem.desk.caller import Caller, refused
 from pbem.desk.commands import proposals
 from pbem.desk.commands.proposals import Offers, listening, standings_of_others
+from pbem.desk.outcomes import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, demand_leisure, number_of, pinned, placed, seated_at, without_keys
 from pbem.games import Refused
 from pbem.identity.security_keys import way
@@ -57,7 +58,10 @@ def _word(offers: Offers, seated: SeatContext, caller: Caller, command: Command[
     if given.hash is not None:  # it would be another sentence than the others say
         raise refused("substitute", given.hash, Phrase("the hash is for the newcomer to say: leave it out"))
     if name != substituted.NOBODY:
-        _judge(offers, seated, name, match.name(seated.seat))
+        if listening(offers.people, offers.players.by_name(name), match.name(seated.seat)) is None:
+            raise refused("substitute", name, NOT_TO_BE_ASKED.given(name=name))
+        if keyless := without_keys(offers.players, match.terms, name):
+            raise Refused(*keyless)
     facts: dict[str, object] = {"by": match.name(seated.seat), "name": name, "leaver": given.leaver, "hash": ""}
     before = substituted.agreed(match, seat, caller.now) and match.nominated[seat].name == name
     step = seated.step(caller.now)
@@ -69,14 +73,6 @@ def _word(offers: Offers, seated: SeatContext, caller: Caller, command: Command[
         _ask(offers, seated, seat, name, caller.now)
     facts["state"] = "nobody" if name == substituted.NOBODY else "asked" if asked else "named"
     return Reply("substitute", facts | seated.facts(), at=seated)
-
-
-def _judge(offers: Offers, seated: SeatContext, name: str, by: str) -> None:
-    """Refuse a name that could never take the seat."""
-    if listening(offers.people, offers.players.by_name(name), by) is None:
-        raise refused("substitute", name, NOT_TO_BE_ASKED.given(name=name))
-    if keyless := without_keys(offers.players, seated.match.terms, name):
-        raise Refused(*keyless)
 
 
 # The newcomer.

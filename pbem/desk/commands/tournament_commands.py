@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pbem.desk.caller import Caller, Outcome, Reply, refused
+from pbem.desk.caller import Caller, refused
+from pbem.desk.outcomes import Outcome, Reply
 from pbem.desk.seats import demand_leisure, find_seat, pinned
 from pbem.desk.tournament_director import Director, ruling_of
 from pbem.games import Fault, Refused

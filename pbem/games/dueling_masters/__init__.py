@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from pbem.games import Fault, beyond, faults
 from pbem.games.conditional_orders import Conditional
-from pbem.games.dueling_masters import conditions, knowledge, notation, transit
+from pbem.games.dueling_masters import knowledge, notation, transit
+from pbem.games.dueling_masters.board import ASTEROID, SQUARES
+from pbem.games.dueling_masters.knowledge import View
 from pbem.games.dueling_masters.notation import Options, Orders, Setup
 from pbem.games.dueling_masters.transit import State
-from pbem.games.dueling_masters.view import View
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from pbem.games.conditional_orders import Atom
 
 __all__ = ["RULES", "DuelingMasters", "Options", "Orders", "Setup", "State"]
+
+_ANY: Final = "any"
+"""The word for whichever piece, in a condition."""
 
 
 class DuelingMasters(Conditional[Options, Setup, Orders, State, View]):
@@ -53,17 +57,44 @@ class DuelingMasters(Conditional[Options, Setup, Orders, State, View]):
         return tuple(fault for fault in faults(self.plain, state, seat, text) if fault.rule in notation.WRITING)
 
     def no_atom(self, state: State, seat: int, atom: Atom) -> Phrase | None:
-        """The reason why these words are no atom; None if they are one."""
-        if atom[0] != "can" or len(atom) == 1:
-            return conditions.no_atom(state.options, atom)
-        found = faults(self.plain, state, seat, " ".join(atom[1:]))
-        return found[0].message if found and found[0].rule in notation.FORM else None
+        """The reason why these words are no atom; None if they are one (ruling 38)."""
+        verb, *words = atom
+        word = " ".join(words)
+        if verb == "can" and words:
+            found = faults(self.plain, state, seat, word)
+            return found[0].message if found and found[0].rule in notation.FORM else None
+        if verb in {"lost", "took"}:
+            if word in {_ANY, ASTEROID} or notation.slot_of(state.options, word) >= 0:
+                return None
+            return Phrase("behind `{verb}`, one piece is named, `*` or `any`, not `{word}`", verb=verb, word=word)
+        if verb in {"met", "left"}:
+            if word in SQUARES:
+                return None
+            return Phrase("behind `{verb}`, one square is named, not `{word}`", verb=verb, word=word)
+        return Phrase(
+            "`{words}` is no condition; write for example `lost Z2`, `took any`, `met C3`, `left G7` or"
+            " `can Z2 A1-C3`",
+            words=" ".join(atom),
+        )
 
     def holds(self, state: State, seat: int, atom: Atom, told: Sequence[Report]) -> bool:
-        """True if an atom holds."""
-        if atom[0] == "can":
-            return self.may(state, seat, atom[1:])
-        return conditions.holds(state.options, seat, atom, told)
+        """True if an atom holds, by what the seat was told since its last turn, and by what it may order."""
+        verb, *words = atom
+        if verb == "can":
+            return self.may(state, seat, words)
+        (word,) = words
+        collisions = [report for report in told if report["kind"] == "collision"]
+        if verb == "met":
+            return any(report["square"] == word for report in collisions)
+        if verb == "left":
+            departures = [report for report in told if report["kind"] == "departure" and report["seat"] != seat]
+            return any(report["square"] == word for report in departures)
+        of = str(seat if verb == "lost" else 3 - seat)
+        gone = [report["pieces"][of] for report in collisions if report["destroyed"][of]]
+        if word == _ANY:
+            return bool(gone)
+        options = state.options
+        return (ASTEROID if word == ASTEROID else options.pieces[notation.slot_of(options, word)]) in gone
 
     def ahead(self, state: State, seat: int, turn: int, text: str) -> tuple[Fault, ...]:
         """The faults in one seat's order for a later turn, wherever the pieces will stand then."""

@@ -1,21 +1,24 @@
 """The boards of Dueling Masters of Space-Time, ten by ten for each side, the reader's half below, from a view.
 
 Small letters are pieces in transit: the reader's stand on their destination, the other side's where they departed.
-Implements the docstring of `pbem.games.dueling_masters.knowledge.view`.
+Here are the facts, too, that composers' pages need of the rules, so that no script repeats them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pbem.games.dueling_masters.board import ROWS
+from pbem.games.dueling_masters.board import ASTEROIDS, FIGHTERS, RANK, ROWS, STRENGTH
+from pbem.games.dueling_masters.notation import MAX_TURNS
+from pbem.games.dueling_masters.transit import DESTROYED
 from pbem.games.squares import PLAIN, Board, Panel, Square
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pbem.games import Report
-    from pbem.games.dueling_masters.view import Known, Own, View
+    from pbem.games.dueling_masters.knowledge import Known, Own, View
+    from pbem.games.dueling_masters.transit import State
 
 COLUMNS: Final = tuple(str(column) for column in range(1, 11))
 
@@ -92,3 +95,18 @@ def _pieces(
             symbol = piece.lower() if transit else piece
             squares[square] = Square(symbol, moving if transit else resting, square in fresh)
     return squares
+
+
+FACTS: Final = {
+    "asteroids": ASTEROIDS,
+    "fighters": FIGHTERS,
+    "rank": RANK,
+    "rows": ROWS,
+    "strength": STRENGTH,
+    "turns": MAX_TURNS,
+}
+
+
+def materiel(state: State) -> tuple[int, ...]:
+    """Pieces left, asteroids not counted, by seat."""
+    return tuple(len(side.squares) - side.squares.count(DESTROYED) for side in state.sides)

@@ -1,7 +1,7 @@
-"""The knowledge of a seat, or of the public: the reports that may be shown, and the picture that they add up to.
+"""The knowledge of a seat, or of the public: the reports that may be shown, and the view that they add up to.
 
-Here live `show`, `view` and its inverse. Knowledge of an opponent comes from shown reports and from
-nothing else; only the seat's own side is read from the state. Implements ruling 33 of Dueling Masters.
+Knowledge of an opponent comes from shown reports and from nothing else; only the seat's own side is read from the
+state. Implements ruling 33 of Dueling Masters; docs/attachments.md describes a view.
 
 Only the owner is told the destination of a check. The square where a survivor rests follows from what both were
 told: the ordered piece departs from there, and a piece met on the way met something at its destination, so the
@@ -10,23 +10,89 @@ destination is the one of its collisions that is farthest from where it departed
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from pbem.games import Result
-from pbem.games.audience import Audience, audience, cut, everybody
+from pbem.games.audience import Audience, Pictures, audience, cut, everybody, followed
 from pbem.games.dueling_masters.board import ASTEROID, ASTEROIDS, NAMES, PATHS, RANK, SQUARES, names
 from pbem.games.dueling_masters.notation import SEATS, Options, Setup
 from pbem.games.dueling_masters.transit import Side, State
 from pbem.games.masks import mask_of
-from pbem.games.turn_cache import Pictures, followed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Literal
 
     from pbem.games import Report
     from pbem.games.audience import Shown
-    from pbem.games.dueling_masters.view import Able, Heard, Known, Own, View
+
+Piece = TypedDict("Piece", {"piece": str, "square": str, "from": str | None})
+"""A piece of the reader's where it counts as standing, and where it came from; null for what rests."""
+
+
+class Own(TypedDict):
+    """The reader's own side."""
+
+    pieces: list[Piece]
+    asteroids: list[str]
+    destroyed: list[str]
+    asteroids_destroyed: list[str]
+    """Their squares, rams included."""
+    explored: dict[str, int]
+    """The last turn in which the opponent found none of these pieces on a square."""
+
+
+class Heard(TypedDict):
+    """The last that was heard of a piece: where, and in which turn."""
+
+    piece: str
+    state: Literal["in transit", "resting", "destroyed"]
+    square: str
+    turn: int
+
+
+class Known(TypedDict):
+    """Another's side as far as it is known."""
+
+    pieces: list[Heard]
+    asteroids: int
+    """The number that may be left."""
+    asteroids_destroyed: dict[str, int]
+    """The turn in which it was destroyed, by square."""
+    empty: dict[str, int]
+    """The last turn in which it was proved empty, by square."""
+
+
+class Able(TypedDict):
+    """A piece that can move, and its legal destinations: `rams` are asteroids."""
+
+    piece: str
+    square: str
+    to: list[str]
+    rams: list[str]
+
+
+class Agreed(TypedDict):
+    """The options of the game, defaults filled in."""
+
+    homes: int
+    mobile_home: bool
+    max_turns: int
+
+
+class View(TypedDict):
+    """All that a reader knows; `known` by the number of the other's seat."""
+
+    turn: int
+    over: bool
+    seat: int | None
+    moves: int | None
+    """The seat whose move it is."""
+    scores: list[int]
+    options: Agreed
+    own: Own | None
+    known: dict[str, Known]
+    entitled: list[Able] | None
+
 
 SHOWN: Final[Shown] = {
     "check": {**everybody("seat", "kind", "piece", "from"), "to": frozenset({Audience.OWNER})},
@@ -65,23 +131,15 @@ class _Picture:
 
     def known(self) -> Known:
         return {
-            "pieces": sorted(self.pieces.values(), key=lambda known: _place(known["piece"])),
+            "pieces": sorted(self.pieces.values(), key=lambda known: (RANK.index(known["piece"][0]), known["piece"])),
             "asteroids": ASTEROIDS - len(self.asteroids),
             "asteroids_destroyed": _by_square(self.asteroids),
             "empty": _by_square(self.empty),
         }
 
 
-def _place(piece: str) -> tuple[int, str]:
-    return RANK.index(piece[0]), piece
-
-
 def _by_square(turns: Mapping[str, int]) -> dict[str, int]:
     return {square: turns[square] for square in sorted(turns, key=SQUARES.__getitem__)}
-
-
-def _begun() -> Pictures[_Picture]:
-    return Pictures({1: _Picture(), 2: _Picture()})
 
 
 def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], turn: int) -> None:
@@ -140,20 +198,8 @@ def _path(piece: str, start: str, end: str) -> tuple[int, ...]:
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
-    """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters.
-
-    `turn`, `over`, `seat` (the reader's), `moves` (whose move it is; null when over), `scores` (home planets left, in
-    seat order) and `options` (`homes`, `mobile_home`, `max_turns`).
-    `own` (null for the public): `pieces` left as `{piece, square, from}`, `from` being null for what rests; `square`
-    is where it counts as standing; `asteroids` left; `destroyed` pieces and `asteroids_destroyed` squares, rams
-    included; `explored`: square to the last turn in which the opponent found none of these pieces there.
-    `known`: for each other seat `pieces` as `{piece, state, square, turn}`, the state being `in transit` (it left the
-    square in that turn), `resting` (publicly) or `destroyed` there; `asteroids` that are left for all one knows;
-    `asteroids_destroyed` and `empty`: square to the turn in which they were destroyed, or last proved empty.
-    `entitled` (null for the public, and when it is not one's move): `{piece, square, to, rams}` for each piece
-    that can move, `to` and `rams` being its legal destinations.
-    """
-    pictures = followed(turns, _begun, _follow)
+    """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters."""
+    pictures = followed(turns, lambda: Pictures({1: _Picture(), 2: _Picture()}), _follow)
     side = None if seat is None else state.sides[seat - 1]
     over = state.result is not None
     options = state.options

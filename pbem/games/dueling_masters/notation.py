@@ -26,8 +26,7 @@ from pbem.games.dueling_masters.board import (
     pieces,
 )
 from pbem.games.options import Readers, one_of, read_options
-from pbem.games.player_text import WORDS, Text, without_comments
-from pbem.games.slips import plain
+from pbem.games.player_text import WORDS, Text, plain, without_comments
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

@@ -211,22 +211,6 @@ def _met(options: Options, line: str) -> Met:
     )
 
 
-def _met_text(options: Options, checked: Transit, met: Met) -> str:
-    named = options.pieces
-    said = [
-        word for square, slot in met for word in (NAMES[square], ASTEROID if slot == AN_ASTEROID else named[slot])
-    ]
-    return " ".join(["check", named[checked.slot], *(said or ["none"])])
-
-
-def _lines(step: str, text: str) -> list[str]:
-    """A text as lines, however mail broke them."""
-    words = " ".join(text.split())
-    if step == "departs":
-        return [words]
-    return [line.strip() for line in words.replace("check ", "\ncheck ").strip().split("\n")]
-
-
 def _judge_departure(table: Table, seat: int, line: str) -> None:
     """Judge whether a piece may depart from a square, given what was told; raises `Refused`."""
     options, pieces = table.options, table.pieces[seat - 1]
@@ -364,27 +348,6 @@ def _result(options: Options, turn: int, pieces: tuple[Pieces, Pieces]) -> Resul
 OwnSide = Own[State, Orders]
 
 
-def _side(own: OwnSide) -> Side:
-    return own.state.sides[own.seat - 1]
-
-
-def _departure_text(own: OwnSide) -> str:
-    """The announced part of the order."""
-    slot = own.orders("8").slot
-    return f"{own.state.options.pieces[slot]} {NAMES[_side(own).squares[slot]]}" if slot >= 0 else "pass"
-
-
-def _met_by(own: OwnSide, checked: Transit) -> Met:
-    """The pieces that the player has on a path, in the path's order."""
-    side = _side(own)
-    met: list[tuple[int, int]] = []
-    for square in checked.path(own.state.options.pieces):
-        if side.asteroids >> square & 1:
-            met.append((square, AN_ASTEROID))
-        met += [(square, slot) for slot, stands in enumerate(side.squares) if stands == square]
-    return tuple(met)
-
-
 class SealedDuelingMasters(Answering[Options, Table, State, Orders]):
     """The rules of Dueling Masters as played sealed; stateless."""
 
@@ -415,28 +378,48 @@ class SealedDuelingMasters(Answering[Options, Table, State, Orders]):
 
     def judge(self, table: Table, seat: int, step: str, text: str) -> tuple[str, ...]:
         """The canonical lines of a step; raises `Refused` with all faults of form, or all contradictions."""
-        lines = _lines(step, text)
+        words = " ".join(text.split())  # however mail broke the lines
         if step == "departs":
-            _judge_departure(table, seat, lines[0])
-        else:
-            _judge_answers(table, seat, lines)
+            _judge_departure(table, seat, words)
+            return (words,)
+        lines = [line.strip() for line in words.replace("check ", "\ncheck ").strip().split("\n")]
+        _judge_answers(table, seat, lines)
         return tuple(lines)
 
     def enter(self, table: Table, seat: int, step: str, lines: Iterable[str]) -> Table:
         """The table after a step; total on judged lines."""
-        table = _looked(table, seat, lines) if step == "answers" else _announced(table, seat, *lines)
+        if step == "answers":
+            table = _looked(table, seat, lines)
+        else:
+            # What departs is announced, and its last transit, if it is in one, checked (rulings 12 and 13).
+            (line,) = lines
+            departing, pieces = _departure(table.options, line), table.pieces[seat - 1]
+            table = table._replace(departing=departing)
+            if departing is not None and pieces.transit >> departing[0] & 1:
+                slot, square = departing
+                table = table._replace(queue=(Transit(seat, slot, pieces.squares[slot], square),))
         return table if table.asked else _finished(table)
 
     def lines(self, own: OwnSide, table: Table, step: str) -> tuple[str, ...]:
         """The lines of a step, as an honest owner writes them; raises `Refused` if orders are missing."""
+        side, named = own.state.sides[own.seat - 1], table.options.pieces
         if step == "departs":
-            return (_departure_text(own),)
-        return tuple(_met_text(table.options, checked, _met_by(own, checked)) for checked in table.asked)
+            slot = own.orders("8").slot
+            return (f"{named[slot]} {NAMES[side.squares[slot]]}" if slot >= 0 else "pass",)
+        lines = []
+        for checked in table.asked:
+            said = []
+            for square in checked.path(named):
+                here = [ASTEROID] if side.asteroids >> square & 1 else []
+                here += [piece for piece, stands in zip(named, side.squares, strict=True) if stands == square]
+                said += [word for piece in here for word in (NAMES[square], piece)]
+            lines.append(" ".join(["check", named[checked.slot], *(said or ["none"])]))
+        return tuple(lines)
 
     def side_after(self, own: OwnSide, reports: list[Report]) -> Side:
         """The player's side after a turn with these reports."""
         named, seat = own.state.options.pieces, str(own.seat)
-        field = Field(own.seat, _side(own))
+        field = Field(own.seat, own.state.sides[own.seat - 1])
         for report in reports:
             if report["kind"] == "collision" and report["destroyed"][seat]:
                 piece = report["pieces"][seat]
@@ -447,15 +430,6 @@ class SealedDuelingMasters(Answering[Options, Table, State, Orders]):
             elif report.get("seat") == own.seat and report["kind"] == "departure":
                 depart(report["piece"], field, own.orders("8"), [])
         return field.side()
-
-
-def _announced(table: Table, seat: int, line: str) -> Table:
-    """The table after a departure was announced, with the transit that it ends (rulings 12 and 13)."""
-    departing, pieces = _departure(table.options, line), table.pieces[seat - 1]
-    if departing is None or not pieces.transit >> departing[0] & 1:
-        return table._replace(departing=departing)
-    slot, square = departing
-    return table._replace(departing=departing, queue=(Transit(seat, slot, pieces.squares[slot], square),))
 
 
 SEALED: Final = SealedDuelingMasters()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pbem.games import Report
     from pbem.games.conditional_orders import Atom
-    from pbem.games.dueling_masters.view import Known, Own, View
+    from pbem.games.dueling_masters.knowledge import Known, Own, View
     from pbem.games.squares import Board, Panel
 
 OWN: Final = (

@@ -12,11 +12,12 @@ from pbem.games import Game, beyond, faults
 from pbem.games.shoot_em_up import action, board, knowledge, notation
 from pbem.games.shoot_em_up.action import State
 from pbem.games.shoot_em_up.board import SEATS, Options
+from pbem.games.shoot_em_up.knowledge import View
 from pbem.games.shoot_em_up.notation import Orders, Setup
-from pbem.games.shoot_em_up.view import View
 
 if TYPE_CHECKING:
     from pbem.games import Fault
+
 
 __all__ = ["RULES", "Options", "Orders", "Setup", "ShootEmUp", "State"]
 

@@ -1,14 +1,14 @@
 """The boards of Shoot 'em up Spaceships: the one that all share, and the states after each action of a turn.
 
 North is at the top. A ship is its letter and an arrow, in the tint of its seat. A text board shows no shields, and of
-the ships that were hit only those destroyed on a single square. Implements the docstring of
-`pbem.games.shoot_em_up.knowledge.view`.
+the ships that were hit only those destroyed on a single square. Here are the facts, too, that composers' pages need.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pbem.games.shoot_em_up import board, notation
 from pbem.games.shoot_em_up.board import COLUMNS, LETTERS, SHIPS
 from pbem.games.squares import PLAIN, Board, Panel, Square
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pbem.games import Report
-    from pbem.games.shoot_em_up.view import View
+    from pbem.games.shoot_em_up.action import State
+    from pbem.games.shoot_em_up.knowledge import View
 
 ARROWS: Final[Mapping[str, str]] = {"N": "^", "E": ">", "S": "v", "W": "<"}
 
@@ -85,3 +86,23 @@ def _ship(letter: str, facing: str, *, fresh: bool = False) -> Square:
 
 def _panel(name: str, columns: Sequence[str], rows: Sequence[str], squares: Mapping[str, Square]) -> Panel:
     return Panel(name, columns, rows, [tuple(squares.get(column + row, PLAIN) for column in columns) for row in rows])
+
+
+FACTS: Final = {
+    "actions": notation.ACTIONS,
+    "arrows": ARROWS,
+    "columns": board.COLUMNS,
+    "each": board.SHIPS,
+    "edges": notation.EDGES,
+    "facings": board.FACINGS,
+    "ships": board.LETTERS,
+    "size": board.SIZE,
+    "smallest": board.SMALLEST,
+    "steps": board.STEPS,
+    "turns": board.MOST_TURNS,
+}
+
+
+def materiel(state: State) -> tuple[int, ...]:
+    """Ships left, by seat."""
+    return state.scores

@@ -1,26 +1,74 @@
 """The knowledge of a seat, or of the public: the reports that may be shown, and the position as its letters tell it.
 
-Here live `show`, `view` and its inverse. Once all setups are in, only the orders to come are secret, so every
-reader is told the same, apart from what is theirs to order. Implements ruling 6 of Shoot 'em up Spaceships,
-rules/shoot-em-up.md "Board and setup".
+Once all setups are in, only the orders to come are secret, so every reader is told the same, apart from what is
+theirs to order. Implements ruling 6 of Shoot 'em up Spaceships; docs/attachments.md describes a view.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from pbem.games import Result
-from pbem.games.audience import ANY, audience, cut, everybody
+from pbem.games.audience import ANY, audience, cut, everybody, followed
 from pbem.games.shoot_em_up.action import State
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SEATS, SHIPS, Options, Ship
-from pbem.games.turn_cache import followed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pbem.games import Report
     from pbem.games.audience import Shown
-    from pbem.games.shoot_em_up.view import Destroyed, View
+
+
+class Size(TypedDict):
+    """The size of the board."""
+
+    columns: int
+    rows: int
+
+
+class Placed(TypedDict):
+    """A ship that is left."""
+
+    ship: str
+    seat: int
+    square: str
+    facing: str
+    shields: int
+
+
+class Destroyed(TypedDict):
+    """A ship that was destroyed: when, where (one square or two, `c3/c4`), and by which ships."""
+
+    ship: str
+    seat: int
+    turn: int
+    action: int
+    where: str
+    by: list[str]
+
+
+class LastTurn(TypedDict):
+    """The orders of the last turn played, by ship; open by now."""
+
+    turn: int
+    orders: dict[str, str]
+
+
+class View(TypedDict):
+    """All that a reader knows."""
+
+    turn: int
+    over: bool
+    max_turns: int
+    scores: list[int]
+    board: Size
+    seat: int | None
+    ships: list[Placed]
+    destroyed: list[Destroyed]
+    last: LastTurn | None
+    entitled: list[str] | None
+
 
 SHOWN: Final[Shown] = {
     "hit": everybody("action", "kind", "ship", "where", "by", "shields", "destroyed"),
@@ -40,14 +88,7 @@ def show(report: Report, seat: int | None) -> Report | None:
 
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
-    """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters.
-
-    `turn`, `over`, `max_turns`, `scores` (in seat order); `board`: {"columns": 9, "rows": 9}; `seat`: the reader's,
-    or null. `ships`, those left, by letter: [{"ship": "A", "seat": 1, "square": "c1", "facing": "N", "shields": 0}].
-    `destroyed`, in the order of their ends: [{"ship": "D", "seat": 2, "turn": 3, "action": 2, "where": "c3/c4",
-    "by": ["A"]}]. `last`: null before turn 1 was played, then {"turn": 3, "orders": {"A": "FMS", ...}}, open by now.
-    `entitled`: the letters of the reader's ships that want orders, null for the public and once the game is over.
-    """
+    """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters."""
     options = state.options
     board = options.board
     own = [LETTERS[ship.letter] for ship in state.ships if ship.seat == seat]
@@ -91,15 +132,15 @@ def recalled(view: View) -> State:
 
 
 def _add_ends(ends: list[Destroyed], reports: Sequence[Report], turn: int) -> None:
-    ends += [_end(report, turn) for report in reports if report["kind"] == "hit" and report["destroyed"]]
-
-
-def _end(report: Report, turn: int) -> Destroyed:
-    return {
-        "ship": report["ship"],
-        "seat": LETTERS.index(report["ship"]) // SHIPS + 1,
-        "turn": turn,
-        "action": report["action"],
-        "where": report["where"],
-        "by": list(report["by"]),
-    }
+    ends += [
+        {
+            "ship": report["ship"],
+            "seat": LETTERS.index(report["ship"]) // SHIPS + 1,
+            "turn": turn,
+            "action": report["action"],
+            "where": report["where"],
+            "by": list(report["by"]),
+        }
+        for report in reports
+        if report["kind"] == "hit" and report["destroyed"]
+    ]

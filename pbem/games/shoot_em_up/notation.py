@@ -9,18 +9,16 @@ Canonical are lines in the order of letters, `A c1 N` in a setup and `A: FMS` in
 from __future__ import annotations
 
 import re
-from itertools import product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games.player_text import Text
+from pbem.games.player_text import Text, plain
 from pbem.games.shoot_em_up.board import FACINGS, LETTERS, SHIPS, Ship
-from pbem.games.slips import plain
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
-    from pbem.games.shoot_em_up.board import Board, Options
+    from pbem.games.shoot_em_up.board import Options
 
 ACTIONS: Final = "LRFMS"
 """To turn left and right, fire, move, shield."""
@@ -29,13 +27,6 @@ ACTIONS: Final = "LRFMS"
 _PLACED: Final = re.compile(r"([A-L])\s++([a-z][1-9][0-9]?)\s++([NESW])")
 _ORDERED: Final = re.compile(rf"([A-L])(?:\s*+:\s*+|\s++)([{ACTIONS}]{{3}})")
 _LETTER: Final = {letter: number for number, letter in enumerate(LETTERS)}
-_USUAL: Final = {
-    f"{letter}{between}{three}": (number, three)
-    for letter, number in _LETTER.items()
-    for between in (": ", " ")
-    for three in map("".join, product(ACTIONS, repeat=3))
-}
-"""A ship's place in the alphabet and its three actions, by a line as most players write it."""
 EDGES: Final = (Phrase("south edge"), Phrase("north edge"), Phrase("west edge"), Phrase("east edge"))
 
 
@@ -92,7 +83,13 @@ def read_setup(options: Options, seat: int, text: str) -> Setup:
             continue
         named.add(ship)
         if square not in board.homes[seat - 1]:
-            read.blame(*_not_at_home(board, seat, line, found[2]), at)
+            size, edge = f"{board.columns}x{board.rows}", EDGES[seat - 1]
+            message = Phrase("there is no {square} on a board of {size}", square=found[2], size=size)
+            if square >= 0:
+                message = Phrase(
+                    "{square} is not in your home zone, the {edge} without its corners", square=found[2], edge=edge
+                )
+            read.blame("2" if square >= 0 else "1", line, message, at)
         elif square in taken:
             message = Phrase("{ship} starts on {square} already", ship=LETTERS[taken[square]], square=found[2])
             read.blame("5", line, message, at)
@@ -112,15 +109,6 @@ def _refuse(read: Text, rule: str, ships: Sequence[int], named: Container[int]) 
     read.refuse_faults()
 
 
-def _not_at_home(board: Board, seat: int, line: str, square: str) -> tuple[str, str, Phrase]:
-    if square not in board.squares:
-        size = f"{board.columns}x{board.rows}"
-        return "1", line, Phrase("there is no {square} on a board of {size}", square=square, size=size)
-    edge = EDGES[seat - 1]
-    message = Phrase("{square} is not in your home zone, the {edge} without its corners", square=square, edge=edge)
-    return "2", line, message
-
-
 # Orders
 
 WRITING: Final = frozenset({"7"})
@@ -131,16 +119,6 @@ def read_orders(ships: Sequence[Ship], seat: int, text: str) -> Orders:
     """Judge the orders of one turn against the ships left; raises `Refused` with all faults."""
     own = letters_of(seat)
     living = [ship.letter for ship in ships if ship.letter in own]
-    lines = text.split("\n")
-    given = dict(filter(None, map(_USUAL.get, lines)))
-    if len(lines) != len(living) or given.keys() != {*living}:
-        given = _read_lines(living, seat, text)
-    actions = tuple([(ship, given[ship]) for ship in living])
-    return Orders("\n".join([f"{LETTERS[ship]}: {three}" for ship, three in actions]), actions)
-
-
-def _read_lines(living: Sequence[int], seat: int, text: str) -> dict[int, str]:
-    """Each living ship's actions, however they are written; raises `Refused` with all faults."""
     read = Text(text)
     given: dict[int, str] = {}
     for at, line in read.lines():
@@ -152,12 +130,15 @@ def _read_lines(living: Sequence[int], seat: int, text: str) -> dict[int, str]:
             continue
         ship = _LETTER[found[1]]
         if ship not in living:
-            read.blame("8", line, _why_not(ship, seat), at)
+            why = Phrase("{ship} is destroyed", ship=LETTERS[ship])
+            other = Phrase("{ship} is not your ship", ship=LETTERS[ship])
+            read.blame("8", line, why if ship in own else other, at)
         elif ship in given:
             read.blame("8", line, Phrase("{ship} has a line already", ship=LETTERS[ship]), at)
         given.setdefault(ship, found[2])
     _refuse(read, "8", living, given)
-    return given
+    actions = tuple([(ship, given[ship]) for ship in living])
+    return Orders("\n".join([f"{LETTERS[ship]}: {three}" for ship, three in actions]), actions)
 
 
 _NEARLY_ORDERED: Final = re.compile(r"([a-l])[\s:.=-]*" + r"\s*".join([r"([lrfms])"] * 3) + r"(?!\S)\s*", re.I)
@@ -167,25 +148,13 @@ _NEARLY_PLACED: Final = re.compile(r"([a-l])[\s:.=-]+([a-z][1-9][0-9]?)\s+([nesw
 def meant(text: str) -> str:
     """The probable meaning of a setup or orders: a line for each ship, in the capitals of the notation."""
     written = plain(text).strip()
-    for nearly, line in ((_NEARLY_ORDERED, _order_meant), (_NEARLY_PLACED, _place_meant)):
-        if written and not nearly.sub("", written):
-            return "\n".join(line(found) for found in nearly.finditer(written))
+    if written and not _NEARLY_ORDERED.sub("", written):
+        found = _NEARLY_ORDERED.findall(written.upper())
+        return "\n".join(f"{ship}: {''.join(actions)}" for ship, *actions in found)
+    if written and not _NEARLY_PLACED.sub("", written):
+        placed = _NEARLY_PLACED.findall(written.upper())
+        return "\n".join(f"{ship} {square.lower()} {facing}" for ship, square, facing in placed)
     return text
-
-
-def _order_meant(found: re.Match[str]) -> str:
-    ship, *actions = (group.upper() for group in found.groups())
-    return f"{ship}: {''.join(actions)}"
-
-
-def _place_meant(found: re.Match[str]) -> str:
-    return f"{found[1].upper()} {found[2].lower()} {found[3].upper()}"
-
-
-def _why_not(ship: int, seat: int) -> Phrase:
-    if ship in letters_of(seat):
-        return Phrase("{ship} is destroyed", ship=LETTERS[ship])
-    return Phrase("{ship} is not your ship", ship=LETTERS[ship])
 
 
 def _meant(line: str, ships: Sequence[int]) -> set[int]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pbem.games import Result
     from pbem.games.sealed import Falsehood, SealedStep
-    from pbem.games.shoot_em_up.view import View
+    from pbem.games.shoot_em_up.knowledge import View
 
 
 _WORDS: Final = {"setup": 3, "open": 2}
@@ -112,12 +112,6 @@ def _finished(table: Table) -> Table:
 OwnSide = Own[State, Orders]
 
 
-def _lines(step: str, text: str) -> str:
-    words = text.split()
-    each = _WORDS[step]
-    return "\n".join(" ".join(words[place : place + each]) for place in range(0, len(words), each))
-
-
 def _read(table: Table, seat: int, step: str, text: str) -> Setup | Orders:
     """The setup or orders that a step opens; raises `Refused`."""
     if step == "setup":
@@ -145,7 +139,9 @@ class SealedShootEmUp(SealedGame[Options, Table, State, Orders]):
         """The canonical lines of a step; raises `Refused` with all faults, as a referee finds them."""
         if step == COMMIT:
             return ()
-        return tuple(_read(table, seat, step, _lines(step, text)).text.split("\n"))
+        words, each = text.split(), _WORDS[step]  # however mail broke the lines
+        lines = (" ".join(words[place : place + each]) for place in range(0, len(words), each))
+        return tuple(_read(table, seat, step, "\n".join(lines)).text.split("\n"))
 
     def enter(self, table: Table, seat: int, step: str, lines: Iterable[str]) -> Table:
         """The table after a step; total on judged lines."""

@@ -19,10 +19,10 @@ from pbem.games.squares import Line, Square
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.games import Report
-    from pbem.games.shoot_em_up.view import Destroyed, Placed, View
+    from pbem.games.shoot_em_up.knowledge import Destroyed, Placed, View
     from pbem.games.squares import Board, Panel
 
 FACINGS: Final = {"N": Phrase("north"), "E": Phrase("east"), "S": Phrase("south"), "W": Phrase("west")}
@@ -196,13 +196,10 @@ def summary(reports: Sequence[Report], seat: int | None) -> Phrase:
 def _hit(report: Report, seat: int | None, names: Mapping[int, str]) -> Hit:
     left = Phrase("{shields} left", shields=_shields(report["shields"]))
     fate = Phrase("destroyed") if report["destroyed"] else left
-    by = _and(_named(letter, seat, names) for letter in report["by"])
+    several = (_named(letter, seat, names) for letter in report["by"])
+    by = reduce(lambda first, last: Phrase("{first} and {last}", first=first, last=last), several)
     words = Phrase("{ship}, hit by {by}: {fate}", ship=_named(report["ship"], seat, names), by=by, fate=fate)
     return Hit(report["where"], (words,), report["destroyed"])
-
-
-def _and(words: Iterable[str]) -> str:
-    return reduce(lambda first, last: Phrase("{first} and {last}", first=first, last=last), words)
 
 
 def _named(letter: str, seat: int | None, names: Mapping[int, str]) -> Phrase:
@@ -261,12 +258,11 @@ ROWS: Final = 24
 def sheet_rows(mine: Sequence[Sequence[str]]) -> list[str]:
     """A sheet's turns with the reader's orders (in a long game only the last ones), and room for six more."""
     first = max(0, len(mine) - ROWS + 6)
-    return [_sheet_row(row + 1, mine[row] if row < len(mine) else ()) for row in range(first, first + ROWS)]
-
-
-def _sheet_row(turn: int, given: Sequence[str]) -> str:
-    ordered = {line[0]: line[3:] for line in given if line}
-    return "\t".join([f"{turn:2}", *(f"{ship} {ordered.get(ship, '_____')}" for ship in LETTERS)])
+    rows = []
+    for row in range(first, first + ROWS):
+        ordered = {line[0]: line[3:] for line in (mine[row] if row < len(mine) else ()) if line}
+        rows.append("\t".join([f"{row + 1:2}", *(f"{ship} {ordered.get(ship, '_____')}" for ship in LETTERS)]))
+    return rows
 
 
 class Zone(NamedTuple):

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 from pbem.games import faults
 from pbem.games.conditional_orders import Conditional, is_conditional
-from pbem.games.spaceships import conditions, fleet, knowledge, notation, turn
+from pbem.games.spaceships import fleet, knowledge, notation, turn
 from pbem.games.spaceships.fleet import Options, Setup, spendable
+from pbem.games.spaceships.knowledge import View
 from pbem.games.spaceships.notation import Orders
 from pbem.games.spaceships.space import CELLS
 from pbem.games.spaceships.turn import State
-from pbem.games.spaceships.view import View
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
@@ -27,6 +27,19 @@ if TYPE_CHECKING:
     from pbem.games.conditional_orders import Atom
 
 __all__ = ["RULES", "Options", "Orders", "Setup", "Spaceships", "State"]
+
+_ANY: Final = "any"
+"""The word for whichever ship, in a condition."""
+
+_STRUCK: Final = frozenset({"beam", "strike"})
+_RESULTS: Final = {
+    "hit": (_STRUCK, "hit"),
+    "miss": (_STRUCK, "miss"),
+    "duplicate": (_STRUCK, "duplicate hit"),
+    "ship": ({"scan"}, "ship"),
+    "none": ({"scan"}, "none"),
+}
+"""The kinds of own reports, and their result, by the word behind a cell in a condition."""
 
 
 class Spaceships(Conditional[Options, Setup, Orders, State, View]):
@@ -70,15 +83,51 @@ class Spaceships(Conditional[Options, Setup, Orders, State, View]):
         return tuple(fault for fault in found if fault.rule in notation.WRITING)
 
     def no_atom(self, state: State, seat: int, atom: Atom) -> Phrase | None:
-        """The reason why these words are no atom; None if they are one."""
-        if atom[0] != "can" or len(atom) == 1:
-            return conditions.no_atom(atom)
-        found = faults(self.plain, state, seat, " ".join(atom[1:]))
-        return next((fault.message for fault in found if fault.rule == notation.FORM), None)
+        """The reason why these words are no atom; None if they are one (ruling 41)."""
+        first, *words = atom
+        word = " ".join(words)
+        if first == "can" and words:
+            found = faults(self.plain, state, seat, word)
+            return next((fault.message for fault in found if fault.rule == notation.FORM), None)
+        if first in CELLS and word in _RESULTS:
+            return None
+        if first == "struck":
+            return None if word in CELLS else Phrase("behind `struck`, one cell is named, not `{word}`", word=word)
+        if first in {"sunk", "lost"}:
+            if word == _ANY or notation.is_ship(word):
+                return None
+            return Phrase("behind `{verb}`, one ship or type is named, or `any`, not `{word}`", verb=first, word=word)
+        return Phrase(
+            "`{words}` is no condition; write for example `Gx3 hit`, `Gx3 ship`, `sunk KC`, `lost any` or"
+            " `can bRv1Rv3`",
+            words=" ".join(atom),
+        )
 
     def holds(self, state: State, seat: int, atom: Atom, told: Sequence[Report]) -> bool:
-        """True if an atom holds."""
-        return self.may(state, seat, atom[1:]) if atom[0] == "can" else conditions.holds(seat, atom, told)
+        """True if an atom holds, by what the seat was told of the last turn, and by what it may order."""
+        first, *words = atom
+        if first == "can":
+            return self.may(state, seat, words)
+        (word,) = words
+        if first in CELLS:
+            kinds, result = _RESULTS[word]
+            return any(
+                (report["seat"], report["cell"], report.get("result")) == (seat, first, result)
+                and report["kind"] in kinds
+                for report in told
+            )
+        if first == "struck":
+            return any(
+                report["seat"] != seat and report["cell"] == word and report["kind"] in _STRUCK for report in told
+            )
+        # A kamikaze destroys the ship of the seat that reports it, everything else the other's.
+        gone = [
+            report["destroyed"]["ship"]
+            for report in told
+            if "destroyed" in report
+            and ((report["seat"] == seat) == (report["kind"] == "kamikaze death")) == (first == "lost")
+        ]
+        return any(word in {_ANY, ship, ship[:2]} or (word, ship) == (f"{ship[:2]}1", ship[:2]) for ship in gone)
 
     def unasked(self, state: State, seat: int, text: str, before: str) -> tuple[Phrase, ...]:
         """The cells that conditions ask about, and that the orders of the turn before do not strike or scan."""

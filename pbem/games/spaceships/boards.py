@@ -1,13 +1,14 @@
 """The boards of Spaceships: five layers of five by five for each space, from a view of the game.
 
 A ship's symbol is its letter, small where it is destroyed, with its number when there are several of the type; a text
-has room for the letter and one mark. Implements docs/attachments.md, "`view` of Spaceships".
+has room for the letter and one mark. Here are the facts, too, that composers' pages need of the rules.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pbem.games.spaceships import fleet, ships, space
 from pbem.games.spaceships.space import COLOURS
 from pbem.games.spaceships.space import LETTERS as ROWS
 from pbem.games.spaceships.space import NUMBERS as COLUMNS
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pbem.games import Report
-    from pbem.games.spaceships.view import Known, OwnSpace, View
+    from pbem.games.spaceships.knowledge import Known, OwnSpace, View
+    from pbem.games.spaceships.turn import State
 
 LETTERS: Final[Mapping[str, str]] = {
     "DS": "D",
@@ -103,3 +105,19 @@ def _known(known: Known) -> dict[str, Square]:
     for cell in known["destroyed"]:
         squares[cell] = _square(_symbol(names[cell]).lower() if cell in names else "X", "sunk", cell in fresh)
     return squares
+
+
+FACTS: Final[Mapping[str, object]] = {
+    "colours": space.COLOURS,
+    "cost": fleet.cost_of(fleet.STANDARD_FLEETS[0]),
+    "letters": space.LETTERS,
+    "numbers": space.NUMBERS,
+    "standard_types": fleet.STANDARD_TYPES,
+    "standard": [list(ships.elements()) for ships in fleet.STANDARD_FLEETS],
+    "types": [{**kind._asdict(), "symbol": LETTERS[code]} for code, kind in ships.TYPES.items()],
+}
+
+
+def materiel(state: State) -> tuple[int, ...]:
+    """Undamaged cells, by seat."""
+    return state.scores

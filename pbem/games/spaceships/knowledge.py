@@ -1,27 +1,99 @@
-"""The knowledge of a seat, or of the public: the reports that may be shown, and the picture that they add up to.
+"""The knowledge of a seat, or of the public: the reports that may be shown, and the view that they add up to.
 
-Here live `show`, `view` and its inverse. Knowledge of an opponent comes from shown reports and from
-nothing else; only the seat's own side is read from the state. Implements ruling 34 of Spaceships.
+Knowledge of an opponent comes from shown reports and from nothing else; only the seat's own side is read from the
+state. Implements ruling 34 of Spaceships; docs/attachments.md describes a view.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from pbem.games import Result
-from pbem.games.audience import audience, cut, everybody
+from pbem.games.audience import Pictures, audience, cut, everybody, followed
 from pbem.games.spaceships.fleet import SEATS, Options, setup_of
 from pbem.games.spaceships.ships import Ship, strikes
 from pbem.games.spaceships.space import CELLS, mask_of, names
 from pbem.games.spaceships.turn import NOBODY, Side, State, entitle, first_to_report
-from pbem.games.turn_cache import Pictures, followed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pbem.games import Report
     from pbem.games.audience import Fields, Shown
-    from pbem.games.spaceships.view import Entitled, Known, OwnCells, OwnSpace, ShipCells, View
+
+
+class ShipCells(TypedDict):
+    """A ship, and some or all of its cells."""
+
+    ship: str
+    cells: list[str]
+
+
+class OwnCells(ShipCells):
+    """A ship of the reader's, with all of its cells."""
+
+    destroyed: list[str]
+    fired: list[str]
+    burnt_out: bool
+
+
+class OwnSpace(TypedDict):
+    """The reader's own space: `misses` were searched and empty, `fresh` were struck in the last turn."""
+
+    ships: list[OwnCells]
+    misses: list[str]
+    fresh: list[str]
+    score: int
+
+
+class Known(TypedDict):
+    """Another's space: `ship` are undamaged cells of ships, `fresh` those that were looked at in the last turn."""
+
+    empty: list[str]
+    ship: list[str]
+    destroyed: list[str]
+    named: dict[str, str]
+    """The ship of a cell."""
+    ships: list[ShipCells]
+    """The destroyed ones."""
+    fresh: list[str]
+
+
+class Strikes(TypedDict):
+    """The number of conventional strikes that a ship gives."""
+
+    ship: str
+    strikes: int
+
+
+class Beam(TypedDict):
+    """In how many directions a death star's beam can go."""
+
+    ship: str
+    directions: int
+
+
+class Entitled(TypedDict):
+    """The reader's possible orders; missiles and kamikazes by the cells from which they are launched."""
+
+    conventional: list[Strikes]
+    missiles: list[ShipCells]
+    kamikazes: list[ShipCells]
+    beams: list[Beam]
+    scans: int
+
+
+class View(TypedDict):
+    """All that a reader knows; `known` by the number of the other's seat."""
+
+    turn: int
+    over: bool
+    first: int
+    """The seat that reports first."""
+    own: OwnSpace | None
+    known: dict[str, Known]
+    entitled: Entitled | None
+
 
 _LOSS: Final[Fields] = {
     "destroyed": everybody("ship", "cells"),
@@ -104,10 +176,6 @@ def _sorted(wanted: Iterable[str]) -> list[str]:
     return sorted(wanted, key=CELLS.__getitem__)
 
 
-def _begun() -> Pictures[_Picture]:
-    return Pictures({1: _Picture(), 2: _Picture()})
-
-
 def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], _turn: int) -> None:
     for picture in pictures.values():
         picture.forget_what_is_fresh()
@@ -131,7 +199,7 @@ def _follow(pictures: dict[int, _Picture], reports: Sequence[Report], _turn: int
 
 def view(state: State, seat: int | None, turns: Sequence[Sequence[Report]]) -> View:
     """Everything that a seat (None: the public) knows about a position, as a JSON object for its letters."""
-    pictures = followed(turns, _begun, _follow)
+    pictures = followed(turns, lambda: Pictures({1: _Picture(), 2: _Picture()}), _follow)
     side = None if seat is None else state.sides[seat - 1]
     return {
         "turn": state.turn,

@@ -14,8 +14,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pbem.games.player_text import WORDS, Text, without_comments
-from pbem.games.slips import plain
+from pbem.games.player_text import WORDS, Text, plain, without_comments
 from pbem.games.spaceships.fleet import STANDARD_TYPES, Setup, cost_of, is_agreed, setup_of
 from pbem.games.spaceships.ships import TYPES, Ship, fits
 from pbem.games.spaceships.space import CELLS, LINES, PARTS, box, names
@@ -103,18 +102,15 @@ class _Named:
 def read_setup(options: Options, seat: int, text: str) -> Setup:
     """Judge a setup in either form; raises `Refused` with all faults."""
     read = Text(without_comments(text))
-    ships, whole = _read_grids(read) if _is_grids(read) else _read_list(read)
+    words = WORDS.findall(read.text)
+    is_grids = (_EMPTY in words or len(words) == len(CELLS)) and not any(map(_CELL_WORD.fullmatch, words))
+    ships, whole = _read_grids(read) if is_grids else _read_list(read)
     _judge_numbers(read, ships)
     _judge_shapes(read, ships)
     if whole and not is_agreed(options, seat, [ship.code for ship in ships]):
         read.blame(*_why_not_agreed(options, seat, ships))
     read.refuse_faults()
     return setup_of(tuple(_in_fleet_order(ships)))
-
-
-def _is_grids(read: Text) -> bool:
-    words = WORDS.findall(read.text)
-    return (_EMPTY in words or len(words) == len(CELLS)) and not any(map(_CELL_WORD.fullmatch, words))
 
 
 def _read_list(read: Text) -> tuple[list[_Named], bool]:
@@ -221,8 +217,10 @@ def _why_not_agreed(options: Options, seat: int, ships: list[_Named]) -> tuple[s
         base = Phrase("a fleet of cost {cost}", cost=options.cost)
     total = cost_of(Counter(ship.code for ship in ships))
     if not extra:
-        missing = _missing({ship.code for ship in ships}) if options.cost is None else ""
-        if missing:
+        codes = {ship.code for ship in ships}
+        # The types of the standard fleet that are not there, alternatives side by side.
+        missing = ", ".join("/".join(types) for types in STANDARD_TYPES if not codes & set(types))
+        if missing and options.cost is None:
             return "7", None, Phrase("this is not {base}; missing: {missing}", base=base, missing=missing)
         return "7", None, Phrase("these ships cost {total}; they are not {base}", total=total, base=base)
     message = Phrase(
@@ -240,11 +238,6 @@ def _in_fleet_order(ships: list[_Named]) -> Iterator[Ship]:
     for ship in sorted(ships, key=lambda ship: (order.index(ship.code), ship.number or 0)):
         number = ship.number if several[ship.code] > 1 else ""
         yield Ship(f"{ship.code}{number}", ship.code, ship.mask)
-
-
-def _missing(codes: set[str]) -> str:
-    """The types of the standard fleet that are not among these, alternatives side by side."""
-    return ", ".join("/".join(types) for types in STANDARD_TYPES if not codes & set(types))
 
 
 # Orders
@@ -319,13 +312,6 @@ def unused(entitled: Entitled, orders: Orders) -> tuple[Phrase, ...]:
     )
 
 
-def _no_order(word: str) -> Phrase:
-    """The reason why a word is no order: a cell that there is not, if it looks like one."""
-    if _NEARLY_A_CELL.fullmatch(word):
-        return Phrase("there is no cell `{word}`: the cells of a plane go from v1 to z5", word=word)
-    return Phrase("`{word}` is not an order", word=word)
-
-
 class _Reading:
     """The reading of one text of orders: the ships claimed so far, and the faults."""
 
@@ -390,7 +376,12 @@ class _Reading:
                 if canonical:
                     words[place] = canonical
                 else:
-                    self._blame(place, "36", _no_order(word))
+                    # A cell that there is not, if it looks like one.
+                    there_is_not = Phrase(
+                        "there is no cell `{word}`: the cells of a plane go from v1 to z5", word=word
+                    )
+                    other = Phrase("`{word}` is not an order", word=word)
+                    self._blame(place, "36", there_is_not if _NEARLY_A_CELL.fullmatch(word) else other)
         if conventional > allowed.conventional:
             places = [place for place, word in enumerate(words) if word in CELLS]
             self._blame(places[allowed.conventional], "14", _strikes(allowed.conventional))
@@ -480,7 +471,8 @@ class _Reading:
         able = [ship for ship, directions in self.entitled.beams if directions >> direction & 1]
         needed = len(able) > 1
         if name:
-            able = [ship for ship in able if self._is_called(ship, name)]
+            called = {name, "DS"} if name == "DS1" else {name}
+            able = [ship for ship in able if self._name(ship) in called]
         if len(able) != 1:
             self._blame(place, *_why_no_beam(able, name))
             return word
@@ -490,9 +482,6 @@ class _Reading:
         self.burning |= 1 << ship
         self.beams.append((targets, ship))
         return f"b{first}{last}({self._name(ship)})" if needed else f"b{first}{last}"
-
-    def _is_called(self, ship: int, name: str) -> bool:
-        return name == self._name(ship) or (name == "DS1" and self._name(ship) == "DS")
 
     def _name(self, ship: int) -> str:
         return self.setup.ships[ship].name

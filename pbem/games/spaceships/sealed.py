@@ -37,16 +37,6 @@ _WORDS: Final = frozenset({*_OPENED, "flash", "over"})
 # Lines of papers
 
 
-def _visible(orders: Orders) -> tuple[str, ...]:
-    """The lines that open orders: without the ship that fires a beam, and the missile that is launched."""
-    return (
-        *(f"beam {' '.join(NAMES[cell] for cell in line)}" for line, _ in orders.beams),
-        *(f"strike {NAMES[cell]}" for cell in orders.strikes),
-        *(f"scan {NAMES[cell]}" for cell in orders.scans),
-        *(f"death {NAMES[cell]}" for cell in orders.launches),
-    )
-
-
 def _opened(lines: Iterable[str]) -> Orders:
     """Opened orders, without their secrets."""
     return _visible_orders((line.split()[0], name) for line in lines for name in line.split()[1:])
@@ -61,17 +51,6 @@ def _visible_orders(targets: Iterable[tuple[str, str]]) -> Orders:
     ends = iter(beams)
     lines = tuple((line, 0) for line in zip(ends, ends, ends, strict=True))
     return Orders("", lines, tuple(strikes), tuple(scans), tuple(launches), 0)
-
-
-def _aspects(own: Orders, other: Orders, *, own_first: bool) -> list[tuple[str, int]]:
-    """The questions to a space's owner, in order: each cell struck or scanned by the other, and own launches."""
-    deaths = [("death", cell) for cell in own.launches]
-    looked = [
-        *(("beam", cell) for line, _ in other.beams for cell in line),
-        *(("strike", cell) for cell in other.strikes),
-        *(("scan", cell) for cell in other.scans),
-    ]
-    return deaths + looked if own_first else looked + deaths
 
 
 # The table
@@ -233,7 +212,13 @@ def _asked(table: Table, seat: int) -> tuple[list[tuple[str, int]], list[tuple[s
         flashes = [("flash", cell) for line in lost for cell in cells(line.ship_cells)]
     if seat in table.answered:
         return [], flashes
-    return _aspects(own, other, own_first=first == seat), flashes
+    deaths = [("death", cell) for cell in own.launches]
+    looked = [
+        *(("beam", cell) for line, _ in other.beams for cell in line),
+        *(("strike", cell) for cell in other.strikes),
+        *(("scan", cell) for cell in other.scans),
+    ]
+    return deaths + looked if first == seat else looked + deaths, flashes
 
 
 def _judge_answers(table: Table, seat: int, lines: list[str]) -> None:
@@ -386,19 +371,6 @@ def _flashes(own: OwnSide, table: Table, after: Side) -> list[str]:
 _RULINGS: Final = {"beam": "22", "strike": "22", "scan": "25", "death": "27", "flash": "28"}
 
 
-def _ruling(step: str, honest: Iterable[str], told: Iterable[str]) -> str:
-    """The ruling broken by the first line that differs from an honest owner's."""
-    line, other = next(pair for pair in zip_longest(honest, told, fillvalue="over") if pair[0] != pair[1])
-    word, said = line.split()[0], other.split()
-    if step == "open":
-        return "21"
-    if "over" in (word, said[0]):
-        return "31"  # the remaining fleet follows from the ships that were named
-    if word in ("beam", "strike") and line.split()[2] == said[2]:
-        return "23" if _exploded(line) != _exploded(other) else "27"
-    return _RULINGS[word]
-
-
 def _exploded(line: str) -> str:
     """The part of a line about explosions."""
     return line.partition(" explodes ")[2].partition(" destroyed ")[0]
@@ -423,7 +395,15 @@ class SealedSpaceships(Answering[Options, Table, State, Orders]):
 
     def ruling(self, step: SealedStep, honest: tuple[str, ...]) -> str:
         """The ruling broken by the first line that differs from an honest owner's."""
-        return _ruling(step.step, honest, step.lines)
+        line, other = next(pair for pair in zip_longest(honest, step.lines, fillvalue="over") if pair[0] != pair[1])
+        word, said = line.split()[0], other.split()
+        if step.step == "open":
+            return "21"
+        if "over" in (word, said[0]):
+            return "31"  # the remaining fleet follows from the ships that were named
+        if word in ("beam", "strike") and line.split()[2] == said[2]:
+            return "23" if _exploded(line) != _exploded(other) else "27"
+        return _RULINGS[word]
 
     def judge(self, table: Table, seat: int, step: str, text: str) -> tuple[str, ...]:
         """The canonical lines of a step; raises `Refused` with all faults of form, or all contradictions."""
@@ -451,7 +431,14 @@ class SealedSpaceships(Answering[Options, Table, State, Orders]):
     def lines(self, own: OwnSide, table: Table, step: str) -> tuple[str, ...]:
         """The lines of a step, as an honest owner writes them; raises `Refused` if orders are missing."""
         if step == "open":
-            return _visible(own.orders("39"))
+            # Without the ship that fires a beam, and the missile that is launched.
+            orders = own.orders("39")
+            return (
+                *(f"beam {' '.join(NAMES[cell] for cell in line)}" for line, _ in orders.beams),
+                *(f"strike {NAMES[cell]}" for cell in orders.strikes),
+                *(f"scan {NAMES[cell]}" for cell in orders.scans),
+                *(f"death {NAMES[cell]}" for cell in orders.launches),
+            )
         if step == "answers":
             return _answered(own, table)
         if step == "flash":

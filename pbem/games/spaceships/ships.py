@@ -64,13 +64,7 @@ def fits(code: str, mask: int) -> bool:
 
 def _is_death_star(mask: int) -> bool:
     each_beside_two = all((ADJACENT[cell] & mask).bit_count() >= 2 for cell in cells(mask))
-    return each_beside_two and any(core & mask == core for core in _cores())
-
-
-@cache
-def _cores() -> tuple[int, ...]:
-    """The shapes of which a death star must contain one: the cubes and the 3x2x1 rectangles."""
-    return (*boxes((2, 2, 2)), *boxes((1, 2, 3)))
+    return each_beside_two and any(core & mask == core for core in (*boxes((2, 2, 2)), *boxes((1, 2, 3))))
 
 
 @cache
@@ -87,18 +81,15 @@ def boxes(sides: tuple[int, ...]) -> tuple[int, ...]:
 @cache
 def placements(code: str) -> tuple[int, ...]:
     """All sets of cells in which a ship of the type can lie. Slow for the death star when first asked."""
-    sides = TYPES[code].box
-    return boxes(sides) if sides else tuple(sorted(_death_stars()))
-
-
-def _death_stars() -> set[int]:
+    if sides := TYPES[code].box:
+        return boxes(sides)
     found = set(boxes((2, 2, 2)))
     for rectangle in boxes((1, 2, 3)):
         # Each of the two other cells is adjacent to two cells, so to one of the rectangle at least.
         around = [cell for cell in cells(EVERYWHERE ^ rectangle) if ADJACENT[cell] & rectangle]
         pairs = (rectangle | 1 << one | 1 << other for one, other in combinations(around, 2))
         found.update(filter(_is_death_star, pairs))
-    return found
+    return tuple(sorted(found))
 
 
 @cache

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pbem.games import Report
     from pbem.games.conditional_orders import Atom
-    from pbem.games.spaceships.view import Known, OwnCells, OwnSpace, ShipCells, View
+    from pbem.games.spaceships.knowledge import Known, OwnCells, OwnSpace, ShipCells, View
     from pbem.games.squares import Board
 
 TINTS: Final = (
@@ -384,15 +384,16 @@ def _flashcube(report: Report, seat: int | None, names: Mapping[int, str]) -> Li
     owner = 3 - report["seat"] if report["kind"] == "kamikaze death" else report["seat"]
     whose = Phrase("flashcube, {name}'s space", name=names[owner])
     label = Phrase("flashcube, your space") if owner == seat else whose
-    return Line(label, [_answer(part) for part in report["flashcube"]])
-
-
-def _answer(part: Report) -> Phrase:
-    if not part["ship"]:
-        return Phrase("{cell} empty", cell=part["cell"])
-    if part["destroyed"]:
-        return Phrase("{cell} {ship} destroyed", cell=part["cell"], ship=part["ship"])
-    return Phrase("{cell} {ship}", cell=part["cell"], ship=part["ship"])
+    parts = []
+    for part in report["flashcube"]:
+        cell, ship = part["cell"], part["ship"]
+        if not ship:
+            parts.append(Phrase("{cell} empty", cell=cell))
+        elif part["destroyed"]:
+            parts.append(Phrase("{cell} {ship} destroyed", cell=cell, ship=ship))
+        else:
+            parts.append(Phrase("{cell} {ship}", cell=cell, ship=ship))
+    return Line(label, parts)
 
 
 # Orders.
@@ -446,13 +447,12 @@ def _due(number: int, one: Phrase, several: Phrase, parts: Sequence[str], exampl
 
 
 def _launched(ships: Sequence[ShipCells], one: Phrase, several: Phrase, word: str) -> Due:
-    parts = [Phrase("{ship} from {cells}", ship=ship["ship"], cells=_either(ship["cells"])) for ship in ships]
+    parts = []
+    for ship in ships:
+        *several_cells, last = ship["cells"]
+        either = Phrase("{first} or {last}", first=", ".join(several_cells), last=last) if several_cells else last
+        parts.append(Phrase("{ship} from {cells}", ship=ship["ship"], cells=either))
     return _due(len(ships), one, several, parts, f"{word}{ships[0]['cells'][0]} Gx3" if ships else "")
-
-
-def _either(cells: Sequence[str]) -> str:
-    *several, last = cells
-    return Phrase("{first} or {last}", first=", ".join(several), last=last) if several else last
 
 
 def said(text: str) -> list[Phrase]:

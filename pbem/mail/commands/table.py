@@ -563,7 +563,7 @@ COMMANDS: dict[str, CommandSpec] = {
         CommandSpec(
             "press",
             requests.SendPress,
-            Phrase("Send a message to the other players; with `public`, also to observers."),
+            Phrase("Send the other players a message of up to 4,000 characters; with `public`, also observers."),
             (arguments.MATCH, arguments.PUBLIC),
             body="press",
             a_day=50,

@@ -87,19 +87,14 @@ def _named(entry: Entry) -> Iterator[tuple[str, str]]:
 
 
 def _says(entry: Entry, papers: Mapping[str, bytes]) -> str:
-    setups = "".join(_mailboxes(entry, papers))
+    game, mailboxes = entry.body["game"], ""
     if not entry.body["commitments"]:
-        return f"game {entry.body['game']}: it begins, without setups"
-    return f"game {entry.body['game']}: the commitments open; the setups are signed{setups} and legal"
-
-
-def _mailboxes(entry: Entry, papers: Mapping[str, bytes]) -> Iterator[str]:
-    """The setups of a game that came at level `mailbox`, and who vouches for them."""
+        return f"game {game}: it begins, without setups"
     for seat in entry.body["commitments"]:
-        paper = papers.get(f"evidence/game-{entry.body['game']}-setup-seat-{seat}.txt")
-        if paper is not None:
+        if paper := papers.get(f"evidence/game-{game}-setup-seat-{seat}.txt"):
             evidence = Evidence.read(paper.decode())
-            yield f" ({evidence.player}: {level_in_words('mailbox', evidence.key)})"
+            mailboxes += f" ({evidence.player}: {level_in_words('mailbox', evidence.key)})"
+    return f"game {game}: the commitments open; the setups are signed{mailboxes} and legal"
 
 
 ENTRY = EntryType(

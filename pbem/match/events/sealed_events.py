@@ -60,9 +60,14 @@ def begin(step: Step) -> None:
     assert match.options is not None
     assert match.sealed_rules is not None
     open_to_all = match.game - 1  # as what was revealed before: nothing in it is secret
-    seals = _file_seals(step, open_to_all)
+    setups, seals = sorted(match.setups.items()), {}
+    for seat, submission in setups:
+        paper = submission.paper.encode()
+        step.papers.append(Document(receipt_path(match.game, seat), paper, open_to_all, seat))
+        letter = f"game-{match.game}-seal-seat-{seat}"
+        step.file_letter(letter, submission.letter, submission.evidence, open_to_all, seat)
+        seals[seat] = f"letters/{letter}.eml"
     trace = step.file_trace("setup", open_to_all)
-    setups = sorted(match.setups.items())
     commitments = {seat: submission.text for seat, submission in setups}
     body = {
         "game": match.game,
@@ -83,17 +88,6 @@ def begin(step: Step) -> None:
     )
     ask_for_steps(step)
     step.notify("begin")
-
-
-def _file_seals(step: Step, game: int) -> dict[int, str]:
-    """Keep letters of seals, and their receipts, with the papers of this game; where the letters lie, by seat."""
-    match, seals = step.match, {}
-    for seat, submission in sorted(match.setups.items()):
-        step.papers.append(Document(receipt_path(match.game, seat), submission.paper.encode(), game, seat))
-        letter = f"game-{match.game}-seal-seat-{seat}"
-        step.file_letter(letter, submission.letter, submission.evidence, game, seat)
-        seals[seat] = f"letters/{letter}.eml"
-    return seals
 
 
 def _remake_sealed(remaking: Remaking) -> Step:

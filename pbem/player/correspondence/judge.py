@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pbem.games import Fault, Refused, faults, part_of, refuse, rules
+from pbem.games import Fault, Refused, faults, is_the_example, part_of, refuse, rules
 from pbem.games.conditional_orders import branch_said
-from pbem.games.setup_example import is_the_example
 from pbem.match import submissions
 from pbem.phrase import Phrase
 from pbem.player import forms

@@ -14,7 +14,7 @@ import pytest
 from playing.conditions import some_conditions
 
 from pbem.games import Refused, State, rules
-from pbem.games.spaceships import conditions
+from pbem.games.spaceships import RULES
 from verifier.rules import Refused as SecondRefused
 from verifier.rules.spaceships import (
     BOXES,
@@ -271,4 +271,7 @@ def test_a_lone_ship_may_have_its_number(gone: str, word: str, held: bool) -> No
     """Ruling 6 accepts it; a condition that could never hold would be a trap."""
     told = [{"seat": 1, "kind": "strike", "cell": "Gx3", "result": "hit", "destroyed": {"ship": gone, "cells": []}}]
     able = Able(Player([]), 1, ())
-    assert conditions.holds(1, ("sunk", word), told) == holds(1, ("sunk", word), told, able) == held
+    options = RULES.options({}, 2)
+    fleets = [setup_of(fleet(random.Random(seat), FLEETS["standard"][0])) for seat in (1, 2)]
+    state = RULES.begin(options, [RULES.setup(options, seat, text) for seat, text in enumerate(fleets, start=1)])
+    assert RULES.holds(state, 1, ("sunk", word), told) == holds(1, ("sunk", word), told, able) == held
