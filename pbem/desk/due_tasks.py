@@ -137,7 +137,7 @@ def beat(desk: Desk, now: datetime) -> datetime:
             account_keys.put_off(desk.keys, heard - last, heard)
             _LOG.warning("outage", seconds=int((heard - last).total_seconds()))
             facts = {"last": last, "now": heard, "mailbox": bool(desk.config.mailbox)}
-            tell_operator(desk, OUTAGE, heard, Phrase("[pbem] An outage: all deadlines move"), facts)
+            desk.letters.tell_operator(OUTAGE, heard, Phrase("[pbem] An outage: all deadlines move"), facts)
     return heard
 
 

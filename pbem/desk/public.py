@@ -9,21 +9,23 @@ wrote, such as the reason of a ruling, is in the news. Implements protocol.md, "
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pbem.desk import match_facts
 from pbem.desk.match_archive import MatchRepository
 from pbem.desk.match_facts import duration
 from pbem.desk.ratings import PROVISIONAL, tables
 from pbem.desk.tournament_archive import TournamentRepository
-from pbem.games import BUILT_IN
+from pbem.games import BUILT_IN, rules
 from pbem.identity import Key, judge, ssh
 from pbem.mail import commands
 from pbem.mail.message import Unreadable, read
 from pbem.match.state import RUNNING, Match
 from pbem.match.terms import KEYS
 from pbem.match.transcript import Entry, written
+from pbem.pages.feeds import News
 from pbem.pages.site import Finished, PublicTournament
+from pbem.phrase import Phrase
 from pbem.proof.bundle import Bundle
 from pbem.proof.named_papers import keys_in
 from pbem.proof.signed_letters import VOCABULARY, said
@@ -32,11 +34,15 @@ from pbem.store.matches import Matches
 from pbem.store.people import People
 from pbem.store.tlog import TransparencyLog
 from pbem.store.tournament_rows import Tournaments
+from pbem.tournament.tournament_entries import MatchResult
+from pbem.tournament.tournament_terms import LADDER, SWISS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.store.vault import Vault
+    from pbem.tournament.tournament_entries import TournamentEntry
+    from pbem.tournament.tournament_state import Tournament
 
 _RANKED = 100
 _PAPERS = re.compile(r"(openings|receipts|withdrawals|steps|traces|reports|records)/game-[0-9]++[a-z0-9.-]*+")
@@ -197,3 +203,87 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     if not single or reading.commands[0].faults or not commands.COMMANDS[reading.commands[0].name].published:
         return None
     return verdict.pasted or None
+
+
+def of_invitation(match: Match, proposed: str) -> News:
+    """An invitation that is open since this time."""
+    title = Phrase("{id}: {name} proposes {game}", id=match.id, name=match.name(1), game=match.rules.title)
+    return News(match.id, 0, proposed, title)
+
+
+def of_match(match: Match, entries: Sequence[Entry]) -> Iterator[News]:
+    """A match that everybody may watch: its begin, its turns, the ends of its games, and its own."""
+    for entry in entries:
+        if title := _of_match(match, entry.type, entry.body):
+            yield News(match.id, entry.seq, entry.time, title, front=entry.type in {"agreed", "closed"})
+
+
+def _of_match(match: Match, kind: str, body: dict[str, Any]) -> Phrase | None:
+    """An entry of a match in words; None if the pages do not show it."""
+    single = match.terms.kind == "single"
+    match kind:
+        case "agreed":
+            names = ", ".join(body["players"][str(seat)]["name"] for seat in match.seats)
+            return Phrase("{id}: {names} begin {game}", id=match.id, names=names, game=match.rules.title)
+        case "turn" if single:
+            return Phrase("{id}: turn {turn} is over", id=match.id, turn=body["turn"])
+        case "turn":
+            return Phrase("{id}: game {game}, turn {turn} is over", id=match.id, game=body["game"], turn=body["turn"])
+        case "ended" if not single:
+            return Phrase("{id}: game {game} is over", id=match.id, game=body["game"])
+        case "closed" if body["winner"]:
+            return Phrase("{id} is over: {name} won", id=match.id, name=match.name(body["winner"]))
+        case "closed":
+            return Phrase("{id} is over: nobody won", id=match.id)
+    return None
+
+
+def of_tournament(t: Tournament, entries: Sequence[TournamentEntry]) -> Iterator[News]:
+    """A tournament: its announcement, its start, its rounds and results, and its end."""
+    for entry in entries:
+        if title := _of_tournament(t, entry.type, entry.body):
+            front = entry.type in {"announced", "started", "ended"}
+            yield News(t.id, entry.seq, entry.time, title, front=front or _is_round(t, entry.type))
+
+
+def _of_tournament(t: Tournament, kind: str, body: dict[str, Any]) -> Phrase | None:
+    """An entry of a tournament in words; None if the pages do not show it."""
+    match kind:
+        case "announced":
+            game = rules(str(t.terms.match["game"])).title
+            if t.terms.format == LADDER:
+                return Phrase("{id}: a ladder of {game} is open", id=t.id, game=game)
+            closes = str(t.terms.closes)[:10]
+            return Phrase("{id}: a tournament of {game}, entries until {day}", id=t.id, game=game, day=closes)
+        case "started":
+            return Phrase("{id} begins; players: {count}", id=t.id, count=len(body["order"]))
+        case "paired" if _is_round(t, kind):
+            return Phrase("{id}: round {round} begins", id=t.id, round=body["pairs"][0]["round"])
+        case "paired":
+            matches = ", ".join(pair["match"] for pair in body["pairs"])
+            return Phrase("{id}: now played: {matches}", id=t.id, matches=matches)
+        case "result":
+            pairing, points = t.pairing_of(body["match"]), MatchResult.read(body).points
+            assert pairing is not None
+            return Phrase(
+                "{id}, {match}: {first} and {second}, {points}",
+                id=t.id,
+                match=body["match"],
+                first=pairing.names[0],
+                second=pairing.names[1],
+                points=":".join(map(str, points)),
+            )
+        case "ruled" if body["what"] == "annul":
+            return Phrase("{id}: by a ruling, {match} does not count", id=t.id, match=body["match"])
+        case "withdrawn":
+            return Phrase("{id}: {name} is out", id=t.id, name=body["player"])
+        case "ended" if body["reason"] == "too few":
+            return Phrase("{id} does not take place: too few have entered", id=t.id)
+        case "ended":
+            return Phrase("{id} is over", id=t.id)
+    return None
+
+
+def _is_round(t: Tournament, kind: str) -> bool:
+    """True if an entry of this type begins a round: elsewhere a match begins whenever its players are free."""
+    return kind == "paired" and t.terms.format == SWISS
