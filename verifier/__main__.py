@@ -1,6 +1,6 @@
 """The command of the second verifier: whether bundles and tournaments hold, a line for each.
 
-python -m verifier [--bundles DIR] FILE...
+python -m verifier [--bundles DIR] [--paper FILE] FILE...
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import traceback
 from pathlib import Path
 
 from verifier import OtherVersion, Unknown, Wrong, judged
+from verifier.acknowledged import end
 from verifier.table import table
 from verifier.tournament_state import Tournament
 
@@ -23,6 +24,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m verifier", description="Say of bundles whether they hold.")
     parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a match's bundle, or a tournament")
     parser.add_argument("--bundles", metavar="DIR", type=Path, help="the bundles of the matches of tournaments")
+    parser.add_argument("--paper", type=Path, action="append", default=[], help="an opening, receipt or withdrawal")
     given = parser.parse_args()
     status = 0
     for path in given.files:
@@ -46,6 +48,9 @@ def main() -> int:
             status = status or 1
         else:
             print("; not judged: ".join([f"{path}: holds", *dict.fromkeys(found.open)]))
+            for paper in given.paper:
+                status = status or int((fate := end(content, paper.read_bytes())) == "dropped")
+                print(f"{paper}: {fate}")
             if isinstance(found, Tournament):
                 print(f"table: {standings(found)}")
     return status

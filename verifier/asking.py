@@ -31,6 +31,7 @@ def ask_setups(match: Match, entry: Entry, last: Result) -> None:
 
 
 def ask_orders(match: Match, entry: Entry) -> None:
+    match.opened = entry.time
     match.missed.clear()
     match.offers.clear()
     start_clocks(match, entry, match.asked)

@@ -122,6 +122,11 @@ class Command:
     options: dict[str, str] = field(default_factory=dict)
     fault: bool = False
 
+    def orders(self, turn: str) -> bool:
+        """True if these are orders for a turn, or by `default`; a form that is empty and not final asks."""
+        touched = self.block or "*final" in self.said
+        return bool(touched) and self.name == "orders" and self.said.get("*turn") == turn
+
 
 class Reading:
     """The row of words of a text."""

@@ -49,6 +49,8 @@ class Match:
     shown: set[int] = field(default_factory=set)
     """The games whose papers must be here: those that are revealed, and, if the match is closed, one more."""
     printed: list[str] = field(default_factory=list)
+    opened: str = ""
+    """The time of the entry that asked for orders."""
     said: dict[tuple[str, int], int] = field(default_factory=dict)
     missed: dict[int, datetime] = field(default_factory=dict)
     silent: Counter[int] = field(default_factory=Counter)

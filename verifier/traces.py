@@ -32,7 +32,10 @@ def set_aside(match: Match, entry: Entry, of: tuple[str, int], path: str, digest
     right = {"server": match.server, "match": match.id, "game": str(match.game), "turn": str(0 if default else turn)}
     right |= {"level": "mailbox" if "evidence" in paper else "key"}
     must(all(paper[key] == value for key, value in right.items()), "a paper of something else")
-    must(not default or name.endswith("-end"), "default orders in another trace")
+    at_end = name.endswith("-end")
+    must(not default or at_end, "default orders in another trace")
+    is_over = what != "setup" and match.position.result
+    must(default or not at_end or not is_over, "a turn with a trace of its own")
     must(what != "setup" or withdrawal, "an unused setup")
     must("branch" not in paper, "a branch of what was not played")
     seat = int(paper["seat"])
@@ -41,6 +44,10 @@ def set_aside(match: Match, entry: Entry, of: tuple[str, int], path: str, digest
     for game, other, rev, over in match.defaults:
         late = (game, other) != (match.game, seat) or rev >= int(paper["rev"]) or moment(paper["received"]) >= over
         must(not (withdrawal and default) or late, "played, although it was withdrawn")
+    if default and not withdrawal:
+        must(seat in match.missed and not is_over, "default orders that were not due")
+    elif not withdrawal:
+        must(moment(paper["received"]) <= moment(match.opened), "these orders did not wait for the turn")
     kind = "withdrawn" if withdrawal else "unused"
     said = f"turn-{turn}" if what == "turn" else what
     stem = f"game-{match.game}-{said}-{kind}-seat-{seat}-rev-{paper['rev']}"
@@ -59,7 +66,6 @@ def prove_set_aside(match: Match, letter: Letter, player: Player, paper: dict[st
     waited = "waited" if withdrawal else "unused"
     vouched = match.papers.get(letter.path.replace("letters/", "evidence/").replace(".eml", ".txt"), b"")
     here = f"\nplace game {match.game} turn {turn}\n".encode() in vouched
-    late = what == "default" or (turn, seat) in match.left
     for read, key in proven(letter, player, paper.get("evidence"), waited=waited, turn=turn):
         if key != paper["key"]:
             continue
@@ -72,12 +78,10 @@ def prove_set_aside(match: Match, letter: Letter, player: Player, paper: dict[st
                 continue
             if withdrawal and clears(match, want, command, what, turn):
                 return
-            ordered = command.name == "orders" and command.said.get("*turn") == (
-                "default" if what == "default" else paper["turn"]
-            )
             cited = command.said.get("prev")
             early = not here and (cited in match.printed[: turn - 1] or (cited is None and want.mailbox))
-            if not withdrawal and ordered and (early or late) and unplayable(match, player, paper, seat, command):
+            orders = not withdrawal and command.orders("default" if what == "default" else paper["turn"])
+            if orders and (early or what == "default") and unplayable(match, player, paper, seat, command):
                 return
     raise No(f"{letter.path} does not prove it")
 

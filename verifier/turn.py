@@ -83,10 +83,6 @@ def receipt(match: Match, entry: Entry, seat: int, aside: Sequence[dict[str, str
     raise No(f"letters/{stem}.eml holds no such orders")
 
 
-def untouched(command: Command) -> bool:
-    return not command.block and "*final" not in command.said
-
-
 def ordered(
     match: Match, want: Want, commands: Sequence[Command], seat: int, rev: int, *, default: bool
 ) -> str | None:
@@ -95,8 +91,8 @@ def ordered(
     withdrawn = any(clears(match, want, one, "default" if default else "turn", number) for one in commands)
     must(not withdrawn, "orders and their withdrawal")
     numbered = [one for one in commands if one.said.get("rev") == str(rev)]
-    for command in sorted([*numbered, *commands], key=untouched):
-        if command.name == "orders" and command.said.get("*turn") == said and want.fits(command, rev):
+    for command in [*numbered, *commands]:
+        if command.orders(said) and want.fits(command, rev):
             try:
                 match.position.order(seat, command.block)
             except Refused:

@@ -197,6 +197,10 @@ class Remaking(msgspec.Struct):
         place = (match.server, match.id, match.game, 0 if by_default else match.turn)
         if (paper.server, paper.match, paper.game, paper.turn) != place or paper.by_default != by_default:
             raise self.untrue(where, "does not belong here")
+        # The turn that ended the game by the rules has a trace of its own.
+        is_over = match.phase == "playing" and match.position is not None and match.position.result is not None
+        if what == "end" and is_over and not by_default:
+            raise self.untrue(where, "belongs to the turn that ended the game")
         submission = SetAside(paper.text(), b"")
         letter = f"letters/{submission.stem}.eml"
         signed = self.sent(letter, paper)
@@ -209,6 +213,7 @@ class Remaking(msgspec.Struct):
         else:
             if paper.branch:
                 raise self.untrue(where, "names a branch, although it was not played")
+            self.was_waiting(match, where, paper)
             try:
                 self.source.unused(match, paper.seat, signed, paper)
             except ValueError as error:
@@ -217,6 +222,17 @@ class Remaking(msgspec.Struct):
         if where != submission.path:
             raise self.untrue(where, "does not belong here")
         return paper.seat, submission
+
+    def was_waiting(self, match: Match, path: str, paper: Receipt) -> None:
+        """Check that unused orders waited for this turn when it was asked for, or default orders for a miss of it."""
+        if paper.by_default:
+            if paper.seat not in match.missed:
+                raise self.untrue(path, f"was not due: seat {paper.seat} had not missed its time")
+            return
+        before = map(self.entries.__getitem__, range(match.seq - 1, -1, -1))
+        opened = next(entry for entry in before if entry.type in {"commitments", "turn"})
+        if utc(paper.received) > utc(opened.time):
+            raise self.untrue(path, f"was received after entry {opened.seq}, which asked for these orders")
 
     def was_withdrawn(self, match: Match, path: str, signed: Signed, paper: Withdrawal) -> None:
         """Check that the letter of a withdrawal withdraws just this place."""

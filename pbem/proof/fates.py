@@ -1,15 +1,13 @@
-"""The fate of acknowledged submissions: played, replaced, withdrawn, illegal in their turn, or dropped.
+"""The fates of acknowledged submissions: in each turn that one was for, its end, and the entry that proves it.
 
-A bundle leaves no order without a trace. So a receipt whose orders were neither played, nor replaced,
-nor withdrawn convicts the server, and so does a miss that was counted although there was an answer. The bundle must
-have been verified: this module trusts its contents. Implements protocol.md, "Transcript", and docs/bundle.md,
-"Letters that players kept".
+`ENDS` is the table; there is no other end. A submission that meets none of them convicts the server, and so does a
+miss that was counted although it was in. The bundle must have been verified: this module trusts its contents.
+Implements protocol.md, "Transcript", and docs/bundle.md, "The end of what was acknowledged".
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from itertools import chain
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -21,7 +19,7 @@ from pbem.match.transcript import sha256_hex, utc
 from pbem.proof.compare.index import first_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
@@ -43,18 +41,114 @@ class Fate(msgspec.Struct, frozen=True):
     seq: int | None = None
 
 
-class _Miss(NamedTuple):
-    """A miss and the turn that followed, looked up once for all receipts to compare."""
+class _Proof(NamedTuple):
+    """The entry that proves an end, and what it says, for people."""
 
     entry: Entry
-    deadline: datetime
-    time: datetime
-    resolved: Entry | None
-    """The entry of the turn."""
-    resigned: bool
-    """True if the seat left the game to the others in between."""
-    stood: Receipt | None
-    """The receipt of the orders that were played; unknown before the game is revealed."""
+    words: str = ""
+
+
+class _Case(NamedTuple):
+    """A submission in one turn that it was for, with all that the bundle says of that turn."""
+
+    paper: Sent
+    turn: int
+    """0: the setups."""
+    closing: Entry | None
+    """The entry that closed the turn: `commitments`, `sealed` or `turn`."""
+    ended: Entry | None
+    """The entry that ended the game or the match, if none closed the turn."""
+    silenced: Entry | None
+    """The entry that brought this end because the seat was silent in this very turn."""
+    stood: Opening | Receipt | None
+    """The paper of what was played; unknown before the game is revealed."""
+    gone: _Proof | None
+    """The entry by which its player left the seat, before the turn was closed."""
+    is_named: bool
+    """True if the closing entry names this very paper."""
+    is_aside: bool
+    """True if the trace of the turn names this very paper."""
+    aside: list[Receipt | Withdrawal]
+    """What the trace names that replaced it."""
+
+    @property
+    def by_default(self) -> bool:
+        """True if these are default orders, for a turn that was missed."""
+        return self.turn != 0 and _is_by_default(self.paper)
+
+    @property
+    def last(self) -> Entry | None:
+        """The entry after which nothing could be sent for the turn."""
+        return self.closing or self.ended
+
+
+# The ends. Each gives the proof that a case has come to it, or None.
+
+
+def _left(case: _Case) -> _Proof | None:
+    return case.gone
+
+
+def _played(case: _Case) -> _Proof | None:
+    if case.closing is None or isinstance(case.paper, Withdrawal):
+        return None
+    if case.is_named or (case.by_default and _is_played_by_default(case)):
+        return _Proof(case.closing)
+    return None
+
+
+def _replaced(case: _Case) -> _Proof | None:
+    if case.closing is None or case.stood is None or isinstance(case.paper, Withdrawal):
+        return None
+    if case.by_default and not _is_by_default(case.stood):
+        return _Proof(case.closing, "replaced by orders for the turn")
+    if _is_later(case.stood, case.paper) and _is_by_default(case.stood) == case.by_default:
+        return _Proof(case.closing, f"replaced by rev {case.stood.rev}")
+    return None
+
+
+def _set_aside(case: _Case) -> _Proof | None:
+    if case.last is None or not case.aside or isinstance(case.paper, Withdrawal):
+        return None
+    last = max(case.aside, key=lambda one: one.rev)
+    done = "withdrawn by" if isinstance(last, Withdrawal) else "replaced by orders that were not legal, in"
+    return _Proof(case.last, f"{done} rev {last.rev}")
+
+
+def _refused(case: _Case) -> _Proof | None:
+    # Default orders are refused at the end of the game, where the turn that was due is that of the miss.
+    if case.last is None or not case.is_aside or not isinstance(case.paper, Receipt):
+        return None
+    return None if case.by_default and case.closing else _Proof(case.last, "not legal when its turn came")
+
+
+def _withdrew(case: _Case) -> _Proof | None:
+    if case.last is None or not case.is_aside or not isinstance(case.paper, Withdrawal):
+        return None
+    if case.stood is None or _is_by_default(case.stood) or _is_later(case.stood, case.paper):
+        return _Proof(case.last, "withdrawn")
+    return None
+
+
+def _never_came(case: _Case) -> _Proof | None:
+    if case.ended is None or case.silenced:
+        return None
+    if isinstance(case.paper, Withdrawal) and _was_due(case.ended, case.turn):
+        return None  # it is in the trace of the end
+    return _Proof(case.ended, f"it ended before with entry {case.ended.seq}")
+
+
+def _came_too_late(case: _Case) -> _Proof | None:
+    if case.silenced is None or utc(case.paper.received) <= utc(case.silenced.time):
+        return None
+    return _Proof(case.silenced, f"came after entry {case.silenced.seq}")
+
+
+ENDS: tuple[Callable[[_Case], _Proof | None], ...] = (
+    *(_left, _played, _refused, _replaced, _set_aside, _withdrew),
+    *(_never_came, _came_too_late),
+)
+"""The ends, of which the first that is proved counts."""
 
 
 class Fates:
@@ -62,215 +156,149 @@ class Fates:
 
     def __init__(self, found: Bundle) -> None:
         self.found = found
-        paths = [path for path in found.papers if path.startswith("withdrawals/") or "-unused-" in path]
-        papers = [found.papers[path] for path in paths if path.startswith(("withdrawals/", "receipts/"))]
-        self._aside: dict[tuple[int, int, int, bool], list[Receipt | Withdrawal]] = {}
-        """The papers set aside in revealed games, by game, seat, turn, and whether they are of default orders."""
-        for one in (read_set_aside(paper.decode()) for paper in papers):
-            self._aside.setdefault((one.game, one.seat, one.turn, one.by_default), []).append(one)
-        self._hashes = {sha256_hex(paper) for paper in papers}
         entries = found.entries
+        aside = [path for path in found.papers if path.startswith("withdrawals/") or "-unused-" in path]
+        papers = [found.papers[path] for path in aside if path.startswith(("withdrawals/", "receipts/"))]
+        self._hashes = {sha256_hex(paper) for paper in papers}
+        self._aside: dict[tuple[int, int, int, bool], list[Receipt | Withdrawal]] = {}
+        """The papers set aside, by game, seat, turn, and whether they are of default orders."""
+        for one in (read_set_aside(paper.decode()) for paper in papers):
+            self._aside.setdefault(_place(one), []).append(one)
         # In a sealed game, receipts hold no secrets, so they are open from the start.
         self._revealed = {entry.body["game"] for entry in entries if entry.type in {"revealed", "sealed"}}
         self._places = first_entries(entries)
         self._grace = timedelta(seconds=int(entries[0].body["terms"]["grace"]))
-        self._resigned: dict[int, list[int]] = {}
-        """The entries by which a seat resigned, by seat."""
-        for entry in entries:
-            if entry.type == "resigned":
-                self._resigned.setdefault(entry.body["seat"], []).append(entry.seq)
         begun = {entry.body["game"]: entry.seq for entry in reversed(entries) if entry.type == "sealed"}
-        self._missed: dict[tuple[int, int], dict[int, list[_Miss]]] = {}
+        self._missed: dict[tuple[int, int], dict[int, list[Entry]]] = {}
         """The misses by game and seat, then by turn: an index, because letters may bring any number of receipts.
 
         In a sealed game, only misses before the commitments: later steps are neither setups nor orders.
         """
+        self._times: dict[int, tuple[datetime, datetime]] = {}
+        """By the number of each miss, the deadline, and when it was entered."""
         for entry in entries:
             if entry.type == "missed" and entry.seq < begun.get(entry.body["game"], len(entries) + 1):
                 turns = self._missed.setdefault((entry.body["game"], entry.body["seat"]), {})
-                turns.setdefault(entry.body["turn"], []).append(self._miss(entry))
-        self._changes = [entry for entry in entries if entry.type == "substituted"]
-        """The changes of players."""
+                turns.setdefault(entry.body["turn"], []).append(entry)
+                self._times[entry.seq] = utc(entry.body["deadline"]), utc(entry.time)
+        self._changes = [entry for entry in entries if entry.type in {"substituted", "resigned"}]
+        """The entries by which players left their seats."""
 
     def of(self, paper: Sent, sha256: str) -> Fate:
-        """The fate of the submission that this paper, of this hash, acknowledges."""
+        """The fate of the submission that this paper, of this hash, acknowledges: the worst of those in its turns."""
         what = _what(paper)
-        given_up = self._given_up(paper)
-        missed = None if isinstance(paper, Withdrawal) else self._missed_in_time(paper)
-        if isinstance(paper, Receipt) and paper.by_default and not paper.turn and sha256 not in self._hashes:
-            return self._of_default_orders(paper, what, given_up)
-        # The submission may have been withdrawn before the miss, and its trace lost with the seat.
-        if given_up and missed and missed.seq < given_up:
-            reason = _missed_although_in(missed)
-            return Fate("open", what, f"{reason}; what was withdrawn and then given up leaves no trace", missed.seq)
-        if given_up:
-            return Fate("agrees", what, f"given up with the seat in entry {given_up}", given_up)
-        if isinstance(paper, Withdrawal):
-            return self._of_withdrawal(paper, what, sha256)
-        if sha256 in self._hashes or _without_branch(paper) in self._hashes:
-            return Fate("agrees", what, "not legal when its turn came")
-        if missed:
-            return Fate("dropped", what, _missed_although_in(missed), missed.seq)
-        return self._of_answer(paper, what, sha256)
+        fates = [self._in_turn(case, what) for case in self._cases(paper, sha256)]
+        return min(fates, key=lambda fate: _WORST.index(fate.standing), default=Fate("agrees", what))
 
-    def _of_answer(self, paper: Opening | Receipt, what: str, sha256: str) -> Fate:
-        """The fate of a setup, or of the orders of a turn."""
-        entry = self._resolved(paper)
-        if entry is None:
-            return self._never_due(paper, what)
-        names = "commitments" if isinstance(paper, Opening) else "receipts" if entry.type == "sealed" else "orders"
-        named = entry.body[names].get(str(paper.seat))
-        if named == sha256 or named in _with_branch(paper):
-            return Fate("agrees", what, "", entry.seq)
-        stood = self._stood(paper)
-        if stood is not None and _is_later(stood, paper) and not _is_by_default(stood):
-            return Fate("agrees", what, f"replaced by rev {stood.rev}", entry.seq)
-        if paper.game not in self._revealed:
-            return Fate("open", what, "others stood in the end; the reveal will show which, and when", entry.seq)
-        if later := self._set_aside(paper):
-            return Fate("agrees", what, _done(later), entry.seq)
-        played = f"rev {stood.rev}" if stood else "nothing"
-        reason = f"was neither played, replaced nor withdrawn: entry {entry.seq} was made with {played}"
-        return Fate("dropped", what, reason, entry.seq)
+    def _cases(self, paper: Sent, sha256: str) -> Iterator[_Case]:
+        """The turns that a submission was for; of default orders, each that was missed since."""
+        if isinstance(paper, Opening) or paper.turn or isinstance(paper, Withdrawal) or not paper.by_default:
+            yield self._case(paper, sha256, 0 if isinstance(paper, Opening) else paper.turn)
+            return
+        received = utc(paper.received)
+        for misses in self._missed.get((paper.game, paper.seat), {}).values():
+            for miss in misses:
+                if self._in_time(received, miss):
+                    yield self._case(paper, sha256, miss.body["turn"], miss)
 
-    def _never_due(self, paper: Opening | Receipt, what: str) -> Fate:
-        """The fate of a submission for a turn or game that never came to its end."""
-        ended = self._end(paper)
-        if ended is None:
+    def _case(self, paper: Sent, sha256: str, turn: int, miss: Entry | None = None) -> _Case:
+        game, seat = paper.game, paper.seat
+        closing = None if isinstance(paper, Withdrawal) and paper.by_default else self._closing(game, turn)
+        ended = None if closing else self._end(game)
+        last = closing or ended
+        gone = self._gone(paper, last.seq if last else len(self.found.entries) + 1)
+        aside = [one for one in self._aside.get(_place(paper), ()) if _is_later(one, paper)]
+        # What could not be played replaced what came before its turn was asked for. Of default orders, the end of the
+        # game says nothing about earlier turns, but for what was withdrawn by then.
+        opened = self._closing(game, turn - 1) if turn else None
+        if miss and closing:
+            by = utc(miss.time)
+            aside = [one for one in aside if isinstance(one, Withdrawal) and utc(one.received) <= by]
+        elif not miss and not (opened and utc(paper.received) <= utc(opened.time)):
+            aside = [one for one in aside if isinstance(one, Withdrawal)]
+        return _Case(
+            paper,
+            turn,
+            closing,
+            ended,
+            self._silenced(ended, seat, turn) if ended else None,
+            self._stood(paper, turn) if closing else None,
+            gone,
+            closing is not None and _is_named(paper, sha256, closing),
+            sha256 in self._hashes,
+            aside,
+        )
+
+    def _in_turn(self, case: _Case, what: str) -> Fate:
+        """The fate in one turn: the first end that is proved, unless a miss was counted against the submission."""
+        # What was set aside is known once the game is revealed, or has ended without a reveal.
+        paper, is_known = case.paper, case.paper.game in self._revealed or case.ended is not None
+        if is_known and (wrong := self._wrong_miss(case)):
+            reason = f"entry {wrong.seq} counts the time of seat {paper.seat} as missed, although this was in by then"
+            if case.gone and wrong.seq < case.gone.entry.seq:
+                reason += "; what was withdrawn and then given up leaves no trace"
+                return Fate("open", what, reason, wrong.seq)
+            return Fate("dropped", what, reason, wrong.seq)
+        proofs = (proof for end in ENDS if (proof := end(case)))
+        if proof := next(proofs, None):
+            return Fate("agrees", what, proof.words, proof.entry.seq)
+        if case.last is None:
             return Fate("later", what, "the bundle does not have that yet; ask for a newer one")
-        cause = self.found.entries[ended.seq - 2]
-        lost = cause.body.get("against") or cause.body.get("seats") or ()
-        due = isinstance(paper, Opening) or paper.turn == ended.body.get("turns", 0) + 1
-        if not self._for_silence(cause) or paper.seat not in lost or not due:
-            return Fate("agrees", what, f"it ended before with entry {ended.seq}", ended.seq)
-        if later := self._set_aside(paper):
-            return Fate("agrees", what, _done(later), ended.seq)
-        if utc(paper.received) > utc(cause.time):
-            return Fate("agrees", what, f"came after entry {cause.seq}", cause.seq)
-        reason = f"was in, and neither replaced nor withdrawn: entry {cause.seq} ends it for the silence of this seat"
-        return Fate("dropped", what, reason, cause.seq)
+        if not is_known:
+            return Fate("open", what, "the reveal will show what became of it", case.last.seq)
+        return Fate("dropped", what, _dropped(case, case.last), (case.silenced or case.last).seq)
 
-    def _of_default_orders(self, paper: Receipt, what: str, given_up: int | None) -> Fate:
-        """The fate of default orders: each turn that was missed after they came must account for them."""
-        received, withdrawn = utc(paper.received), self._withdrawn(paper)
-        for miss in chain.from_iterable(self._missed.get((paper.game, paper.seat), {}).values()):
-            missed, entry, stood = miss.entry, miss.resolved, miss.stood
-            # They ended with the seat's player; later misses need no account.
-            if (given_up and (entry is None or entry.seq > given_up)) or miss.resigned:
-                break
-            # They came too late for this miss, or were withdrawn before it.
-            if not self._in_time(received, miss) or (withdrawn and withdrawn <= miss.time):
-                continue
-            if paper.game not in self._revealed:
-                return Fate("open", what, "a turn was missed; the reveal will show what was played", missed.seq)
-            # The turn was played: with these default orders, a later revision, or orders of its own.
-            if entry is not None:
-                if stood is None or (stood.by_default and stood.rev < paper.rev):
-                    reason = f"turn {missed.body['turn']} was missed, and entry {entry.seq} did not play them"
-                    return Fate("dropped", what, reason, entry.seq)
-                continue
-            # The turn was never played: a claim for silence must not win over default orders that were in.
-            ended = self._end(paper)
-            cause = self.found.entries[ended.seq - 2] if ended else None
-            if ended is None or cause is None or cause.type != "claimed" or paper.seat not in cause.body["against"]:
-                continue
-            if self._for_silence(cause) and not withdrawn:
-                reason = f"were in, and entry {cause.seq} claims the game although they may have been legal"
-                return Fate("dropped", what, reason, cause.seq)
-        return Fate("agrees", what, f"given up with the seat in entry {given_up}" if given_up else "", given_up)
-
-    def _of_withdrawal(self, paper: Withdrawal, what: str, sha256: str) -> Fate:
-        """The fate of a withdrawal: it leaves a trace where the submission was due, or none if that never was."""
-        entry = self._end(paper) if paper.by_default else self._resolved(paper) or self._end(paper)
-        if sha256 in self._hashes:
-            stood = self._stood(paper)
-            if entry is None or stood is None or _is_by_default(stood) or _is_later(stood, paper):
-                return Fate("agrees", what, "withdrawn")
-            reason = f"entry {entry.seq} was made with rev {stood.rev}, which it withdrew"
-            return Fate("dropped", what, reason, entry.seq)
-        if entry is None:
-            return Fate("later", what, "the bundle does not have that yet; ask for a newer one")
-        if entry.type in {"commitments", "turn"} and paper.game not in self._revealed:
-            return Fate("open", what, "the reveal will show it", entry.seq)
-        if entry.type == "ended" and paper.turn > entry.body["turns"] + (entry.body["reason"] != "rules"):
-            return Fate("agrees", what, "that turn never came", entry.seq)
-        return Fate("dropped", what, f"the withdrawal left no trace up to entry {entry.seq}", entry.seq)
-
-    # Lookups in the bundle.
-
-    def _missed_in_time(self, paper: Opening | Receipt) -> Entry | None:
-        """The miss that was counted although this answer to it had come in time; None if there is none."""
-        if isinstance(paper, Receipt) and paper.by_default:
+    def _wrong_miss(self, case: _Case) -> Entry | None:
+        """The miss that was counted although this answer to it had come in time, and stood; None if there is none."""
+        if isinstance(case.paper, Withdrawal) or _is_by_default(case.paper) or case.is_aside:
             return None
-        turn = paper.turn if isinstance(paper, Receipt) else 0
-        misses = self._missed.get((paper.game, paper.seat), {}).get(turn, ())
-        if not misses:
-            return None
-        received, withdrawn = utc(paper.received), self._withdrawn(paper)
-        for miss in misses:
-            if self._in_time(received, miss) and not (withdrawn and withdrawn <= miss.time):
-                return miss.entry
+        received = utc(case.paper.received)
+        for miss in self._missed.get((case.paper.game, case.paper.seat), {}).get(case.turn, ()):
+            if not self._in_time(received, miss) or (case.gone and case.gone.entry.seq < miss.seq):
+                continue
+            if not any(utc(one.received) <= utc(miss.time) for one in case.aside):
+                return miss
         return None
 
-    def _in_time(self, received: datetime, miss: _Miss) -> bool:
+    def _in_time(self, received: datetime, miss: Entry) -> bool:
         """True if a submission had come before the missed time was over, however late the miss was entered.
 
         If a zone's clocks were changed, grace may be over a little sooner; and a submission that came after the
         miss was never in time.
         """
-        return received - miss.deadline < self._grace and received < miss.time
+        deadline, entered = self._times[miss.seq]
+        return received - deadline < self._grace and received < entered
 
-    def _miss(self, entry: Entry) -> _Miss:
-        game, seat, turn = entry.body["game"], entry.body["seat"], entry.body["turn"]
-        resolved = self._turn(game, turn)
-        resigned = resolved and any(entry.seq < seq < resolved.seq for seq in self._resigned.get(seat, ()))
-        stood = self._read(Receipt.read, f"receipts/game-{game}-turn-{turn}-seat-{seat}.txt") if resolved else None
-        return _Miss(entry, utc(entry.body["deadline"]), utc(entry.time), resolved, bool(resigned), stood)
+    # Lookups in the bundle.
 
-    def _withdrawn(self, paper: Opening | Receipt) -> datetime | None:
-        """The time at which a submission was first set aside; the earliest possible time if nobody knows it yet."""
-        if paper.game not in self._revealed and self._end(paper) is None:
-            return datetime.min.replace(tzinfo=UTC)
-        return min((utc(one.received) for one in self._set_aside(paper)), default=None)
-
-    def _set_aside(self, paper: Opening | Receipt) -> list[Receipt | Withdrawal]:
-        """The later papers, of a higher revision, that were set aside for the same turn: withdrawals, illegal orders.
-
-        Later by their revisions: the times at which they came may seem the other way round, see `AGAIN`.
-        """
-        turn = paper.turn if isinstance(paper, Receipt) else 0
-        by_default = isinstance(paper, Receipt) and paper.by_default
-        return [
-            one for one in self._aside.get((paper.game, paper.seat, turn, by_default), ()) if _is_later(one, paper)
-        ]
-
-    def _resolved(self, paper: Sent) -> Entry | None:
-        turn = 0 if isinstance(paper, Opening) else paper.turn
+    def _closing(self, game: int, turn: int) -> Entry | None:
+        """The entry that closed the setups of a game, or a turn."""
         if turn:
-            return self._turn(paper.game, turn)
-        return self._first("commitments", paper.game) or self._first("sealed", paper.game)
+            return self._places.get(("turn", game, turn))
+        return self._places.get(("commitments", game, None)) or self._places.get(("sealed", game, None))
 
-    def _turn(self, game: int, turn: int) -> Entry | None:
-        return self._places.get(("turn", game, turn))
-
-    def _first(self, kind: str, game: int) -> Entry | None:
-        return self._places.get((kind, game, None))
-
-    def _end(self, paper: Sent) -> Entry | None:
+    def _end(self, game: int) -> Entry | None:
         """The entry that ended the game, or the match in which it never began."""
         last = self.found.entries[-1]
-        return self._first("ended", paper.game) or (last if last.type == "closed" else None)
+        return self._places.get(("ended", game, None)) or (last if last.type == "closed" else None)
 
-    def _stood(self, paper: Sent) -> Opening | Receipt | None:
-        if isinstance(paper, Opening):
-            return self._read(Opening.read, f"openings/game-{paper.game}-seat-{paper.seat}.txt")
-        place = f"turn-{paper.turn}" if paper.turn else "setup"
-        return self._read(Receipt.read, f"receipts/game-{paper.game}-{place}-seat-{paper.seat}.txt")
+    def _silenced(self, ended: Entry, seat: int, turn: int) -> Entry | None:
+        """The entry before the end, if that is because the seat was silent in this turn, which was due."""
+        cause = self.found.entries[ended.seq - 2]
+        lost = cause.body.get("against") or cause.body.get("seats") or ()
+        due = not turn or turn == ended.body.get("turns", 0) + 1
+        return cause if due and seat in lost and self._for_silence(cause) else None
 
-    def _read(self, reader: Callable[[str], Kind], path: str) -> Kind | None:
-        """The paper, if it is here and well-formed: before the reveal, only its hash was compared."""
+    def _stood(self, paper: Sent, turn: int) -> Opening | Receipt | None:
+        """The paper of what was played, if it is here and well-formed: before the reveal, only its hash was compared.
+
+        What a withdrawal of default orders withdrew is in no one turn.
+        """
+        where, seat = f"game-{paper.game}-{f'turn-{turn}' if turn else 'setup'}-seat-{paper.seat}.txt", paper.seat
         try:
-            return reader(self.found.papers[path].decode())
+            if isinstance(paper, Opening):
+                return Opening.read(self.found.papers[f"openings/game-{paper.game}-seat-{seat}.txt"].decode())
+            return Receipt.read(self.found.papers[f"receipts/{where}"].decode())
         except (KeyError, ValueError):
             return None
 
@@ -295,22 +323,56 @@ class Fates:
                 silent.difference_update(entry.body["to"])
         return silent
 
-    def _given_up(self, paper: Sent) -> int | None:
-        """The entry by which the paper's player gave up the seat, and with it the submission; None if none did.
+    def _gone(self, paper: Sent, until: int) -> _Proof | None:
+        """The entry, before this one, by which the paper's player left the seat to somebody else, or to the others.
 
-        Default orders can be given up until the game ends.
+        Who resigns a game leaves that one alone.
         """
-        waits = not isinstance(paper, Opening) and paper.by_default and not paper.turn
-        entry = (None if waits else self._resolved(paper)) or self._end(paper)
-        until = entry.seq if entry else len(self.found.entries) + 1
+        game = self._closing(paper.game, 0)
         name = self.found.entries[0].body["players"].get(str(paper.seat), {}).get("name")
         left = None
         for change in self._changes:
-            if change.seq < until and change.body["seat"] == paper.seat:
-                if name == paper.player and utc(change.time) >= utc(paper.received):
-                    return change.seq
-                name, left = change.body["player"]["name"], change.seq
+            if change.seq >= until or change.body["seat"] != paper.seat:
+                continue
+            since = utc(change.time) >= utc(paper.received)
+            if change.type == "resigned":
+                if since and game and change.seq > game.seq and name == paper.player:
+                    return _Proof(change, f"left with the seat in entry {change.seq}")
+                continue
+            left = _Proof(change, f"given up with the seat in entry {change.seq}")
+            if name == paper.player and since:
+                return left
+            name = change.body["player"]["name"]
         return left if name != paper.player else None
+
+
+_WORST = ("dropped", "open", "later", "agrees")
+
+
+def _place(paper: Sent) -> tuple[int, int, int, bool]:
+    """The game, seat and turn that a submission was for, and whether it is for any turn that is missed."""
+    if isinstance(paper, Opening):
+        return paper.game, paper.seat, 0, False
+    return paper.game, paper.seat, paper.turn, paper.by_default
+
+
+def _is_named(paper: Sent, sha256: str, closing: Entry) -> bool:
+    """True if the entry that closed the turn names this paper, or the same with the branch that counted."""
+    names = "commitments" if isinstance(paper, Opening) else "receipts" if closing.type == "sealed" else "orders"
+    named = closing.body.get(names, {}).get(str(paper.seat))
+    if named == sha256:
+        return True
+    if not isinstance(paper, Receipt) or paper.branch or paper.by_default or not paper.turn:
+        return False
+    branches = (replace(paper, branch=str(branch)) for branch in range(1, MOST_BRANCHES + 1))
+    return any(named == sha256_hex(one.text().encode()) for one in branches)
+
+
+def _is_played_by_default(case: _Case) -> bool:
+    """True if the receipt of what was played is that of these default orders, made for the turn."""
+    if not isinstance(case.stood, Receipt) or not isinstance(case.paper, Receipt):
+        return False
+    return replace(case.stood, turn=0, salt=case.paper.salt, branch="") == case.paper
 
 
 def _is_later(one: Sent, other: Sent) -> bool:
@@ -321,20 +383,13 @@ def _is_later(one: Sent, other: Sent) -> bool:
     return one.rev > other.rev and utc(other.received) - utc(one.received) <= AGAIN
 
 
-def _with_branch(paper: Opening | Receipt) -> set[str]:
-    """The hashes that a receipt of orders in advance has once the branch of their conditions that counts is known."""
-    if isinstance(paper, Opening) or paper.branch:
-        return set()
-    return {sha256_hex(replace(paper, branch=str(branch)).text().encode()) for branch in range(1, MOST_BRANCHES + 1)}
-
-
-def _without_branch(paper: Opening | Receipt) -> str:
-    """The hash that a receipt has once nothing of it is played."""
-    return "" if isinstance(paper, Opening) else sha256_hex(replace(paper, branch="").text().encode())
-
-
 def _is_by_default(one: Sent) -> bool:
     return isinstance(one, Receipt) and one.by_default
+
+
+def _was_due(ended: Entry, turn: int) -> bool:
+    """True if the turn, or the setups, had been asked for when this entry ended the game, or the match."""
+    return ended.type == "closed" or turn <= ended.body["turns"] + (ended.body["reason"] != "rules")
 
 
 def _what(paper: Sent) -> str:
@@ -348,12 +403,18 @@ def _what(paper: Sent) -> str:
     return f"{kind} of game {paper.game}{turn}, rev {paper.rev}"
 
 
-def _missed_although_in(missed: Entry) -> str:
-    seat = missed.body["seat"]
-    return f"entry {missed.seq} counts the time of seat {seat} as missed, although this was in by then"
-
-
-def _done(later: list[Receipt | Withdrawal]) -> str:
-    last = max(later, key=lambda one: one.rev)
-    done = "withdrawn by" if isinstance(last, Withdrawal) else "replaced by orders that were not legal, in"
-    return f"{done} rev {last.rev}"
+def _dropped(case: _Case, last: Entry) -> str:
+    """The reason why a submission that came to no end convicts."""
+    if isinstance(case.paper, Withdrawal):
+        if case.is_aside and case.stood:
+            return f"entry {last.seq} was made with rev {case.stood.rev}, which it withdrew"
+        return f"the withdrawal left no trace up to entry {last.seq}"
+    if case.by_default and case.silenced:
+        return f"were in, and entry {case.silenced.seq} ends it for the silence of this seat"
+    if case.by_default:
+        return f"turn {case.turn} was missed, and entry {last.seq} did not play them"
+    if case.silenced:
+        neither = "was in, and neither replaced nor withdrawn"
+        return f"{neither}: entry {case.silenced.seq} ends it for the silence of this seat"
+    played = f"rev {case.stood.rev}" if case.stood else "nothing"
+    return f"was neither played, replaced nor withdrawn: entry {last.seq} was made with {played}"

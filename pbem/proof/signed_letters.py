@@ -134,7 +134,7 @@ class Letters:
                 raise UnvouchedError("names another place or time than where this letter counted before")
 
     def unused(self, match: Match, seat: int, signed: Signed, receipt: Receipt) -> None:
-        """Check that orders sent in advance, or by a player who resigned, could not be played; raises ValueError."""
+        """Check that orders sent in advance could not be played; raises ValueError."""
         # First, the letter is this player's, and asks for what the receipt acknowledges.
         turn = DEFAULT if receipt.by_default else match.turn
         wanted = SignedForm(SubmitOrders(match=match.id), rev=receipt.rev, turn=turn)
@@ -144,9 +144,8 @@ class Letters:
         self._judge_once(match, ("unused", turn), seat, signed, receipt)
         if _withdraws(reading, match, wanted, seat):
             raise ValueError(f"holds `{_name_of(wanted)}` and its own `clear`")
-        # Orders for the turn that is due are judged when they come: only earlier ones can be found illegal now,
-        # except those of a player who resigned in this turn.
-        if not receipt.by_default and match.left.get(seat) != match.turn:
+        # Orders for the turn that is due are judged when they come: only earlier ones can be found illegal now.
+        if not receipt.by_default:
             reading = [command for command in reading if _in_advance(command.form, match, signed.evidence)]
         forms = _matching(reading, match, wanted, seat, signed.evidence)
         forms = [form for form in forms if _storable(form, match, seat)]
@@ -275,9 +274,12 @@ def _matching(
         forms = [at_reply_address(form, match, seat) for form in forms]
         # Last, because the desk does not obey a form without a revision if another form names one.
         forms += [replace(form, rev=wanted.rev) for form in forms if form.rev is None]
-    matching = [form for form in forms if _is_wanted(form, wanted)]
-    # A form that came back untouched only asks a question: prefer any other.
-    matching.sort(key=lambda form: isinstance(form.request, SubmitOrders) and form.request.untouched)
+    # A form that came back untouched only asks a question, and orders nothing.
+    matching = [
+        form
+        for form in forms
+        if _is_wanted(form, wanted) and not (isinstance(form.request, SubmitOrders) and form.request.untouched)
+    ]
     return cast("list[SignedForm[Requested]]", matching)
 
 

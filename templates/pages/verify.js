@@ -91,11 +91,20 @@ const VERIFY = (() => {
       const salt = paper && field(paper, "salt");
       must(!paper || /^[0-9a-f]{64}$/.test(salt) && text(paper) === `pbem replies 1\nserver ${server}\nmatch ${match}\nsalt ${salt}\n`, say("entry {seq}: {path} is not what the transcript names", { seq, path }));
     };
+    // What could not be played waited for a turn: it came before that was asked for; default orders, before a miss without which the turn never came.
+    const waited = (path, paper, list) => {
+      const [, game, what, kind, seat] = path.match(/game-(\d+)-(setup|default|turn-\d+)-(withdrawn|unused)-seat-(\d+)-/) || [];
+      const of = (type, turn) => entries.find((entry) => entry.type === type && String(entry.body.game) === game && (turn === undefined || entry.body.turn === turn));
+      const { reason, turns } = list.endsWith("-end") && of("ended") ? of("ended").body : {}, turn = Number((what || "").slice(5)), opened = turn === 1 ? of("commitments") : of("turn", turn - 1);
+      if (what === "default") return kind === "withdrawn" || (reason !== "rules" && entries.some(({ type, body }) => type === "missed" && String(body.game) === game && String(body.seat) === seat && body.turn === turns + 1));
+      return !turn || ((turns === undefined || (reason !== "rules" && turn === turns + 1)) && (kind === "withdrawn" || Boolean(opened) && field(paper, "received") <= opened.time));
+    };
     // What was set aside: a list of papers by their hashes, each of which names its letter.
     const trace = async (name, hash, seq, optional) => {
       const list = hash && await check(`traces/${name}.txt`, hash, seq, optional);
       for (const [, listed, path] of list ? text(list).matchAll(/^([0-9a-f]{64})  ([a-z]+\/[a-z0-9-]+\.txt)$/gm) : []) {
         const paper = await check(path, listed, seq, optional), stem = path.slice(path.indexOf("/") + 1, -4);
+        must(!paper || waited(path, paper, name), say("entry {seq}: {path} was not set aside there", { seq, path }));
         if (paper) await letter(stem, field(paper, "mail"), field(paper, "evidence"), field(paper, "seat"), seq, optional, "aside");
       }
     };

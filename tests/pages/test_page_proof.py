@@ -10,6 +10,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attackers import droppers, pretexts
+from attackers.droppers import Dropper
 from attackers.forgers import checked, proof, signed_again, tampered, with_entry
 from attackers.mutations import mutated, rewritten
 from in_a_box.referee import Referee
@@ -573,6 +575,28 @@ FOUND = {"chain", "forced", "foreign", "hidden", "key", "letter", "missing", "ne
 def test_lies_are_found_as_far_as_a_page_can(path: Path, verifier: Scripts) -> None:
     said = verifier.evaluate(RUN, _packed(path.read_bytes()))
     assert (said[-1]["holds"] is False) == (name(path) in FOUND | {"cut"}), said[-1]
+
+
+@pytest.mark.parametrize(
+    ("lie", "way"),
+    [
+        (pretexts.orders_refused_at_the_end, "in advance"),
+        (pretexts.orders_missed_at_the_end, "in advance"),
+        (pretexts.orders_replaced_by_refused_ones, "in its turn"),
+        (pretexts.default_refused, "in its turn"),
+        (pretexts.default_refused_at_the_end, "in its turn"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_nothing_is_said_to_be_unused_of_a_turn_for_which_it_did_not_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verifier: Scripts, lie: Callable[[Dropper], bytes], way: str
+) -> None:
+    referee = Referee(tmp_path)
+    content = lie(Dropper(referee, monkeypatch, droppers.GAMES["spaceships"], way=way))
+    (*_, last) = verifier.evaluate(RUN, _packed(content))
+    assert last["holds"] is False
+    assert "-unused-seat-2-rev-" in last["said"]
+    referee.close()
 
 
 # Sealed matches

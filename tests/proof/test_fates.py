@@ -77,6 +77,7 @@ FORFEITED = with_entry(5, "forfeited", seats=[1])
 OTHER = "1" * 64
 MADE = "was neither played, replaced nor withdrawn"
 GIVEN_UP = "given up with the seat in entry 4"
+REVEAL = "the reveal will show what became of it"
 LATER = "the bundle does not have that yet; ask for a newer one"
 
 
@@ -106,7 +107,7 @@ LATER = "the bundle does not have that yet; ask for a newer one"
             Fate(
                 "open",
                 "receipt of game 1, turn 1, rev 1",
-                "others stood in the end; the reveal will show which, and when",
+                REVEAL,
                 3,
             ),
         ),
@@ -117,10 +118,14 @@ LATER = "the bundle does not have that yet; ask for a newer one"
             withdrawal(),
             Fate("dropped", "withdrawal of game 1, turn 1, rev 2", "the withdrawal left no trace up to entry 3", 3),
         ),
-        (UNREVEALED, withdrawal(), Fate("open", "withdrawal of game 1, turn 1, rev 2", "the reveal will show it", 3)),
-        (WHOLE, withdrawal(9), Fate("agrees", "withdrawal of game 1, turn 9, rev 2", "that turn never came", 6)),
+        (UNREVEALED, withdrawal(), Fate("open", "withdrawal of game 1, turn 1, rev 2", REVEAL, 3)),
+        (
+            WHOLE,
+            withdrawal(9),
+            Fate("agrees", "withdrawal of game 1, turn 9, rev 2", "it ended before with entry 6", 6),
+        ),
         (UNREVEALED, withdrawal(9), Fate("later", "withdrawal of game 1, turn 9, rev 2", LATER)),
-        (UNREVEALED, withdrawal(0), Fate("open", "withdrawal of game 1, setup, rev 2", "the reveal will show it", 2)),
+        (UNREVEALED, withdrawal(0), Fate("open", "withdrawal of game 1, setup, rev 2", REVEAL, 2)),
         (
             TAKEN_OVER,
             receipt(3, salt=OTHER),
@@ -228,7 +233,7 @@ DEFAULT_ORDERS = "receipt of default orders of game 1, rev 1"
 @pytest.mark.parametrize(
     ("between", "expected"),
     [
-        (("resigned", {"seat": 1}), Fate("agrees", DEFAULT_ORDERS)),
+        (("resigned", {"seat": 1}), Fate("agrees", DEFAULT_ORDERS, "left with the seat in entry 4", 4)),
         *(
             (other, Fate("dropped", DEFAULT_ORDERS, "turn 3 was missed, and entry 5 did not play them", 5))
             for other in (("resigned", {"seat": 2}), ("draw", {"seat": 1}))
@@ -257,7 +262,7 @@ def test_orders_that_lie_beside_the_others_as_unused() -> None:
     paper = unused.text().encode()
     found = with_papers(WHOLE, {"receipts/game-1-turn-3-unused-seat-1-rev-1.txt": paper})
     said = Fates(found).of(unused, sha256_hex(paper))
-    assert said == Fate("agrees", "receipt of game 1, turn 3, rev 1", "not legal when its turn came")
+    assert said == Fate("agrees", "receipt of game 1, turn 3, rev 1", "not legal when its turn came", 5)
 
 
 def test_a_seat_that_changes_hands_twice_was_given_up_the_first_time() -> None:
@@ -270,8 +275,12 @@ def test_a_seat_that_changes_hands_twice_was_given_up_the_first_time() -> None:
         assert said == Fate("agrees", what, f"given up with the seat in entry {entry}", entry)
 
 
+def ended_by(said: str, seq: int) -> Fate:
+    return Fate("agrees", DEFAULT_ORDERS, said, seq)
+
+
 NOT_PLAYED = Fate("dropped", DEFAULT_ORDERS, "turn 1 was missed, and entry 4 did not play them", 4)
-CLAIMED = Fate("dropped", DEFAULT_ORDERS, "were in, and entry 4 claims the game although they may have been legal", 4)
+CLAIMED = Fate("dropped", DEFAULT_ORDERS, "were in, and entry 4 ends it for the silence of this seat", 4)
 FINE = Fate("agrees", DEFAULT_ORDERS)
 NOT_DEFAULT = replace(BY_DEFAULT, turn=1, orders="")
 CLEARED = replace(withdrawal(0), orders="default")
@@ -281,11 +290,15 @@ CLEARED = replace(withdrawal(0), orders="default")
     ("found", "expected"),
     [
         (story(BEGUN, MISS, TURN, *END), NOT_PLAYED),
-        (story(BEGUN, MISS, TURN, *END, receipts=replace(BY_DEFAULT, turn=1)), FINE),
-        (story(BEGUN, MISS, TURN, *END, receipts=replace(BY_DEFAULT, turn=1, rev=2)), FINE),
+        (story(BEGUN, MISS, TURN, *END, receipts=replace(BY_DEFAULT, turn=1)), ended_by("", 4)),
+        (story(BEGUN, MISS, TURN, *END, receipts=replace(BY_DEFAULT, turn=1, mail="0" * 64)), NOT_PLAYED),
+        (
+            story(BEGUN, MISS, TURN, *END, receipts=replace(BY_DEFAULT, turn=1, rev=2)),
+            ended_by("replaced by rev 2", 4),
+        ),
         (story(BEGUN, MISS, TURN, *END, receipts=replace(BY_DEFAULT, turn=1, rev=0)), NOT_PLAYED),
-        (story(BEGUN, MISS, TURN, *END, receipts=NOT_DEFAULT), FINE),
-        (story(BEGUN, MISS, TURN, *END, withdrawals=CLEARED), FINE),
+        (story(BEGUN, MISS, TURN, *END, receipts=NOT_DEFAULT), ended_by("replaced by orders for the turn", 4)),
+        (story(BEGUN, MISS, TURN, *END, withdrawals=CLEARED), ended_by("withdrawn by rev 2", 4)),
         (story(BEGUN, MISS, TURN, *END, withdrawals=replace(CLEARED, rev=1)), NOT_PLAYED),
         (story(BEGUN, MISS, TURN, *END, withdrawals=replace(CLEARED, seat=2)), NOT_PLAYED),
         (story(BEGUN, MISS, TURN, *END, withdrawals=replace(CLEARED, received=AFTER)), NOT_PLAYED),
@@ -294,18 +307,25 @@ CLEARED = replace(withdrawal(0), orders="default")
         (story(BEGUN, (MISS[0], {**MISS[1], "game": 2}), TURN, *END), FINE),
         (story(BEGUN, (MISS[0], {**MISS[1], "deadline": "2028-05-29T11:59:00Z"}), TURN, *END), FINE),
         (story(BEGUN, (MISS[0], {**MISS[1], "deadline": "2028-05-29T11:59:01Z"}), TURN, *END), NOT_PLAYED),
-        (
-            story(BEGUN, MISS, TURN, END[0]),
-            Fate("open", DEFAULT_ORDERS, "a turn was missed; the reveal will show what was played", 3),
-        ),
-        (story(BEGUN, MISS, TURN), FINE),
+        (story(BEGUN, MISS, TURN, END[0]), Fate("open", DEFAULT_ORDERS, REVEAL, 4)),
+        (story(BEGUN, MISS, TURN), Fate("open", DEFAULT_ORDERS, REVEAL, 4)),
+        (story(BEGUN, MISS), Fate("later", DEFAULT_ORDERS, LATER)),
         (story(BEGUN, MISS, CLAIM, *END), CLAIMED),
         (story(BEGUN, MISS, CLAIM, *END, terms="default"), CLAIMED),
-        (story(BEGUN, MISS, CLAIM, *END, terms="pass"), FINE),
-        (story(BEGUN, MISS, (CLAIM[0], {**CLAIM[1], "against": [2]}), *END), FINE),
-        (story(BEGUN, MISS, (CLAIM[0], {**CLAIM[1], "against": [1, 2]}), *END), FINE),
-        (story(BEGUN, MISS, CLAIM, *END, withdrawals=replace(CLEARED, received=AFTER)), FINE),
-        (story(BEGUN, MISS, ("forfeited", {"seats": [1]}), *END), FINE),
+        (story(BEGUN, MISS, CLAIM, *END, terms="pass"), ended_by("it ended before with entry 5", 5)),
+        (
+            story(BEGUN, MISS, (CLAIM[0], {**CLAIM[1], "against": [2]}), *END),
+            ended_by("it ended before with entry 5", 5),
+        ),
+        (
+            story(BEGUN, MISS, (CLAIM[0], {**CLAIM[1], "against": [1, 2]}), *END),
+            ended_by("it ended before with entry 5", 5),
+        ),
+        (
+            story(BEGUN, MISS, CLAIM, *END, withdrawals=replace(CLEARED, received=AFTER)),
+            ended_by("withdrawn by rev 2", 5),
+        ),
+        (story(BEGUN, MISS, ("forfeited", {"seats": [1]}), *END), CLAIMED),
         (story(BEGUN, MISS, CARL, TURN, *END), Fate("agrees", DEFAULT_ORDERS, GIVEN_UP, 4)),
         (story(BEGUN, MISS, TURN, CARL, *END), NOT_PLAYED),
     ],
@@ -328,7 +348,7 @@ def test_what_was_withdrawn_of_a_turn_that_never_came(reason: str, turns: int, t
     """Who resigns ends a turn that was due."""
     found = story(BEGUN, ("ended", {"turns": turns, "reason": reason}), ("revealed", {}))
     what = f"withdrawal of game 1, turn {turn}, rev 2"
-    said = "that turn never came" if standing == "agrees" else "the withdrawal left no trace up to entry 3"
+    said = "it ended before with entry 3" if standing == "agrees" else "the withdrawal left no trace up to entry 3"
     assert Fates(found).of(withdrawal(turn), OTHER) == Fate(standing, what, said, 3)  # type: ignore[arg-type]
 
 
@@ -338,7 +358,7 @@ def test_default_orders_that_were_withdrawn_leave_their_trace_at_the_end() -> No
     said = Fate("dropped", what, "the withdrawal left no trace up to entry 4", 4)
     assert Fates(story(BEGUN, TURN, *END)).of(CLEARED, OTHER) == said
     kept = story(BEGUN, TURN, *END, withdrawals=CLEARED)
-    assert Fates(kept).of(CLEARED, sha256_hex(CLEARED.text().encode())) == Fate("agrees", what, "withdrawn")
+    assert Fates(kept).of(CLEARED, sha256_hex(CLEARED.text().encode())) == Fate("agrees", what, "withdrawn", 4)
 
 
 RECEIPT = "receipt of game 1, turn 1, rev 1"

@@ -225,4 +225,4 @@ def test_a_claim_although_there_were_default_orders(referee: Referee) -> None:
     assert (told.what, told.standing, told.found) == (what, "agrees", "not legal when its turn came")
     (told,) = judged(content, bob, without="-unused-")
     assert (told.what, told.standing) == (what, "two stories")
-    assert "claims the game although they may have been legal" in told.found
+    assert "ends it for the silence of this seat" in told.found

@@ -208,7 +208,9 @@ def seal(seated: SeatContext, caller: Caller, command: Command[Seal]) -> Reply:
     step, submission = _say(seated, caller, command, committed)
     seated.submit(step, submission)
     (commitment,) = (words[0] for name, words, _ in command.request.sections if name == "commitment")
-    return Reply("seal", {"commitment": commitment, "rev": submission.rev} | seated.facts(), seated.files(), seated)
+    receipt, attachments = seated.receipt(submission, "setup")
+    facts = receipt | {"commitment": commitment} | seated.facts()
+    return Reply("seal", facts, [*attachments, *seated.files()], seated)
 
 
 def take(seated: SeatContext, caller: Caller, command: Command[TakeSteps]) -> Reply:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pbem.games import Fault, Refused, Result
 from pbem.match.asking import banks
 from pbem.match.changed import replace, without
-from pbem.match.documents import Evidence, Receipt, SetAside, level_in_words
+from pbem.match.documents import Evidence, level_in_words
 from pbem.match.entry_type import EntryType, boolean, said, seat_number
 from pbem.match.events.ended import close, end_game
 from pbem.match.remaking import of_sentence
@@ -81,9 +81,7 @@ def _leave(step: Step, seat: int, position: State) -> None:
     """The seat is out of the game: its orders for this turn are not used, its clock stops, and offers lapse."""
     match = step.match
     if orders := standing(match.orders, seat):
-        paper = replace(Receipt.read(orders.paper), branch="").text()  # no branch is played
-        unused = SetAside(paper, orders.letter, orders.evidence)
-        submit(step, seat, replace(orders, standing=False, aside=(*orders.aside, unused)))
+        submit(step, seat, replace(orders, standing=False))
     step.match = replace(
         step.match,
         position=position,
