@@ -51,9 +51,6 @@ _REMARKS = frozenset("#@")
 """A comment in orders, or an address, is no part of the game."""
 
 
-_ARMOR = re.compile(re.escape(ssh.BEGIN) + r"[A-Za-z0-9+/=\s]*?" + re.escape(ssh.END))
-
-
 class Public:
     """The public side of a store."""
 
