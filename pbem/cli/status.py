@@ -69,7 +69,7 @@ def _time(stamp: str) -> str:
 
 
 SAME = timedelta(minutes=1)
-"""The most by which a leap may differ from the one that was shown."""
+"""The most by which the clock may be set while the operator thinks about it."""
 
 
 @click.group()
@@ -86,15 +86,18 @@ def accept(config_file: Path, *, yes: bool) -> None:
     Shows the difference and asks. Once a wrong time is accepted, only restoring a backup helps.
     """
     with opened(config_file) as store:
-        shown = store.clock.leap
+        clock = store.clock
+        shown, then = clock.stop, clock.reading()
         if shown is None:
             click.echo("The clock did not leap: there is nothing to accept.")
             return
         click.echo(f"The clock: {leap_in_words(shown)}.")
         if not yes:
             click.confirm("Is the time that it shows right? If not, only restoring a backup helps.", abort=True)
-        found = store.clock
-        if found.leap is None or abs(found.leap.by - shown.by) > SAME:
+        clock.look(store.database)
+        now = clock.reading()
+        went_by = timedelta(seconds=now.seconds - then.seconds)
+        if clock.stop is None or abs(now.wall - then.wall - went_by) > SAME:
             raise click.ClickException("The clock was set meanwhile: nothing is accepted.")
-        found.accept(store.database)
+        clock.accept(store.database)
         click.echo("The server goes on." if wake(store) else "The server goes on when it starts.")

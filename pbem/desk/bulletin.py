@@ -117,7 +117,7 @@ def of_answer(command: AnyCommand, outcome: str, faults: Sequence[str], letter: 
     Who saw the letter since can write under its Message-ID: so the hash of the words is there, too; and that of the
     whole letter, with the time at which it came, so that what was refused can never be said to have been obeyed.
     """
-    told = {"about": "command", "command": command.name, "match": command.match, "outcome": outcome}
+    told: JsonObject = {"about": "command", "command": command.name, "match": command.match, "outcome": outcome}
     answers = sha256_hex(letter.message_id.encode("utf-8", "replace")) if letter.message_id else None
     told |= {"faults": list(faults), "words": command.words, "answers": answers}
     return told | {"mail": sha256_hex(letter.raw), "received": received}
