@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.desk.reply import Reply
-from pbem.match.events import agreements
+from pbem.match.events import endings
 
 if TYPE_CHECKING:
     from pbem.desk.caller import Caller
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def agree(seated: SeatContext, caller: Caller, command: Command[Draw | Annul]) -> Reply:
     """`draw` or `annul`: an agreement is offered, accepted or declined."""
-    step, agreed = seated.say(caller, command, agreements.agree)
+    step, agreed = seated.say(caller, command, endings.agree)
     seated.commit(step)
     facts = {"agreement": command.name, "word": command.request.word, "agreed": agreed}
     return Reply("agreement", facts | seated.facts(), at=seated)

@@ -11,7 +11,7 @@ from pbem.desk.commands.sealed_steps import demand_text
 from pbem.desk.refused import refused
 from pbem.desk.reply import Reply
 from pbem.match import progress
-from pbem.match.events import resigned
+from pbem.match.events import endings
 from pbem.match.state import PHASES, RUNNING
 from pbem.phrase import Phrase, either
 
@@ -66,8 +66,8 @@ def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Rep
         raise refused("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted))
     if match.terms.sealed:
         demand_text(caller, command, seated)
-    others_play = resigned.position_without(match, seated.seat, whole_match=whole) is not None
-    step, _ = seated.say(caller, command, resigned.resign)
+    others_play = endings.position_without(match, seated.seat, whole_match=whole) is not None
+    step, _ = seated.say(caller, command, endings.resign)
     if match.terms.sealed:  # the other player's agent believes this text, not the server, that the game is over
         seated.keep_text(caller.signed)
     by, level = match.name(seated.seat), caller.signed.level

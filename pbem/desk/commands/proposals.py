@@ -20,7 +20,7 @@ from pbem.games import GAMES, Fault, Refused, rules
 from pbem.json_object import JsonObject
 from pbem.letters.draft import OutgoingLetter
 from pbem.match.changed import replace
-from pbem.match.events import agreed
+from pbem.match.events import begun
 from pbem.match.state import PHASES, RUNNING
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE, written
@@ -342,7 +342,7 @@ def _begin(offers: Offers, seated: SeatContext, now: datetime) -> None:
             offers.seats.archive.matches.ask_again(number, seat)
         _propose(offers, seat_at(offers.seats, number, match.name(seated.seat)), now, seated.seat)
         return
-    agreed.agree(step, tuple(players), list(consents.values()))
+    begun.agree(step, tuple(players), list(consents.values()))
     seated.commit(step)
 
 
