@@ -14,7 +14,7 @@ from world.mutations import SERVER_KEY
 
 from pbem.identity import parse_key, ssh
 from pbem.match.changed import replace
-from pbem.match.events.agreed import agree
+from pbem.match.events.begun import agree
 from pbem.match.pinned_keys import Player
 from pbem.match.state import Match
 from pbem.match.step import Environment, Signed, Step
