@@ -56,7 +56,7 @@ WEEK ?=
 STORY ?=
 
 simulate: venv
-	$(BIN)/python -m simulation --seeds $(SEEDS) --from $(FROM) $(if $(WEEK),--week '$(WEEK)') $(if $(STORY),--story)
+	PYTHONPATH=tests $(BIN)/python -m simulation --seeds $(SEEDS) --from $(FROM) $(if $(WEEK),--week '$(WEEK)') $(if $(STORY),--story)
 
 # The store and the desk on PostgreSQL: Debian's, installed if there is none, in a temporary folder; gone afterwards.
 # MARKS=long: five hundred faults that befall three servers and their database, and two hundred matches over three servers.

@@ -7,13 +7,14 @@ mail server counts as answered with 250.
 
 from __future__ import annotations
 
-import re
+import asyncio
 from contextlib import ExitStack
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 from unittest.mock import patch
 
 from greenlet import getcurrent
+from world.imap_server import PASSWORD, USER, Account, Session
 
 from pbem.config.mail import ListenerConfig, MailboxConfig
 from pbem.config.values import Duration, Listen
@@ -27,8 +28,8 @@ from simulation.parts import Part, Spells
 from simulation.server import Killed
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Coroutine
+    from random import Random
 
     from greenlet import greenlet
 
@@ -42,7 +43,6 @@ Arguments = TypeVarTuple("Arguments")
 
 HOUR = 3600.0
 HOST, PORT = "imap.example", 143
-DONE = "pbem/done"
 AWAY = 36 * HOUR
 """The longest time out of reach: longer than the usual pace."""
 MX_MOODS = Moods(lies=0)
@@ -63,9 +63,8 @@ class Provider(Part):
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        self.folders: dict[str, dict[int, bytes]] = {"INBOX": {}, "Spam": {}}
-        self.validity = 1
-        self._last = 0
+        junk, can = {"Spam": "\\Junk"}, ("IMAP4rev1", "MOVE")
+        self.account = Account(folders={"INBOX": {}, "Spam": {}}, flags=junk, capabilities=can)
         self._sessions = 0
         moods = [("well", 24 * HOUR), ("well", 24 * HOUR), ("away", AWAY), ("moody", 12 * HOUR)]
         self._spells = Spells(world, self.random, moods, 12 * HOUR)
@@ -77,7 +76,7 @@ class Provider(Part):
         world.author = lambda raw, _: sender(raw)
         password = world.folder / "mailbox.password"
         password.touch(0o600)
-        password.write_text("word")
+        password.write_text(PASSWORD)
         self._password = str(password)
 
     def configured(self, config: Config) -> Config:
@@ -85,7 +84,7 @@ class Provider(Part):
             imap=HOST,
             port=PORT,
             tls="none",
-            user="pbem",
+            user=USER,
             password_file=self._password,
             poll=Duration(seconds=POLL),
         )
@@ -186,37 +185,27 @@ class Provider(Part):
     def _accept(self, _recipient: str, raw: bytes) -> None:
         troubles = self.world.week.troubles
         folder = "Spam" if troubles and self.random.random() < SPAM else "INBOX"
-        self.put(raw, folder)
+        self.account.put(raw, folder)
         if troubles and self.random.random() < TWICE:
-            self.world.loop.call_later(self.random.random() * 6 * HOUR, self.put, raw, "INBOX")
+            self.world.loop.call_later(self.random.random() * 6 * HOUR, self.account.put, raw, "INBOX")
 
     @property
     def unfetched(self) -> set[bytes]:
-        return {raw for name in ("INBOX", "Spam") for raw in self.folders[name].values()}
-
-    def put(self, raw: bytes, folder: str) -> None:
-        """Put a letter into a folder."""
-        self._last += 1
-        self.folders[folder][self._last] = raw
-
-    @property
-    def following(self) -> int:
-        """The number of the next letter."""
-        return self._last + 1
+        return {raw for name in ("INBOX", "Spam") for raw in self.account.raws(name)}
 
     def _number_anew(self) -> None:
         if not self.world.hurried:
             self.world.note("the provider numbers all letters anew")
-            self.validity += 1
-            self._last = 0
-            for name, letters in self.folders.items():
-                self.folders[name] = {}
-                for raw in letters.values():
-                    self.put(raw, name)
+            self.account.number_anew()
 
-    def _session(self) -> _Session:
+    def _session(self) -> asyncio.StreamReaderProtocol:
         self._sessions += 1
-        return _Session(self, self.world.random(f"imap {self._sessions}"))
+        random, loop = self.world.random(f"imap {self._sessions}"), self.world.loop
+
+        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await MoodySession(self, random, reader, writer).serve()
+
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(loop=loop), talk, loop)
 
     @property
     def mood(self) -> str:
@@ -225,111 +214,31 @@ class Provider(Part):
 
     @property
     def waits(self) -> bool:
-        return bool(self.folders["INBOX"] or self.folders["Spam"])
+        return bool(self.unfetched)
 
 
-class _Session:
-    """One session of the IMAP server."""
+class MoodySession(Session):
+    """One session of the IMAP server, as the provider's mood is."""
 
-    def __init__(self, provider: Provider, random: Any) -> None:
-        self._provider = provider
-        self._random = random
-        self._heard = b""
-        self._folder = ""
+    def __init__(
+        self, provider: Provider, random: Random, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        super().__init__(provider.account, reader, writer)
+        self._provider, self._random = provider, random
 
-    def connection_made(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
-        self._say(b"* OK ready")
-
-    def data_received(self, data: bytes) -> None:
-        self._heard += data
-        while b"\r\n" in self._heard:
-            line, self._heard = self._heard.split(b"\r\n", 1)
-            self._obey(line.decode("latin-1"))
-
-    def eof_received(self) -> bool:
-        return False
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The client is gone."""
-
-    def _say(self, line: bytes) -> None:
-        self._transport.write(line + b"\r\n")
-
-    def _obey(self, line: str) -> None:
-        tag, _, rest = line.partition(" ")
-        word = rest.upper().split(" ", 2)
-        command = " ".join(word[:2]) if word[0] == "UID" else word[0]
+    async def obey(self, tag: str, command: str, rest: str) -> None:
         mood = self._random.random() if self._provider.mood == "moody" else 1.0
         if mood < 0.02:
             return  # never answered
         if mood < 0.05 or self._provider.mood == "away":
-            self._transport.abort()
-            return
-        if mood < 0.08 and command not in {"LOGIN", "CAPABILITY"}:
-            self._say(f"{tag} NO [UNAVAILABLE] later".encode())
-            return
-        made = getattr(self, "_" + command.lower().replace(" ", "_"))(rest[len(command) :].strip())
-        if mood < 0.1:
-            self._transport.abort()
-            return
-        self._say(f"{tag} {made or 'OK done'}".encode())
-        if command == "LOGOUT":
-            self._transport.close()
-
-    @property
-    def _letters(self) -> dict[int, bytes]:
-        return self._provider.folders[self._folder]
-
-    def _capability(self, _: str) -> None:
-        self._say(b"* CAPABILITY IMAP4rev1 MOVE")
-
-    def _login(self, _: str) -> None:
-        """Whoever it is."""
-
-    def _noop(self, _: str) -> None:
-        """Nothing."""
-
-    def _logout(self, _: str) -> None:
-        self._say(b"* BYE")
-
-    def _list(self, _: str) -> None:
-        for name in self._provider.folders:
-            self._say(f'* LIST ({chr(92) + "Junk" if name == "Spam" else ""}) "/" "{name}"'.encode())
-
-    def _create(self, rest: str) -> None:
-        self._provider.folders.setdefault(rest.strip('"'), {})
-
-    def _select(self, rest: str) -> None:
-        self._folder = rest.strip('"')
-        self._say(b"* %d EXISTS" % len(self._letters))
-        self._say(b"* OK [UIDVALIDITY %d] valid" % self._provider.validity)
-
-    def _status(self, rest: str) -> None:
-        name, provider = rest.partition(" (")[0].strip('"'), self._provider
-        told = f"MESSAGES {len(provider.folders[name])} UIDNEXT {provider.following} UIDVALIDITY {provider.validity}"
-        self._say(f'* STATUS "{name}" ({told})'.encode())
-
-    def _uid_search(self, rest: str) -> None:
-        uids = list(self._letters)
-        if found := re.search(r"UID (\d+):\*", rest):
-            uids = [uid for uid in uids if uid >= int(found[1]) or uid == uids[-1]]
-        self._say(" ".join(["* SEARCH", *map(str, uids)]).encode())
-
-    def _uid_fetch(self, rest: str) -> None:
-        uid, most = map(int, re.findall(r"^(\d+) \(BODY\.PEEK\[\]<0\.(\d+)>\)$", rest)[0])
-        if (raw := self._letters.get(uid)) is not None:
-            part = raw[:most]
-            self._say(b"* 1 FETCH (UID %d BODY[]<0> {%d}\r\n%b)" % (uid, len(part), part))
-
-    def _uid_move(self, rest: str) -> None:
-        uid, folder = rest.split(" ", 1)
-        raw = self._letters.pop(int(uid), None)
-        if raw is not None:
-            self._provider.put(raw, folder.strip('"'))
-
-    def _expunge(self, _: str) -> None:
-        """Nothing is marked."""
+            self.writer.transport.abort()
+        elif mood < 0.08 and command not in {"LOGIN", "CAPABILITY"}:
+            self.say(f"{tag} NO [UNAVAILABLE] later".encode())
+        else:
+            end = await self.perform(command, rest)
+            if mood < 0.1:
+                self.writer.transport.abort()
+            self.say(f"{tag} {end}".encode())
 
 
 class Socket:

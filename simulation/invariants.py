@@ -1,6 +1,6 @@
 """The checks after a simulated week, whatever happened to the server: all promises of reliability.md.
 
-Those that hold of any server are in `simulation.promises`; here are those that a week's people can tell of.
+Those that hold of any server are in `world.promises`; here are those that a week's people can tell of.
 
 Each check looks at what people outside saw (replies, letters, bundles) and at the store at the end; none knows what
 happened in between.
@@ -14,13 +14,14 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from world.promises import Seen, answered_by, broken, items_of, misses, name_of
+
 from pbem.desk.strangers import EACH
 from pbem.store.database import from_db
 from pbem.store.inbox import Inbox
 from pbem.store.operator import Instructions
 from pbem.store.vault import Vault, load_key
 from simulation.liars import obeyed
-from simulation.promises import Seen, answered_by, broken, items_of, misses, name_of
 from simulation.sealed import untrue
 from simulation.verdicts import judged
 

@@ -11,6 +11,8 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from world.correspondent import SERVER
+
 from pbem.games import Refused
 from pbem.games.spaceships.space import CELLS
 from pbem.player.blind import Plan
@@ -18,16 +20,18 @@ from pbem.player.correspondence.outgoing import composed
 from pbem.player.correspondence.standings import Impossible
 from simulation.name_server import NameServer
 from simulation.parts import Part
-from simulation.players import SERVER, Player, provider
+from simulation.players import Player, provider
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import datetime
     from pathlib import Path
 
+    from world.correspondent import Correspondent
+
     from pbem.player.server_letter import Event
     from pbem.player.standing import MatchStanding
-    from simulation.players import Correspondent, Habits
+    from simulation.players import Habits
     from simulation.world import World
 
 ASKS = timedelta(hours=6)

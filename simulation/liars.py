@@ -11,11 +11,13 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
+from world.correspondent import SERVER, TO
+from world.promises import items_of, name_of
+
 from pbem.identity import ssh
 from pbem.player.correspondence.outgoing import composed
 from simulation.false_agents import FalseAgent
-from simulation.players import SERVER, TO, Player
-from simulation.promises import items_of, name_of
+from simulation.players import Player
 from simulation.story import span
 
 if TYPE_CHECKING:

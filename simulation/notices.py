@@ -8,11 +8,12 @@ from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from world.promises import answered_by
+
 from pbem.config.server import NotifyConfig
 from pbem.match.changed import replace
 from pbem.server.http_call import PATIENCE, RETRIES, Unreachable
 from simulation.parts import Part, Spells
-from simulation.promises import answered_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

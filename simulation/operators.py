@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from world.promises import name_of
+
 from pbem.match.changed import replace
 from pbem.server.server_clock import ServerClock
 from pbem.store import own_keys
@@ -22,7 +24,6 @@ from pbem.store.errors import StoreError
 from pbem.store.operator import PAUSED, Instructions
 from pbem.store.restore import move, restore
 from pbem.store.sqlite import Lock
-from simulation.promises import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator

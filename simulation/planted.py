@@ -33,6 +33,10 @@ from pbem.store.owners import _SENDINGS
 from pbem.store.questions import Notifications
 from pbem.store.sqlite import Sqlite
 from pbem.store.tokens import Tokens
+from pbem.tournament import pairing
+from pbem.tournament.tournament_entries import result_of
+from pbem.tournament.tournament_state import Tournament
+from pbem.tournament.tournament_step import TournamentStep
 from simulation.elsewhere import Remote
 
 if TYPE_CHECKING:
@@ -42,9 +46,11 @@ if TYPE_CHECKING:
     from pbem.mail.message import Letter
     from pbem.match.seat_clock import Stop
     from pbem.match.state import Match
+    from pbem.match.transcript import Entry
     from pbem.player.memory import SentForm
     from pbem.store.inbox import InboxRow
     from pbem.store.tokens import Token
+    from pbem.tournament.tournament_state import Pairing
     from simulation.runs import Plant
     from simulation.world import World
 
@@ -226,6 +232,44 @@ def result_forgotten(world: World) -> Iterator[None]:
 
 
 @contextmanager
+def result_counted_again(world: World) -> Iterator[None]:
+    """A server that does not know whether it took the result of a match takes it again."""
+    over, pairing_of = Director.over, Tournament.pairing_of
+
+    def take(step: TournamentStep, entries: Sequence[Entry]) -> None:
+        body = result_of(entries)
+        if body is not None and step.tournament.phase == "playing":
+            step._append("result", body)
+
+    def without_result(t: Tournament, match: str) -> Pairing | None:
+        found = pairing_of(t, match)
+        return found and replace(found, result=None)
+
+    def again(director: Director, match: Match, now: datetime) -> Callable[[], None]:
+        then = over(director, match, now)
+        return then if world.machine.draw.random() < 0.5 else lambda: (then(), over(director, match, now)())[1]
+
+    with (
+        patch.object(Director, "over", again),
+        patch.object(TournamentStep, "take", take),
+        patch.object(Tournament, "pairing_of", without_result),
+    ):
+        yield
+
+
+@contextmanager
+def pair_left_out(_world: World) -> Iterator[None]:
+    """The last pair of the last round never meets."""
+    whole = pairing.round_robin
+
+    def most(*given: Any, **how: Any) -> Any:
+        return list(whole(*given, **how))[:-1]
+
+    with patch("pbem.tournament.fold.round_robin", most):
+        yield
+
+
+@contextmanager
 def any_place_will_do(_world: World) -> Iterator[None]:
     """Signed words count wherever they come, whatever match and player they name."""
     with patch("pbem.desk.dispatch._demand_place", lambda *_: None):
@@ -375,6 +419,8 @@ PLANTED: dict[str, Plant] = {
         moved_before_it_is_kept,
         deaf_and_on_time,
         result_forgotten,
+        result_counted_again,
+        pair_left_out,
         vacation_without_a_zone,
         told_without_a_code,
         told_for_ever,

@@ -19,30 +19,18 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from world.correspondent import SERVER, TO, Correspondent
 
 from pbem.games.spaceships.words import EXAMPLE, FURTHER_EXAMPLE
-from pbem.identity import ssh
-from pbem.letters.render import Templates
 from pbem.mail.dkim_signing import DkimSigner
 from pbem.player.account_file import Account
-from pbem.player.blind import PROGRAM, Plan, comment
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.memory import Memory, may_repeat
-from pbem.player.opponent import STRATEGIES, edition
-from pbem.player.program import Program
-from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings
-from pbem.player.sealed_agent import Agent
-from pbem.player.secret_vault import SecretVault
+from pbem.player.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from datetime import datetime
-
     from pbem.player.memory import SentForm
-    from pbem.player.server_letter import Event
     from pbem.player.standing import MatchStanding
     from simulation.world import World
 
@@ -50,17 +38,11 @@ TOGETHER = 0.4  # share of the longest time until a player looks: many look at t
 
 BACK = 600.0  # seconds at most from the end of a vacation to the first look
 
-SERVER = "play.example"
-TO = f"pbem@{SERVER}"
 KEY = Path(__file__).with_name("mailbox-provider.key")
 """The key of who provides mailboxes: thrown away, and always the same, so that a seed is one story."""
 SHOWN = {*EXAMPLE.splitlines(), *FURTHER_EXAMPLE.splitlines()}
 """Ships that each request for a setup shows."""
 MESSAGE_ID = re.compile(rb"(?im)^Message-ID: (\S+)")
-
-
-def _words(name: str, /, **facts: object) -> str:
-    return Templates().render(f"player/{name}.txt", **facts).strip()
 
 
 class Habits(NamedTuple):
@@ -76,138 +58,6 @@ class Habits(NamedTuple):
     @property
     def careless(self) -> bool:
         return any(self)
-
-
-class Correspondent:
-    """A program at its mailbox: what it was told, and what it writes."""
-
-    signs = True
-    """Whether it has a key."""
-
-    def __init__(
-        self, seed: str, name: str, folder: Path, now: Callable[[], datetime], send: Callable[[SentForm], None]
-    ) -> None:
-        self.name = name
-        self.address = f"{name}@mail.example"
-        self.events: list[Event] = []
-        self.random = Random(f"{seed} player {name}")
-        self.key = Ed25519PrivateKey.from_private_bytes(self.random.randbytes(32))
-        self.memory = Memory(None)
-        weakref.finalize(self, self.memory.close)  # not all tests close it, and Python 3.13 warns of that
-        account = Account(name, SERVER, TO, self.address, "", "", "")
-        sign = self._sign if self.signs else None
-        self.letters = Correspondence(account, self.memory, sign, self.random.randbytes)
-        agent = self._agent(SecretVault(folder / f"{name}.secrets"))
-        # A program asks for octets when it makes a plan, and for nothing else.
-        self._secret = Random(f"{seed} secret {name}")
-        account = Account(name, SERVER, TO, self.address, "key", "maildir:/nowhere", "sendmail:")
-        games = {game: GameLimits(1) for game in STRATEGIES}
-        ours = ProgramSettings(account=account, play=PlayerLimits(joins="off"), games=games)
-        self.program = Program(agent, ours, self._secret.randbytes, _words)
-        self._now, self._send = now, send
-        self._seeds: dict[tuple[str, str], bytes] = {}
-        """The matches that were proposed here, by game and opponent."""
-        self._proposal = "", ""
-        """The words and the text of the proposal that was made."""
-
-    def _agent(self, vault: SecretVault) -> Agent:
-        """Who answers for this player in sealed matches."""
-        return Agent(self.letters, vault, self.random.randbytes)
-
-    def _sign(self, text: bytes, namespace: str) -> str:
-        return ssh.sign(self.key, text, namespace)
-
-    def keep_other_secrets(self, secrets: str) -> None:
-        """Plan all matches differently, with everything else the same."""
-        self._secret.seed(secrets)
-
-    def close(self) -> None:
-        self.memory.close()
-
-    def begin(self) -> None:
-        public = ssh.public(self.key)
-        self.program.begin(public, ssh.parse(public).fingerprint, self._now())
-        self._post()
-
-    @property
-    def registered(self) -> bool:
-        return self.memory.fact("account") is not None
-
-    def propose(self, game: str, other: Correspondent, options: str) -> None:
-        """Propose a match, and say in the proposal that the program plays blind."""
-        seed = self._secret.randbytes(16)
-        self._seeds[game, other.name] = seed
-        plan = Plan(SERVER, self.name, game, 1, seed)
-        self._proposal = f"new {game} with {other.name}", f"{options}\n{comment(plan.commitment)}"
-        self._propose()
-        self._post()
-
-    def _propose(self) -> None:
-        words, text = self._proposal
-        self.letters.tell(words, self._now(), text=text)
-
-    def _propose_again(self, now: datetime) -> None:
-        """Propose once more what was refused, for its date, by a server whose clock was wrong."""
-        refused = self.memory.sent("new", "", "")
-        if refused and refused[-1].state == "refused" and may_repeat(refused, now):
-            self._propose()
-
-    def read(self, letters: Iterable[bytes]) -> None:
-        """Read letters, and answer them."""
-        now = self._now()
-        events = [event for raw in letters for event in self.letters.inbox.receive(raw, now)]
-        self.events += events
-        self._plan()
-        self._hear(events, now)
-        self._propose_again(now)
-        self._before_it_acts()
-        self._act(now)
-        self._post()
-
-    def _hear(self, events: list[Event], now: datetime) -> None:
-        """Note what letters told."""
-        self.program.hear(events, now)
-
-    def _act(self, now: datetime) -> None:
-        """Do what is due."""
-        self.program.act(now)
-
-    def _before_it_acts(self) -> None:
-        """Do what else is due when letters were read."""
-
-    def act(self) -> None:
-        """Do what is due without a new letter."""
-        now = self._now()
-        self._propose_again(now)
-        self._act(now)
-        self._post()
-
-    def _plan(self) -> None:
-        """Remember how the matches proposed here are played.
-
-        There are two of one proposal if it was made again, and an old copy of it counted as well.
-        """
-        for standing in self.letters.matches.standings:
-            for (game, other), seed in self._seeds.items():
-                proposed = standing.rules == game and other in standing.players and not standing.tournament
-                if proposed and not self.seeds(standing.match):
-                    plan = f"1 {seed.hex()} {edition(game)} {PROGRAM}"
-                    self.memory.know(f"plan {standing.match}", plan)
-
-    def _post(self) -> None:
-        for sent in self.letters.outbox.unsent():
-            self._send(sent)
-            self.letters.outbox.has_left(sent)
-
-    @property
-    def played(self) -> list[MatchStanding]:
-        """The matches in which this player has not left the seat to somebody else."""
-        return list(self.letters.matches.standings)
-
-    def seeds(self, match: str) -> list[bytes]:
-        """The plan by which this player plays a match."""
-        plan = self.memory.fact(f"plan {match}")
-        return [bytes.fromhex(plan.split()[1])] if plan else []
 
 
 class Player(Correspondent):

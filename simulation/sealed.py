@@ -6,10 +6,11 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from world.promises import name_of
+
 from pbem.match.sealed_game import HONEST, SILENT
 from simulation.false_agents import FalseAgent
 from simulation.parts import Part
-from simulation.promises import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from greenlet import getcurrent
+from world.correspondent import SERVER
 
 from pbem.config import mail
 from pbem.config.mail import ListenerConfig
@@ -35,7 +36,6 @@ from simulation.disk import Disk, Faults
 from simulation.elsewhere import ADDRESS, IDLE, LEASE, Remote
 from simulation.loop import PLACE, Event
 from simulation.mailers import INTAKE, SMARTHOST
-from simulation.players import SERVER
 from simulation.story import span
 
 if TYPE_CHECKING:

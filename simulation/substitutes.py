@@ -7,12 +7,14 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from world.correspondent import SERVER
+
 from pbem.phrase import Phrase
 from pbem.player.blind import Plan
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.opponent import Position
 from simulation.parts import Part
-from simulation.players import SERVER, Habits, Player
+from simulation.players import Habits, Player
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

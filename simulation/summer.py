@@ -6,8 +6,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from world.promises import misses
+
 from simulation.parts import Part
-from simulation.promises import misses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -45,7 +45,10 @@ SHORT = {
     "told_without_a_code": replace(ONE, parts=("notices",)),
     "told_for_ever": replace(ONE, parts=("notices",), days=0.25),
     "vacation_without_a_zone": replace(ONE, parts=("summer",), days=3.0, careless=0.0),
-    "result_forgotten": replace(ONE, parts=("tournament",), games=("spaceships", "shoot-em-up")),
+    **dict.fromkeys(
+        ("result_forgotten", "result_counted_again", "pair_left_out"),
+        replace(ONE, parts=("tournament",), games=("spaceships", "shoot-em-up")),
+    ),
     "moved_before_it_is_kept": replace(ONE, parts=("mailbox",), deaths=30),
     "vouched_for_once": replace(ONE, parts=("keyless",), days=1.0, careless=0.0),
     "deaf_and_on_time": replace(ONE, parts=("mailbox",), days=2.0, careless=0.0),

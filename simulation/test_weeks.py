@@ -79,7 +79,7 @@ def test_another_process_tells_it_as_well(*, whole: bool) -> None:
         check=True,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
     )
     assert told.stdout.strip() == run(7, week).trace
 

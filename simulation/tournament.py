@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pbem.proof.tournament_proof import verify_tournament
 from simulation.parts import Part
+from verifier import Wrong, judged_tournament
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 NAME = "t1"
 FILE = f"{NAME}.pbem-tournament.zip"
-TERMS = "format: round robin\nprograms: yes\nat-once: 2\nsettle: 0"
+FORMATS = ("round robin", "round robin", "double round robin")
+TERMS = "programs: yes\nat-once: 2\nsettle: 0"
+LEAVES = 0.1
+"""How probable it is that somebody leaves it at some time of the week."""
 OFTEN = 1800.0
 """How often players look whether there is something to enter."""
 CLOSES = timedelta(days=2)
@@ -37,6 +41,7 @@ class Tournament(Part):
         self._members: list[Player] = []
         self._letters: dict[str, str] = {}
         """By player: the Message-ID of the letter that announces or enters it."""
+        self._format = self.random.choice(FORMATS)
         self._files: dict[str, bytes] = {}
         """By address: the proof that came at the end."""
 
@@ -47,12 +52,16 @@ class Tournament(Part):
             self._announce(self._members[0])
             for player in self._members:
                 self._look(player)
+                if self.random.random() < LEAVES:
+                    self.world.loop.call_later(
+                        self.random.random() * self.world.week.days * 86_400, self._leave, player
+                    )
 
     def _announce(self, organiser: Player) -> None:
         week, game = self.world.week, self.random.choice(self.world.week.games)
         closes = (self.world.now() + CLOSES).date()
         options = f"closes: {closes}\nentrants: {len(self._members)}\npace: {week.pace}\n{self.world.options[game]}"
-        self._letters[""] = organiser.say(f"tournament new {game}", f"{TERMS}\n{options}")
+        self._letters[""] = organiser.say(f"tournament new {game}", f"format: {self._format}\n{TERMS}\n{options}")
 
     def _look(self, player: Player) -> None:
         """Enter it, once it is announced; say so again if that was refused."""
@@ -67,6 +76,11 @@ class Tournament(Part):
             self._letters[player.name] = player.say(f"enter {NAME} {told.hash}")
         if not self._is_over:
             self.world.loop.call_later(OFTEN, self._look, player)
+
+    def _leave(self, player: Player) -> None:
+        told = player.memory.tournament(NAME)
+        if told is not None and told.entered and not self.world.hurried:
+            player.say(f"leave {NAME}")
 
     def _is_refused(self, name: str) -> bool:
         sent = (self.world.players.get(name) or self._members[0]).memory.by_message_id(self._letters.get(name, ""))
@@ -106,7 +120,10 @@ class Tournament(Part):
                     self._files[recipient] = content
 
     def broken(self) -> Iterator[str]:
-        """It ended, and its table follows from its own file and those of its matches."""
+        """It ended, and its table follows from its own file and those of its matches, by both verifiers.
+
+        The second one finds all pairs anew: each meets as often as it should, and no result counts twice.
+        """
         yield from (f"{one.name} has no proof of {NAME}" for one in self._entered if one.address not in self._files)
         bundles = [content for _, content in self.world.proved]
         for content in dict.fromkeys(self._files.values()):
@@ -114,3 +131,8 @@ class Tournament(Part):
                 operator = self.world.operator  # the bundle of a match that was ended by it came to nobody
                 if check.standing != "ok" and not operator.ended and not operator.explains(check.found):
                     yield f"{NAME} does not verify: {check}"
+            if not self.world.figures.restores:
+                try:
+                    judged_tournament(content, bundles)
+                except Wrong as wrong:
+                    yield f"{NAME}, by the second verifier: {wrong}"

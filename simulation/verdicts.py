@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from world.mutations import mutated
+
 from pbem.match.transcript import Entry
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
@@ -18,7 +20,6 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 from pbem.store import own_keys
 from pbem.store.matches import Matches
-from simulation.forgeries import mutated
 from verifier import Wrong, verified
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from world.correspondent import SERVER
 
 from pbem.config.values import Duration
 from pbem.config.witnessing import Cosigner, WitnessConfig
@@ -25,7 +26,6 @@ from pbem.tlog.note import Note
 from pbem.tournament.tournament_entries import tournament_statement
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 from simulation.parts import Part, Spells
-from simulation.players import SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,6 @@ import shutil
 import signal
 import ssl
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -25,13 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 import imap_tools
 import pytest
-from aiosmtpd.smtp import SMTP, AuthResult
+from aiosmtpd.smtp import AuthResult
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import ANN, BOB, Letters, Mailbox, attachment, confirming, form_in
 from judges import sentences
 from machines import certificate
+from machines.post_office import PBEM
 from signing.domains import Domain, rsa_key
-from test_postfix import free_port, serving
+from world.listening import free_port, mail_server
 
 from pbem.identity import ssh
 from pbem.proof.signed_letters import Letters as KeptLetters
@@ -47,7 +47,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Session.login_data"),
 ]
 
-PBEM = str(Path(sys.executable).with_name("pbem"))
 ACCOUNT, PASSWORD = "games@home.example", "app-password"
 HOME = Domain("mail.example", key=rsa_key(1024))
 OLD = ("INBOX", "INBOX", "Spamverdacht")
@@ -108,6 +107,7 @@ class Submission:
         self.known: set[bytes] = set()
         self.home: Callable[[str, bytes], None] = lambda _to, _raw: None
         self.port = free_port()
+        self.options: Any = {"authenticator": self.authenticate, "auth_required": True, "auth_require_tls": False}
 
     def authenticate(self, _server: Any, _session: Any, _envelope: Any, _mechanism: str, data: Any) -> AuthResult:
         return AuthResult(success=(data.login, data.password) == (ACCOUNT.encode(), PASSWORD.encode()))
@@ -126,9 +126,6 @@ class Submission:
                     await asyncio.to_thread(self.home, recipient, envelope.content)
                 self.letters.setdefault(recipient, Letters()).bring(envelope.content)
         return "250 ok"
-
-    def session(self, loop: asyncio.AbstractEventLoop) -> SMTP:
-        return SMTP(self, loop=loop, authenticator=self.authenticate, auth_required=True, auth_require_tls=False)
 
 
 class House:
@@ -269,7 +266,7 @@ def house(request: pytest.FixtureRequest) -> Iterator[House]:
     try:
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         tls.load_cert_chain(house.certificate, house.key)
-        with serving(house.submission.session, house.submission.port, tls), house.dovecot():
+        with mail_server(house.submission, house.submission.port, tls, **house.submission.options), house.dovecot():
             house.until(house.reachable)
             house.init()
             for lies in OLD:

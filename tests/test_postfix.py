@@ -6,27 +6,24 @@ Postfix changes users; it runs beside any other one, on ports and in a folder of
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import shutil
-import signal
 import smtplib
-import socket
 import subprocess
-import sys
 import tempfile
-import threading
 import time
 from email.message import EmailMessage
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from aiosmtpd.smtp import SMTP
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import ANN, BOB, Letters, Mailbox, confirming, form_in
 from judges import sentences
+from machines.post_office import PBEM
+from machines.serve_process import serving
+from world.listening import free_port, mail_server
 
 from pbem.desk.strangers import EACH
 from pbem.identity import sender_auth, ssh
@@ -37,13 +34,11 @@ from pbem.store.players import Players
 from pbem.store.vault import Vault, load_key
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.long
 
 EXAMPLES = Path(__file__).parents[1] / "config" / "postfix"
-PBEM = str(Path(sys.executable).with_name("pbem"))
 PATIENCE = 120  # seconds until a letter counts as lost; nothing here is timed
 
 MAIN = """
@@ -107,33 +102,6 @@ settle = "0s"
 """
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@contextlib.contextmanager
-def serving(
-    session: Callable[[asyncio.AbstractEventLoop], SMTP], port: int, tls: ssl.SSLContext | None = None
-) -> Iterator[None]:
-    """A mail server of such sessions, in a thread of its own."""
-    loop, stop = asyncio.new_event_loop(), asyncio.Event()
-
-    async def serve() -> None:
-        async with await loop.create_server(lambda: session(loop), "127.0.0.1", port, ssl=tls):
-            await stop.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    try:
-        yield
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join()
-        loop.close()
-
-
 class Provider:
     """The mail provider of the players, mail.example: files letters by recipient, and refuses the dead."""
 
@@ -154,9 +122,6 @@ class Provider:
             self.letters.setdefault(recipient, Letters()).bring(envelope.content)
         self.return_paths.append(envelope.mail_from)
         return "250 ok"
-
-    def session(self, loop: asyncio.AbstractEventLoop) -> SMTP:
-        return SMTP(self, hostname="mail.example", loop=loop)
 
 
 class Town:
@@ -230,20 +195,10 @@ class Town:
     def server(self) -> Iterator[None]:
         self.config.parent.mkdir(mode=0o700)
         self.config.write_text(CONFIG.format(socket=self.socket, port=self.port))
-        with subprocess.Popen(
-            [PBEM, "serve", "--config", str(self.config), "--ready-file", str(self.config.parent / "ready")],
-            stderr=subprocess.PIPE,
-        ) as server:
-            try:
-                self.until(lambda: (self.config.parent / "ready").exists() or server.poll() is not None)
-                assert self.socket.stat().st_mode & 0o777 == 0o660
-                shutil.chown(self.socket, group="postfix")  # what SocketGroup= does in config/systemd
-                yield
-                server.send_signal(signal.SIGTERM)
-                _, errors = server.communicate(timeout=60)
-                assert server.returncode == 0, errors.decode()
-            finally:
-                server.kill()
+        with serving(self.config.with_name("ready"), "--config", str(self.config)):
+            assert self.socket.stat().st_mode & 0o777 == 0o660
+            shutil.chown(self.socket, group="postfix")  # what SocketGroup= does in config/systemd
+            yield
 
 
 @pytest.fixture
@@ -255,7 +210,7 @@ def town() -> Iterator[Town]:
     folder.chmod(0o755)
     town = Town(folder, Provider())
     try:
-        with serving(town.provider.session, town.provider.port), town.postfix(), town.server():
+        with mail_server(town.provider, town.provider.port), town.postfix(), town.server():
             yield town
     finally:
         shutil.rmtree(folder)

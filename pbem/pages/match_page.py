@@ -188,7 +188,7 @@ def decisive_turn(game: Record) -> DecisiveTurn:
 
     Raises `Illegal` for a record that is not legal.
     """
-    left, winner = part_of(game.game, "facts").materiel, game.result.winner if game.result else 0
+    left, winner = part_of(game.game, "boards").materiel, game.result.winner if game.result else 0
     reports: list[Sequence[Report]] = []
     most, best = 0, None
     for turn, (before, reported, after) in enumerate(record.replayed(game)):

@@ -544,7 +544,8 @@ def _listed(key: Mapping[str, str]) -> Key:
 def check_players(entry: Entry) -> None:
     """Check the keys of players that an entry lists: each once, by its fingerprint; who has none has a mailbox."""
     body = entry.body
-    named = [*(body["players"].values() if entry.type == "agreed" else ()), body.get("player"), body.get("organiser")]
+    listed = body.get("players", {})  # of a tournament's result, a list of names
+    named = [*(listed.values() if isinstance(listed, dict) else ()), body.get("player"), body.get("organiser")]
     players = [player for player in named if isinstance(player, dict)]
     try:
         if any(not (player["keys"] or "mailbox" in player) for player in players):

@@ -7,7 +7,6 @@ import json
 import zipfile
 from typing import TYPE_CHECKING, Any, cast
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import Referee, attachment
 
 from pbem.match.changed import replace
@@ -16,7 +15,6 @@ from pbem.proof.bundle import Bundle
 from pbem.proof.compare.against import Against
 from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Check, Proved, verify
-from simulation import forgeries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,9 +25,6 @@ if TYPE_CHECKING:
     from pbem.match.state import Match
     from pbem.match.step import Signed
     from pbem.requests import AnyForm, Requested, SignedForm
-
-SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-"""The key of tests/in_a_box/referee.py."""
 
 
 class Remembering(Letters):
@@ -120,11 +115,6 @@ def proof(referee: Referee, person: Mailbox) -> Bundle:
     content = attachment(person.last, ".zip")
     del person.letters[-1]
     return bundle.read(content)
-
-
-def signed_again(found: Bundle, at: int = 0, *, key: Ed25519PrivateKey = SERVER_KEY) -> Bundle:
-    """The chain made whole from this entry on and signed, as a server would do that rewrites the past."""
-    return forgeries.signed(found, key, at)
 
 
 def tampered(content: bytes, path: str, change: Callable[[bytes], bytes]) -> bytes:

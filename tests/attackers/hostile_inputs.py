@@ -13,7 +13,8 @@ import struct
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from attackers.forgers import SERVER_KEY, index, saying, signed_again, with_entry
+from attackers.forgers import index, saying, with_entry
+from world.mutations import SERVER_KEY, signed_again
 
 from pbem.match.changed import replace
 from pbem.match.transcript import sha256_hex, statement, voucher

@@ -14,9 +14,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser.test_passkey import AUTHENTICATOR, is_wrong
 from browser.waiting import until
-from cli.test_try import PBEM, port_of, user
+from cli.test_try import port_of, user
 from desk.test_tournaments import SMALL, Club
 from in_a_box.terminal import Terminal
+from machines.post_office import PBEM
 from playwright.sync_api import expect
 
 from pbem.identity import parse_key

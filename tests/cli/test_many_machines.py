@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import signal
 import smtplib
-import socket
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,16 +13,19 @@ from cli.test_operator import give_keys
 from click.testing import CliRunner
 from in_a_box.referee import Referee
 from in_a_box.stores import of_postgresql, place
+from machines.serve_process import serving
+from world.listening import free_port
 
 from pbem.cli.group import group
 from pbem.store_place import PostgresqlAddress
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = of_postgresql
 
-PBEM = str(Path(sys.executable).with_name("pbem"))
 CONFIG = """
 server = "play.example"
 operator = "operator@play.example"
@@ -46,9 +44,7 @@ class Town:
 
     def __init__(self, folder: Path, store: str) -> None:
         self.folder = folder
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]  # nobody listens there: what is sent waits
+        self.port = free_port()  # nobody listens there: what is sent waits
         give_keys(folder)
         self.config = folder / "pbem.toml"
         self.take(store)
@@ -65,16 +61,8 @@ class Town:
     @contextlib.contextmanager
     def server(self, name: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
         """A server, and the port at which it takes letters."""
-        file = self.folder / f"{name}.json"
-        command = [PBEM, "serve", "--config", str(self.config), "--ready-file", str(file)]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
-            try:
-                while not file.exists() and server.poll() is None:
-                    time.sleep(0.02)
-                yield server, json.loads(file.read_text())["smtp"]["port"]
-            finally:
-                server.send_signal(signal.SIGTERM)
-                server.communicate(timeout=30)
+        with serving(self.folder / f"{name}.json", "--config", str(self.config)) as (server, places):
+            yield server, places["smtp"]["port"]
 
 
 @pytest.fixture

@@ -7,11 +7,8 @@ import json
 import os
 import secrets
 import shutil
-import signal
-import socket
 import sqlite3
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -25,6 +22,9 @@ from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import ANN, SERVER, START, Referee, placed
 from judges import sentences
+from machines.post_office import PBEM
+from machines.serve_process import serving
+from world.listening import free_port
 
 from pbem.cli.group import group
 from pbem.proof.signed_letters import Letters
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-PBEM = str(Path(sys.executable).with_name("pbem"))
 CONFIG = """
 server = "play.example"
 operator = "operator@play.example"
@@ -77,9 +76,7 @@ class House:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.config = folder / "pbem.toml"
         self.config.write_text(CONFIG.format(port=self.port))
         give_keys(folder)
@@ -101,21 +98,13 @@ class House:
 
     @contextlib.contextmanager
     def daemon(self) -> Iterator[subprocess.Popen[str]]:
-        file = self.folder / "ready.json"
-        file.unlink(missing_ok=True)
-        command = [PBEM, "serve", "--config", str(self.config), "--ready-file", str(file)]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
-            try:
-                while not file.exists() and server.poll() is None:
-                    time.sleep(0.02)
-                self.ready = json.loads(file.read_text())
-                yield server
-                server.send_signal(signal.SIGTERM)
-                _, errors = server.communicate(timeout=30)
-                assert server.returncode == 0, errors
-                self.log = errors
-            finally:
-                server.kill()
+        words = ("--config", str(self.config))
+        with (
+            (self.folder / "log").open("wb") as log,
+            serving(self.folder / "ready.json", *words, stderr=log) as (server, self.ready),
+        ):
+            yield server
+        self.log = (self.folder / "log").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 import pytest
-from cli.test_try import PBEM
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -30,6 +29,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 from judges.messages import pseudo_language
+from machines.post_office import PBEM
 from signing import passkeys
 from signing.passkeys import Wish
 

@@ -9,18 +9,23 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import tomllib
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
+from machines.post_office import PBEM
+from machines.serve_process import serving
+from world.listening import free_port
 
 from pbem.cli.home import SERVER, running
 from pbem.examples import example_folder
 from pbem.games import GAMES
 
-PBEM = str(Path(sys.executable).with_name("pbem"))
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
 ORDERS = {
     "spaceships": ["Gx3"],
     "dueling-masters": ["--nothing"],
@@ -33,13 +38,16 @@ def user(tmp_path: Path) -> Path:
     """The home of somebody who has nothing yet, but whose server would listen at a port that is free."""
     folder = tmp_path / ".local" / "share" / "pbem"
     folder.mkdir(parents=True)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+    port = free_port()
     for name, example in (("pbem.toml", "home.toml"), ("house.toml", "house.toml")):
         text = (example_folder() / "init" / example).read_text("utf-8")
         folder.joinpath(name).write_text(text.replace("127.0.0.1:2525", f"127.0.0.1:{port}"))
     return tmp_path
+
+
+def trial_server(user: Path, **options: Any) -> AbstractContextManager[tuple[subprocess.Popen[str], object]]:
+    """The server for trying, started by hand."""
+    return serving(user / "ready", env={"PATH": os.environ["PATH"], "HOME": str(user)}, cwd=user, **options)
 
 
 def port_of(user: Path) -> int:
@@ -77,18 +85,12 @@ def test_one_command_to_the_board_and_another_to_the_report(user: Path, game: st
 
 
 def test_a_server_that_runs_is_used_and_goes_on(user: Path) -> None:
-    ready = user / "ready"
-    words = [PBEM, "serve", "--ready-file", str(ready)]
-    environment = {"PATH": os.environ["PATH"], "HOME": str(user)}
-    with subprocess.Popen(words, env=environment, cwd=user, stdout=subprocess.PIPE, text=True) as server:
+    with trial_server(user, stdout=subprocess.PIPE) as (server, _):
         assert server.stdout is not None
         while "pbem play try" not in (line := server.stdout.readline()):
             assert line, "it ended without a word of how to play"
-        while not ready.exists():
-            assert server.poll() is None
         assert pbem(user, "play", "try").returncode == 0
         assert server.poll() is None
-        server.terminate()
 
 
 def test_a_port_that_somebody_else_has_gets_none_of_the_letters(tmp_path: Path) -> None:
@@ -157,16 +159,7 @@ def test_a_server_that_does_not_start_says_why(user: Path) -> None:
 
 def test_the_doctor_finds_a_healthy_trial_server_well(user: Path) -> None:
     """Its letters do not come round: they are filed."""
-    with subprocess.Popen(
-        [PBEM, "serve", "--ready-file", str(user / "ready")],
-        env={"PATH": os.environ["PATH"], "HOME": str(user)},
-        cwd=user,
-    ) as server:
-        try:
-            while not (user / "ready").exists() and server.poll() is None:
-                time.sleep(0.05)
-            examined = pbem(user, "doctor")
-        finally:
-            server.terminate()
+    with trial_server(user):
+        examined = pbem(user, "doctor")
     assert examined.returncode == 0, examined.stdout
     assert "ok     mail       a letter to pbem+canary@pbem.localhost was filed in " in examined.stdout

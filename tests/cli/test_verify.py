@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from attackers.forgers import signed_again, with_entry
+from attackers.forgers import with_entry
 from click.testing import CliRunner
 from in_a_box import witnessed
 from in_a_box.referee import Referee, attachment
 from judges import sentences
+from world.mutations import signed_again
 
 from pbem.cli.group import group
 from pbem.cli.verify import verify

@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import fails, saying, signed_again, with_entry
+from attackers.forgers import fails, saying, with_entry
 from in_a_box.inquiries import held
 from in_a_box.outside import RACE, found_in, install
 from in_a_box.referee import Mailbox, Referee, attachment
+from world.mutations import signed_again
 
 from pbem.games import Refused, rules
 from pbem.games.draws import Draws

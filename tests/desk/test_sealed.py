@@ -467,7 +467,7 @@ class World:
         self.bob.plan = {1: "Rv5 Rw5", 2: "Ox5 sRv1", 3: "Gz1"}
         self.bob.look()
         self.bob.setup = f"{rest}MD Oz1 Oz2 Oz3\nHS Rz5 Oz5"
-        self.secrets = [self.ann.setup, f"m{missile[:3]}", self.ann.seed.hex()]
+        self.secrets = [self.ann.setup, f"m{missile[:3]}", self.ann.salting.hex()]
         for seat in (self.ann, self.bob):
             # As a hash does of which nothing can be told: what it hides is in the same words wherever it belongs.
             seat.hide = lambda text: hashed("\n".join(text.split("\n")[:7]))

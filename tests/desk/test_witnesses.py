@@ -18,6 +18,7 @@ from desk.test_tournaments import Club
 from in_a_box.referee import SERVER, Letters, Mailbox, Referee, attachment, body, form_in, new
 from in_a_box.stores import of_sqlite
 from judges import sentences
+from machines.http_double import Asked
 from machines.witness_double import Double
 
 from pbem.cli.verify import verify
@@ -96,9 +97,9 @@ class Watching:
             (asked,) = due
             request = CosignRequest.read(asked.request)
             self.asked.append(size_of(asked))
-            status, _, said = self.double("add-checkpoint", asked.request.encode())
-            found.append((request.old, status))
-            self.referee.answered(asked, status, said.decode())
+            answer = self.double(Asked("add-checkpoint", {}, asked.request.encode()))
+            found.append((request.old, answer.status))
+            self.referee.answered(asked, answer.status, answer.body.decode())
         return found
 
     def wait(self, time: timedelta = TEN) -> list[tuple[int, int]]:
@@ -187,7 +188,7 @@ def test_a_witness_is_told_where_it_stands(watching: Watching) -> None:
     # Of what it cosigned nothing came back: it says where it stands, and is asked from there.
     referee.wait(TEN)
     (lost,) = referee.due
-    watching.double("add-checkpoint", lost.request.encode())
+    watching.double(Asked("add-checkpoint", {}, lost.request.encode()))
     assert watching.post() == [(2, 409), (3, 200)]
     assert referee.seen == 3
     # It lost its memory.
@@ -252,7 +253,7 @@ def test_a_cosignature_counts_once_and_one_that_does_not_hold_hides_no_other(wat
     referee = watching.referee
     ann, bob = referee.begun("keys: demanded")
     (due,) = referee.due
-    line = watching.double("add-checkpoint", due.request.encode())[2].decode().rstrip("\n")
+    line = watching.double(Asked("add-checkpoint", {}, due.request.encode())).body.decode().rstrip("\n")
     spoilt = f"{line[:-8]}AAAAAA=="
     referee.answered(due, 200, "\n".join([spoilt, *[line] * 20, spoilt, ""]))
     found = referee.desk.log.witnessed()

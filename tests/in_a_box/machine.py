@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from in_a_box.referee import SERVER
-from in_a_box.table import TO, Side
+from in_a_box.table import Side
+from world.correspondent import program
 
 from pbem.failpoints import passing
-from pbem.letters.render import Templates
-from pbem.player.account_file import Account
-from pbem.player.opponent import STRATEGIES
-from pbem.player.program import Program
-from pbem.player.program_config import GameLimits, PlayerLimits, ProgramSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,17 +15,8 @@ if TYPE_CHECKING:
     from in_a_box.referee import Mailbox, Referee
 
     from pbem.failpoints import Failpoints
+    from pbem.player.program_config import PlayerLimits
     from pbem.player.server_letter import Event
-
-
-def settings(name: str, address: str, level: int = 1, limits: PlayerLimits | None = None) -> ProgramSettings:
-    account = Account(name, SERVER, TO, address, "key", "maildir:/nowhere", "sendmail:")
-    games = {game: GameLimits(level) for game in STRATEGIES}
-    return ProgramSettings(account=account, play=limits or PlayerLimits(), games=games)
-
-
-def words(name: str, /, **facts: object) -> str:
-    return Templates().render(f"player/{name}.txt", **facts).strip()
 
 
 class Machine(Side):
@@ -45,12 +31,12 @@ class Machine(Side):
         level: int = 1,
         limits: PlayerLimits | None = None,
     ) -> None:
-        self.settings = settings(person.name, person.address, level, limits)
+        self._level, self._limits = level, limits
         super().__init__(referee, person, path, failpoint)
 
     def start(self) -> None:
         super().start()
-        self.program = Program(self.agent, self.settings, self.random, words)
+        self.program = program(self.agent, self.letters.account, self.random, self._level, self._limits)
         self.begun = False
 
     def look(self) -> list[Event]:

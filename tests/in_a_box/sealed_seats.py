@@ -8,20 +8,21 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from in_a_box.bulletins import FIELD, bulletin
 from in_a_box.referee import Mailbox, attachment
 from playing import random_players
+from playing.sealed_writer import Known, SealedWriter
 
 from pbem.games import rules
-from pbem.games.sealed import COMMIT, sealed_rules
+from pbem.games.sealed import sealed_rules
 from pbem.mail.commands.sections import written
-from pbem.match.sealed_game import NOTHING, ORDERS, SETUP, PaperPlace, hashed, paper, salt
+from pbem.match.sealed_game import PaperPlace, hashed
 from pbem.requests import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from email.message import EmailMessage
 
     from in_a_box.referee import Referee
@@ -38,7 +39,7 @@ def document(letter: EmailMessage) -> dict[str, Any] | None:
 
 
 @dataclass
-class SealedSeat:
+class SealedSeat(SealedWriter):
     """A player's secrets of one game, and the letters that follow from them."""
 
     box: Mailbox
@@ -56,11 +57,22 @@ class SealedSeat:
     lie: Callable[[str, tuple[str, ...]], tuple[str, ...]] = lambda _, lines: lines
     """What is told in place of the truth, by the step and its lines."""
     hide: Callable[[str], str] = hashed
-    """What hides a secret paper."""
+    after: dict[int, str] = field(default_factory=dict)
+    stops_at_lies: ClassVar[bool] = False
 
     @property
-    def seed(self) -> bytes:
+    def salting(self) -> bytes:
         return hashed(self.box.name).encode()[:32]
+
+    def tell(self, _turn: int, step: str, lines: tuple[str, ...]) -> tuple[str, ...]:
+        return self.lie(step, lines)
+
+    def open(self, _turn: int, lines: tuple[str, ...]) -> tuple[str, ...]:
+        return lines
+
+    def order(self, known: Known, view: dict[str, Any]) -> str:
+        planned = self.plan.get(known.table.turn)
+        return super().order(known, view) if planned is None else planned
 
     def look(self) -> dict[str, Any]:
         """What the latest letters say."""
@@ -71,7 +83,7 @@ class SealedSeat:
             found = document(letter)
             if found is not None:
                 if found["game"] != self.told.get("game"):
-                    self.orders, self.setup = {}, ""
+                    self.orders, self.after, self.setup = {}, {}, ""
                 self.told = found
         self.read = len(self.box.letters)
         return self.told
@@ -80,9 +92,6 @@ class SealedSeat:
     def place(self) -> PaperPlace:
         told = self.told
         return PaperPlace(told["server"], told["match"], told["game"], told["seat"], told["player"])
-
-    def salt(self, turn: int, what: str) -> str:
-        return salt(self.seed, self.place, turn, what)
 
     def table(self) -> Any:
         """What was told, played again."""
@@ -110,94 +119,20 @@ class SealedSeat:
         if owes == ["seal"]:
             return [Section("commitment", (self.commit_to_setup(),), "")]
         if owes == ["reveal"]:
-            named = [Section(ORDERS, (str(turn),), text) for turn, text in sorted(self.orders.items())]
-            return [Section("seed", (self.seed.hex(),), ""), Section(SETUP, (), self.setup), *named]
-        return list(self.steps())
+            return self.reveals()
+        steps = self.told["sealed"]["steps"]
+        papers = [(one["turn"], one["seat"], one["step"], one.get("paper", "")) for one in steps]
+        terms = self.told["sealed"]["terms"]
+        known = Known(self.told["rules"], self.options, self.place, terms, self.told["prev"], self.table(), papers)
+        return list(self.owed(known))
 
     def commit_to_setup(self) -> str:
         player, judge = random_players.PLAYERS[self.told["rules"]], rules(self.told["rules"])
         if not self.setup:
             text = player.setup(self.random, self.options, self.told["seat"])
             self.setup = judge.setup(self.options, self.told["seat"], text).text
-        values = {"rules": self.told["sealed"]["terms"], "salt": self.salt(0, SETUP)}
-        self.commitment = self.hide(paper(SETUP, self.place, 0, values, self.setup.split("\n")))
+        self.commitment = self.commitment_to(self.place, self.told["sealed"]["terms"])
         return self.commitment
-
-    def steps(self) -> Iterator[Section]:
-        sealed = sealed_rules(self.told["rules"])
-        assert sealed is not None
-        table, seat = self.table(), self.told["seat"]
-        papers = self.papers()
-        while owed := sealed.owed(table, seat):
-            own = sealed.own(self.options, seat, self.setup, self.orders, table)
-            if sealed.asks(own, table):
-                decide = random_players.PLAYERS[self.told["rules"]].orders
-                if self.told["rules"] == "spaceships":
-                    decide = random_players.sensible_orders
-                text = self.plan.get(table.turn)
-                if text is None:
-                    text = decide(self.random, dict(sealed.own_view(own, table)))
-                self.orders[table.turn] = sealed.order(own, text)
-                own = sealed.own(self.options, seat, self.setup, self.orders, table)
-            lines = self.lie(owed[0], sealed.lines(own, table, owed[0]))
-            turn = table.turn
-            if owed[0] == COMMIT:
-                (opens,) = (step for step in ("open",) if step in sealed.papers)
-                after = self.told["prev"]
-                self.orders.setdefault(turn, sealed.orders(own, turn))
-                told = self.lines_to_open(sealed, own, table)
-                yield Section(COMMIT, (self.written(sealed, opens, table, papers, told, own, after)[1],), "")
-                papers.append((turn, seat, COMMIT, "", after))
-            else:
-                committed = [after for t, s, step, _, after in papers if (t, s, step) == (turn, seat, COMMIT)]
-                after = committed[-1] if committed else self.told["prev"]
-                if owed[0] in ("open", "departs"):
-                    self.orders.setdefault(turn, sealed.orders(own, turn))
-                values, sha256 = self.written(sealed, owed[0], table, papers, lines, own, after)
-                words = tuple(values[name] for name in sealed.papers[owed[0]].values)
-                papers.append((turn, seat, owed[0], sha256, ""))
-                yield Section(owed[0], words, "\n".join(lines))
-            table = sealed.enter(table, seat, owed[0], lines)
-
-    def lines_to_open(self, sealed: Any, own: Any, table: Any) -> tuple[str, ...]:
-        """What the commitment is to: the lines of the step that opens it."""
-        lines: tuple[str, ...] = sealed.lines(own, sealed.enter(table, self.told["seat"], COMMIT, ()), "open")
-        return lines
-
-    def papers(self) -> list[tuple[int, int, str, str, str]]:
-        """Of the steps so far: turn, seat, step, hash of the paper, and the head that a commitment came after."""
-        found = []
-        for step in self.told["sealed"]["steps"]:
-            after = self.afters.get(step.get("paper", ""), "")
-            found.append((step["turn"], step["seat"], step["step"], step.get("paper", ""), after))
-        return found
-
-    afters: dict[str, str] = field(default_factory=dict)
-    """By the hash that was committed to, the head that stands in the paper."""
-
-    def written(
-        self, sealed: Any, step: str, table: Any, papers: list[Any], lines: tuple[str, ...], own: Any, after: str
-    ) -> tuple[dict[str, str], str]:
-        kind, turn, seat = sealed.papers[step], table.turn, self.told["seat"]
-        cited = [sha256 for t, s, name, sha256, _ in papers if t == turn and s != seat and name in kind.to]
-        opened = [sha256 for t, s, name, sha256, _ in papers if (t, s, name) == (turn, seat, "open")]
-        commitment = self.told["sealed"]["commitments"][str(seat)]
-        values = {
-            "rules": self.told["sealed"]["terms"],
-            "setup": commitment,
-            "after": after,
-            "to": cited[-1] if cited else NOTHING,
-            "own": opened[-1] if opened else NOTHING,
-            "salt": self.salt(turn, kind.name),
-        }
-        if ORDERS in kind.heads:
-            secret = {"setup": commitment, "salt": self.salt(turn, ORDERS)}
-            text = sealed.orders(own, turn)
-            values[ORDERS] = self.hide(paper(ORDERS, self.place, turn, secret, text.split("\n") if text else []))
-        values = {name: values[name] for name in kind.heads}
-        sha256 = hashed(paper(kind.name, self.place, turn, values, lines))
-        self.afters[sha256] = after
-        return values, sha256
 
     def letter(self) -> str | None:
         """The letter that is due, unsigned; None where nothing is."""

@@ -2,7 +2,7 @@
 
 `kill -9` of a daemon with its desk and its reader, the locks of SQLite and PostgreSQL, servers that sleep past their
 lease, databases that crash and fail over. Simulated weeks (simulation/) show other deaths, and power cuts. Players
-are the same there and here, and so is what must hold afterwards: `simulation.promises`.
+are the same there and here, and so is what must hold afterwards: `world.promises`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING
 
 from machines.clusters import SOCKET
 from machines.deaths import End
-from machines.lives import PATIENCE, QUICK, Server, Smarthost, children, in_a_thread
+from machines.lives import PATIENCE, QUICK, Server, Smarthost, children
+from world.correspondent import Correspondent
+from world.listening import in_a_thread
+from world.promises import Seen, broken
 
 from pbem.games import Refused
 from pbem.store.errors import BusyError
-from simulation.players import Correspondent
-from simulation.promises import Seen, broken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

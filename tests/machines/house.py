@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import smtplib
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.stores import place
+from machines import serve_process
 from machines.desk_thread import OwnThread
-from machines.waiting import until
 
 from pbem.config.mail import ListenerConfig
 from pbem.config.server import Config
@@ -26,6 +24,7 @@ from pbem.store import own_keys
 from pbem.store.database import Database
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Awaitable, Callable, Iterator
     from datetime import datetime
     from pathlib import Path
@@ -190,13 +189,9 @@ SERVE = "from pbem.cli.serve import serve; serve()"
 @contextlib.contextmanager
 def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """`pbem serve` as a process of its own, and the port it listens at."""
-    config, ready = folder / "pbem.toml", folder / "ready.json"
+    config = folder / "pbem.toml"
     config.write_text('server = "play.example"\n[smtp]\nlisten = "127.0.0.1:0"\n[smarthost]\nport = 1\n')
-    ready.unlink(missing_ok=True)
-    command = [sys.executable, "-c", SERVE, "--config", str(config), "--ready-file", str(ready)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
-        try:
-            until(lambda: ready.exists() or server.poll() is not None, 60)
-            yield server, json.loads(ready.read_text())["smtp"]["port"]
-        finally:
-            server.kill()
+    program = (sys.executable, "-c", SERVE)
+    with serve_process.serving(folder / "ready.json", "--config", str(config), program=program) as (server, places):
+        yield server, places["smtp"]["port"]
+        server.kill()

@@ -17,7 +17,6 @@ import smtplib
 import socket
 import subprocess
 import sys
-import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,9 +25,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from aiosmtpd.smtp import SMTP
 from in_a_box.boxes import Inbox, Outbox
 from in_a_box.referee import MAIL_SERVER
+from world.listening import mail_server
 
 import pbem.desk.wiring
 import pbem.server.daemon
@@ -46,9 +45,10 @@ from pbem.store.inbox import REST
 from pbem.store.vault import Vault, load_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Iterator
     from random import Random
 
+    from aiosmtpd.smtp import SMTP
     from machines.deaths import End
 
     from pbem.server.desk_process import Process
@@ -276,18 +276,9 @@ class Smarthost:
             server.transport.abort()
         return reply
 
-    async def _listen(self) -> asyncio.Server:
-        loop = asyncio.get_running_loop()
-
-        def session() -> SMTP:
-            return SMTP(self, hostname="smarthost.example", loop=loop, data_size_limit=None)
-
-        return await loop.create_server(session, "127.0.0.1", 0)
-
     @contextmanager
     def open(self) -> Iterator[Smarthost]:
-        with in_a_thread(self._listen) as (_, server):
-            self.port = server.sockets[0].getsockname()[1]
+        with mail_server(self) as self.port:
             yield self
 
 
@@ -300,29 +291,3 @@ def served(folder: Path, script: list[str] | None = None, **more: Any) -> Iterat
             yield server, smarthost
         finally:
             server.kill()
-
-
-@contextmanager
-def in_a_thread(
-    listen: Callable[[], Coroutine[Any, Any, asyncio.Server]],
-) -> Iterator[tuple[asyncio.AbstractEventLoop, asyncio.Server]]:
-    """A server in a thread of this process, until the block ends."""
-    loop = asyncio.new_event_loop()
-    server = loop.run_until_complete(listen())
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        yield loop, server
-    finally:
-        loop.call_soon_threadsafe(server.close)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.run_until_complete(_cancel_all())
-        loop.close()
-
-
-async def _cancel_all() -> None:
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

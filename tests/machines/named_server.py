@@ -8,12 +8,14 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import dns.flags
 import dns.message
+import dns.rcode
 import dns.rrset
 from machines.post_office import Server, Servers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 _PROGRAM = """\
 import dns.asyncresolver
@@ -42,22 +44,25 @@ def asking(port: int) -> type[Servers]:
 
 
 @contextmanager
-def name_server(records: Mapping[str, str]) -> Iterator[int]:
-    """A name server with these TXT records; yields its port."""
+def name_server(
+    records: Mapping[str, str | Sequence[str]], rcode: dns.rcode.Rcode = dns.rcode.NOERROR
+) -> Iterator[int]:
+    """A name server with these TXT records, one or several of a name; yields its port."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as place:
         place.bind(("127.0.0.1", 0))
-        ends = threading.Event()
 
         def serve() -> None:
             while True:
                 wire, asker = place.recvfrom(4096)
-                if ends.is_set():
+                if not wire:
                     return
                 query = dns.message.from_wire(wire)
                 answer = dns.message.make_response(query)
+                answer.flags |= dns.flags.RA
+                answer.set_rcode(rcode)
                 name = query.question[0].name
-                record = records.get(name.to_text(omit_final_dot=True))
-                if record is not None:
+                found = records.get(name.to_text(omit_final_dot=True), ())
+                for record in [found] if isinstance(found, str) else found:
                     pieces = " ".join(f'"{record[at : at + 200]}"' for at in range(0, len(record), 200))
                     answer.answer.append(dns.rrset.from_text(name, 60, "IN", "TXT", pieces))
                 place.sendto(answer.to_wire(), asker)
@@ -67,6 +72,5 @@ def name_server(records: Mapping[str, str]) -> Iterator[int]:
         try:
             yield place.getsockname()[1]
         finally:
-            ends.set()
             place.sendto(b"", place.getsockname())
             thread.join()

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import ssl
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, NamedTuple
 
-from machines import certificate
+from machines import certificate, http_double
+from machines.http_double import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from machines.http_double import Asked
 
 HOST = "ntfy.example"
 
@@ -42,43 +43,17 @@ class Ntfy:
     def host(self) -> str:
         return f"{HOST}:{self.port}"
 
+    def __call__(self, asked: Asked) -> Answer:
+        message = Message(asked.path.removeprefix("/"), asked.headers["Title"], asked.body.decode())
+        self.came.append(message)
+        body = json.dumps({"event": "message", "topic": message.topic, "message": message.text}).encode()
+        return Answer(self.status, body, {"Location": self.location} if self.location else {}, self.said)
+
 
 @contextmanager
 def serving(folder: Path, host: str = HOST) -> Iterator[Ntfy]:
     """A server of this name at 127.0.0.1, and what trusts its certificate alone."""
-    ntfy = Ntfy()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            text = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            ntfy.came.append(Message(self.path.removeprefix("/"), self.headers["Title"], text))
-            if ntfy.said:
-                self.wfile.write(ntfy.said)
-                return
-            body = json.dumps({"event": "message", "topic": self.path[1:], "message": text}).encode()
-            self.send_response(ntfy.status)
-            if ntfy.location:
-                self.send_header("Location", ntfy.location)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    files = certificate.make(folder, host)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*files)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # who does not trust us hangs up
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    ntfy.port = server.server_address[1]
+    ntfy, files = Ntfy(), certificate.make(folder, host)
     ntfy.trusting = ssl.create_default_context(cafile=files[0])
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
+    with http_double.serving(ntfy, certificate=files) as ntfy.port:
         yield ntfy
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -22,12 +22,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aiosmtpd.smtp import SMTP
+from world.listening import mail_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from aiosmtpd.smtp import Envelope, Session
+    from aiosmtpd.smtp import SMTP, Envelope, Session
 
 SERVER = "play.example"
 PATIENCE = 60.0  # seconds until a letter counts as lost
@@ -69,7 +69,6 @@ class PostOffice:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._boxes: dict[str, tuple[mailbox.Maildir, queue.Queue[bytes]]] = {}
-        self._loop = asyncio.new_event_loop()
         self.port = 0
         self.servers: Servers | None = None
         """To which letters for the server go; none are taken before."""
@@ -94,7 +93,7 @@ class PostOffice:
             elif self.servers is not None and recipient.endswith(f"@{SERVER}"):
                 given = (str(envelope.mail_from or ""), recipient, raw)
                 try:
-                    await self._loop.run_in_executor(None, self.servers.take, *given)
+                    await asyncio.to_thread(self.servers.take, *given)
                 except (OSError, smtplib.SMTPException):
                     return "451 4.4.1 the server takes no letters now"
             else:
@@ -103,21 +102,8 @@ class PostOffice:
 
     @contextmanager
     def opened(self) -> Iterator[PostOffice]:
-        thread = threading.Thread(target=self._loop.run_forever, name="post office")
-        thread.start()
-        listening = self._loop.create_server(
-            lambda: SMTP(self, hostname="smarthost.example", loop=self._loop), "127.0.0.1", 0
-        )
-        server = asyncio.run_coroutine_threadsafe(listening, self._loop).result(PATIENCE)
-        self.port = server.sockets[0].getsockname()[1]
-        try:
+        with mail_server(self) as self.port:
             yield self
-        finally:
-            asyncio.run_coroutine_threadsafe(self._loop.shutdown_default_executor(), self._loop).result(PATIENCE)
-            self._loop.call_soon_threadsafe(server.close)
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            thread.join()
-            self._loop.close()
 
 
 class Server:

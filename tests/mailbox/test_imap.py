@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from machines import certificate
-from machines.imap_server import PASSWORD, USER, Account, Broken, _Session, serving
+from world.imap_server import PASSWORD, USER, Account, Broken, Session, serving
 
 from pbem.mailbox import Denied, Handle, MailboxUnreachable, Withheld
 from pbem.mailbox.imap import Imap
@@ -168,14 +168,14 @@ def test_a_provider_that_cannot_name_its_folders_now_is_asked_again(command: str
 def test_what_comes_while_spam_is_read_is_found_in_the_same_look(monkeypatch: pytest.MonkeyPatch) -> None:
     account = Account(flags={"Spam": "\\Junk"})
     account.folders["Spam"] = {}
-    search = _Session.do_uid_search
+    search = Session.do_uid_search
 
-    def meanwhile(session: _Session, rest: str) -> None:
+    def meanwhile(session: Session, rest: str) -> None:
         search(session, rest)
         if session.folder == "Spam":
             account.put(LETTER)
 
-    monkeypatch.setattr(_Session, "do_uid_search", meanwhile)
+    monkeypatch.setattr(Session, "do_uid_search", meanwhile)
     with opened(account) as box:
         assert [one.handle.folder for one in box.letters()] == ["INBOX"]
 
@@ -374,14 +374,14 @@ def test_an_answer_without_end_is_not_read_to_its_end(
 def test_letters_at_which_the_server_hangs_up_are_named_after_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not more of a folder in one look than cost as many connections as a provider may allow."""
     account = Account()
-    fetch = _Session.do_uid_fetch
+    fetch = Session.do_uid_fetch
 
-    def hang_up(session: _Session, rest: str) -> None:
+    def hang_up(session: Session, rest: str) -> None:
         if int(rest.partition(" ")[0]) < 20:
             raise Broken
         fetch(session, rest)
 
-    monkeypatch.setattr(_Session, "do_uid_fetch", hang_up)
+    monkeypatch.setattr(Session, "do_uid_fetch", hang_up)
     for _ in range(20):
         account.put(LETTER)
     skipped: list[Handle] = []

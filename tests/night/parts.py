@@ -78,7 +78,8 @@ def parts(share: float, seed: int) -> tuple[list[Part], list[Part], list[Part]]:
         *(
             Part(
                 f"weeks {at + 1} of 8",
-                f".venv/bin/python -m simulation --jobs 1 --from {seed * 10_000 + at * weeks} --seeds {weeks}",
+                "PYTHONPATH=tests .venv/bin/python -m simulation --jobs 1"
+                f" --from {seed * 10_000 + at * weeks} --seeds {weeks}",
                 25 * share,
             )
             for at in range(8)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attackers import droppers, pretexts
 from attackers.droppers import Dropper
-from attackers.forgers import checked, proof, signed_again, tampered, with_entry
-from attackers.mutations import mutated, rewritten
+from attackers.forgers import checked, proof, tampered, with_entry
 from in_a_box.referee import Referee
 from in_a_box.sealed_seats import agreed, play
 from judges import sentences
 from page_scripts.javascript import PAGES, Scripts
 from signing.dresses import beside, part, several
 from vectors.make import VECTORS
+from world.mutations import mutated, paper_changed, paper_dropped, papers_swapped, rewritten, signed_again
 
 from pbem.desk.public import Public, signed_form
 from pbem.identity import ed25519_points
@@ -28,7 +28,6 @@ from pbem.match.changed import replace
 from pbem.match.transcript import Entry, canonical
 from pbem.pages.match_page import _packed, checking, replay, revealed
 from pbem.proof import bundle
-from simulation.forgeries import paper_changed, paper_dropped, papers_swapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

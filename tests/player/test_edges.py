@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import mailbox
 import os
@@ -23,7 +22,8 @@ from aiosmtpd.smtp import SMTP, AuthResult
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 from data.material import KEYS, SIGNED
-from machines import imap_server
+from world import imap_server
+from world.listening import mail_server
 
 from pbem.games import GAMES
 from pbem.identity import ssh
@@ -218,16 +218,9 @@ class _Office:
 
 @pytest.fixture
 def office() -> Iterator[tuple[_Office, int]]:
-    found, loop = _Office(), asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    listening = loop.create_server(lambda: SMTP(found, loop=loop, auth_require_tls=False), "127.0.0.1", 0)
-    server = asyncio.run_coroutine_threadsafe(listening, loop).result(10)
-    yield found, server.sockets[0].getsockname()[1]
-    loop.call_soon_threadsafe(server.close)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
+    found = _Office()
+    with mail_server(found, auth_require_tls=False) as port:
+        yield found, port
 
 
 class TestGoing:

@@ -542,7 +542,7 @@ class TestOpenList:
         assert referee.match().phase == "setup"
         referee.wait(timedelta(days=2))
         house.live()
-        assert referee.match().phase == ("setup" if house.settings.play.claims == "off" else "closed")
+        assert referee.match().phase == ("setup" if house.program.settings.play.claims == "off" else "closed")
 
     def test_who_comes_back_goes_on(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         propose(referee, house, bob, f"{STANDARD}\npace: 1d\ngrace: 1d\nmiss: wait")
@@ -719,7 +719,7 @@ def test_an_error_in_one_match_stops_no_other(
 def against_each_other(referee: Referee, first: Machine, second: Machine, game: str, options: str) -> bytes:
     """A match of two programs; whoever proposes commits in that very letter."""
     seed = first.random(16)
-    level = first.settings.games[game].level
+    level = first.program.settings.games[game].level
     plan = Plan(referee.config.server, first.person.name, game, level, seed)
     text = f"{options}\n{comment(plan.commitment)}"
     before = len(first.letters.matches.standings)

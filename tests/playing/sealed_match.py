@@ -13,22 +13,21 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from attackers.forgers import SERVER_KEY
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER, Die
 from playing import random_players
+from playing.sealed_writer import Known, SealedWriter
+from world.mutations import SERVER_KEY
 
-from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.identity import parse_key, ssh
 from pbem.mail import commands
 from pbem.mail.commands import sections
 from pbem.match.changed import replace
-from pbem.match.events.agreed import agree
-from pbem.match.events.resigned import resign
+from pbem.match.events.begun import agree
+from pbem.match.events.endings import resign
 from pbem.match.events.sealed_events import reveal, take
 from pbem.match.pinned_keys import Player
 from pbem.match.progress import advance, tick
-from pbem.match.sealed_game import NOTHING, hashed, paper, salt
 from pbem.match.sealed_letters import place, seal
 from pbem.match.state import Match
 from pbem.match.step import Environment, Signed, Step
@@ -49,16 +48,12 @@ if TYPE_CHECKING:
 NAMES = ("anna", "bob", "carl", "dora")
 
 
-_ORDERING = {"spaceships": random_players.sensible_orders}
-"""How the orders are made of games that would else be long."""
-
-
 def _player(match: Match) -> Any:
     return random_players.PLAYERS[match.terms.game]
 
 
 @dataclass
-class Owner:
+class Owner(SealedWriter):
     """A player with own secrets: a seed, a setup, orders by turn, and a key."""
 
     seat: int
@@ -91,77 +86,29 @@ class Owner:
         self.setup = match.rules.setup(match.options, self.seat, text).text
         return self.lie(self, Section("commitment", (self.commitment(match),), ""))
 
+    @property
+    def salting(self) -> bytes:
+        return self.seed
+
     def commitment(self, match: Match) -> str:
-        where = place(match, self.seat)
-        head = {"rules": match.rules_hash, "salt": salt(self.seed, where, 0, "setup")}
-        return hashed(paper("setup", where, 0, head, self.setup.split("\n")))
+        return self.commitment_to(place(match, self.seat), match.rules_hash)
+
+    def tell(self, turn: int, step: str, lines: tuple[str, ...]) -> tuple[str, ...]:
+        return self.tells(turn, step, lines)
+
+    def order(self, known: Known, view: dict[str, Any]) -> str:
+        return self.ordering(self.random, view) if self.ordering else super().order(known, view)
 
     def steps(self, match: Match, *, most: int = 9) -> list[Section]:
         """All that is owed, or the first of it."""
-        game, table = match.sealed_game, match.table
-        sealed = sealed_rules(match.terms.game)
-        assert game is not None
-        assert sealed is not None
-        assert match.options is not None
-        made: list[Section] = []
-        papers = [(one.turn, one.seat, one.step, one.paper) for one in game.steps]
-        while len(made) < most and (owed := sealed.owed(table, self.seat)):
-            step, turn = owed[0], table.turn
-            own = sealed.own(match.options, self.seat, self.setup, self.orders, table)
-            if sealed.asks(own, table):
-                ordering = self.ordering or _ORDERING.get(match.terms.game) or _player(match).orders
-                view = dict(sealed.own_view(own, table))
-                self.orders[turn] = sealed.order(own, ordering(self.random, view))
-                own = sealed.own(match.options, self.seat, self.setup, self.orders, table)
-            if turn and (step == COMMIT or "orders" in (*sealed.papers[step].heads, sealed.papers[step].name)):
-                self.orders.setdefault(turn, sealed.orders(own, turn))
-            true = sealed.lines(own, table, step)
-            lines = self.tells(turn, step, true)
-            if step == COMMIT:
-                self.after[turn] = match.prev
-                opened = self.tells(turn, "open", sealed.lines(own, table, "open"))
-                sha256 = hashed(self._paper(match, turn, "open", opened, papers)[1])
-                section = Section(step, (sha256,), "")
-            else:
-                values, written_ = self._paper(match, turn, step, lines, papers)
-                kind = sealed.papers[step]
-                section = Section(step, tuple(values[head] for head in kind.values), "\n".join(lines))
-                papers.append((turn, self.seat, step, hashed(written_)))
-            made.append(self.lie(self, section))
-            if lines != true:  # what cannot be entered may have been told
-                break
-            table = sealed.enter(table, self.seat, step, lines)
-        return made
-
-    def _paper(
-        self, match: Match, turn: int, step: str, lines: tuple[str, ...], papers: list[tuple[int, int, str, str]]
-    ) -> tuple[dict[str, str], str]:
-        sealed = sealed_rules(match.terms.game)
-        assert sealed is not None
-        kind, where = sealed.papers[step], place(match, self.seat)
-        orders = ""
-        if turn in self.orders:
-            head = {"setup": self.commitment(match), "salt": salt(self.seed, where, turn, "orders")}
-            orders = hashed(
-                paper("orders", where, turn, head, self.orders[turn].split("\n") if self.orders[turn] else [])
-            )
-        this = [one for one in reversed(papers) if one[0] == turn]
-        known = {
-            "rules": match.rules_hash,
-            "setup": self.commitment(match),
-            "after": self.after.get(turn, match.prev),
-            "orders": orders,
-            "to": next((one[3] for one in this if one[1] != self.seat and one[2] in kind.to), NOTHING),
-            "own": next((one[3] for one in this if one[1] == self.seat and one[2] == "open"), NOTHING),
-            "salt": salt(self.seed, where, turn, kind.name),
-        }
-        values = {head: known[head] for head in kind.heads}
-        return values, paper(kind.name, where, turn, values, lines)
+        assert match.sealed_game is not None
+        papers = [(one.turn, one.seat, one.step, one.paper) for one in match.sealed_game.steps]
+        where, table = place(match, self.seat), match.table
+        known = Known(match.terms.game, match.options, where, match.rules_hash, match.prev, table, papers)
+        return [self.lie(self, section) for section in self.owed(known, most)]
 
     def reveals(self) -> list[Section]:
-        made: list[Section] = [Section("seed", (self.seed.hex(),), ""), Section("setup", (), self.setup)]
-        made += [Section("orders", (str(turn),), text) for turn, text in sorted(self.orders.items())]
-        return [self.lie(self, section) for section in made]
+        return [self.lie(self, section) for section in super().reveals()]
 
 
 class SealedMatch:

@@ -7,11 +7,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import against, fails, holds, index, proof, renamed, signed_again, with_entry, with_papers
+from attackers.forgers import against, fails, holds, index, proof, renamed, with_entry, with_papers
 from in_a_box.inquiries import early, sentence_of
 from in_a_box.referee import Mailbox, Referee, attachment, body, form_in
 from judges import sentences
 from signing.domains import Domain, rsa_key
+from world.mutations import signed_again
 
 from pbem.desk.commands import proposals
 from pbem.games import Refused

@@ -14,12 +14,13 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import against, checked, saying, signed_again, with_entry
+from attackers.forgers import against, checked, saying, with_entry
 from attackers.hostile_inputs import agreement, bundles, kept_letters, keys, positions, records
 from click.testing import CliRunner
 from in_a_box.referee import Referee, attachment
 from judges.profiled import calls
 from playing.sealed_match import SealedMatch
+from world.mutations import signed_again
 
 from pbem.cli.publish import publish
 from pbem.cli.verify import verify as verify_command

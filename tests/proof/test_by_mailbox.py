@@ -7,10 +7,11 @@ from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import checked, holds, index, proof, signed_again, with_entry, with_papers
+from attackers.forgers import checked, holds, index, proof, with_entry, with_papers
 from in_a_box.referee import Mailbox, Referee
 from judges.honest import accused
 from vectors.make import VECTORS, asked, home, keyless, reply
+from world.mutations import signed_again
 
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence

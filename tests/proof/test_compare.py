@@ -13,10 +13,11 @@ from email.message import EmailMessage
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers import mutations
-from attackers.forgers import SERVER_KEY, against
+from attackers.forgers import against
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import Referee, attachment, body
+from world import mutations
+from world.mutations import SERVER_KEY
 
 from pbem.letters.render import Templates
 from pbem.mail.compose import Composer

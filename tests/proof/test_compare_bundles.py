@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import SERVER_KEY, signed_again
 from vectors.make import VECTORS
+from world.mutations import SERVER_KEY, signed_again
 
 from pbem.match.changed import replace
 from pbem.match.transcript import Entry, statement

@@ -6,12 +6,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import Store, against, fails, holds, index, proof, saying, signed_again, with_entry
-from attackers.mutations import rewritten
+from attackers.forgers import Store, against, fails, holds, index, proof, saying, with_entry
 from in_a_box.referee import Mailbox, Referee, form_in
 from judges.honest import accused
 from vectors.make import SETUPS, SMALL, THREE, VECTORS, key
 from vectors.make import by as sent_by
+from world.mutations import rewritten, signed_again
 
 from pbem.desk import dispatch
 from pbem.games import Fault

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers import forgers
-from attackers.forgers import checked, fails, holds, signed_again, with_entry, with_papers
-from attackers.mutations import rewritten
+from attackers.forgers import checked, fails, holds, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.witnessed import KEY, proof, witness
 from vectors.make import VECTORS
+from world.mutations import rewritten, signed_again
 
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import fails, holds, index, proof, signed_again, with_entry, with_papers
-from attackers.mutations import rewritten
+from attackers.forgers import fails, holds, index, proof, with_entry, with_papers
 from vectors.make import SETUPS, SMALL, VECTORS
+from world.mutations import rewritten, signed_again
 
 from pbem.match import record, submissions
 from pbem.match.changed import replace

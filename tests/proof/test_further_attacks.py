@@ -8,8 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import SERVER_KEY, against, checked, signed_again
+from attackers.forgers import against, checked
 from vectors.make import SMALL, VECTORS
+from world.mutations import SERVER_KEY, signed_again
 
 from pbem.match.changed import replace
 from pbem.match.documents import Receipt, Withdrawal

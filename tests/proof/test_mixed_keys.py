@@ -12,16 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import (
-    checked,
-    fails,
-    holds,
-    remembering,
-    renamed,
-    signed_again,
-    with_entry,
-    with_papers,
-)
+from attackers.forgers import checked, fails, holds, remembering, renamed, with_entry, with_papers
 from data.material import IN_FORCE, KEYS
 from in_a_box.referee import Referee, attachment, form_in
 from signing.signers import (
@@ -31,6 +22,7 @@ from signing.signers import (
     by_smime,
     by_ssh,
 )
+from world.mutations import signed_again
 
 from pbem.identity import parse_key
 from pbem.match.changed import replace

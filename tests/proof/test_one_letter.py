@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import fails, holds
-from attackers.mutations import rewritten
 from vectors.make import VECTORS, home
+from world.mutations import rewritten
 
 from pbem.mail.commands import clean, parse
 from pbem.mail.message import decoded as in_first

@@ -7,11 +7,12 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import fails, renamed, saying, signed_again, with_entry
+from attackers.forgers import fails, renamed, saying, with_entry
 from click.testing import CliRunner
 from in_a_box.outside import enabled, found_in, install
 from in_a_box.referee import Referee, attachment
 from vectors.make import GOOD, KEPT, VECTORS
+from world.mutations import signed_again
 
 from pbem.cli.group import group
 from pbem.games import outside

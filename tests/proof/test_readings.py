@@ -8,11 +8,12 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from attackers.forgers import fails, holds, proof, signed_again, with_entry, with_papers
+from attackers.forgers import fails, holds, proof, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import SERVER, Referee
 from judges.honest import accused
 from vectors.make import SETUPS, SMALL, VECTORS
+from world.mutations import signed_again
 
 from pbem.identity import BadKey, Verdict, parse_key, ssh
 from pbem.mail import commands

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers import sealed_lies
-from attackers.forgers import fails, holds, index, saying, signed_again, with_entry
-from attackers.mutations import rewritten
+from attackers.forgers import fails, holds, index, saying, with_entry
 from playing.sealed_match import SealedMatch
+from world.mutations import rewritten, signed_again
 
 from pbem.desk.ratings import reliability
 from pbem.games import Refused

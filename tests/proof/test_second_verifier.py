@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from attackers.forgers import checked, proof
-from attackers.mutations import mutated, with_body
 from data.material import KEYS
 from in_a_box.referee import Referee, new
 from signing.dresses import DRESSES, WAYS, by_ssh, part, several
 from vectors.make import GOOD, KEPT, LIES, VECTORS, made
+from world.mutations import mutated, with_body
 
 from pbem.identity import parse_key
 from pbem.match.terms import Terms

@@ -6,23 +6,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import (
-    Store,
-    against,
-    fails,
-    holds,
-    index,
-    proof,
-    renamed,
-    saying,
-    signed_again,
-    with_entry,
-    with_papers,
-)
-from attackers.mutations import with_body
+from attackers.forgers import Store, against, fails, holds, index, proof, renamed, saying, with_entry, with_papers
 from in_a_box.inquiries import sentence_of
 from in_a_box.referee import Mailbox, Referee, body, whole_sentence
 from judges import sentences
+from world.mutations import signed_again, with_body
 
 from pbem.match.changed import replace
 from pbem.match.documents import Trace

@@ -6,14 +6,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from attackers.forgers import SERVER_KEY, checked
+from attackers.forgers import checked
 from in_a_box.referee import SERVER, Die, another
 from in_a_box.signed_club import SignedClub, signed_tournament
 from tournament.test_proof import chained, checks, verdict
+from world.mutations import SERVER_KEY
 
 from pbem.identity import parse_key, ssh
 from pbem.match.changed import replace
-from pbem.match.events.agreed import agree
+from pbem.match.events.begun import agree
 from pbem.match.pinned_keys import Player
 from pbem.match.state import Match
 from pbem.match.step import Environment, Signed, Step

@@ -9,20 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from attackers import forgers
-from attackers.forgers import (
-    SERVER_KEY,
-    checked,
-    holds,
-    index,
-    remembering,
-    renamed,
-    saying,
-    signed_again,
-    with_entry,
-    with_papers,
-)
+from attackers.forgers import checked, holds, index, remembering, renamed, saying, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import Referee, attachment
+from world.mutations import SERVER_KEY, signed_again
 
 from pbem.identity import ssh
 from pbem.match.changed import replace

@@ -6,9 +6,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import against, fails, holds, index, proved, signed_again, with_entry, with_papers
+from attackers.forgers import against, fails, holds, index, proved, with_entry, with_papers
 from in_a_box.referee import Referee, attachment
 from vectors.make import early
+from world.mutations import signed_again
 
 from pbem.match.changed import replace
 from pbem.match.documents import NotADocument, Receipt

@@ -6,9 +6,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import fails, holds, saying, signed_again, with_entry
+from attackers.forgers import fails, holds, saying, with_entry
 from in_a_box.referee import Referee, attachment
 from judges import sentences
+from world.mutations import signed_again
 
 from pbem.match.changed import replace
 from pbem.proof import bundle

@@ -6,9 +6,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import against, fails, holds, signed_again, with_entry
+from attackers.forgers import against, fails, holds, with_entry
 from in_a_box.referee import SERVER, Mailbox, Referee, attachment, body, form_in, sent_from
 from vectors.make import SETUPS, SMALL, by, key
+from world.mutations import signed_again
 
 from pbem.identity import parse_key, ssh
 from pbem.match.changed import replace

@@ -6,8 +6,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attackers.forgers import against, fails, holds, proved, signed_again, with_papers
+from attackers.forgers import against, fails, holds, proved, with_papers
 from in_a_box.referee import Referee, attachment, body, form_in
+from world.mutations import signed_again
 
 from pbem.identity import parse_key, ssh
 from pbem.match.changed import replace

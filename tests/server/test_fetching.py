@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from machines.deaths import End
 from machines.house import House, configured, run
-from machines.imap_server import PASSWORD, USER, Account, Broken, _Session, serving
 from machines.lives import Server
+from world.imap_server import PASSWORD, USER, Account, Broken, Session, serving
 
 from pbem.config.mail import MailboxConfig
 from pbem.failpoints import FETCHING
@@ -513,14 +513,14 @@ def test_a_letter_at_which_the_provider_hangs_up_keeps_back_no_other(
 ) -> None:
     """It cannot read the letter itself; each time a new connection begins with that letter."""
     account = Account()
-    fetch = _Session.do_uid_fetch
+    fetch = Session.do_uid_fetch
 
-    def hang_up(session: _Session, rest: str) -> None:
+    def hang_up(session: Session, rest: str) -> None:
         if rest.startswith("1 "):
             raise Broken
         fetch(session, rest)
 
-    monkeypatch.setattr(_Session, "do_uid_fetch", hang_up)
+    monkeypatch.setattr(Session, "do_uid_fetch", hang_up)
 
     async def scene(house: House) -> None:
         await looked(house, account)

@@ -14,8 +14,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from in_a_box.referee import Referee
 from in_a_box.stores import place
 from machines.house import House, configured, move_in, run
+from machines.http_double import Answer, serving
 from machines.waiting import at_once
-from machines.witness_double import Double, serving
+from machines.witness_double import Double
 from msgspec.structs import replace
 
 from pbem.config.witnessing import Cosigner, WitnessConfig
@@ -181,8 +182,8 @@ def test_a_witness_that_is_none_of_ours_any_more_is_not_asked(case: Case) -> Non
 
 def test_a_witness_by_the_letter_of_the_specification_cosigns() -> None:
     double = Double(LOG_KEY)
-    with serving(double) as url:
-        place = f"{url}/add-checkpoint"
+    with serving(double) as port:
+        place = f"http://127.0.0.1:{port}/of/logs/add-checkpoint"
         status, content = asyncio.run(fetched(place, request().encode()))
         assert status == 200
         signature = NoteSignature.read(content.decode().rstrip("\n"))
@@ -194,7 +195,8 @@ def test_a_witness_by_the_letter_of_the_specification_cosigns() -> None:
 
 
 def test_an_answer_without_end_and_one_that_is_no_http_are_none() -> None:
-    with serving(lambda _path, _body: (200, "text/plain", b"*" * 1000)) as url:
+    with serving(lambda _: Answer(200, b"*" * 1000)) as port:
+        url = f"http://127.0.0.1:{port}"
         with pytest.raises(Unreachable, match="too long"):
             asyncio.run(fetched(url, b"x"))
         # No TLS where there should be.
@@ -209,9 +211,9 @@ def test_an_answer_without_end_and_one_that_is_no_http_are_none() -> None:
 def test_an_answer_that_trickles_is_waited_for_no_longer_than_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_call, "PATIENCE", 0.3)
     began = time.monotonic()
-    with serving(lambda _path, _body: (200, "text/plain", bytes(MOST)), slow=0.05) as url:
+    with serving(lambda _: Answer(200, bytes(MOST)), slow=0.05) as port:
         with pytest.raises(Unreachable, match="in time"):
-            asyncio.run(fetched(url, b"x"))
+            asyncio.run(fetched(f"http://127.0.0.1:{port}", b"x"))
         assert time.monotonic() - began < 10
         while any(thread.name == "http" for thread in threading.enumerate()):
             assert time.monotonic() - began < 10, "nothing is left of it"
@@ -229,8 +231,8 @@ def test_a_server_asks_its_witness_and_keeps_what_it_cosigned(tmp_path: Path) ->
         seen = "SELECT max(cosigned) FROM checkpoints"
         await house.until(lambda: bool(house.daemon._post_base.scalar(seen)))
 
-    with serving(double) as url:
-        witness = WitnessConfig(cosigners=(Cosigner(double.verifier, url),))
+    with serving(double) as port:
+        witness = WitnessConfig(cosigners=(Cosigner(double.verifier, f"http://127.0.0.1:{port}/of/logs"),))
         config = replace(configured(tmp_path, witness=witness), store=place(tmp_path / "store.sqlite"))
         move_in(config, bytes(range(32)))
         run(config, scene, desk=open_desk)

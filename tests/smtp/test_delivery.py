@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import itertools
 import os
-import socket
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import pytest
 from aiosmtpd.smtp import SMTP
 from in_a_box.boxes import Outbox
 from machines.waiting import at_once
+from world.listening import free_port
 
 from pbem.config.mail import Delivery, SmarthostConfig
 from pbem.config.values import Duration
@@ -120,12 +120,6 @@ def smarthost(port: int, **more: Any) -> Smarthost:
     return Smarthost(
         SmarthostConfig(host="127.0.0.1", port=port, timeout=Duration(seconds=2), **more), server="play.example"
     )
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextlib.asynccontextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from in_a_box.signed_club import SignedClub, signed_tournament
+from machines.post_office import PBEM
 from tournament.test_proof import chained, checks, index, verdict
 
 from pbem.match.changed import replace
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pbem.tournament.tournament_entries import TournamentEntry
 
 ROOT = Path(__file__).parents[2]
-PBEM = str(Path(sys.executable).with_name("pbem"))
 NAMES = [f"p{number:02}" for number in range(17)]
 
 

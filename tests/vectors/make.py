@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attackers.forgers import index, signed_again, with_entry, with_papers
-from attackers.mutations import rewritten, with_body
+from attackers.forgers import index, with_entry, with_papers
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -30,6 +29,7 @@ from signing.signers import (
     by_ssh,
     private_key,
 )
+from world.mutations import rewritten, signed_again, with_body
 
 from pbem.identity import parse_key, ssh
 from pbem.match.changed import replace

@@ -7,6 +7,8 @@ import random
 import re
 from typing import TYPE_CHECKING, Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from pbem.match.changed import replace
 from pbem.match.transcript import BEFORE, sha256_hex, statement
 from pbem.proof import bundle
@@ -15,11 +17,11 @@ from pbem.proof.bundle import Bundle
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
     from pbem.match.transcript import Entry
 
 Dice = random.Random
+SERVER_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+"""The key of tests/in_a_box/referee.py."""
 OTHERS: tuple[Any, ...] = (
     None,
     True,
@@ -42,7 +44,7 @@ OTHERS: tuple[Any, ...] = (
 STEP_WORDS = {b"miss": b"hit", b"hit": b"miss", b"none": b"ship", b"ship": b"none"}
 
 
-def mutated(found: Bundle, dice: Dice, key: Ed25519PrivateKey) -> bytes:
+def mutated(found: Bundle, dice: Dice, key: Ed25519PrivateKey = SERVER_KEY) -> bytes:
     """The bundle with one change, signed again with the server's key where that is of use."""
     ways: tuple[Callable[[Bundle, Dice], Bundle], ...] = (
         *(body_changed, body_changed, body_changed, paper_changed, paper_rewritten, paper_rewritten, line_rewritten),
@@ -52,10 +54,10 @@ def mutated(found: Bundle, dice: Dice, key: Ed25519PrivateKey) -> bytes:
     way = dice.choice((*ways, None))
     if way is None:
         return octet_changed(bundle.write(found), dice)
-    return bundle.write(signed(way(found, dice), key))
+    return bundle.write(signed_again(way(found, dice), key=key))
 
 
-def signed(found: Bundle, key: Ed25519PrivateKey, at: int = 0) -> Bundle:
+def signed_again(found: Bundle, at: int = 0, *, key: Ed25519PrivateKey = SERVER_KEY) -> Bundle:
     """The chain made whole from this entry on and signed, as a server would do that rewrites the past."""
     entries: list[Entry] = list(found.entries[:at])
     for entry in found.entries[at:]:
@@ -108,7 +110,7 @@ def body_changed(found: Bundle, dice: Dice) -> Bundle:
 def with_body(found: Bundle, at: int, body: dict[str, Any], **more: Any) -> Bundle:
     entries = list(found.entries)
     entries[at] = replace(entries[at], body=body, **more)
-    return replace(found, entries=tuple(entries))
+    return signed_again(replace(found, entries=tuple(entries)))
 
 
 def rewritten(found: Bundle, path: str, paper: bytes) -> Bundle:
@@ -122,7 +124,7 @@ def rewritten(found: Bundle, path: str, paper: bytes) -> Bundle:
                 papers[name] = other.replace(old.encode(), new.encode())
                 changed[sha256_hex(other)] = sha256_hex(papers[name])
         entries = [renamed(entry, old, new) for entry in entries]
-    return replace(found, entries=tuple(entries), papers=papers)
+    return signed_again(replace(found, entries=tuple(entries), papers=papers))
 
 
 def renamed(entry: Entry, old: str, new: str) -> Entry:

@@ -24,11 +24,12 @@ from pbem.store.outbox import Outbox
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from world.correspondent import Correspondent
+
     from pbem.json_object import JsonObject
     from pbem.match.transcript import Entry
     from pbem.store.database import Database
     from pbem.store.vault import Vault
-    from simulation.players import Correspondent
 
 MESSAGE_ID = re.compile(rb"(?im)^Message-ID:\s+(\S+)")
 IN_REPLY_TO = re.compile(rb"(?im)^In-Reply-To:\s+(\S+)")
