@@ -17,6 +17,7 @@ from pbem.games import titles
 from pbem.letters.draft import OutgoingLetter
 from pbem.mail.commands import COMMANDS, AnyCommand, Reading, masked, unattributed
 from pbem.match.state import RUNNING
+from pbem.match.transcript import written
 from pbem.pages import served
 from pbem.phrase import Phrase
 
@@ -71,7 +72,7 @@ def write(
     told = []
     for command, reply in replies:
         out.attachments += [file for file in reply.attachments if file not in out.attachments]
-        out.bulletin += _items(desk, caller.letter.message_id, command, reply, language)
+        out.bulletin += _items(desk, caller, command, reply, language)
         told.append(_section(desk, command.echo, reply.template, reply.facts, language))
     ignored = [] if reading.optout or caller.repeated else _ignored_lines(reading)
     out.language = language
@@ -129,11 +130,12 @@ _FAULTS, _FAULT = 20, 500
 """The faults of a command that its answer tells programs, as many as it tells people; and the characters of each."""
 
 
-def _items(desk: Desk, message_id: str | None, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
-    """The outcome of a command of the letter with this Message-ID, for programs."""
+def _items(desk: Desk, caller: Caller, command: AnyCommand, reply: Reply, language: str) -> list[JsonObject]:
+    """The outcome of a command of this caller's letter, for programs."""
     found = reply.facts.get("faults", ()) if reply.outcome == "refused" else ()
     faults = [desk.letters.write(fault.message, language)[:_FAULT] for fault in found[:_FAULTS]]
-    return [bulletin.of_answer(command, reply.outcome, faults, message_id), *reply.items]
+    answer = bulletin.of_answer(command, reply.outcome, faults, caller.letter, written(caller.received))
+    return [answer, *reply.items]
 
 
 _FOOTER = re.compile(
@@ -174,7 +176,7 @@ def write_short(desk: Desk, caller: Caller, replies: Sequence[Answered]) -> None
             if isinstance(faults := facts.get("faults"), list):
                 facts["faults"] = [fault._replace(token=None) for fault in faults]
             told.append(_section(desk, "", reply.template, facts, caller.language))
-            out.bulletin += _items(desk, caller.letter.message_id, command, reply, caller.language)
+            out.bulletin += _items(desk, caller, command, reply, caller.language)
             out.reply_to = reply.reply_to
     asked = any(reply.outcome == "asked" for _, reply in replies)
     if asked and out.subject == SHORT:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pbem.json_object import JsonObject
     from pbem.mail.commands import AnyCommand
     from pbem.mail.compose import Attachment, Generation
+    from pbem.mail.message import Letter
     from pbem.match.state import Match
     from pbem.store.matches import MatchRow
     from pbem.tlog.checkpoint import InclusionProof
@@ -109,15 +110,17 @@ def of_open(match: Match, free: Sequence[int], programs: Sequence[int], since: s
     return told | {"free": list(free), "programs": list(programs)}
 
 
-def of_answer(command: AnyCommand, outcome: str, faults: Sequence[str], message_id: str | None) -> JsonObject:
+def of_answer(command: AnyCommand, outcome: str, faults: Sequence[str], letter: Letter, received: str) -> JsonObject:
     """The outcome of a command of the letter that is answered; the faults are in the reader's language.
 
     The letter is named by the hash of its Message-ID: nobody else knows that at first, and a hash carries no message.
-    Who saw the letter since can write under its Message-ID: so the hash of the words is there, too.
+    Who saw the letter since can write under its Message-ID: so the hash of the words is there, too; and that of the
+    whole letter, with the time at which it came, so that what was refused can never be said to have been obeyed.
     """
-    told = {"about": "command", "command": command.name, "match": command.match, "outcome": outcome}
-    answers = sha256_hex(message_id.encode("utf-8", "replace")) if message_id else None
-    return told | {"faults": list(faults), "words": command.words, "answers": answers}
+    told: JsonObject = {"about": "command", "command": command.name, "match": command.match, "outcome": outcome}
+    answers = sha256_hex(letter.message_id.encode("utf-8", "replace")) if letter.message_id else None
+    told |= {"faults": list(faults), "words": command.words, "answers": answers}
+    return told | {"mail": sha256_hex(letter.raw), "received": received}
 
 
 def of_challenge(command: AnyCommand, fingerprint: str, challenge: str) -> JsonObject:

@@ -72,6 +72,19 @@ class ReplyAddress(msgspec.Struct, frozen=True):
     signature: str
 
 
+class Answered(msgspec.Struct, frozen=True):
+    """The outcome of a command of a letter, from the bulletin of its answer, with its hash and signature, in hex."""
+
+    server: str
+    mail: str
+    """SHA-256 of the letter."""
+    received: str
+    command: str
+    outcome: str
+    bulletin: str
+    signature: str
+
+
 class Attached(msgspec.Struct, frozen=True):
     """An attachment: its name, and its bytes in each form in which they may have been sent."""
 
@@ -105,6 +118,8 @@ class Kept(msgspec.Struct, frozen=True):
     """The addresses that it brought for answers without a key."""
     generations: tuple[ToldGeneration, ...] = ()
     """The generation in which the server showed each head to programs."""
+    answered: tuple[Answered, ...] = ()
+    """The outcomes of commands that it tells programs."""
     notes: tuple[str, ...] = ()
     """The signed notes in its text, such as the two that prove that a log forked."""
     quoted: frozenset[SignedHead | SignedPaper] = frozenset()

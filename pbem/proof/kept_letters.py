@@ -23,9 +23,9 @@ from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.json_object import DEPTH, depth
 from pbem.mail.compose import BULLETIN, LETTER
 from pbem.mail.message import Letter, Unreadable, read
-from pbem.match.transcript import canonical, sha256_hex
+from pbem.match.transcript import canonical, is_time, sha256_hex
 from pbem.proof import bundle
-from pbem.proof.kept import Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper, ToldGeneration
+from pbem.proof.kept import Answered, Attached, Kept, Logged, ReplyAddress, SignedHead, SignedPaper, ToldGeneration
 from pbem.proof.mailbox_evidence import TOKEN, place
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ _FOREIGN = re.compile(r"^[ \t>|]*: .*$", re.MULTILINE)
 _QUOTE = re.compile(r"^[ \t]*(?:[>|][ \t]?)+", re.MULTILINE)
 
 
-InBulletin = SignedHead | Logged | ReplyAddress | ToldGeneration
+InBulletin = Answered | SignedHead | Logged | ReplyAddress | ToldGeneration
 """The facts of a match in a bulletin that a bundle may contradict."""
 
 
@@ -151,6 +151,7 @@ def kept(source: str, raw: bytes) -> Kept:
         logged=tuple(one for one in found.programs if isinstance(one, Logged)),
         generations=tuple(one for one in found.programs if isinstance(one, ToldGeneration)),
         addresses=tuple(one for one in found.programs if isinstance(one, ReplyAddress)),
+        answered=tuple(one for one in found.programs if isinstance(one, Answered)),
         notes=tuple(dict.fromkeys(_NOTE.findall(f"{everything}\n{_QUOTE.sub('', page)}\n"))),
         papers=papers,
         commitments=tuple(_commitments(unquoted)),
@@ -237,6 +238,16 @@ def _for_programs(letter: Letter) -> Iterator[InBulletin]:
                     "proof": str(proof),
                 } if _SEQ.fullmatch(str(seq)):
                     yield Logged(str(document.get("server")), tournament, seq, proof, head)
+                case {
+                    "about": "command",
+                    "command": str(command),
+                    "outcome": str(outcome),
+                    "mail": str(mail),
+                    "received": str(received),
+                } if is_time(received):
+                    with suppress(TypeError):  # what no server writes
+                        server = str(document.get("server"))
+                        yield Answered(server, mail, received, command, outcome, *_signed(document))
                 case {
                     "about": "reply",
                     "match": str(match),

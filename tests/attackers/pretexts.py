@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from attackers.droppers import OVER, SEAT, Dropper
 
+from pbem.match.changed import replace
+from pbem.match.stored_orders import counting
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
@@ -192,6 +194,21 @@ def orders_replaced_by_refused_ones(lie: Dropper) -> bytes:
     lie.obey(raw, 2, unused=True)
     lie.turn(lie.at, without="bob")
     return lie.claim()
+
+
+def orders_of_a_refused_letter(lie: Dropper) -> bytes:
+    """Bob ordered twice in one letter, and was told that neither counts; then the first is played."""
+    lie.begin()
+    lie.reach()
+    form = lie.bob.filled("orders", lie.text()) + lie.bob.filled("orders", lie.game.other)
+    raw = lie.referee.raw(lie.bob, lie.referee.signed(lie.bob, form))
+    lie.referee.deliver(raw, lie.bob.address)
+    assert "Refused" in lie.bob.text, lie.bob.text
+    text, match = lie.text(), lie.match
+    assert match.position is not None
+    judged = match.rules.order(match.position, SEAT, text)
+    lie.put(orders={**match.orders, SEAT: counting(match, SEAT, replace(lie.obey(raw, 1), text=text), judged)})
+    return lie.play_on()
 
 
 def orders_left_later(lie: Dropper) -> bytes:

@@ -538,7 +538,7 @@ def test_lies_are_found_as_far_as_a_page_can(path: Path, verifier: Scripts) -> N
         (pretexts.default_refused, "in its turn"),
         (pretexts.default_refused_at_the_end, "in its turn"),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", value),
 )
 def test_nothing_is_said_to_be_unused_of_a_turn_for_which_it_did_not_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verifier: Scripts, lie: Callable[[Dropper], bytes], way: str

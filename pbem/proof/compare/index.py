@@ -9,7 +9,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.match.documents import Evidence, NotADocument
+from pbem.match.documents import Evidence, NotADocument, Opening, Receipt, Withdrawal
 from pbem.match.transcript import canonical, statement
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class BundleIndex:
         """The entries that tell of a restored backup, each with the generation that began."""
         self.addresses = dict(_addresses(found))
         """The reply addresses by which letters counted, by the hash of their token."""
+        self.used = dict(_used(found))
+        """The letters that counted, by hash and command."""
         restored = ", ".join(str(entry.seq) for entry in restores)
         self.restored = ""
         """The backups that may explain two stories, if the bundle has any."""
@@ -74,6 +76,37 @@ class BundleIndex:
                 yield dict(names)
             names[entry.body["seat"]] = str(entry.body["player"]["name"])
         yield names
+
+
+class UsedLetter(NamedTuple):
+    """Where a bundle says that a letter was obeyed, and when it came."""
+
+    where: str
+    received: str
+
+
+_SAID_BY = {"extended": "extend", "claimed": "claim", "resigned": "resign", "substituted": "substitute"}
+"""The commands of sentences, by the type of the entry, where that has another name."""
+
+
+def _used(found: Bundle) -> Iterator[tuple[tuple[str, str], UsedLetter]]:
+    """The letters of papers and of sentences, each with the command that it gave."""
+    kinds: tuple[tuple[str, type[Opening | Receipt | Withdrawal], str], ...] = (
+        ("openings/", Opening, "setup"),
+        ("receipts/", Receipt, "orders"),
+        ("withdrawals/", Withdrawal, "clear"),
+    )
+    for path, paper in found.papers.items():
+        for folder, kind, command in kinds:
+            if path.startswith(folder):
+                with suppress(NotADocument, UnicodeDecodeError):
+                    said = kind.read(paper.decode())
+                    name = "seal" if kind is Receipt and "-setup-" in path else command
+                    yield (said.mail, name), UsedLetter(path, said.received)
+    for entry in found.entries:
+        if "mail" in entry.body and "rev" in entry.body:
+            name = _SAID_BY.get(entry.type, entry.type)
+            yield (entry.body["mail"], name), UsedLetter(f"entry {entry.seq}", entry.body["received"])
 
 
 class UsedAddress(NamedTuple):
