@@ -179,7 +179,7 @@ materials: venv
 
 # For translators: what is said, found anew, brought into the catalogue of every language; what changed is marked fuzzy.
 catalogue: venv
-	$(BIN)/pybabel --quiet extract -F pyproject.toml -k Phrase -k say --add-location=file --sort-by-file --project=pbem --no-wrap \
+	$(BIN)/pybabel --quiet extract -F pyproject.toml -k Phrase -k say -k Impossible -k BadAccount -k CannotSign -k NotGenuine -k NotSent --add-location=file --sort-by-file --project=pbem --no-wrap \
 		-o .venv/messages.pot .
 	for file in templates/*/messages.po; do \
 		language=$$(basename $$(dirname $$file)); \
@@ -189,7 +189,7 @@ catalogue: venv
 
 # The manual page, after a change of a command or its options; and the completions, which change with click alone.
 manual: venv
-	$(BIN)/python -m pbem.cli.manual > docs/pbem.1
+	$(BIN)/python .ci/manual.py > docs/pbem.1
 	_PBEM_COMPLETE=bash_source $(BIN)/pbem > share/bash-completion/completions/pbem
 	_PBEM_COMPLETE=zsh_source $(BIN)/pbem > share/zsh/site-functions/_pbem
 	_PBEM_COMPLETE=fish_source $(BIN)/pbem > share/fish/vendor_completions.d/pbem.fish

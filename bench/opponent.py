@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from playing import opponents
 
 from bench.measure import Goal, Part
-from pbem.player.opponent.chance import Chance
+from pbem.player.opponent import Chance
 from pbem.player.opponent.fleets import FleetSlot, counted, indexed
 
 if TYPE_CHECKING:

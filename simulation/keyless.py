@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from pbem.player.correspondence.event import Event
+    from pbem.player.server_letter import Event
     from pbem.player.standing import MatchStanding
     from simulation.players import Correspondent, Habits
     from simulation.world import World

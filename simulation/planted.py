@@ -207,8 +207,8 @@ def any_date_will_do(_world: World) -> Iterator[None]:
 
 @contextmanager
 def deaf_and_on_time(_world: World) -> Iterator[None]:
-    """The clock knows nothing of a mailbox that gives no answer."""
-    with patch.object(Inbox, "_looked", lambda *_: None):
+    """The clock knows nothing of a mailbox that gives no answer: time goes on, and no letter lies there."""
+    with patch.object(Inbox, "_looked", lambda *_: None), patch.object(Inbox, "heard_until", lambda _, now: now):
         yield
 
 

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime
 
-    from pbem.player.correspondence.event import Event
     from pbem.player.memory import SentForm
+    from pbem.player.server_letter import Event
     from pbem.player.standing import MatchStanding
     from simulation.world import World
 

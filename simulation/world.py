@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DAY = 86_400.0
 YEAR = timedelta(days=365)
+AT_A_START = "ahead at a start"
+WEEKEND = 60 * 3600.0  # seconds from Friday evening to Monday morning
 STOPPED = 600.0  # seconds until a server, whatever it was doing, has noticed that its clock leapt
 OFTEN = 7200.0  # seconds between two looks of a program
 LONGEST = 60 * DAY
@@ -74,6 +76,12 @@ PARTS: dict[str, type[Part]] = {
     part.name: part for part in (Sealed, KeylessPart, Witnesses, Topics, Summer, Tournament, Provider, Substitutes)
 }
 """What a week may have beside open matches of players with keys."""
+
+
+def _leap(draw: Random) -> tuple[str, timedelta]:
+    """How a clock leaps, and by how much."""
+    kind = draw.choice((AT_A_START, "ahead", "back"))
+    return kind, {AT_A_START: YEAR, "ahead": timedelta(hours=draw.uniform(2, 20)), "back": -timedelta(days=1)}[kind]
 
 
 @dataclass(frozen=True)
@@ -547,6 +555,8 @@ class World:
                 befall.append((draw.random() * week * 0.6, self._outage(draw)))
             if draw.random() < self.week.steps:
                 befall.append((draw.random() * week * 0.7, self._step(draw)))
+            if draw.random() < 0.1:
+                befall.append((draw.random() * week * 0.6, self._weekend(draw)))
             if draw.random() < 0.3:
                 befall.append((draw.random() * week * 0.7, self._silence(draw)))
             if draw.random() < 0.3:
@@ -573,12 +583,19 @@ class World:
 
         return begin
 
+    def _weekend(self, draw: Random) -> Callable[[], None]:
+        """A machine sleeps, and goes on by itself: nobody loses time by that."""
+        machine = draw.choice(self.machines)
+
+        def begin() -> None:
+            if machine.runs:
+                machine.sleep(WEEKEND)
+
+        return begin
+
     def _step(self, draw: Random) -> Callable[[], None]:
         """A clock leaps, nobody vouches for it, and it is set right after hours: until then nothing is decided."""
-        kind = draw.choice(("ahead at a start", "ahead", "back"))
-        step = {"ahead at a start": YEAR, "ahead": timedelta(hours=draw.uniform(2, 20)), "back": -timedelta(days=1)}[
-            kind
-        ]
+        kind, step = _leap(draw)
         wrong: list[Machine | Elsewhere] = [*self.machines]
         if self.base is not None:
             wrong = [draw.choice([*wrong, self.base])]
@@ -593,7 +610,7 @@ class World:
                 one.set_clock(step, synchronised=False)
             nonlocal boots
             boots = self.machine.boots
-            if kind == "ahead at a start" and self.base is None:
+            if kind == AT_A_START and self.base is None:
                 self.machine.cut_power()
             self.loop.call_later(length / 2, self.stranger.write)
             if self.base is None:
@@ -628,18 +645,24 @@ class World:
             return tuple(database.scalar(query) for query in queries)
 
     def _righted(self) -> None:
-        """Perhaps the clock is wrong from the beginning, and is set right: that is vouched for, or accepted."""
+        """Perhaps the clock is wrong from the beginning, and is set right: that is vouched for, or accepted.
+
+        Then it leaps as it does when it is set wrong, but is right.
+        """
         draw = self.random("righted")
         if not self.week.accidents or draw.random() >= self.week.steps / 3:
             return
         wrong: Machine | Elsewhere = self.base or self.machine
-        wrong.set_clock(draw.choice((-1, 1)) * timedelta(hours=draw.uniform(2, 20)), synchronised=False)
+        kind, leap = _leap(draw)
+        wrong.set_clock(-leap, synchronised=False)
         vouched, length = draw.random() < 0.5, draw.uniform(600, 6 * 3600)
 
         def right() -> None:
             self.figures.steps += 1
             self.note("the clock, wrong from the beginning, is set right,", "vouched for" if vouched else "by hand")
             wrong.set_clock(timedelta(), synchronised=vouched)
+            if kind == AT_A_START and self.base is None:
+                self.machine.cut_power()
             for machine in self.machines:
                 machine.synchronised = vouched
             if not vouched:

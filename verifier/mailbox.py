@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,12 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
-from verifier.commands import text_of
+from verifier.commands import Reading, text_of
 from verifier.conventions import No, moment, must, sha256
 from verifier.ed25519 import ed25519
 from verifier.papers import read_evidence
 from verifier.signature import good_rsa
-from verifier.text import author_of, entity, unbase64, uncommented
+from verifier.text import author_of, decoded, entity, parts_of, plain, unbase64, uncommented, undone, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,6 +106,44 @@ def tags(text: str) -> dict[str, str]:
     }
 
 
+ENCODING = {"content-type", "content-transfer-encoding"}
+IN_PARTS = re.compile(rb"(?m)^--\S+[ \t]*\r?\n[!-9;-~]+:")
+
+
+def says_otherwise(raw: bytes, body: bytes) -> bool:
+    """Whether other headers that encode the body could leave other words outside of its quotes."""
+    message = entity(raw)
+    if message.get_content_maintype() == "multipart":
+        boundary = message.get_boundary() or ""
+        first = body.split(b"\r\n")[0].rstrip(b" \t\r").decode("utf-8", "surrogateescape")
+        return first != f"--{boundary}" or not re.fullmatch(r"(?=.*[A-Za-z0-9])\S+", boundary)
+    if body.lstrip().startswith(b"<") or IN_PARTS.search(body):
+        return True
+    (part,) = parts_of(message)
+    if own_words(part.text) != own_words(decoded(part.content, None)):
+        return True
+    for way in {"quoted-printable", word(entity(raw), "Content-Transfer-Encoding")}:
+        left = decoded(undone(own_text(decoded(body, None)).encode(), way), None)
+        left = own_text(left) if way == "base64" else left
+        lines = itertools.takewhile(lambda line: line.rstrip() != "--", plain(left).split("\n"))
+        if only_ascii("\n".join(lines)) != own_words(decoded(undone(body, way), None)):
+            return True
+    return False
+
+
+def own_text(text: str) -> str:
+    return Reading(text, signed=False).text
+
+
+def only_ascii(text: str) -> list[str]:
+    """The words of a text, with one mark for each run of other characters than those of ASCII."""
+    return re.sub(r"[^\n -~]+", "?", text).split()
+
+
+def own_words(text: str) -> list[str]:
+    return only_ascii(own_text(text))
+
+
 def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime, over: str = "from") -> None:
     head, _, body = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n").partition(b"\r\n\r\n")
     must(HEAD.fullmatch(head + b"\r\n"), "a line that is no header")
@@ -113,6 +152,7 @@ def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime, over: str 
     names = [key.lower() for key, _ in headers]
     for once in (b"date", b"content-type", b"content-transfer-encoding"):
         must(names.count(once) <= 1, f"two {once.decode()}")
+    openly = says_otherwise(raw, body)
     for number, (key, value) in enumerate(headers):
         if key.strip().lower() != b"dkim-signature":
             continue
@@ -121,8 +161,9 @@ def dkim_holds(raw: bytes, name: str, record_text: str, at: datetime, over: str 
             continue
         domain = sig["d"].lower()
         fits = domain_from == domain or domain_from.endswith(f".{domain}")
-        covered = [one.strip().lower() for one in sig.get("h", "").split(":")].count(over)
-        fits = fits and 0 < names.count(over.encode()) <= covered
+        covered = [one.strip().lower() for one in sig.get("h", "").split(":")]
+        fits = fits and 0 < names.count(over.encode()) <= covered.count(over)
+        fits = fits and (not openly or {*covered} >= ENCODING)
         if fits and dkim_counts(sig, tags(record_text), at) and dkim_signed(sig, record_text, headers, number, body):
             return
     raise No("no DKIM signature holds")

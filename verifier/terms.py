@@ -50,6 +50,7 @@ TERMS = {
 MAY = {"tournament", "pairing"}
 OWN = ("players", "tournament", "pairing")
 """The terms of a tournament's match that the tournament does not hold."""
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 RANGES = {"settle": (0, 604800), "grace": (0, 7776000), "bank": (0, 31622400)}
 
 
@@ -65,10 +66,17 @@ def check_terms(terms: Mapping[str, Any]) -> None:
     for key, (least, most) in RANGES.items():
         must(least <= terms[key] <= most, f"terms: {key}")
     must(terms["pace"] == 0 or 3600 <= terms["pace"] <= 7776000, "terms: pace")
+    must(
+        all(can_be_written(terms[key]) for key in ("settle", "pace", "grace", "bank")), "a time that no line can give"
+    )
     for key in ("games", "target"):
         must(terms[key] is None or 1 <= terms[key] <= 9999, f"terms: {key}")
     if terms["kind"] == "single":
         must(terms["games"] == 1 and terms["target"] is None, "a single match")
+    must(terms["pace"] or terms["unreachable"] == "stands", "no deadlines")
+    if terms["sealed"]:
+        must(terms["keys"] == "demanded" and terms["settle"] == 0 and len(terms["players"]) == 2, "no sealed match")
+        must(terms["miss"] in {"wait", "forfeit"}, "no sealed match")
     must(terms["miss"] != "pass" or terms["game"] == "spaceships", "nobody can pass")
     must(len(set(terms["players"])) == len(terms["players"]), "a player twice")
     made = rules(terms["game"]).options(terms["options"], len(terms["players"]))
@@ -164,7 +172,11 @@ def time_of(text: str) -> int | None:
     found = re.fullmatch(r"([0-9]{1,6}) ?([smhd])|0", text)
     if not found:
         return None
-    return int(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]] if found[1] else 0
+    return int(found[1]) * UNITS[found[2]] if found[1] else 0
+
+
+def can_be_written(time: int) -> bool:
+    return any(time % unit == 0 and time // unit < 10**6 for unit in UNITS.values())
 
 
 def game_options(lines: Mapping[str, str], terms: Mapping[str, Any]) -> dict[str, Any] | None:

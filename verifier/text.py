@@ -90,18 +90,24 @@ def word(part: Message, name: str) -> str:
     return re.split(r"[;(\s]", str(part[name] or "").strip())[0].lower()
 
 
+def undone(content: bytes, encoding: str) -> bytes:
+    """Octets without their transfer encoding."""
+    if encoding == "quoted-printable":
+        return binascii.a2b_qp(re.sub(rb"=[ \t]+(?=\r?\n|\Z)", b"=", content))
+    if encoding == "base64":  # its padding is foreign, too
+        digits = re.sub(rb"[^A-Za-z0-9+/]", b"", content)
+        digits = digits[: len(digits) - (len(digits) % 4 == 1)]
+        return base64.b64decode(digits + b"=" * (-len(digits) % 4))
+    return content
+
+
 def parts_of(message: Message) -> Iterator[Part]:
     for part in leaves(message):
         encoding = word(part, "Content-Transfer-Encoding")
         del part["Content-Transfer-Encoding"]  # so that the octets come as they are
         content = part.get_payload(decode=True)
         content = content if isinstance(content, bytes) else b""
-        if encoding == "quoted-printable":
-            content = binascii.a2b_qp(re.sub(rb"=[ \t]+(?=\r?\n|\Z)", b"=", content))
-        if encoding == "base64":  # its padding is foreign, too
-            digits = re.sub(rb"[^A-Za-z0-9+/]", b"", content)
-            digits = digits[: len(digits) - (len(digits) % 4 == 1)]
-            content = base64.b64decode(digits + b"=" * (-len(digits) % 4))
+        content = undone(content, encoding)
         kind = word(part, "Content-Type")
         kind = kind if re.fullmatch("[!-.0-~]+/[!-.0-~]+", kind) else "text/plain"
         names = (part.get_param("filename", "", "content-disposition"), part.get_param("name", ""))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from verifier.conventions import must
 from verifier.forms import is_number
-from verifier.terms import check_terms, terms_of, time_of
+from verifier.terms import can_be_written, check_terms, terms_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,7 @@ OF_A_FORMAT: dict[str, tuple[tuple[str, ...], int, int, int]] = {
     "longest": (("ladder",), 15_552_000, WEEK, YEAR),
 }
 """The formats that know a number, its default, the least and the most."""
+TIMES = {"round", "rematch", "idle", "longest"}
 OWN = {"format", "closes", "entrants", "programs", *OF_A_FORMAT}
 LINES = {key.replace("_", "-") for key in OWN}
 
@@ -42,7 +43,8 @@ def check_tournament_terms(terms: Mapping[str, Any]) -> None:
     for key, (formats, default, low, high) in OF_A_FORMAT.items():
         value = terms[key]
         must(is_number(value), f"terms: {key}")
-        must(value == default or (form in formats and low <= value <= high), f"terms: {key}")
+        possible = low <= value <= high and (key not in TIMES or can_be_written(value))
+        must(value == default or (form in formats and possible), f"terms: {key}")
     closes = terms["closes"]
     if form == "ladder":
         must(closes is None, "a ladder never closes")
@@ -79,7 +81,7 @@ def own_terms(lines: Mapping[str, str]) -> dict[str, Any]:
         must(key not in OF_A_FORMAT or made["format"] in OF_A_FORMAT[key][0], "a line of another format")
         if key == "round":
             made[key] = 0 if value == "none" else time_of(value) or "?"
-        elif key in {"rematch", "idle", "longest"}:
+        elif key in TIMES:
             made[key] = time_of(value)
         elif key == "closes":
             made[key] = f"{value}T00:00:00Z"

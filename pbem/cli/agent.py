@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.alone import alone
 from pbem.cli.play.display import is_due, show
 from pbem.cli.play.foundation import MATCH, PlayTable, confirm, report_refused, troubles, yes_option
 from pbem.cli.play.sending import read_back
-from pbem.cli.programs import stopping
+from pbem.cli.programs import alone, stopping
 from pbem.cli.telling import clean
 from pbem.games import Refused
 from pbem.player import mail_in
@@ -88,18 +87,24 @@ def _run(table: PlayTable, stop: threading.Event, *, once: bool, yes: bool) -> N
         if not table.send():
             pause = _AGAIN
         for standing in table.letters.matches.standings:
-            if standing.sealed:
-                _ask(table, standing, asked, once=once)
+            _ask(table, standing, asked, once=once)
         if once:
             return
-        typing = _wait(table, stop, pause, typing=typing, yes=yes)
+        if not typing:
+            stop.wait(pause)
+        elif select.select([sys.stdin], [], [], pause)[0]:
+            line = sys.stdin.readline()
+            if line.strip():
+                _typed(table, line, yes=yes)
+            typing = bool(line)
 
 
 def _ask(table: PlayTable, standing: MatchStanding, asked: dict[str, object], *, once: bool) -> None:
-    """Ask for what has to be decided in a match, once."""
+    """Ask for what has to be decided in a sealed match, once."""
     match = standing.match
     unread = table.agent.held.unread(match)
-    where = (standing.phase, standing.game, standing.prev, unread) if is_due(table, standing) else None
+    due = standing.sealed and is_due(table, standing)
+    where = (standing.phase, standing.game, standing.prev, unread) if due else None
     if where is None or asked.get(match) == where:
         return
     asked[match] = where
@@ -111,19 +116,6 @@ def _ask(table: PlayTable, standing: MatchStanding, asked: dict[str, object], *,
     elif standing.phase == "playing" and "reveal" not in standing.owes:
         how = f"pbem play {match} ORDERS" if once else f"{match} ORDERS"
         click.echo(f"\n{match}, turn {table.agent.shown(match).turn}: your orders? {how}")
-
-
-def _wait(table: PlayTable, stop: threading.Event, pause: float, *, typing: bool, yes: bool) -> bool:
-    """Wait for a line, or for the next look; whether more lines may come."""
-    if not typing:
-        stop.wait(pause)
-        return False
-    if not select.select([sys.stdin], [], [], pause)[0]:
-        return True
-    line = sys.stdin.readline()
-    if line.strip():
-        _typed(table, line, yes=yes)
-    return bool(line)
 
 
 def _typed(table: PlayTable, line: str, *, yes: bool) -> None:

@@ -37,13 +37,13 @@ COMMANDS: Final[Mapping[str, Entrance]] = {
     "outbox": Entrance("pbem.cli.queues", "Letters to be sent: list, show, retry, drop."),
     "match": Entrance("pbem.cli.match", "Matches: list, show, pause, resume, end."),
     "tournament": Entrance("pbem.cli.tournament", "Tournaments: list, pause, resume, or rule on one."),
-    "clock": Entrance("pbem.cli.clock", "The server's clock, if it leapt: accept it."),
+    "clock": Entrance("pbem.cli.status", "The server's clock, if it leapt: accept it."),
     "backup": Entrance("pbem.cli.backup", "Copy the store, while the server runs."),
     "restore": Entrance("pbem.cli.backup", "Replace the store with a backup."),
-    "move-store": Entrance("pbem.cli.move_store", "Move the store into PostgreSQL, or back."),
-    "new-game": Entrance("pbem.cli.new_game", "Write a package with a game, to begin with."),
+    "move-store": Entrance("pbem.cli.backup", "Move the store into PostgreSQL, or back."),
+    "new-game": Entrance("pbem.cli.check_game", "Write a package with a game, to begin with."),
     "check-game": Entrance("pbem.cli.check_game", "Check a game of another package."),
-    "check-config": Entrance("pbem.cli.check_config", "Report all faults of the configuration."),
+    "check-config": Entrance("pbem.cli.doctor", "Report all faults of the configuration."),
     "doctor": Entrance("pbem.cli.doctor", "Examine the store, the transcripts, the clock and the mail."),
 }
 

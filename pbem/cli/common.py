@@ -1,8 +1,7 @@
 """The common parts of the operator's commands: the configuration, the open store, and instructions to the desk.
 
-A command may look into the store while the daemon runs; it never makes or migrates a store. An instruction waits in
-the store for the daemon, which is woken. If no daemon runs, the desk is opened here for a moment, under the same
-lock. Implements reliability.md, case 30 (one daemon a store).
+A command may look into the store while the daemon runs. An instruction waits there for the daemon, which is woken; if
+none runs, the desk is opened here for a moment, under the same lock. Implements reliability.md, case 30.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from pbem.cli.harmless import harmless
+from pbem.cli.telling import harmless
 from pbem.config.file import ConfigError, load, place
 from pbem.config.server import Config
 from pbem.games.outside import UnusableGame
@@ -74,8 +73,8 @@ class Opened(NamedTuple):
     def now(self) -> datetime:
         """The time of that clock; raises ClickException if it leapt, and nobody vouches for it."""
         clock = self.clock
-        if clock.leap is not None:
-            raise click.ClickException(f"The clock: {leap_in_words(clock.leap)}. Until then nothing is decided.")
+        if clock.stop is not None:
+            raise click.ClickException(f"The clock: {leap_in_words(clock.stop)}. Until then nothing is decided.")
         return clock()
 
 

@@ -1,29 +1,35 @@
-"""`pbem doctor`: examines a server while it runs. Thin: the checks are in `pbem.server.examination`."""
+"""`pbem check-config` and `pbem doctor`: the configuration before a server runs, and the server while it does.
+
+Thin: the checks are in `pbem.config.file` and `pbem.server.examination`; the one of the house needs `pbem.player`.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from pbem.cli.common import config_option, opened, wake
 from pbem.cli.ending import Status
-from pbem.cli.findings import house, report
+from pbem.config.file import faults
 from pbem.mail.dkim_signing import BadDkimKey
+from pbem.player.account_file import BadAccount
+from pbem.player.program_config import load
 from pbem.server import examination
 from pbem.server.desk_work import open_composer
+from pbem.server.examination import Diagnosis, surroundings
 from pbem.store import own_keys
 from pbem.store.inbox import Inbox
 from pbem.store.owners import at_work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
 
     from pbem.cli.common import Opened
-    from pbem.server.examination import Diagnosis
+    from pbem.config.server import Config
 
 
 @click.command()
@@ -74,3 +80,46 @@ def _findings(store: Opened, deadline: float) -> Iterator[Diagnosis]:
             lambda: wake(store),
             config.smarthost.maildirs,
         )
+
+
+def report(findings: Iterable[Diagnosis]) -> bool:
+    """Print each finding when it is made; whether all is well."""
+    well = True
+    for finding in findings:
+        click.echo(f"{'ok   ' if finding.well else 'FAULT'}  {finding.what:<10} {finding.found}")
+        well &= finding.well
+    return well
+
+
+def house(config: Config) -> Iterator[Diagnosis]:
+    """Check that the program that `pbem serve` starts can use its own configuration, and plays here."""
+    file = config.house.config
+    if not file or not os.access(file, os.R_OK):  # that it cannot be read is among the surroundings
+        return
+    try:
+        account = load(Path(file)).account
+    except BadAccount as error:
+        yield Diagnosis(False, "house", str(error))
+        return
+    here = account.server == config.server
+    yield Diagnosis(
+        here, "house", f"{file} is for {account.name} on {account.server}" + ("" if here else ", not here")
+    )
+
+
+@click.command("check-config")
+@config_option
+def check_config(config_file: Path) -> None:
+    """Report everything that is wrong with the configuration and what it names; status 1 if anything is.
+
+    It makes and changes nothing, and opens no connection.
+    """
+    wrong, config = faults(config_file)
+    for fault in wrong:
+        click.echo(f"FAULT  {fault}")
+    well = (not config or report((*surroundings(config), *house(config)))) and not wrong
+    if wrong:
+        click.echo(f"{config_file} cannot be used: {len(wrong)} {'fault' if len(wrong) == 1 else 'faults'}.")
+    else:
+        click.echo("All is well." if well else "Please fix these first.")
+    sys.exit(Status.WELL if well else Status.REFUSED)

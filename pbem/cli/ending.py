@@ -91,7 +91,7 @@ def _reported(error: BaseException) -> int:
         case BrokenPipeError():
             pass  # whoever reads us, such as `head`, has enough
         case OSError():
-            from pbem.cli.harmless import harmless
+            from pbem.cli.telling import harmless
 
             cause = error.strerror or str(error)
             told = cause if error.filename is None else f"{os.fsdecode(error.filename)}: {cause}"

@@ -1,8 +1,7 @@
 """The trial server at home: its files, and the process that runs it while somebody plays.
 
-It is reachable only from this machine, files each letter in a Maildir, and has a house to play with. `pbem serve`
-without a configuration is this server, too. Of the server, only its command is used here: `pbem play` has to work
-without the server's libraries.
+It is reachable only from this machine, files each letter in a Maildir, and has a house to play with. Of the server,
+only its command is used here: `pbem play` has to work without the server's libraries.
 """
 
 from __future__ import annotations

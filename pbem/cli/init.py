@@ -83,6 +83,7 @@ def init(
     """
     address = address.lower()
     local, _, domain = address.rpartition("@")
+    label = re.sub(r"[^a-z0-9.]+", "-", local).strip("-.")  # a host name has fewer characters (RFC 1123 2.1)
     guessed = PROVIDERS.get(domain, (f"imap.{domain}", f"smtp.{domain}"))
     if not str(folder).isprintable():
         raise click.ClickException("the name of the folder has a character that a unit of systemd cannot have")
@@ -92,7 +93,7 @@ def init(
         "domain": domain,
         "operator": operator,
         # A provider's domain is not ours: no name in it is. `.internal` is nobody's.
-        "server": server or (domain if kind == "domain" else f"{_label(local)}.{domain.replace('.', '-')}.internal"),
+        "server": server or (domain if kind == "domain" else f"{label}.{domain.replace('.', '-')}.internal"),
         "imap": imap or guessed[0],
         "submission": submission or guessed[1],
         "pbem": shutil.which("pbem") or str(Path(sys.executable).with_name("pbem")),
@@ -101,7 +102,10 @@ def init(
     made = dict(_files(kind, words))
     if there := [name for name in made if (folder / name).exists()]:
         raise click.ClickException(f"{folder / there[0]} already exists: nothing was written")
-    wrong = _faults(made["pbem.toml"])
+    with tempfile.TemporaryDirectory() as place:  # judged before it is written
+        draft = Path(place, "pbem.toml")
+        draft.write_text(made["pbem.toml"], "utf-8")
+        wrong, _ = faults(draft)
     for fault in wrong:
         click.echo(f"FAULT  {fault}")
     if wrong:
@@ -112,19 +116,6 @@ def init(
         path.write_text(text, "utf-8")
         click.echo(f"wrote {path}")
     click.echo(Template(_NEXT[kind]).substitute(words, here=shlex.quote(words["folder"])))
-
-
-def _label(local: str) -> str:
-    """The local part of an address as a part of a host name, which has fewer characters (RFC 1123 2.1)."""
-    return re.sub(r"[^a-z0-9.]+", "-", local).strip("-.")
-
-
-def _faults(text: str) -> list[str]:
-    """The faults of a configuration that is not written yet."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "pbem.toml")
-        path.write_text(text, "utf-8")
-        return faults(path)[0]
 
 
 def _toml(word: str) -> str:

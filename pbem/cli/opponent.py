@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.alone import alone
-from pbem.cli.harmless import harmless
-from pbem.cli.programs import settings_option, stopping, troubles
+from pbem.cli.programs import alone, settings_option, stopping, troubles
+from pbem.cli.telling import harmless
 from pbem.letters.render import Templates
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.correspondence import Correspondence
-from pbem.player.exchange import fetch, flush
 from pbem.player.memory import Memory
 from pbem.player.program import Program
 from pbem.player.program_config import load
@@ -102,14 +100,14 @@ def _pass(program: Program, source: MailSource, settings: ProgramSettings, pause
     again = min(2 * pause, _LOOK)
     events = []
     try:
-        for event in fetch(program.letters, source, _now):
+        for event in mail_in.fetch(program.letters, source, _now):
             events.append(event)  # noqa: PERF402 - what came before the mailbox failed counts
     except mail_in.NoMail as error:
         log.warning("mail cannot be fetched now: %s", error)
         again = _AGAIN
     program.hear(events, _now())
     program.act(_now())
-    for sent, said, left in flush(program.letters, lambda sent: mail_out.send(settings.account, sent)):
+    for sent, said, left in mail_out.flush(program.letters, lambda sent: mail_out.send(settings.account, sent)):
         if not left:
             log.warning("not sent yet: %s %s: %s", sent.command, sent.match, said)
             return _AGAIN

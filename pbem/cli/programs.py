@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import logging
+import os
 import signal
 import sqlite3
 import threading
@@ -11,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pbem.cli.harmless import harmless
-from pbem.cli.telling import said
+from pbem.cli.telling import harmless, said
+from pbem.durable import make_folder
 from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
+from pbem.player.account_file import BadAccount
 from pbem.player.signing import CannotSign
 
 if TYPE_CHECKING:
@@ -73,3 +77,33 @@ def troubles() -> Iterator[None]:
             "The memory cannot be read or written: {error}. Nothing is lost; run the same command again.", error=error
         )
         raise click.ClickException(said(lost)) from error
+
+
+log = logging.getLogger(__name__)
+
+_LOOK = 1.0  # seconds between two looks whether the other has ended
+
+
+@contextmanager
+def alone(memory: Path, command: str, standby: threading.Event | None = None) -> Iterator[None]:
+    """Let no other such command run with this memory. Raises `BadAccount` if one does.
+
+    On standby, this waits until the other has ended, or the event is set.
+    """
+    make_folder(memory.parent)
+    with os.fdopen(os.open(f"{memory}.lock", os.O_RDWR | os.O_CREAT, 0o600), "w") as file:
+        if not _locked_alone(file.fileno()):
+            if standby is None:
+                raise BadAccount(f"Another `{command}` runs with {memory}.")
+            log.info("another runs with %s: this one waits until it ends", memory)
+            while not standby.wait(_LOOK) and not _locked_alone(file.fileno()):
+                pass
+        yield
+
+
+def _locked_alone(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -14,7 +14,7 @@ import click
 
 from pbem.cli.common import config_option, opened
 from pbem.cli.ending import unreadable
-from pbem.cli.evidence import kept_letters, witness_keys
+from pbem.cli.verify import kept_letters, witness_keys
 from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.match.record import NotARecord
 from pbem.pages.match_page import Witnessed, noted, replay

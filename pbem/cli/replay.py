@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from pbem.cli.ending import Status
-from pbem.cli.harmless import harmless
+from pbem.cli.telling import harmless
 from pbem.match.record import Illegal, NotARecord, read
 from pbem.match.record import replay as played
 

@@ -1,14 +1,17 @@
-"""`pbem status`: the state of the server, on one screen or as JSON. Thin: `pbem.store.operator` has the figures."""
+"""`pbem status`: the state of the server, on one screen or as JSON; and `pbem clock`, for one that leapt.
+
+Thin: `pbem.store.operator` has the figures, `pbem.server.server_clock` the rule of the clock.
+"""
 
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.common import as_json, config_option, legend, opened
+from pbem.cli.common import as_json, config_option, legend, opened, wake
 from pbem.server.examination import leap_in_words, undone, works
 from pbem.store.operator import survey
 from pbem.store.owners import at_work, left_behind
@@ -28,7 +31,7 @@ def status(config_file: Path, *, as_json: bool) -> None:
         missing = undone(store.database, datetime.now(UTC)) if daemon else []
         left = left_behind(store.database)
         server, found = store.config.server, survey(store.database)
-        leap = store.clock.leap
+        leap = store.clock.stop
     if as_json:
         told = {"server": server, "daemon": daemon, "left_behind": left, "undone": missing, **found}
         told["clock"] = leap_in_words(leap) if leap else None
@@ -63,3 +66,38 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 def _time(stamp: str) -> str:
     return f"{stamp[:10]} {stamp[11:16]} UTC"
+
+
+SAME = timedelta(minutes=1)
+"""The most by which the clock may be set while the operator thinks about it."""
+
+
+@click.group()
+def clock() -> None:
+    """The server's clock, if it leapt and nobody vouches for it."""
+
+
+@clock.command()
+@config_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def accept(config_file: Path, *, yes: bool) -> None:
+    """Say that the clock is right, though it leapt: the server goes on by it.
+
+    Shows the difference and asks. Once a wrong time is accepted, only restoring a backup helps.
+    """
+    with opened(config_file) as store:
+        clock = store.clock
+        shown, then = clock.stop, clock.reading()
+        if shown is None:
+            click.echo("The clock did not leap: there is nothing to accept.")
+            return
+        click.echo(f"The clock: {leap_in_words(shown)}.")
+        if not yes:
+            click.confirm("Is the time that it shows right? If not, only restoring a backup helps.", abort=True)
+        clock.look(store.database)
+        now = clock.reading()
+        went_by = timedelta(seconds=now.seconds - then.seconds)
+        if clock.stop is None or abs(now.wall - then.wall - went_by) > SAME:
+            raise click.ClickException("The clock was set meanwhile: nothing is accepted.")
+        clock.accept(store.database)
+        click.echo("The server goes on." if wake(store) else "The server goes on when it starts.")

@@ -1,4 +1,7 @@
-"""The words of `pbem play` while it works: English in a terminal, the page's language while that is open."""
+"""The words of commands: others' are made harmless, ours are in the page's language while one is open.
+
+Nothing is imported here that takes long: `pbem replay` needs it, too.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.harmless import harmless
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+def harmless(text: str, kept: str = "") -> str:
+    """The text with its control characters written out, but for those kept: strangers must not move the cursor."""
+    return "".join(char if char.isprintable() or char in kept else ascii(char)[1:-1] for char in text)
+
 
 _LONGEST = 500  # characters of others within a line of ours
 

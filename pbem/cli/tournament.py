@@ -12,7 +12,6 @@ from pbem.desk.tournament_archive import TournamentRepository
 from pbem.store.tournament_rows import Tournaments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -62,14 +61,12 @@ def list_(config_file: Path, *, everything: bool, as_json: bool) -> None:
 _number_argument = click.argument("number", metavar="TOURNAMENT", callback=_number)
 
 
-def _reason_option(help_: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    return click.option("--reason", required=True, help=help_)
-
-
 @tournament.command()
 @_number_argument
 @click.argument("words", nargs=-1, required=True, metavar="annul MATCH|substitute PLAYER for PLAYER|close")
-@_reason_option("Why: the reason is in the transcript for ever, and in a letter to every player.")
+@click.option(
+    "--reason", required=True, help="Why: the reason is in the transcript for ever, and in a letter to every player."
+)
 @config_option
 def rule(number: int, words: tuple[str, ...], reason: str, config_file: Path) -> None:
     """Rule on TOURNAMENT, as its organiser may by letter: table and proof show it as the operator's bare word.
@@ -84,7 +81,7 @@ def rule(number: int, words: tuple[str, ...], reason: str, config_file: Path) ->
 def _instruction(what: str, help_: str) -> None:
     @tournament.command(what, help=help_)
     @_number_argument
-    @_reason_option("Why, for your own record.")
+    @click.option("--reason", required=True, help="Why, for your own record.")
     @config_option
     def instructed(number: int, reason: str, config_file: Path) -> None:
         with opened(config_file) as store:

@@ -18,13 +18,14 @@ import click
 import msgspec
 
 from pbem.cli.ending import Status, unreadable
-from pbem.cli.harmless import harmless
+from pbem.cli.telling import harmless
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import sha256_hex, written_seconds
 from pbem.proof.bundle import LIMITS, NotABundle, is_tournament, load
 from pbem.proof.signed_letters import Letters
-from pbem.proof.verification import Proved
+from pbem.proof.verification import Check, Proved
 from pbem.proof.verification import verify as checks
+from pbem.verifier_key import COSIGNATURE, VerifierKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from pbem.identity import Key
     from pbem.proof.compare.finding import Finding, NamedLetter, Standing
     from pbem.proof.tournament_proof import TournamentCheck
-    from pbem.proof.verification import Check
-    from pbem.verifier_key import VerifierKey
+
 
 _KEY = re.compile(r"[0-9a-fA-F]{64}")
 
@@ -161,34 +161,46 @@ def verify(  # noqa: PLR0913, PLR0917 - options of a command
         raise click.UsageError("letters come after --against")
     if witnesses and not against:
         raise click.UsageError("what witnesses saw stands in letters: name some with --against")
-    believed = _witness_keys(witnesses) if witnesses else []
+    believed = witness_keys(witnesses)
     content = _loaded(bundle)
+    asked = _Asked(bundle, content, server_key, [*against, *more], believed, as_json)
     if is_tournament(content):
         if opened or known:
             raise click.UsageError("these options are about a match, and this is a tournament")
-        status = _tournament(bundle, content, bundles, server_key, [*against, *more], believed, as_json=as_json)
+        status = _tournament(asked, bundles)
     elif bundles:
         raise click.UsageError("--bundles is about a tournament, and this is a match")
     else:
-        asked = _Asked([*against, *more], believed, _seeds(opened), _known_keys(known))
-        status = _match(bundle, content, server_key, asked, as_json=as_json)
+        status = _match(asked, _seeds(opened), _known_keys(known))
     if status:
         sys.exit(status)
 
 
 class _Asked(NamedTuple):
-    """The letters, witnesses, seeds and keys with which the proof of a match is compared."""
+    """A bundle to be verified, and the key, letters and witnesses that it is compared with."""
 
+    bundle: Path
+    content: bytes
+    server_key: str | None
     letters: Sequence[Path]
     witnesses: Sequence[VerifierKey]
-    seeds: Sequence[bytes]
-    keys: Mapping[str, Sequence[Key]]
+    as_json: bool
+
+    def print(self, found: Mapping[str, object]) -> None:
+        """Print what was found as one document of JSON."""
+        known = self.server_key is not None
+        about = {"bundle": str(self.bundle), "sha256": sha256_hex(self.content), "server_key_known": known}
+        click.echo(json.dumps({**about, **found}, indent=1, sort_keys=True))
 
 
-def _match(bundle: Path, content: bytes, server_key: str | None, asked: _Asked, *, as_json: bool) -> Status:
+def _match(asked: _Asked, seeds: Sequence[bytes], keys: Mapping[str, Sequence[Key]]) -> Status:
     """Verify a match, and print each finding at once; returns the exit status."""
-    proved = Proved(telling=bool(asked.letters or asked.seeds))
-    made = list(_checked(content, server_key, proved, as_json=as_json))
+    proved = Proved(telling=bool(asked.letters or seeds))
+    as_json, made = asked.as_json, list[Check]()
+    for check in checks(asked.content, Letters, asked.server_key, proved):
+        if not as_json:  # at once: a long match takes a while
+            click.echo(f"{_RESULTS[check.holds]}  {check.what:<10} {check.found}")
+        made.append(check)
     judged: list[NamedLetter] = []
     seen: dict[str, tuple[int, int]] = {}
     played: list[Finding] = []
@@ -196,16 +208,16 @@ def _match(bundle: Path, content: bytes, server_key: str | None, asked: _Asked, 
     if holds := made[-1].holds:
         if asked.letters:
             judged, seen = _compared(proved, asked.letters, asked.witnesses)
-        if asked.seeds:
-            played = list(_played_again(proved, asked.seeds, as_json=as_json))
-        if asked.keys:
-            owned = list(_owned(proved, asked.keys, as_json=as_json))
+        if seeds:
+            from pbem.player.blind import replayed
+
+            played = list(_printed("opponent", replayed(proved, seeds), as_json=as_json))
+        if keys:
+            owned = list(_owned(proved, keys, as_json=as_json))
     findings = [*played, *owned]
     status = _status(made[-1], judged, findings, bool(asked.letters), len(seen) < len(asked.witnesses))
     if as_json:
-        about = {"bundle": str(bundle), "sha256": sha256_hex(content), "server_key_known": server_key is not None}
-        document = {**about, "status": status, **_document(made, proved, judged, played, owned, seen)}
-        click.echo(json.dumps(document, indent=1, sort_keys=True))
+        asked.print({"status": status, **_document(made, proved, judged, played, owned, seen)})
     elif holds:
         _print_witnesses(asked.witnesses, seen, proved)
         blind = not status and all(finding.standing == "agrees" for finding in findings)
@@ -213,18 +225,8 @@ def _match(bundle: Path, content: bytes, server_key: str | None, asked: _Asked, 
     return status
 
 
-def _tournament(
-    bundle: Path,
-    content: bytes,
-    folder: Path | None,
-    server_key: str | None,
-    places: Sequence[Path],
-    believed: Sequence[VerifierKey],
-    *,
-    as_json: bool,
-) -> Status:
+def _tournament(asked: _Asked, folder: Path | None) -> Status:
     """Verify a tournament, and print each check at once; returns the exit status."""
-    from pbem.cli.evidence import kept_letters
     from pbem.proof.kept_letters import kept
     from pbem.proof.tournament_log import logged
     from pbem.proof.tournament_proof import verify_tournament
@@ -235,19 +237,19 @@ def _tournament(
     def take(checks_: Iterable[TournamentCheck]) -> None:
         for check in checks_:
             made.append(check)
-            if not as_json:
+            if not asked.as_json:
                 click.echo(harmless(f"{check.standing:<4}  {check.what:<10} {check.found}"))
 
-    take(verify_tournament(content, bundles, server_key))
-    if places and made[-1].what == "table":  # its own file holds
-        take(logged(content, (kept(source, raw) for source, raw in kept_letters(places)), believed))
+    take(verify_tournament(asked.content, bundles, asked.server_key))
+    if asked.letters and made[-1].what == "table":  # its own file holds
+        letters = (kept(source, raw) for source, raw in kept_letters(asked.letters))
+        take(logged(asked.content, letters, asked.witnesses))
     standings = {check.standing for check in made}
     status = Status.REFUSED if "FAIL" in standings else Status.OPEN if "OPEN" in standings else Status.WELL
     status = _WITHOUT_A_VERDICT.get(made[-1].what, status)
-    if as_json:
-        about = {"bundle": str(bundle), "sha256": sha256_hex(content), "server_key_known": server_key is not None}
-        document = {"pbem": "tournament verification 1", **about, "status": status}
-        click.echo(json.dumps(document | {"checks": msgspec.to_builtins(made)}, indent=1, sort_keys=True))
+    if asked.as_json:
+        told = {"pbem": "tournament verification 1", "status": status, "checks": msgspec.to_builtins(made)}
+        asked.print(told)
     elif not status:
         click.echo("Everything holds.")
     return status
@@ -262,28 +264,13 @@ def _loaded(bundle: Path) -> bytes:
         raise unreadable(f"{bundle} cannot be read: {error.strerror}") from error
 
 
-def _checked(content: bytes, server_key: str | None, proved: Proved, *, as_json: bool) -> Iterator[Check]:
-    """Verify the bundle, and print each check at once, because a long match takes a while."""
-    for check in checks(content, Letters, server_key, proved):
-        if not as_json:
-            click.echo(f"{_RESULTS[check.holds]}  {check.what:<10} {check.found}")
-        yield check
-
-
 # The functions below import the modules that read letters, so that verifying just a bundle does not load them.
-
-
-def _witness_keys(witnesses: Sequence[str]) -> list[VerifierKey]:
-    from pbem.cli.evidence import witness_keys
-
-    return witness_keys(witnesses)
 
 
 def _compared(
     proved: Proved, places: Sequence[Path], believed: Sequence[VerifierKey]
 ) -> tuple[list[NamedLetter], dict[str, tuple[int, int]]]:
     """Judge all letters of these places; also returns the last entry that each witness saw, and the time."""
-    from pbem.cli.evidence import kept_letters
     from pbem.proof.kept_letters import kept
     from pbem.proof.prove import against
 
@@ -295,7 +282,6 @@ def _seeds(opened: Sequence[str]) -> list[bytes]:
     """The seeds of these options, each a seed itself or a file with letters that contain some."""
     if not opened:
         return []
-    from pbem.cli.evidence import kept_letters
     from pbem.player.blind import seeds
 
     all_seeds: list[bytes] = []
@@ -312,13 +298,6 @@ def _text(raw: bytes) -> str:
         return read(raw).text or ""
     except Unreadable:
         return ""
-
-
-def _played_again(proved: Proved, seeds: Sequence[bytes], *, as_json: bool) -> Iterator[Finding]:
-    """Play the programs' seats again from their seeds, and print each finding at once."""
-    from pbem.player.blind import replayed
-
-    yield from _printed("opponent", replayed(proved, seeds), as_json=as_json)
 
 
 def _printed(about: str, findings: Iterable[Finding], *, as_json: bool) -> Iterator[Finding]:
@@ -363,6 +342,42 @@ def _owned(proved: Proved, known: Mapping[str, Sequence[Key]], *, as_json: bool)
         yield from _printed("keys", compared(proved.bundle.entries, known), as_json=as_json)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+
+
+def witness_keys(texts: Sequence[str]) -> list[VerifierKey]:
+    """The keys of witnesses, each once; raises click.UsageError. What is told of a witness is told by its name."""
+    found: list[VerifierKey] = []
+    for text in texts:
+        try:
+            key = VerifierKey.read(text)
+        except ValueError as error:
+            raise click.UsageError(f"{text}: {error}") from error
+        if key.kind != COSIGNATURE:
+            raise click.UsageError(f"{text}: that is the key of a log, not of a witness")
+        if any(other.name == key.name for other in found if other != key):
+            raise click.UsageError(
+                f"{text}: another witness of this name was named before; ask for one after the other"
+            )
+        if key not in found:
+            found.append(key)
+    return found
+
+
+def kept_letters(places: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
+    """The letters of these places, up to the limit; raises click.UsageError."""
+    from pbem.mail.folders import letters
+
+    count = octets = 0
+    for place in places:
+        try:
+            for source, raw in letters(place, LIMITS.kept_octets):
+                count, octets = count + 1, octets + len(raw)
+                if count > LIMITS.letters or octets > LIMITS.all_kept_octets:
+                    most = f"{LIMITS.letters:,} letters, or than {LIMITS.all_kept_octets:,} octets of them"
+                    raise click.UsageError(f"{source}: more than {most}; give fewer at once")
+                yield source, raw
+        except OSError as error:
+            raise click.UsageError(f"{error.filename or place} cannot be read: {error.strerror}") from error
 
 
 def _status(

@@ -8,17 +8,13 @@ from __future__ import annotations
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.harmless import harmless
 from pbem.cli.programs import settings_option, stopping, troubles
+from pbem.cli.telling import harmless
 from pbem.player import signing
-from pbem.player.checkpoint_witness import Witness, WitnessSettings, load
-
-if TYPE_CHECKING:
-    import threading
+from pbem.player.checkpoint_witness import Witness, WitnessListener, load
 
 
 @click.command()
@@ -43,28 +39,16 @@ def witness(config_file: Path, *, refused: bool, forget: str | None) -> None:
                     click.echo(f"{time}\n{said}")
                 return
             if forget is not None:
-                _forget(found, forget)
+                note = found.forget(forget, datetime.now(UTC))
+                if note is None:
+                    raise click.ClickException(f"nothing is remembered of a log {forget!r}")
+                click.echo(f"forgotten; it stays among what --refused prints:\n\n{note}", nl=False)
                 return
             click.echo(f"cosigning as {found.verifier}")
-        _listen(settings, stop)
-
-
-def _forget(found: Witness, name: str) -> None:
-    """Forget a log, and print what is forgotten; raises click.ClickException."""
-    note = found.forget(name, datetime.now(UTC))
-    if note is None:
-        raise click.ClickException(f"nothing is remembered of a log {name!r}")
-    click.echo(f"forgotten; it stays among what --refused prints:\n\n{note}", nl=False)
-
-
-def _listen(settings: WitnessSettings, stop: threading.Event) -> None:
-    """Answer posted requests until stopped; raises click.ClickException."""
-    from pbem.player.witness_http import WitnessListener
-
-    try:
-        listener = WitnessListener(settings, lambda: datetime.now(UTC), lambda said: click.echo(harmless(said)))
-    except OSError as error:
-        raise click.ClickException(f"cannot listen at {settings.listen}: {error.strerror or error}") from error
-    with closing(listener):
-        click.echo("listening at {}:{}".format(*listener.server_address[:2]))
-        stop.wait()
+        try:
+            listener = WitnessListener(settings, lambda: datetime.now(UTC), lambda said: click.echo(harmless(said)))
+        except OSError as error:
+            raise click.ClickException(f"cannot listen at {settings.listen}: {error.strerror or error}") from error
+        with closing(listener):
+            click.echo("listening at {}:{}".format(*listener.server_address[:2]))
+            stop.wait()

@@ -59,8 +59,15 @@ _LOG: FilteringBoundLogger = structlog.get_logger("bounces")
 
 def judge(desk: Desk, row: InboxRow, letter: Letter, report: DeliveryReport | None, now: datetime) -> str | None:
     """Decide whether a letter with a report is a bounce, and handle it; returns the outcome, None if it is none."""
-    returned = _returned(desk, row, letter) if report is not None else None
-    if report is None or returned is None:
+    if report is None:
+        return None
+    if desk.config.return_paths:
+        token = delivery_status.token(row.envelope.recipients, desk.config.mail_address, desk.config.delimiter)
+        returned = desk.outbox.returned(token) if token else None
+    else:
+        quoted = map(desk.outbox.returned, delivery_status.quoted_tokens(letter, row.envelope.sender))
+        returned = next(filter(None, quoted), None)
+    if returned is None:
         return None
     desk.outbox.bounce(returned.id, row.id, report.kind, report.status, row.received)
     _LOG.info("bounce", outbox=returned.id, kind=report.kind, status=report.status)
@@ -68,15 +75,6 @@ def judge(desk: Desk, row: InboxRow, letter: Letter, report: DeliveryReport | No
     if report.kind == "permanent" and desk.outbox.bounces(returned.id)["permanent"] == 1:
         _report(desk, [returned], now, _CAME_BACK.given(status=report.status or Phrase("unknown")))
     return outcomes.BOUNCE.of(f"{report.kind}, of letter {returned.id}")
-
-
-def _returned(desk: Desk, row: InboxRow, letter: Letter) -> Failure | None:
-    """The letter of ours that came back; None if none did."""
-    if desk.config.return_paths:
-        token = delivery_status.token(row.envelope.recipients, desk.config.mail_address, desk.config.delimiter)
-        return desk.outbox.returned(token) if token else None
-    quoted = map(desk.outbox.returned, delivery_status.quoted_tokens(letter, row.envelope.sender))
-    return next(filter(None, quoted), None)
 
 
 def tell_failures(desk: Desk, now: datetime) -> None:

@@ -154,7 +154,10 @@ def understood(
     older = [] if caller.answers == at.place else [_older(match)]
     broken = [Fault("orders", None, BROKEN)] if WRAPPED.search(short) else []
     # A yes to an older letter may be one to anything.
-    after = None if older else _after_consent(short)
+    end = _SENTENCE_END.search(short)
+    assert end is not None
+    # The text after a first sentence that says only yes.
+    after = short[end.end() :] if not older and consents(short[: end.start()]) else None
     if after is not None and (match.phase == "proposed" or _due(match, seat)):
         consent = Command("accept", short[: len(short) - len(after)], "", 1, SignedForm(Accept()))
         return consent, _consented(mailboxes, caller, at, short), after.split("\n")
@@ -221,13 +224,6 @@ def _older(match: Match) -> Fault:
     if match.phase == "playing":
         return Fault("turn", None, Phrase("you answered an older letter; turn {turn} is due now", turn=match.turn))
     return Fault("game", None, Phrase("you answered an older letter; game {game} is due now", game=match.game))
-
-
-def _after_consent(text: str) -> str | None:
-    """The text after a first sentence that says only yes; None if it says anything else."""
-    end = _SENTENCE_END.search(text)
-    assert end is not None
-    return text[end.end() :] if consents(text[: end.start()]) else None
 
 
 def _consented(mailboxes: ReplyTokens, caller: Caller, at: SeatContext, short: str) -> Reply:

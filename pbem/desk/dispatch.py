@@ -451,7 +451,11 @@ def _left_out(desk: Desk, caller: Caller, command: AnyCommand) -> dict[str, str]
         return {}
     name, server = caller.player.name, desk.config.server
     _demand_place(command, {"server": server, "player": name})
-    if spec.body in {"text", "sections"} or _is_first_choice(desk, name, command):
+    request = command.request
+    setting = request.name if isinstance(request, Choose) else ""
+    # A `set` without a place that overrides no choice may be late, or from another server.
+    is_first_choice = setting in OF_ANY_PLACE and not desk.players.has_chosen(name, setting)
+    if spec.body in {"text", "sections"} or is_first_choice:
         return {}
     at = _place(desk, caller, command)
     place = {"server": server, "player": name, **seats.missing(command, at.match if at else None)}
@@ -459,13 +463,6 @@ def _left_out(desk: Desk, caller: Caller, command: AnyCommand) -> dict[str, str]
         return {}
     rev = seats.next_rev(command, at.match, at.seat) if spec.sentence and at else desk.players.said(name) + 1
     return {**place, "rev": str(rev), **command.fields}
-
-
-def _is_first_choice(desk: Desk, player: str, command: AnyCommand) -> bool:
-    """True if this is a `set` without a place that overrides no choice; it may be late, or from another server."""
-    request = command.request
-    setting = request.name if isinstance(request, Choose) else ""
-    return setting in OF_ANY_PLACE and not desk.players.has_chosen(player, setting)
 
 
 def _demand_place(command: AnyCommand, wanted: dict[str, str]) -> None:

@@ -20,6 +20,7 @@ from pbem.desk.seats import SeatContext
 from pbem.letters.draft import OutgoingLetter
 from pbem.match import progress
 from pbem.phrase import Phrase
+from pbem.store import noted_time
 from pbem.store.database import to_db
 from pbem.store.errors import StoreError
 from pbem.store.retention import prune
@@ -47,9 +48,6 @@ When only the reserve is left, the intake accepts no more letters: it is for tho
 _UNHANDLED = timedelta(seconds=30)
 """The delay before the clock looks again at a match past its deadline, while earlier letters may still wait."""
 
-_STANDS = "clock leapt"
-"""The fact in the store that nothing is decided, and the operator was told."""
-
 _TRY_AGAIN = timedelta(hours=1)
 """The delay before the clock looks again at a match on which it failed."""
 
@@ -64,8 +62,7 @@ def tick(desk: Desk, now: datetime) -> datetime | None:
 
     Otherwise a deadline would be missed, or a key recovered, while the letter that prevents it waits in the mailbox.
     """
-    heard = desk.inbox.heard_until(now)
-    beat(desk, heard)
+    heard = beat(desk, now)
     following = _do_what_is_due(desk, heard)
     waits = following is not None and heard < following <= now
     return now + _UNHANDLED if waits else following
@@ -100,8 +97,13 @@ def _do_what_is_due(desk: Desk, now: datetime) -> datetime | None:
     kept = _keep_house(desk, now)
     log = _see_to_log(desk, now)
     while (failing := desk.notifications.failing(_FAILURES)) is not None:
+        # A topic to which nothing comes through is forgotten, and its player told by mail.
         with desk.decision():
-            _give_up_topic(desk, failing, now)
+            desk.notifications.drop(failing)
+            player = desk.players.by_name(failing)
+            assert player is not None
+            text = desk.letters.draft("letters/notify_failed.txt")
+            desk.letters.send(player.address, OutgoingLetter(Phrase("[pbem] No more notifications"), text), now)
     times = [due, tournaments, recovery, following, digest, offers, kept, log, look]
     return min(filter(None, times), default=None)
 
@@ -122,29 +124,34 @@ def _decided(desk: Desk, what: str, do: Callable[[], None], about: dict[str, int
     return True
 
 
-def beat(desk: Desk, heard: datetime) -> None:
-    """Record until when the server is at work and hears, once a minute.
+def beat(desk: Desk, now: datetime) -> datetime:
+    """Record until when the server is at work and hears, each minute and at the end of a stop; returns that time.
 
     If it was not at work, or decided nothing, the operator is told.
     """
-    if not desk.time.is_beat_due(heard):
-        return
+    stopped = noted_time.stop(desk.database) is not None
+    heard = now if stopped else desk.inbox.heard_until(now)
+    if not (stopped or desk.time.is_beat_due(heard)):
+        return heard
     with desk.decision():
-        stood = desk.database.write("DELETE FROM meta WHERE name = ?", (_STANDS,)).rowcount > 0
+        stood = noted_time.note_end(desk.database)
         last = desk.time.beat(heard, stood=stood)
         if last is not None:
+            if stood:
+                desk.inbox.postpone(last, heard)
             account_keys.put_off(desk.keys, heard - last, heard)
             _LOG.warning("outage", seconds=int((heard - last).total_seconds()))
             facts = {"last": last, "now": heard, "mailbox": bool(desk.config.mailbox)}
             desk.letters.tell_operator(OUTAGE, heard, Phrase("[pbem] An outage: all deadlines move"), facts)
+    return heard
 
 
 def stand_still(desk: Desk, leap: Leap, now: datetime) -> None:
     """Decide nothing because the clock leapt, and nobody vouches for it; tell the operator once."""
-    if desk.database.meta(_STANDS) is not None:
+    if noted_time.stop(desk.database) is not None:
         return
     with desk.decision():
-        desk.database.set_meta(_STANDS, to_db(now))
+        noted_time.note_stop(desk.database, leap)
         _LOG.error("the clock leapt: nothing is decided", seconds=int(leap.by.total_seconds()))
         facts = {"noted": leap.noted, "wall": leap.wall, "ahead": leap.by > timedelta()}
         desk.letters.tell_operator(
@@ -234,15 +241,6 @@ def _keep_house(desk: Desk, now: datetime) -> datetime | None:
             return now
         desk.pruned_on = today
     return None
-
-
-def _give_up_topic(desk: Desk, name: str, now: datetime) -> None:
-    """Forget a topic to which nothing comes through, and tell its player by mail."""
-    desk.notifications.drop(name)
-    player = desk.players.by_name(name)
-    assert player is not None
-    text = desk.letters.draft("letters/notify_failed.txt")
-    desk.letters.send(player.address, OutgoingLetter(Phrase("[pbem] No more notifications"), text), now)
 
 
 def _when_due(

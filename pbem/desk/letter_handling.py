@@ -91,8 +91,28 @@ class WorkingDesk:
         return True
 
     def handle_next(self, now: datetime) -> int:
-        """Handle the next letters of the inbox; returns how many. Raises only if the store or the reader fails."""
-        return _handle_next(self._desk, now)
+        """Handle the next letters of the inbox, a few in one decision while the next few are read; returns how many.
+
+        Raises only if the store fails, the reader cannot even be started, or the machine has no descriptors left.
+        """
+        desk = self._desk
+        if desk.in_doubt:
+            desk.inbox.give_back_all()
+        desk.in_doubt = True
+        # Instructions come before letters: a restored match must stand still first.
+        instructions.obey(desk, now)
+        due_tasks.beat(desk, desk.inbox.heard_until(now))
+        desk.reader.get_ready()  # without one no letter's attempts are spent
+        handled = 0
+        ends = monotonic() + _IN_A_ROW
+        taken = _lease_next(desk, now)
+        for left in reversed(range(_BATCHES)):
+            handled += len(taken)
+            taken = _handle_batch(desk, taken, now, more_until=ends if left else 0.0) if taken else []
+        if not handled:
+            _set_aside(desk, now)
+        desk.in_doubt = False
+        return handled
 
     def tick(self, now: datetime) -> datetime | None:
         """Do what is due; returns when to be called again."""
@@ -105,30 +125,6 @@ class WorkingDesk:
     def obey(self, now: datetime) -> None:
         """Carry out the operator's instructions."""
         instructions.obey(self._desk, now)
-
-
-def _handle_next(desk: Desk, now: datetime) -> int:
-    """Handle the next letters of the inbox, a few in one decision while the next few are read; returns how many.
-
-    Raises only if the store fails, the reader cannot even be started, or the machine has no descriptors left.
-    """
-    if desk.in_doubt:
-        desk.inbox.give_back_all()
-    desk.in_doubt = True
-    # Instructions come before letters: a restored match must stand still first.
-    instructions.obey(desk, now)
-    due_tasks.beat(desk, desk.inbox.heard_until(now))
-    desk.reader.get_ready()  # without one no letter's attempts are spent
-    handled = 0
-    ends = monotonic() + _IN_A_ROW
-    taken = _lease_next(desk, now)
-    for left in reversed(range(_BATCHES)):
-        handled += len(taken)
-        taken = _handle_batch(desk, taken, now, more_until=ends if left else 0.0) if taken else []
-    if not handled:
-        _set_aside(desk, now)
-    desk.in_doubt = False
-    return handled
 
 
 def _lease_next(desk: Desk, now: datetime, *, fresh: bool = False) -> list[_Leased]:

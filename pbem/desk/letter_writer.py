@@ -172,18 +172,16 @@ class LetterWriter:
         self, made: OutgoingLetter, keys: Sequence[Key], language: str, now: datetime
     ) -> tuple[OutgoingLetter, Encrypting | None]:
         """A letter and how it is encrypted; if no key can decrypt it, the letter without contents in its place."""
-        if not (can := encryption.usable(keys, now)):
-            return self._held_back(made, keys, language, now), None
-        cover = self.write(self.draft("letters/encrypted.txt", file=LETTER), language)
-        return made, Encrypting(draft.subject_outside(made.subject), cover, partial(encryption.encrypt, can))
-
-    def _held_back(self, made: OutgoingLetter, keys: Sequence[Key], language: str, now: datetime) -> OutgoingLetter:
-        """The letter that goes in place of one that cannot be encrypted: it holds nothing of it."""
         about = draft.subject_outside(made.subject)
-        faults = [(key, encryption.fault(key, now)) for key in keys]
-        text = self.write(self.draft("letters/held_back.txt", faults=faults), language)
-        subject = self.write(Phrase("{about} A letter that cannot be encrypted", about=about), language)
-        return replace(made, subject=subject, text=text, html=None, pictures=[], attachments=[], bulletin=[])
+        if not (can := encryption.usable(keys, now)):
+            # It goes in place of one that cannot be encrypted, and holds nothing of it.
+            faults = [(key, encryption.fault(key, now)) for key in keys]
+            text = self.write(self.draft("letters/held_back.txt", faults=faults), language)
+            subject = self.write(Phrase("{about} A letter that cannot be encrypted", about=about), language)
+            held = replace(made, subject=subject, text=text, html=None, pictures=[], attachments=[], bulletin=[])
+            return held, None
+        cover = self.write(self.draft("letters/encrypted.txt", file=LETTER), language)
+        return made, Encrypting(about, cover, partial(encryption.encrypt, can))
 
     def _bulletin(self, address: str, made: OutgoingLetter, files: Sequence[Attachment], now: datetime) -> bytes:
         """A letter's signed bulletin; nothing if there is nothing to say."""

@@ -274,18 +274,19 @@ def _public_facts(at: _AtHead) -> Facts:
             for place, row in enumerate(group, start=1)
         },
         "lines": [[_table_line(row) for row in group] for group in rows],
-        "pairings": [_pairing(t, pairing) for pairing in t.pairings if pairing.match],
+        "pairings": [
+            {
+                "match": pairing.match,
+                "round": pairing.round,
+                "names": pairing.names,
+                "points": pairing.result.points if pairing.result else None,
+                "void": t.is_void(pairing),
+                "annulled": pairing.annulled,
+            }
+            for pairing in t.pairings
+            if pairing.match
+        ],
         "m": _matches_of(terms),
-    }
-
-
-def _pairing(t: Tournament, pairing: Pairing) -> Facts:
-    """A match of a tournament, for those who look at all of them."""
-    result = pairing.result
-    points = result.points if result else None
-    return {"match": pairing.match, "round": pairing.round, "names": pairing.names, "points": points} | {
-        "void": t.is_void(pairing),
-        "annulled": pairing.annulled,
     }
 
 

@@ -462,12 +462,6 @@ class MatchLetters:
             opening = self._file(match, name, paper)
         return {"setup": match.setup_text(seat), **self._position(match, row, seat, out), **opening}
 
-    def _rematch(self, match: Match, seat: int) -> Facts:
-        """A proposal of the same match to the same players, with this player in the first seat."""
-        name = match.name(seat)
-        others = [match.name(other) for other in match.seats if other != seat]
-        return {"players": others, "lines": match.terms.lines(), "rev": self._players.said(name) + 1}
-
     def _reveal(self, notice: Notice, latest: Match, row: MatchRow, out: OutgoingLetter, now: datetime) -> Facts:
         match, seat = notice.match, notice.seat
         game = part_of(match.terms.game, "boards")
@@ -490,7 +484,12 @@ class MatchLetters:
         if len(match.games) < match.game:
             name = f"{match.id}.pbem.zip"
             self._bring_bundle(name, notice, latest, row, out, now)
-        rematch = self._rematch(match, notice.seat) if match.terms.tournament is None else None
+        rematch = None
+        if match.terms.tournament is None:
+            # The same match with the same players, with this player in the first seat.
+            own = match.name(notice.seat)
+            others = [match.name(other) for other in match.seats if other != notice.seat]
+            rematch = {"players": others, "lines": match.terms.lines(), "rev": self._players.said(own) + 1}
         facts = {"outcome": outcome_of_match(match), "rematch": rematch, "address": self._composer.address}
         t = self.tournament(match)
         standing = match_facts.standing_of(t, match.name(notice.seat)) if t is not None else None

@@ -51,9 +51,6 @@ _REMARKS = frozenset("#@")
 """A comment in orders, or an address, is no part of the game."""
 
 
-_ARMOR = re.compile(re.escape(ssh.BEGIN) + r"[A-Za-z0-9+/=\s]*?" + re.escape(ssh.END))
-
-
 class Public:
     """The public side of a store."""
 
@@ -78,6 +75,10 @@ class Public:
             if match := self._public(number, ("open",)):
                 free = [seat for seat, kept in self._people.free(number).items() if kept is None]
                 terms, by = match.terms, self._people.standing(match.terms.game, match.name(1))
+                title = Phrase(
+                    "{id}: {name} proposes {game}", id=match.id, name=match.name(1), game=match.rules.title
+                )
+                proposed = written(from_db(self._matches.created(number)))
                 yield self._summary(match) | {
                     "by": by,
                     "free": len(free),
@@ -85,7 +86,7 @@ class Public:
                     "pace": duration(terms.pace),
                     "lines": terms.lines(),
                     "keys": terms.keys == KEYS[1],
-                    "news": [of_invitation(match, written(from_db(self._matches.created(number))))],
+                    "news": [News(match.id, 0, proposed, title)],
                 }
 
     def tournaments(self) -> Iterator[PublicTournament]:
@@ -194,25 +195,15 @@ def signed_form(letter: bytes, server: str, keys: Sequence[Mapping[str, str]]) -
     known = [key for key in keys if key["public"].split()[0] in ssh.ON_PAGES]
     pinned = [Key("ssh", key["fingerprint"], key["public"]) for key in known]
     try:
-        opened = read(letter)
-        verdict = judge(opened, pinned, server, words=VOCABULARY)
+        verdict = judge(read(letter), pinned, server, words=VOCABULARY)
         text = said(verdict) if verdict.kind == "valid" and not verdict.entity else ""
-        signed = verdict.signed.decode()
-    except (Unreadable, UnicodeDecodeError):
+    except Unreadable:
         return None
     reading = commands.parse(text)
     single = len(reading.commands) == 1 and not (reading.ignored or reading.optout or set(text) & _REMARKS)
     if not single or reading.commands[0].faults or not commands.COMMANDS[reading.commands[0].name].published:
         return None
-    texts = [opened.text or "", *(part.content.decode("utf-8", "replace") for part in opened.parts)]
-    armor = next(filter(None, map(_ARMOR.search, texts)), None)
-    return f"{signed.removesuffix(chr(10))}\n{armor[0]}\n" if armor else None
-
-
-def of_invitation(match: Match, proposed: str) -> News:
-    """An invitation that is open since this time."""
-    title = Phrase("{id}: {name} proposes {game}", id=match.id, name=match.name(1), game=match.rules.title)
-    return News(match.id, 0, proposed, title)
+    return verdict.pasted or None
 
 
 def of_match(match: Match, entries: Sequence[Entry]) -> Iterator[News]:

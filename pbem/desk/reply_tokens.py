@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pbem.mail.any_encoding import is_open
 from pbem.mail.message import ADDRESSES, Letter, mailboxes
 from pbem.match import replies
 from pbem.match.documents import Evidence
@@ -210,6 +211,8 @@ class ReplyTokens:
             word = ("server", self._config.identity.authserv_id, found.told)
         else:
             return found.verdict.reason, None
+        if not found.covers_encoding and is_open(letter.root):
+            return _OPEN, None
         place = f"m{token.place[0]}" if token.place else "-"
         received = written(row.received)
         about = (self._config.server, place, token.name, sha256_hex(letter.raw), received, token.hash)
@@ -291,6 +294,10 @@ _UNSEEN = Phrase(
 _USED = Phrase(
     "the reply address that your letter was sent to was good for one letter, which came on {day} at {time} UTC."
     " Answer our latest letter, such as this one"
+)
+_OPEN = Phrase(
+    "Your mail provider does not sign how your letter is encoded, and somebody could make what it quotes look like"
+    " your own words: send the answer again as plain text, without what you answer."
 )
 _EXPIRED = Phrase("The DKIM signature of {domain} had expired.")
 _WITHOUT_DKIM = Phrase(

@@ -90,7 +90,10 @@ class Director:
         t = step.tournament
         number = int(t.id[1:])
         paused = self.archive.rows.paused(number)
-        if not paused and can_start(t, written(step.now)) and not self._waits(t, step.now):
+        # A letter that came before entries closed may still be unhandled: it may be an entry.
+        oldest, closes = self.inbox.oldest_unhandled(), t.terms.closes
+        waits = closes is not None and oldest is not None and oldest < utc(str(closes)) <= step.now
+        if not paused and can_start(t, written(step.now)) and not waits:
             step.start(self.archive.rows.secret(number))
         if not paused and t.phase == "playing":
             step.wake()
@@ -132,11 +135,6 @@ class Director:
             players = [t.entrants[name].player.name for name in pairing.names] if pairing else []
             if pairing and (not enters or enters in players or t.nominated.get(enters) in pairing.names):
                 self.carry_out(task, now)
-
-    def _waits(self, t: Tournament, now: datetime) -> bool:
-        """True if a letter that came before entries closed may still be unhandled: it may be an entry."""
-        oldest, closes = self.inbox.oldest_unhandled(), utc(str(t.terms.closes))
-        return now >= closes and oldest is not None and oldest < closes
 
     def _due(self, t: Tournament, now: datetime) -> str | None:
         """The time at which the clock is to look at a tournament."""
@@ -257,13 +255,6 @@ class Director:
         if content is not None:
             out.attachments.append((file_name(t), "application/zip", content))
         return [], [out]
-
-    # Limits.
-
-    def announced(self, organiser: str) -> int:
-        """The number of tournaments of an organiser that are not over."""
-        loaded = (self.archive.load(number) for number in self.archive.rows.running())
-        return sum(t is not None and t.organiser.name == organiser for t in loaded)
 
     def to_begin(self, player: str) -> int:
         """The most matches that may yet begin together for a player, in the tournaments that the player is in."""

@@ -150,20 +150,16 @@ def _cosigned(desk: Desk, size: int, text: str, now: datetime) -> str:
         if witness and not note.by(witness.key) and holds(witness.key, note.text, signature):
             note = note.with_(signature)
             names.append(signature.name)
-            _knows(desk, witness, found.size, now)
+            # It is asked for the rest of the tree, if there is more by now.
+            latest = desk.log.latest()
+            if latest is not None and latest.size > found.size:
+                _ask(desk, witness, found.size, now)
+            else:
+                desk.log.ask(witness.key.name, found.size, found.size, now)
     if note == before:
         return "no new cosignature of a witness of ours"
     desk.log.cosign(found.size, str(note))
     return f"checkpoint {found.size} cosigned by {', '.join(names)}"
-
-
-def _knows(desk: Desk, witness: Cosigner, size: int, now: datetime) -> None:
-    """A witness knows the tree up to a size: it is asked for the rest, if there is more by now."""
-    latest = desk.log.latest()
-    if latest is not None and latest.size > size:
-        _ask(desk, witness, size, now)
-    else:
-        desk.log.ask(witness.key.name, size, size, now)
 
 
 def _behind(desk: Desk, witness: Cosigner, size: int, now: datetime) -> str:

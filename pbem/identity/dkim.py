@@ -69,6 +69,11 @@ class DkimSignature(msgspec.Struct, frozen=True):
         return 0 < len(letter.values(header)) <= self.headers.count(header.encode())
 
     @property
+    def covers_encoding(self) -> bool:
+        """True if nobody can change, or add, the headers by which the text is decoded."""
+        return {b"content-type", b"content-transfer-encoding"} <= {*self.headers}
+
+    @property
     def until(self) -> int | None:
         """The time at which it expires, of one that was timely once."""
         return int(self.tags[b"x"]) if b"x" in self.tags else None

@@ -132,6 +132,8 @@ class Voucher(msgspec.Struct, frozen=True):
     """The fingerprints of the signatures that might count, the same however their headers are folded."""
     covers_to: bool = False
     """True if that signature covers To."""
+    covers_encoding: bool = False
+    """True if that signature, or each in which our own server may trust, covers the headers that decode the text."""
     addressed: tuple[str, ...] = ()
     """The headers with recipients to which nobody added one where the domain signs any, as some do not."""
 
@@ -160,7 +162,7 @@ def vouch(
     name = told = record = ""
     until = None
     wanting = set()
-    for signature in sorted(found, key=lambda one: not one.covers(letter, "to")):
+    for signature in sorted(found, key=lambda one: (not one.covers(letter, "to"), not one.covers_encoding)):
         verdict = dkim.verify(letter, signature, records.get(signature.name), at)
         if verdict.kind == "valid":
             name, record, until = signature.name, records[signature.name] or "", signature.until
@@ -183,6 +185,7 @@ def vouch(
         sent,
         marks,
         verdict.kind == "valid" and signature.covers(letter, "to"),
+        bool(holding) and all(one.covers_encoding for one in holding),
         _addressed([name for name, _ in letter.root.headers], holding),
     )
 

@@ -93,9 +93,7 @@ class Part(msgspec.Struct, frozen=True):
     @property
     def content(self) -> bytes:
         """The body with its transfer encoding undone; damaged encodings give what can be read of them."""
-        if self.encoding == "quoted-printable":
-            return binascii.a2b_qp(_SOFT_BREAK.sub(b"=", self.body))
-        return _base64(self.body) if self.encoding == "base64" else self.body
+        return unencoded(self.body, self.encoding)
 
     @property
     def text(self) -> str:
@@ -458,6 +456,13 @@ def _words(value: str) -> str:
 
 _SOFT_BREAK = re.compile(rb"=[ \t]++(?=\r?\n|\Z)")
 """A soft line break behind which blanks came on the way (RFC 2045 6.7): DKIM allows them, and no line may break."""
+
+
+def unencoded(body: bytes, encoding: str) -> bytes:
+    """A body with its transfer encoding undone; damaged ones give what can be read of them."""
+    if encoding == "quoted-printable":
+        return binascii.a2b_qp(_SOFT_BREAK.sub(b"=", body))
+    return _base64(body) if encoding == "base64" else body
 
 
 def _base64(data: bytes) -> bytes:

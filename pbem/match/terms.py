@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pbem.games import GAMES, Fault, Options, Refused, rules
 from pbem.games.outside import PACKAGES, Package
 from pbem.games.sealed import sealed_rules
+from pbem.match.changed import replace
 from pbem.match.entry_type import anything, hash_, mapping, number, text
 from pbem.match.record import toml_value
 from pbem.match.transcript import canonical, sha256_hex
@@ -157,19 +158,32 @@ class Terms:
             "games": str(self.games) if self.games and self.kind != KINDS[0] else "",
             "target": str(self.target or ""),
             "victory": self.victory if self.victory != VICTORIES[0] else "",
-            "settle": "" if self.sealed else _written(self.settle),  # the default is each server's own
+            "settle": "" if self.sealed else written_duration(self.settle),  # the default is each server's own
             "privacy": self.privacy if self.privacy != PRIVACIES[0] else "",
-            "pace": "" if self.pace == _PACE else _written(self.pace) if self.pace else "none",
-            "grace": "" if self.grace == _GRACE else _written(self.grace),
+            "pace": "" if self.pace == _PACE else written_duration(self.pace) if self.pace else "none",
+            "grace": "" if self.grace == _GRACE else written_duration(self.grace),
             "miss": self.miss if self.miss != MISSES[0] else "",
             "weekends": self.weekends if self.weekends != WEEKENDS[0] else "",
-            "bank": _written(self.bank) if self.bank else "",
+            "bank": written_duration(self.bank) if self.bank else "",
             "keys": self.keys if self.keys != KEYS[0] and not self.sealed else "",
             "sealed": SEALED[1] if self.sealed else "",
             "unreachable": self.unreachable if self.pace and self.unreachable != UNREACHABLE[0] else "",
         }
         own = {key: value if isinstance(value, str) else toml_value(value) for key, value in self.options.items()}
         return {key: text for key, text in lines.items() if text} | own
+
+    def general_lines(self) -> dict[str, str]:
+        """The option lines of the match, without those of its game, by which these terms could be proposed."""
+        own = {key: str(text) for key, text in self.lines().items() if key not in self.options}
+        return {**own, "rules": str(self.edition)}
+
+    def demand_possible(self) -> None:
+        """Check that option lines could give these terms; raises `Refused`, or ValueError and TypeError."""
+        proposed = Terms.propose(self.game, self.general_lines(), self.players, self.settling)
+        options = {key: _plain(value) for key, value in self.first_options().changed.items()}
+        unsaid = {"tournament": self.tournament, "pairing": self.pairing, "rules_package": self.rules_package}
+        if canonical(replace(proposed, options=options, **unsaid).document()) != canonical(self.document()):
+            raise ValueError("these are not the terms that their lines give")
 
     def document(self) -> JsonObject:
         """The terms as in the transcript's first entry: a JSON object."""
@@ -368,7 +382,7 @@ def duration(text: str) -> int | None:
     return 0 if text.strip() == "0" else None
 
 
-def _written(seconds: int) -> str:
+def written_duration(seconds: int) -> str:
     """A time as `duration` reads it, in the largest unit that is exact."""
     if not seconds:
         return "0"

@@ -17,28 +17,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from pbem.games import BUILT_IN, rules
-from pbem.i18n import ENGLISH, LANGUAGES, catalogue, template_folder
+from pbem.games import BUILT_IN, part_of, rules, titles
+from pbem.games.sealed import sealed_rules
+from pbem.i18n import ENGLISH, LANGUAGES, catalogue, say, template_folder
+from pbem.json_object import DEPTH
 from pbem.letters.render import Templates
-from pbem.match.transcript import canonical
-from pbem.pages import tables
+from pbem.mail.commands.arguments import WRITTEN
+from pbem.mail.commands.table import COMMANDS
+from pbem.match.events import TYPES
+from pbem.match.transcript import VERSION, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "Home",
-    "composer",
-    "deflated",
-    "fragment",
-    "messages",
-    "page",
-    "page_file",
-    "ruled",
-    "script",
-    "served",
-    "told",
-]
 
 _SAID = re.compile(r'\bsay\(("(?:[^"\\]|\\.)*")')
 """A message in a script: the first argument of `say`, a literal in double quotes, which JSON reads."""
@@ -53,17 +44,10 @@ class Home(NamedTuple):
 
 
 _COMPOSING = (
-    "draft.js",
-    "home.js",
-    "report.js",
-    "ed25519.js",
-    "sshsig.js",
-    "passkey.js",
-    "keyring.js",
+    *("draft.js", "home.js", "report.js", "ed25519.js", "sshsig.js", "passkey.js", "keyring.js"),
+    *("composer.js", "registration.js"),
 )
-"""The common scripts of all composers, each a noun; `_WORKING` work the page."""
-
-_WORKING = ("composer.js", "registration.js")
+"""The common scripts of all composers, each a noun; the last two work the page."""
 
 
 def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> str:
@@ -75,11 +59,20 @@ def composer(game: str, home: Home | None = None, language: str = ENGLISH) -> st
         raise KeyError(game)
     own = sorted((template_folder() / "pages" / "composer" / game).glob("*.js"))  # a noun each, where a game has more
     drawn = ("board.js", *(f"composer/{game}/{path.name}" for path in own), f"composer/{game}.js")
-    scripts = ("say.js", *ruled(game), *drawn, *_COMPOSING, *_WORKING)
+    scripts = ("say.js", *ruled(game), *drawn, *_COMPOSING)
     data = home and home._asdict()
     return page(
         "composer", rules(game).title, scripts, shown={"game": game, "home": home}, data=data, language=language
     )
+
+
+def home_page(first: str, language: str = ENGLISH) -> str:
+    """The page, which begins with a match, such as `anna@play.example/m1`, or with the list of all."""
+    games = titles()
+    shown = {"games": games, "practised": {name: games[name] for name in BUILT_IN}}
+    scripts = ("say.js", "board.js", "sshsig.js", "passkey.js", "home/rooms.js")
+    allowed = "frame-src 'self'; connect-src 'self'; "
+    return page("home/home", "pbem", scripts, shown=shown, data={"first": first}, allowed=allowed, language=language)
 
 
 def told(game: str) -> tuple[str, ...]:
@@ -118,8 +111,8 @@ def page(
 
     The template is given `shown`, the page's script `data`, a JSON object. `allowed` adds to the page's policy.
     """
-    style = _joined([script("page.css")])
-    joined = _joined([script(each, language) for each in scripts]) if scripts else ""
+    style = "\n" + script("page.css")
+    joined = "".join(f"\n{script(each, language)}" for each in scripts)
     scripted = f"script-src '{_hash(joined)}'; " if scripts else ""
     sources = f"{scripted}style-src '{_hash(style)}'; {allowed}"
     policy = f"default-src 'none'; {sources}base-uri 'none'; form-action 'none'"
@@ -133,8 +126,7 @@ def page(
     }
     for element, content in (("data", data), ("messages", messages(tuple(scripts), language))):
         if content:
-            text = canonical(dict(content)).decode().replace("<", "\\u003c")  # nothing in it can end the element
-            values[element] = _verbatim(text)
+            values[element] = _verbatim(_inline(dict(content)))
     return Templates().of(language).render(f"pages/{name}.html", **values)
 
 
@@ -153,13 +145,52 @@ def _verbatim(text: str) -> Markup:
 
 
 def script(name: str, language: str = ENGLISH) -> str:
-    """A part of a page by its name: a file of `templates/pages`, or a table that the program writes."""
-    table = tables.script(name, language)
-    return (template_folder() / "pages" / name).read_text(encoding="utf-8") if table is None else table
+    """A part of a page by its name: a file of `templates/pages`, or a table that the program writes.
+
+    `tables.js` makes `FORMS`, which tells of letters, entries and bundles; `tables/GAME.js` makes `FACTS`, which
+    tells of a game: its cells, pieces, limits, and the papers of its sealed steps. Their phrases are in the language.
+    """
+    folder, _, file = name.partition("/")
+    if name == "tables.js":
+        made, table = "FORMS", _forms()
+    elif folder == "tables":
+        made, table = "FACTS", _facts(file.removesuffix(".js"))
+    else:
+        return (template_folder() / "pages" / name).read_text(encoding="utf-8")
+    return f"const {made} = {_inline(_said(table, language))};\n"
 
 
-def _joined(parts: Sequence[str]) -> str:
-    return "\n" + "\n".join(parts)
+def _said(value: object, language: str) -> object:
+    """A value of JSON, its phrases in a language."""
+    if isinstance(value, dict):
+        return {key: _said(each, language) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_said(each, language) for each in value]
+    return say(value, catalogue((template_folder(),), language))
+
+
+def _inline(value: object) -> str:
+    """A value as JSON within a page: nothing in it can end the element."""
+    return canonical(value).decode().replace("<", "\\u003c")
+
+
+def _forms() -> Mapping[str, object]:
+    return {
+        "depth": DEPTH,
+        "fields": {name: spec.fields for name, spec in COMMANDS.items() if spec.block and spec.fields},
+        "letters": {name: kind.letter for name, kind in TYPES.items() if kind.letter},
+        "version": VERSION,
+        "written": WRITTEN,
+    }
+
+
+def _facts(game: str) -> Mapping[str, object]:
+    facts = {"name": game, **part_of(game, "facts").FACTS}
+    if sealed := sealed_rules(game):
+        papers = {step: {**paper._asdict(), "values": paper.values} for step, paper in sealed.papers.items()}
+        opens = next(step for step, paper in sealed.papers.items() if paper.ordered)
+        facts["sealed"] = {"opens": opens, "papers": papers}
+    return facts
 
 
 def _hash(text: str) -> str:

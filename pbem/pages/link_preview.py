@@ -12,7 +12,7 @@ from pbem.boards.picture import card
 from pbem.games import part_of, rules
 from pbem.i18n import catalogue, say, template_folder
 from pbem.pages import page_file
-from pbem.pages.decisive import decisive_turns
+from pbem.pages.match_page import decisive_turns
 from pbem.phrase import Phrase
 from pbem.tournament.tournament_entries import result_of
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pbem.games.squares import Board
     from pbem.json_object import JsonObject
-    from pbem.pages.decisive import DecisiveTurn
+    from pbem.pages.match_page import DecisiveTurn
     from pbem.proof.bundle import Bundle
 
 

@@ -11,11 +11,10 @@ import base64
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pbem.games import BUILT_IN, rules
+from pbem.games import BUILT_IN, part_of, rules
 from pbem.i18n import ENGLISH
 from pbem.match import record
 from pbem.pages import deflated, page, page_file, ruled, told
-from pbem.pages.decisive import decisive_turns
 from pbem.pages.feeds import feed_file
 from pbem.phrase import Phrase
 from pbem.proof import bundle
@@ -23,6 +22,10 @@ from pbem.proof.bundle import Bundle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from pbem.games import Report, State
+    from pbem.match.record import Record
+
 
 _OF_A_GAME = re.compile(r"[a-z]+/game-([0-9]+)[-.]")
 _OF_AN_ENTRY = re.compile(r"[a-z]+/[a-z]+-([0-9]+)(?:-seat-|\.txt)")
@@ -150,6 +153,54 @@ def revealed(found: Bundle) -> Bundle:
 
     papers = {path: content for path, content in found.papers.items() if open_by_now(path)}
     return Bundle(found.entries, found.signatures, papers)
+
+
+_RECORD = re.compile(r"records/game-([1-9][0-9]*)\.pbem\.toml")
+
+
+class DecisiveTurn(NamedTuple):
+    """A game as it stood after the turn that decided it."""
+
+    record: Record
+    turn: int
+    """0 if no turn cost anybody anything: then it is the beginning."""
+    state: State
+    reports: Sequence[Sequence[Report]]
+    """The reports of each turn up to this one."""
+
+
+def decisive_turns(found: Bundle) -> dict[int, DecisiveTurn]:
+    """The games of a bundle that were revealed, by their numbers, without those whose records are not legal."""
+    games = {int(path[1]): content for name, content in found.papers.items() if (path := _RECORD.fullmatch(name))}
+    decided: dict[int, DecisiveTurn] = {}
+    for number, content in sorted(games.items()):
+        try:
+            read = record.read(content.decode())
+            if read.game in BUILT_IN:
+                decided[number] = decisive_turn(read)
+        except ValueError:
+            continue  # no record, or an illegal one: the page's proof tells of it
+    return decided
+
+
+def decisive_turn(game: Record) -> DecisiveTurn:
+    """The end of the turn that cost the losers most beyond what it cost the winner, or all most where nobody won.
+
+    Raises `Illegal` for a record that is not legal.
+    """
+    left, winner = part_of(game.game, "facts").materiel, game.result.winner if game.result else 0
+    reports: list[Sequence[Report]] = []
+    most, best = 0, None
+    for turn, (before, reported, after) in enumerate(record.replayed(game)):
+        if turn:
+            reports.append(reported)
+        cost = [had - has for had, has in zip(left(before), left(after), strict=True)]
+        swing = sum(-lost if seat == winner else lost for seat, lost in enumerate(cost, start=1))
+        if best is None or swing > most:
+            most, best = swing, (turn, after)
+    assert best is not None  # the setups alone are one
+    turn, state = best
+    return DecisiveTurn(game, turn, state, reports[:turn])
 
 
 def _packed(content: bytes) -> str:

@@ -16,7 +16,6 @@ import tomli_w
 
 from pbem.config.toml_file import converted, read_as
 from pbem.durable import replace
-from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
@@ -70,13 +69,11 @@ class Account(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for url in (self.mail_in, self.mail_out):
             if "@" in url and ":" in url.partition("//")[2].rpartition("@")[0]:
                 raise BadAccount(
-                    Phrase(
-                        "A password does not belong in a URL: give a --password-file, --password-command or"
-                        " --token-command."
-                    )
+                    "A password does not belong in a URL: give a --password-file, --password-command or"
+                    " --token-command."
                 )
         if sum(map(bool, (self.password_file, self.password_command, self.token_command))) > 1:
-            raise BadAccount(Phrase("password_file, password_command and token_command: give one of them"))
+            raise BadAccount("password_file, password_command and token_command: give one of them")
 
     @property
     def id(self) -> str:
@@ -140,7 +137,7 @@ class Places(NamedTuple):
         path = self.file(account)
         loaded = read_settings(Account, path)
         if loaded.id != account:
-            raise BadAccount(Phrase("{path} is the file of another account, {id}", path=path, id=loaded.id))
+            raise BadAccount("{path} is the file of another account, {id}", path=path, id=loaded.id)
         return loaded
 
     def save(self, account: Account) -> Path:
@@ -167,5 +164,5 @@ def split(text: str) -> tuple[str, str]:
     """NAME and SERVER of NAME@SERVER; raises `BadAccount`."""
     found = _ACCOUNT.fullmatch(text.lower())
     if not found:
-        raise BadAccount(Phrase("{text}: an account is written NAME@SERVER, such as anna@play.example", text=text))
+        raise BadAccount("{text}: an account is written NAME@SERVER, such as anna@play.example", text=text)
     return found[1], found[2]

@@ -1,9 +1,7 @@
 """The proof that a program saw nothing but its letters: it commits to a seed, and opens it at the end.
 
-Its setups and orders are a function of level, seed and letters. When it agrees to a match, the letter that it signs
-commits to level and seed in two lines of comment; the seed is opened when the match is closed. Anybody who has the
-seed and the bundle can play the seat again, from the reports that were mailed to it. Pure. Implements
-docs/opponent.md, "Blind".
+Its setups and orders are a function of level, seed and letters, so that anybody who has the seed and the bundle can
+play the seat again, from the reports that were mailed to it. Pure. Implements docs/opponent.md, "Blind".
 """
 
 from __future__ import annotations
@@ -21,8 +19,7 @@ from pbem.games.sealed import COMMIT, sealed_rules
 from pbem.match.record import read
 from pbem.match.sealed_game import ORDERS, SETUP, PaperPlace, lines_of, path
 from pbem.match.transcript import canonical, sha256_hex
-from pbem.player.opponent import EDITIONS, LEVELS, Position, edition, strategy
-from pbem.player.opponent.chance import Chance
+from pbem.player.opponent import EDITIONS, LEVELS, Chance, Position, edition, strategy
 from pbem.proof.compare.finding import Finding
 from pbem.proof.signed_letters import signed_agreement
 

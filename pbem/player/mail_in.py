@@ -25,10 +25,13 @@ from pbem.player.server_letter import LIMITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
 
     from pbem.mailbox import Handle, Mailbox
     from pbem.mailbox.imap import Tls
     from pbem.player.account_file import Account
+    from pbem.player.correspondence import Correspondence
+    from pbem.player.server_letter import Event
 
 
 _MOST = LIMITS.message_bytes
@@ -280,6 +283,22 @@ def _provider(account: Account) -> MailSource:
     return Provider(
         Imap(url.hostname or "localhost", port, tls, user, secret, most=_MOST, xoauth2=bool(account.token_command))
     )
+
+
+def fetch(letters: Correspondence, source: MailSource, clock: Callable[[], datetime]) -> Iterator[Event]:
+    """Take in all letters that are there, and report the outcome of each. Raises `NoMail`.
+
+    A letter is on the disk before its mailbox is told, so that a crash is harmless.
+    """
+    memory = letters.memory
+    for found in source.letters(memory.has_seen):
+        events = letters.inbox.receive(found.raw, clock())
+        kinds = {event.kind for event in events}
+        if "unpinned" not in kinds:  # it can be judged when the server's key is known
+            memory.see(found.handle, forged="forged" in kinds)
+            if not kinds <= {"foreign", "forged"}:
+                source.done(found)
+        yield from events
 
 
 def _is_loopback(host: str) -> bool:

@@ -15,11 +15,14 @@ from urllib.parse import unquote, urlsplit
 from pbem import durable
 from pbem.mailbox import PasswordError, password, token
 from pbem.phrase import Phrase
+from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     import smtplib
+    from collections.abc import Callable, Iterator
 
     from pbem.player.account_file import Account
+    from pbem.player.correspondence import Correspondence
     from pbem.player.memory import SentForm
 
 
@@ -27,7 +30,7 @@ _SECONDS = 60.0
 _SENDMAIL = "/usr/sbin/sendmail"
 
 
-class NotSent(Exception):
+class NotSent(PlayerTrouble):
     """The letter did not leave, and stays ready; the text says why, without a password."""
 
 
@@ -42,26 +45,23 @@ def send(account: Account, sent: SentForm) -> str:
                 return _submit(account, sent)
             case "sendmail":
                 return _sendmail(unquote(url.path) or _SENDMAIL, account, sent)
-            case "drafts":
-                return _draft(Path(unquote(url.path)).expanduser(), sent)
+            case "drafts":  # for a mail program; the same letter gives the same file
+                name = f"{sent.command}-{sent.message_id.strip('<>').partition('@')[0]}.eml"
+                path = Path(unquote(url.path)).expanduser() / name
+                durable.replace(path, b"X-Unsent: 1\r\n" + sent.raw)
+                return Phrase("a draft; send it with your mail program: `mutt -H {path}`", path=path)
     except smtplib.SMTPRecipientsRefused as error:
         said = "; ".join(f"{code} {text.decode('latin-1')}" for code, text in error.recipients.values())
-        raise NotSent(Phrase("{host} refuses the letter: {said}", host=url.hostname, said=said)) from error
+        raise NotSent("{host} refuses the letter: {said}", host=url.hostname, said=said) from error
     except smtplib.SMTPResponseException as error:
         said = error.smtp_error.decode("latin-1") if isinstance(error.smtp_error, bytes) else str(error.smtp_error)
         raise NotSent(f"{url.hostname}: {error.smtp_code} {said}") from error
     except (OSError, smtplib.SMTPException, subprocess.SubprocessError) as error:
-        raise NotSent(f"{url.hostname or url.path}: {_why(error)}") from error
+        why = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+        raise NotSent(f"{url.hostname or url.path}: {why}") from error
     raise NotSent(
-        Phrase(
-            "{way}: no way for letters to go; write smtps://USER@HOST, sendmail: or drafts:FOLDER",
-            way=account.mail_out,
-        )
+        "{way}: no way for letters to go; write smtps://USER@HOST, sendmail: or drafts:FOLDER", way=account.mail_out
     )
-
-
-def _why(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
 
 
 def _submit(account: Account, sent: SentForm) -> str:
@@ -103,12 +103,17 @@ def _sendmail(command: str, account: Account, sent: SentForm) -> str:
     raw = sent.raw.replace(b"\r\n", b"\n")  # what sendmail reads are lines of this machine
     done = subprocess.run(words, input=raw, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - the player's
     if done.returncode:
-        raise NotSent(Phrase("{command} ended with status {status}", command=words[0], status=done.returncode))
+        raise NotSent("{command} ended with status {status}", command=words[0], status=done.returncode)
     return Phrase("sent by {way}", way=words[0])
 
 
-def _draft(folder: Path, sent: SentForm) -> str:
-    """A file that mail programs open as a letter to be sent; the same letter gives the same file."""
-    path = folder / f"{sent.command}-{sent.message_id.strip('<>').partition('@')[0]}.eml"
-    durable.replace(path, b"X-Unsent: 1\r\n" + sent.raw)
-    return Phrase("a draft; send it with your mail program: `mutt -H {path}`", path=path)
+def flush(letters: Correspondence, send: Callable[[SentForm], str]) -> Iterator[tuple[SentForm, str, bool]]:
+    """Send all letters that are ready: each with the mail system's reply, and whether it left."""
+    for sent in letters.outbox.unsent():
+        try:
+            said = send(sent)
+        except NotSent as error:
+            yield sent, error.args[0], False
+            continue
+        letters.outbox.has_left(sent)
+        yield sent, said, True

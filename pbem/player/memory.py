@@ -249,12 +249,6 @@ class Memory:
         query = "SELECT id, raw FROM letters JOIN about ON letter = id WHERE match = ? ORDER BY id"
         return [(f"letter {number}", raw) for number, raw in self._database.execute(query, (match,))]
 
-    def text(self, match: str) -> tuple[str, str] | None:
-        """Subject and text of the last letter about a match."""
-        query = "SELECT subject, text FROM letters JOIN about ON letter = id WHERE match = ? ORDER BY id DESC LIMIT 1"
-        row: tuple[str, str] | None = self._database.execute(query, (match,)).fetchone()
-        return row
-
     def texts(self, match: str) -> list[tuple[str, str]]:
         """Subject and text of each letter about a match, as they came."""
         query = "SELECT subject, text FROM letters JOIN about ON letter = id WHERE match = ? ORDER BY id"
@@ -439,25 +433,23 @@ class Memory:
 
     def sent(self, command: str, match: str, place: str) -> list[SentForm]:
         """The letters prepared with a command at a place, oldest first."""
-        query = f"SELECT {_SENT} FROM sent WHERE command = ? AND match = ? AND place = ? ORDER BY rev"
-        return [SentForm(*row) for row in self._database.execute(query, (command, match, place))]
+        return self._sent("command = ? AND match = ? AND place = ? ORDER BY rev", command, match, place)
 
     def prepared(self, command: str, match: str) -> list[SentForm]:
         """The letters prepared with a command about a match, oldest first."""
-        query = f"SELECT {_SENT} FROM sent WHERE command = ? AND match = ? ORDER BY id"
-        return [SentForm(*row) for row in self._database.execute(query, (command, match))]
+        return self._sent("command = ? AND match = ? ORDER BY id", command, match)
 
     def by_message_id(self, message_id: str) -> SentForm | None:
         """The letter of this Message-ID."""
-        query = f"SELECT {_SENT} FROM sent WHERE message_id = ?"
-        row = self._database.execute(query, (message_id,)).fetchone()
-        return SentForm(*row) if row else None
+        return next(iter(self._sent("message_id = ?", message_id)), None)
 
     def in_state(self, *states: str) -> list[SentForm]:
         """The letters in these states, oldest first."""
-        marks = ", ".join("?" * len(states))
-        query = f"SELECT {_SENT} FROM sent WHERE state IN ({marks}) ORDER BY id"
-        return [SentForm(*row) for row in self._database.execute(query, states)]
+        return self._sent(f"state IN ({', '.join('?' * len(states))}) ORDER BY id", *states)
+
+    def _sent(self, which: str, *values: str) -> list[SentForm]:
+        rows = self._database.execute(f"SELECT {_SENT} FROM sent WHERE {which}", values)
+        return [SentForm(*row) for row in rows]
 
     def count(self) -> int:
         """The number of letters prepared."""

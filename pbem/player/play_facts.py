@@ -30,7 +30,7 @@ def account_facts(letters: Correspondence, agent: Agent, now: datetime) -> JsonO
 
 
 def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding, now: datetime) -> JsonObject:
-    """A match in a line: what it is, whose move, until when, and how it ended."""
+    """A match in a line: what it is, whose move, until when, and how it ended: its winner is "" for a draw."""
     match, outcome = standing.match, standing.outcome
     matches = letters.matches
     programs, sent = matches.programs, matches.pending(match)
@@ -57,7 +57,7 @@ def match_facts(letters: Correspondence, agent: Agent, standing: MatchStanding, 
         "reveal": "reveal" in standing.owes and agent.asks(match),
         "accused": (agent.held.accused(match) or "") if standing.sealed else "",
         "unread": list(unread or []),
-        "winner": _winner(standing) if outcome else None,
+        "winner": ((standing.players[outcome.winner - 1] or "") if outcome.winner else "") if outcome else None,
         "scores": [sum(column) for column in zip(*(ended.scores for ended in standing.ended), strict=False)],
         "bundle": letters.memory.bundle(match) is not None,
     }
@@ -92,13 +92,6 @@ def tournament_facts(told: TournamentStanding) -> JsonObject:
     title = str(rules(told.rules).title) if told.rules in GAMES else told.rules
     names = ("tournament", "seq", "format", "phase", "entrants", "entered", "place", "of", "points", "running")
     return {"title": title, **{name: getattr(told, name) for name in names}}
-
-
-def _winner(standing: MatchStanding) -> str:
-    """The name of who won a match, "" for a draw."""
-    assert standing.outcome is not None
-    winner = standing.outcome.winner
-    return (standing.players[winner - 1] or "") if winner else ""
 
 
 def composed(letters: Correspondence, agent: Agent, standing: MatchStanding) -> JsonObject | None:

@@ -1,9 +1,8 @@
 """A program that plays by mail: it registers, accepts proposals, plays blind, and opens its seed at the end.
 
-Its next action follows only from its memory and the letters. Everything that it sends is in the memory before it
-leaves, so it may be killed at any point. Sans-IO, like the correspondence on which it is built: other code moves the
-letters; time, randomness and texts are arguments. The log has no orders, setups or seeds.
-Implements docs/opponent.md.
+Its next action follows only from its memory and the letters, and all that it sends is in the memory before it
+leaves, so it may be killed at any point. Sans-IO. The log has no orders, setups or seeds. Implements
+docs/opponent.md.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from pbem.games import Result, rules
 from pbem.games.sealed import sealed_rules
 from pbem.match.terms import Terms, duration
-from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 from pbem.player.blind import OCTETS, PROGRAM, Plan, comment
 from pbem.player.correspondence.standings import Impossible
@@ -30,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pbem.games import Options
-    from pbem.player.correspondence.event import Event
     from pbem.player.program_config import ProgramSettings
     from pbem.player.sealed_agent import Agent
+    from pbem.player.server_letter import Event
     from pbem.player.standing import MatchStanding
 
 
@@ -151,15 +149,12 @@ class Program:
                 self._waiting.discard(match)
 
     def _say_what_it_is(self, now: datetime) -> None:
-        """Have the server mark this player as a program, once; a server without that command only refuses it."""
+        """Have the server mark this player as a program, once."""
         if self.memory.fact("marked") is not None:
             return
         with self.memory.transaction():
             self.memory.know("marked", "asked")
-            try:
-                self.letters.tell("set program yes", now)
-            except Unfit:
-                log.info("`set program yes` is not known here")
+            self.letters.tell("set program yes", now)
 
     # The open list.
 
@@ -341,7 +336,7 @@ class Program:
             return False
         fact = f"claims {match} {place}"
         since = self.memory.fact(fact)
-        if since is None or datetime.fromisoformat(since) > now:  # the clock had been ahead
+        if since is None:
             since = now.isoformat()
             self.memory.know(fact, since)
         if (now - datetime.fromisoformat(since)).total_seconds() < after:
@@ -351,8 +346,7 @@ class Program:
 
     def _early(self, standing: MatchStanding, place: str, now: datetime) -> bool:
         """True if it is too early to answer: the delay is not over, and no deadline is near."""
-        # A clock that is set back must not make the delay longer.
-        since = self._due[standing.match, place] = min(self._due.get((standing.match, place), now), now)
+        since = self._due.setdefault((standing.match, place), now)
         end = since + timedelta(seconds=duration(self.settings.play.delay) or 0)
         if standing.deadline:
             left = datetime.fromisoformat(standing.deadline) - since
@@ -372,9 +366,7 @@ class Program:
     def _options(self, standing: MatchStanding) -> Options:
         asked = self.memory.paper(standing.match, standing.game, 0, "setup")
         if asked is None:
-            raise Impossible(
-                Phrase("the letter that asks for the setup of game {game} has not come", game=standing.game)
-            )
+            raise Impossible("the letter that asks for the setup of game {game} has not come", game=standing.game)
         return rules(standing.rules).options(asked["options"], len(standing.players))
 
     def _position(self, standing: MatchStanding) -> Position | None:

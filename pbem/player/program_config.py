@@ -13,8 +13,7 @@ import msgspec
 from pbem.match.terms import duration
 from pbem.player.account_file import Account, beside, read_settings
 from pbem.player.blind import OCTETS
-from pbem.player.opponent import STRATEGIES, strategy
-from pbem.player.opponent.chance import Chance
+from pbem.player.opponent import STRATEGIES, Chance, strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence, Set

@@ -1,10 +1,8 @@
 """A player's agent in sealed matches: it checks what comes, answers and opens by itself, and asks only for orders.
 
-It uses the correspondence, as a person does, and keeps secrets in a vault: they are on disk before a hash of
-them is in any letter. Its next letter follows from the letters and the vault, so it may be killed at any point. If
-the server contradicts itself, the agent accuses it, and sends nothing more; if another player's signed text is
-unreadable, it sends nothing until its player has decided. Sans-IO except for the vault. Implements sealed.md 1.5 and
-1.7.
+Secrets are in a vault before a hash of them is in any letter, and its next letter follows from letters and vault, so
+it may be killed at any point. If the server contradicts itself, the agent accuses it, and sends nothing more.
+Sans-IO except for the vault. Implements sealed.md 1.5 and 1.7.
 """
 
 from __future__ import annotations
@@ -21,9 +19,6 @@ from pbem.games import Refused, rules
 from pbem.mail.commands import parse
 from pbem.match import transcript
 from pbem.match.sealed_game import PaperPlace
-from pbem.phrase import Phrase
-from pbem.player.accusations import Accusations
-from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.judge import Judged
 from pbem.player.correspondence.standings import Impossible, demand_playing
 from pbem.player.memory import may_repeat
@@ -38,8 +33,10 @@ from pbem.player.sealed_view import (
     commitment,
 )
 from pbem.player.secret_vault import BadNote, Code, Secrets
+from pbem.player.server_letter import Event
 from pbem.player.signed_texts import Unread
 from pbem.player.told_checks import (
+    Accusations,
     check_agreed,
     check_own,
     check_told,
@@ -183,7 +180,7 @@ class Agent:
             return
         game = self.game(standing)
         if game.prev != standing.prev and game.told.owes:
-            raise Impossible(Phrase("a letter about it has not come"))
+            raise Impossible("a letter about it has not come")
         with self.held.unless_taken_back(match):
             check_unrevealed(self.memory, standing, game)
         if self._passed.get(match) is game:
@@ -203,11 +200,9 @@ class Agent:
         position = self.letters.matches.sealed_position(standing.match)
         if position is None:
             raise Impossible(
-                Phrase(
-                    "The letter that brings game {game} of {match} has not come.",
-                    game=standing.game,
-                    match=standing.match,
-                )
+                "The letter that brings game {game} of {match} has not come.",
+                game=standing.game,
+                match=standing.match,
             )
         known = self._games.get(standing.match)
         if known is None or known[0] != position:
@@ -310,7 +305,7 @@ class Agent:
             if before is not None and before.setup == judged.text:
                 return self._seal(standing, before, now)
             if before is not None and (self._committed(standing) or self._was_restored_since(standing)):
-                raise Impossible(Phrase("You committed to a setup, and it cannot be changed."))
+                raise Impossible("You committed to a setup, and it cannot be changed.")
             secrets = Secrets.begun(self._place(standing), judged.text, self._random)
             self._keep(secrets)
             return self._seal(standing, secrets, now)
@@ -336,7 +331,7 @@ class Agent:
             secrets = secrets.with_orders(asked.table.turn, orders)
             found = self._letter(standing, game, secrets)
             if not isinstance(found, NextLetter):
-                raise Impossible(Phrase("It is not your move in {match}.", match=match))
+                raise Impossible("It is not your move in {match}.", match=match)
             return self._step(standing, game, found, now)
 
     # Orders in advance.
@@ -393,7 +388,7 @@ class Agent:
             planning = self._planning(match)
             plans = self._plans(planning)
             if turn not in planning.waiting(plans):
-                raise Impossible(Phrase("Nothing waits in {match} that could be taken back.", match=match))
+                raise Impossible("Nothing waits in {match} that could be taken back.", match=match)
             del plans[turn]
             self._keep_plans(planning, plans)
 
@@ -415,16 +410,14 @@ class Agent:
         # A signed step cannot be changed; orders that are in no letter yet can be, so they count as not decided.
         sent = self._alive("step", match, _place(game))
         if sent is not None:
-            raise Impossible(Phrase("What you owe in {match} is signed, and cannot be changed.", match=match))
+            raise Impossible("What you owe in {match} is signed, and cannot be changed.", match=match)
         if not standing.owes:
-            raise Impossible(Phrase("It is not your move in {match}.", match=match))
+            raise Impossible("It is not your move in {match}.", match=match)
         found = self._letter(standing, game, secrets)
         if isinstance(found, NextLetter):
             found = self._letter(standing, game, secrets.without_orders(found.ordered))
         if not isinstance(found, OrdersAsked):
-            raise Impossible(
-                Phrase("There is nothing to order in {match} now: `pbem play` answers by itself.", match=match)
-            )
+            raise Impossible("There is nothing to order in {match} now: `pbem play` answers by itself.", match=match)
         return found
 
     def _step(self, standing: MatchStanding, game: SealedSide, letter: NextLetter, now: datetime) -> SentForm:
@@ -473,7 +466,7 @@ class Agent:
         with self.vault.alone():
             standing = self.letters.matches.standing(match)
             if standing.owes[:1] != ["reveal"]:
-                raise Impossible(Phrase("Nothing is to be revealed in {match} now.", match=match))
+                raise Impossible("Nothing is to be revealed in {match} now.", match=match)
             with suppress(Unread):
                 self._check(standing)
             return self._reveal(standing, now)
@@ -528,7 +521,7 @@ class Agent:
         ]
         if refused and not may_repeat(refused, now):
             faults = "; ".join(json.loads(refused[-1].faults))
-            raise Impossible(Phrase("the server refused what was due: {faults}", faults=faults))
+            raise Impossible("the server refused what was due: {faults}", faults=faults)
 
     def _keep(self, secrets: Secrets) -> None:
         self.vault.keep(secrets)
@@ -542,12 +535,10 @@ class Agent:
     def _demand_unaccused(self, match: str) -> None:
         if (said := self.held.accused(match)) is not None:
             raise Impossible(
-                Phrase(
-                    "Nothing more is sent in {match}, because the server's statements cannot all be true: {said}."
-                    " To go on anyway: `pbem play take-back {match}`",
-                    match=match,
-                    said=said,
-                )
+                "Nothing more is sent in {match}, because the server's statements cannot all be true: {said}."
+                " To go on anyway: `pbem play take-back {match}`",
+                match=match,
+                said=said,
             )
 
     # Secrets.
@@ -572,11 +563,9 @@ class Agent:
         secrets = self._secrets(standing, game)
         if secrets is None:
             raise Impossible(
-                Phrase(
-                    "Your secrets of {match} are not on this machine, and its six words open no note. Take over those"
-                    " that you wrote down: pbem play words WORD WORD ...",
-                    match=standing.match,
-                )
+                "Your secrets of {match} are not on this machine, and its six words open no note. Take over those"
+                " that you wrote down: pbem play words WORD WORD ...",
+                match=standing.match,
             )
         return secrets
 

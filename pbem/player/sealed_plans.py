@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from pbem.games import Refused, rules
-from pbem.phrase import Phrase
 from pbem.player.correspondence.judge import judged_ahead
 from pbem.player.correspondence.standings import Impossible
 from pbem.requests import DEFAULT
@@ -83,9 +82,7 @@ class Planning(NamedTuple):
         """
         match, seat = self.standing.match, self.standing.seat
         if turn != DEFAULT and turn < self.first:
-            raise Impossible(
-                Phrase("It is too late to order turn {turn} of {match} in advance.", turn=turn, match=match)
-            )
+            raise Impossible("It is too late to order turn {turn} of {match} in advance.", turn=turn, match=match)
         judge, view = rules(self.standing.rules), self.game.rules.own_view(self.asked.own, self.asked.table)
         before = self.secrets.by_turn.get(turn - 1, plans.get(turn - 1)) if turn != DEFAULT else None
         return judged_ahead(judge, judge.recalled(view, seat), seat, turn, text, "default", before)

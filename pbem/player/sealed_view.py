@@ -1,9 +1,8 @@
 """A sealed game as one player knows it: what was told, judged; answers from own secrets; the next letter.
 
 Pure: the server's document and the player's secrets in, the sections of a letter out, with the secrets that must be
-on the disk before it leaves. What is told becomes steps by the functions of `match.sealed`, by which the server and a
-verifier judge them; they write the papers of the next letter, too. Signatures are checked elsewhere.
-Implements sealed.md 1.3 and 1.5, "Papers", from the player's side.
+on the disk before it leaves. The functions of `match.sealed_letters` judge what is told. Implements sealed.md 1.3
+and 1.5.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from pbem.match.sealed_game import (
 )
 from pbem.match.sealed_letters import judge_lines, judge_steps, write_step
 from pbem.match.transcript import canonical, sha256_hex
-from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible
 from pbem.requests import Section, SignedForm, TakeSteps
 
@@ -231,7 +229,7 @@ class SealedSide(msgspec.Struct, frozen=True):
             if play.rules.asks(own, play.table):
                 if before is not None:
                     raise Impossible(
-                        Phrase("What you owe in {match} is signed, and cannot be changed.", match=self.place.match)
+                        "What you owe in {match} is signed, and cannot be changed.", match=self.place.match
                     )
                 return OrdersAsked(own, play.table)
             if self._binds(step) and play.game.committed(seat, turn) is None:

@@ -209,6 +209,24 @@ def _bound(place: PaperPlace) -> bytes:
     return "".join(["pbem note 1\n", *lines]).encode()
 
 
+def _read(path: Path) -> bytes | None:
+    """The content of a file; None if there is none."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BadSecrets(f"{path}: {error.strerror}") from error
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file: when this returns, all of it is on the disk."""
+    try:
+        replace(path, content)
+    except OSError as error:
+        raise BadSecrets(f"{path}: {error.strerror}") from error
+
+
 class SecretVault:
     """The secrets of an account: a file for each game, in a folder that nobody else may read."""
 
@@ -231,24 +249,19 @@ class SecretVault:
     def _claim(self) -> None:
         if not self._account:
             return
-        path = self._folder / "account"
-        try:
-            owner = path.read_text("utf-8").strip()
-        except FileNotFoundError:
-            replace(path, f"{self._account}\n".encode())
-            return
-        if owner != self._account:
+        path, line = self._folder / "account", f"{self._account}\n".encode()
+        if (known := _read(path)) is None:
+            _write(path, line)
+        elif known != line:
+            owner = known.decode("utf-8", "replace").strip()
             raise BadSecrets(f"{self._folder}: here are the secrets of {owner}; each account needs its own folder")
 
     def secrets(self, match: str, game: int) -> Secrets | None:
         """The secrets of a game; None if there are none. Raises `BadSecrets`."""
         path = self._path(match, game)
+        content = _read(path)
         try:
-            return Secrets.read(path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise BadSecrets(f"{path}: {error.strerror}") from error
+            return None if content is None else Secrets.read(content)
         except ValueError as error:
             raise BadSecrets(f"{path}: {error}") from error
 
@@ -258,11 +271,7 @@ class SecretVault:
         Only while this program is `alone`: another would write what it read before. Raises `BadSecrets`: then nothing
         may leave that they are needed for.
         """
-        path = self._path(secrets.match, secrets.game)
-        try:
-            replace(path, canonical(msgspec.structs.asdict(secrets)) + b"\n")
-        except OSError as error:
-            raise BadSecrets(f"{path}: {error.strerror}") from error
+        _write(self._path(secrets.match, secrets.game), canonical(msgspec.structs.asdict(secrets)) + b"\n")
 
     def plans(self, match: str, game: int, setup: str) -> dict[int, str]:
         """The orders in advance of a game with this commitment, by turn, and default orders at `DEFAULT`.
@@ -270,12 +279,10 @@ class SecretVault:
         Raises `BadSecrets`.
         """
         path = self._path(match, game, "-plans")
-        try:
-            found = msgspec.json.decode(path.read_bytes(), type=_Plans)
-        except FileNotFoundError:
+        if (content := _read(path)) is None:
             return {}
-        except OSError as error:
-            raise BadSecrets(f"{path}: {error.strerror}") from error
+        try:
+            found = msgspec.json.decode(content, type=_Plans)
         except ValueError as error:
             said = f"these orders in advance cannot be read ({error}); remove the file, and give them anew"
             raise BadSecrets(f"{path}: {said}") from error
@@ -286,29 +293,20 @@ class SecretVault:
 
         Only while this program is `alone`. Raises `BadSecrets`.
         """
-        path = self._path(match, game, "-plans")
-        orders = {str(turn): text for turn, text in plans.items()}
-        try:
-            replace(path, canonical(msgspec.structs.asdict(_Plans(setup, orders))) + b"\n")
-        except OSError as error:
-            raise BadSecrets(f"{path}: {error.strerror}") from error
+        kept = _Plans(setup, {str(turn): text for turn, text in plans.items()})
+        _write(self._path(match, game, "-plans"), canonical(msgspec.structs.asdict(kept)) + b"\n")
 
     def code(self) -> str | None:
         """The six words of this account, if some are kept here. Raises `BadSecrets`."""
-        path = self._folder / "code"
-        try:
-            return path.read_text("ascii").strip()
-        except FileNotFoundError:
-            return None
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadSecrets(f"{path}: {error}") from error
+        words = _read(self._folder / "code")
+        return None if words is None else words.decode("ascii", "replace").strip()
 
     def keep_code(self, words: str) -> None:
         """Keep the six words of this account: when this returns they are on the disk.
 
         Only while this program is `alone`.
         """
-        replace(self._folder / "code", f"{words}\n".encode("ascii"))
+        _write(self._folder / "code", f"{words}\n".encode("ascii"))
 
     def _path(self, match: str, game: int, what: str = "") -> Path:
         if not re.fullmatch("m[1-9][0-9]{0,8}", match):

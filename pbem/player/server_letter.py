@@ -1,4 +1,4 @@
-"""A letter from the server: its bulletin and its JSON files, once they are known to be the server's own.
+"""A letter from the server: its bulletin and its JSON files, once they are known to be its own; and what came of it.
 
 A letter may come from anybody. No header is believed here, only what the server's key signed for this player. What
 of that is believed is said in `correspondence.belief`. Implements docs/attachments.md, "The bulletin".
@@ -19,12 +19,13 @@ from pbem.json_object import DEPTH, JsonObject, depth
 from pbem.mail.compose import BULLETIN
 from pbem.mail.message import Unreadable, read
 from pbem.match.transcript import announcement, canonical, is_time, sha256_hex
-from pbem.phrase import Phrase
+from pbem.player import PlayerTrouble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pbem.mail.message import Letter
+    from pbem.player.memory import SentForm
 
 
 LIMITS: Final = Limits(
@@ -36,7 +37,7 @@ _Word = Annotated[str, msgspec.Meta(pattern=r"\A[!-~]{1,320}\Z")]
 _SIGNATURE = re.compile("[0-9a-f]{128}")
 
 
-class NotGenuine(Exception):
+class NotGenuine(PlayerTrouble):
     """The letter is not the server's own, or not as the server wrote it; the text says why."""
 
 
@@ -73,7 +74,7 @@ def opened(raw: bytes) -> Letter:
     try:
         return read(raw, LIMITS)
     except Unreadable as error:
-        raise NotGenuine(Phrase("it cannot be read: {reason}", reason=error.reason)) from error
+        raise NotGenuine("it cannot be read: {reason}", reason=error.reason) from error
 
 
 def hear(letter: Letter) -> HeardBulletin | None:
@@ -85,31 +86,28 @@ def hear(letter: Letter) -> HeardBulletin | None:
     if not packed:
         return None
     if len(packed) > 1:
-        raise NotGenuine(Phrase("it has two bulletins"))
-    document = _document(packed[0])
+        raise NotGenuine("it has two bulletins")
+    try:
+        document: JsonObject = _loaded(base64.b64decode("".join(packed[0].split()), validate=True))
+        canonical(document)
+    except (TypeError, ValueError) as error:
+        raise NotGenuine("its bulletin is damaged") from error
+    if not isinstance(document, dict) or document.get("pbem") != "bulletin 1":
+        raise NotGenuine("its bulletin is of another kind")
     signature = document.pop("signature", None)
     try:
         said = msgspec.convert(document, _Bulletin)
     except msgspec.ValidationError as error:
-        raise NotGenuine(Phrase("its bulletin has not the form of one")) from error
+        raise NotGenuine("its bulletin has not the form of one") from error
     if not (isinstance(signature, str) and _SIGNATURE.fullmatch(signature)):
-        raise NotGenuine(Phrase("its bulletin is not signed"))
+        raise NotGenuine("its bulletin is not signed")
     statement = announcement(said.server, sha256_hex(canonical(document)))
     if not ed25519_points.holds(bytes.fromhex(said.key), bytes.fromhex(signature), statement):
-        raise NotGenuine(Phrase("the signature of its bulletin does not hold"))
-    files, texts = _files(letter, said.files)
-    return HeardBulletin(**msgspec.structs.asdict(said) | {"files": files}, texts=texts, bundles=_bundles(letter))
-
-
-def _document(packed: str) -> JsonObject:
-    try:
-        document: JsonObject = _loaded(base64.b64decode("".join(packed.split()), validate=True))
-        canonical(document)
-    except (TypeError, ValueError) as error:
-        raise NotGenuine(Phrase("its bulletin is damaged")) from error
-    if not isinstance(document, dict) or document.get("pbem") != "bulletin 1":
-        raise NotGenuine(Phrase("its bulletin is of another kind"))
-    return document
+        raise NotGenuine("the signature of its bulletin does not hold")
+    attached = {part.filename: part.content for part in letter.parts if part.filename}
+    files, texts = _files(attached, said.files)
+    bundles = {name: content for name, content in attached.items() if name.endswith(".pbem.zip")}
+    return HeardBulletin(**msgspec.structs.asdict(said) | {"files": files}, texts=texts, bundles=bundles)
 
 
 def _loaded(content: bytes) -> Any:
@@ -121,29 +119,57 @@ def _loaded(content: bytes) -> Any:
     return found
 
 
-def _files(letter: Letter, hashes: JsonObject) -> tuple[dict[str, JsonObject], dict[str, bytes]]:
+def _files(attached: Mapping[str, bytes], hashes: JsonObject) -> tuple[dict[str, JsonObject], dict[str, bytes]]:
     """The JSON files and the texts that the bulletin names; each must be there, unchanged."""
-    attached = {part.filename: part.content for part in letter.parts if part.filename}
     found, texts = {}, {}
     for name, hashed in hashes.items():
         content = attached.get(name)
         if content is None:
-            raise NotGenuine(Phrase("its file {name} was taken away", name=name))
+            raise NotGenuine("its file {name} was taken away", name=name)
         if sha256_hex(content) != hashed:
-            raise NotGenuine(Phrase("its file {name} was changed", name=name))
+            raise NotGenuine("its file {name} was changed", name=name)
         if name.endswith(".txt"):
             texts[name] = content
             continue
         try:
             document = _loaded(content)
         except ValueError as error:
-            raise NotGenuine(Phrase("its file {name} is no JSON", name=name)) from error
+            raise NotGenuine("its file {name} is no JSON", name=name) from error
         if isinstance(document, dict):
             found[name] = document
     return found, texts
 
 
-def _bundles(letter: Letter) -> dict[str, bytes]:
-    return {
-        part.filename: part.content for part in letter.parts if part.filename and part.filename.endswith(".pbem.zip")
-    }
+Kind = Literal[
+    "foreign",
+    "unpinned",
+    "forged",
+    "doubled",
+    "news",
+    "answer",
+    "challenge",
+    "account",
+    "open",
+    "contradiction",
+    "forgotten",
+    "unread",
+    "bounced",
+]
+
+
+class Event(msgspec.Struct, frozen=True):
+    """The outcome of a letter: its kind, the match that it is about, and what the player should know.
+
+    `foreign`: not from this server; `unpinned`: it says so, but no key is known yet that would prove it; `forged`: it
+    says so, and is not, or not for this player; `doubled`: it was read before; `news` about a match; an `answer` to a
+    letter of ours; a `challenge`; an `account`; the `open` list; a `contradiction`, which accuses the server;
+    `forgotten`: the server was restored from a backup, and told something before that it does not know any more;
+    `unread`: what another player signed cannot be read; `bounced`: a letter of ours came back.
+    """
+
+    kind: Kind
+    subject: str = ""
+    match: str = ""
+    said: str = ""
+    faults: tuple[str, ...] = ()
+    sent: SentForm | None = None

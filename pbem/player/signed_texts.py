@@ -1,10 +1,8 @@
 """Others' signed texts in a sealed game, judged in the place of the server's account of them.
 
-A server in league with one player could show the other a commitment that nobody signed, and exchange it later. So the
-signed text itself comes with the letters. It is read as a server reads it on arrival, and judged by the same function
-in the same game: it must bring the very steps that were told. A text that cannot be read at all is another player's
-doing, and not the server's lie: that is `Unread`. Pure.
-Implements sealed.md 1.5, "Letters".
+A server in league with one player could show the other a commitment that nobody signed, and exchange it later: so the
+signed text itself comes with the letters, and must bring the very steps that were told. A text that cannot be read is
+another player's doing, and not the server's lie: that is `Unread`. Pure. Implements sealed.md 1.5, "Letters".
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from pbem.identity import BadKey
 from pbem.mail.commands import parse
 from pbem.match.changed import replace
 from pbem.match.sealed_letters import judge_steps
-from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.sealed_view import Contradiction, refusal
 from pbem.proof.signed_letters import shown
@@ -68,9 +65,7 @@ def check_steps(
     where = f"turn {first.turn}, seat {first.seat}, {first.step}"
     said, since = _signed(game, first.seat, content, where, TakeSteps), _since(game, at)
     if said.prev not in heads.values():
-        raise Impossible(
-            Phrase("{where}: what was signed follows a head that no letter has shown here yet", where=where)
-        )
+        raise Impossible("{where}: what was signed follows a head that no letter has shown here yet", where=where)
     printed = tuple(head for seq, head in heads.items() if since <= seq < first.seq)
     play = game.plays[at]
     steps = tuple(replace(filed, prev=prev) for filed, prev in zip(play.game.steps, cited, strict=True))

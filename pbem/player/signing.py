@@ -71,18 +71,16 @@ class SigningKey(msgspec.Struct):
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             raise CannotSign(
-                Phrase(
-                    "ssh-keygen does not sign with {path}: {what}",
-                    path=self.path,
-                    what=said[-1] if said else Phrase("no reason"),
-                )
+                "ssh-keygen does not sign with {path}: {what}",
+                path=self.path,
+                what=said[-1] if said else Phrase("no reason"),
             )
         armor = done.stdout.decode("ascii")
         try:
             ssh.read(armor)
         except BadSignature as error:
             raise CannotSign(
-                Phrase("No server takes what {path} signs. {reason}", path=self.path, reason=error.reason)
+                "No server takes what {path} signs. {reason}", path=self.path, reason=error.reason
             ) from error
         return armor
 
@@ -92,11 +90,9 @@ class SigningKey(msgspec.Struct):
             return subprocess.run(whole, input=given, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603 - fixed commands
         except subprocess.TimeoutExpired as error:
             waited = Phrase("the security key was not touched, or the agent does not answer")
-            raise CannotSign(
-                Phrase("Nothing was signed with {path}: {waited}.", path=self.path, waited=waited)
-            ) from error
+            raise CannotSign("Nothing was signed with {path}: {waited}.", path=self.path, waited=waited) from error
         except OSError as error:
-            raise CannotSign(Phrase("ssh-keygen cannot be run: {name}", name=type(error).__name__)) from error
+            raise CannotSign("ssh-keygen cannot be run: {name}", name=type(error).__name__) from error
 
     def _opened(self) -> PrivateKey | None:
         """The private key of the file; None if only ssh-keygen can use it."""
@@ -105,7 +101,7 @@ class SigningKey(msgspec.Struct):
             return ssh.load(data)
         except OSError as error:
             raise CannotSign(
-                Phrase("{path}: {strerror}. --key names another key.", path=self.path, strerror=error.strerror)
+                "{path}: {strerror}. --key names another key.", path=self.path, strerror=error.strerror
             ) from error
         except TypeError:
             prompt = f"Passphrase of {self.path}"
@@ -120,7 +116,7 @@ class SigningKey(msgspec.Struct):
                 return None
             except ValueError:
                 prompt = f"Wrong passphrase. Passphrase of {self.path}"
-        raise CannotSign(Phrase("The key stays locked."))
+        raise CannotSign("The key stays locked.")
 
 
 def read(path: Path, passphrase: Callable[[str], str], touch: Callable[[], None]) -> SigningKey:
@@ -135,19 +131,15 @@ def read(path: Path, passphrase: Callable[[str], str], touch: Callable[[], None]
         ssh.parse(line)
     except OSError as error:
         raise CannotSign(
-            Phrase(
-                "{filename}: {strerror}. --key names another, --new-key makes one.",
-                filename=error.filename,
-                strerror=error.strerror,
-            )
+            "{filename}: {strerror}. --key names another, --new-key makes one.",
+            filename=error.filename,
+            strerror=error.strerror,
         ) from error
     except TypeError as error:
         raise CannotSign(
-            Phrase(
-                "{path} is locked, and {beside} is not there: ssh-keygen -y -f {path} > {beside}",
-                path=path,
-                beside=beside,
-            )
+            "{path} is locked, and {beside} is not there: ssh-keygen -y -f {path} > {beside}",
+            path=path,
+            beside=beside,
         ) from error
     except (ValueError, BadKey) as error:
         raise CannotSign(f"{path}: {error}") from error
@@ -170,6 +162,6 @@ def make(path: Path, comment: str) -> None:
             draft.unlink()
         replace(path.with_name(f"{path.name}.pub"), f"{ssh.public(private)} {comment}\n".encode("ascii"))
     except FileExistsError as error:
-        raise CannotSign(Phrase("{path} is there already: leave --new-key out to use it.", path=path)) from error
+        raise CannotSign("{path} is there already: leave --new-key out to use it.", path=path) from error
     except OSError as error:
         raise CannotSign(f"{error.filename or path}: {error.strerror}") from error

@@ -6,16 +6,12 @@ than its line. Pure. Implements docs/attachments.md, "`about`: `match`" and "`ab
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from pbem.mail.message import ADDRESS
 from pbem.match.transcript import is_time
-
-if TYPE_CHECKING:
-    from pbem.json_object import JsonObject
-
 
 OVER = frozenset({"closed", "declined", "withdrawn"})
 """The phases after which nothing comes."""
@@ -103,11 +99,6 @@ class MatchStanding(msgspec.Struct, frozen=True):
         if self.outcome is not None and self.outcome.winner > len(self.players):
             raise ValueError("nobody can have won so")
 
-    @classmethod
-    def read(cls, item: JsonObject) -> MatchStanding:
-        """Read a bulletin's item about a match; raises `msgspec.ValidationError`, which names the fault."""
-        return msgspec.convert(item, cls)
-
     @property
     def seq(self) -> int:
         """The number of the last entry, 0 before the first."""
@@ -160,8 +151,3 @@ class TournamentStanding(msgspec.Struct, frozen=True):
     points: _Number | None
     running: _Number
     table: list[list[TableLine]]
-
-    @classmethod
-    def read(cls, item: JsonObject) -> TournamentStanding:
-        """Read a bulletin's item about a tournament; raises `msgspec.ValidationError`, which names the fault."""
-        return msgspec.convert(item, cls)

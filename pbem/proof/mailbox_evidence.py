@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pbem.mail.any_encoding import is_open
 from pbem.mail.message import ADDRESSED, mailboxes
 from pbem.match.transcript import is_time, sha256_hex, utc
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 TOKEN = re.compile(r"\.([a-z2-7]{20})@")
 _DETAIL = re.compile(r"([a-z0-9]{0,20}\.[a-z2-7]{20})@")
 
+_OPEN = "its domain does not sign how it is encoded, and with another encoding its quotes would say something else"
 _SEARCHED = 20_000
 """The number of characters of a text that are searched for a quoted address."""
 
@@ -89,9 +91,10 @@ def vouched(letter: Letter, evidence: Evidence, match: Match | None, *, waited: 
         return _signed(letter, evidence, received)
     from pbem.identity.sender_auth import vouch
 
-    if vouch(letter, {}, evidence.name, received).told != evidence.record:
+    voucher = vouch(letter, {}, evidence.name, received)
+    if voucher.told != evidence.record:
         return f"the letter does not carry what {evidence.name} is said to have written of a signature that counts"
-    return ""
+    return "" if voucher.covers_encoding or not is_open(letter.root) else _OPEN
 
 
 def _signed(letter: Letter, evidence: Evidence, received: datetime, over: str = "from") -> str:
@@ -102,6 +105,8 @@ def _signed(letter: Letter, evidence: Evidence, received: datetime, over: str = 
     named = [one for one in found if one.name == evidence.name and one.covers(letter, over)]
     if found and not named:
         return f"none of its DKIM signatures that may count is by the key {evidence.name}"
+    if named and is_open(letter.root) and not (named := [one for one in named if one.covers_encoding]):
+        return _OPEN
     for signature in named:
         verdict = dkim.verify(letter, signature, evidence.record, received)
         if verdict.kind == "valid":

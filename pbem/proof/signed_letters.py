@@ -27,7 +27,7 @@ from pbem.match.documents import Evidence, Opening, Receipt, Withdrawal
 from pbem.match.remaking import Sentence, UnvouchedError
 from pbem.match.step import at_reply_address, misplaced
 from pbem.match.terms import Terms, hash_of_tournament
-from pbem.match.transcript import sha256_hex
+from pbem.match.transcript import TranscriptError, sha256_hex
 from pbem.phrase import Phrase
 from pbem.proof import key_changes, one_letter
 from pbem.proof.bundle import LIMITS
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from pbem.match.remaking import Proving
     from pbem.match.state import Match
     from pbem.match.step import Signed
+    from pbem.match.transcript import Entry
     from pbem.proof.bundle import Bundle
     from pbem.requests import AnyForm, InMatch, Requested
 
@@ -538,6 +539,21 @@ def _listed(key: Mapping[str, str]) -> Key:
     if (parsed.format, parsed.fingerprint) != (key["format"], key["fingerprint"]):
         raise ValueError(f"the key {key['fingerprint']} is not the one that stands beside it")
     return parsed
+
+
+def check_players(entry: Entry) -> None:
+    """Check the keys of players that an entry lists: each once, by its fingerprint; who has none has a mailbox."""
+    body = entry.body
+    named = [*body.get("players", {}).values(), body.get("player"), body.get("organiser")]
+    players = [player for player in named if isinstance(player, dict)]
+    try:
+        if any(not (player["keys"] or "mailbox" in player) for player in players):
+            raise ValueError("a player has neither a key nor a mailbox")
+        for keys in (*(player["keys"] for player in players), body.get("added", ())):
+            if len({key.fingerprint for key in _all_listed(keys)}) < len(keys):
+                raise ValueError("a key is listed twice")
+    except ValueError as error:
+        raise TranscriptError(entry.seq, None, f"{entry.type}: {error}") from error
 
 
 def enters(form: AnyForm, match: Match, seat: int, evidence: bytes) -> bool:

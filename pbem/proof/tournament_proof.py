@@ -20,9 +20,18 @@ from pbem.mail.message import Unreadable, read
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox
 from pbem.match.pinned_keys import Player
+from pbem.match.terms import Terms
 from pbem.match.transcript import BrokenChain, TranscriptError, follow, sha256_hex
 from pbem.proof import bundle
-from pbem.proof.signed_letters import Letters, misdated, names, signed_text, vouched_text, words_of_entry
+from pbem.proof.signed_letters import (
+    Letters,
+    check_players,
+    misdated,
+    names,
+    signed_text,
+    vouched_text,
+    words_of_entry,
+)
 from pbem.proof.verification import Proved, check_signatures, printable
 from pbem.proof.verification import verify as verify_match
 from pbem.requests import AnnounceTournament, ChallengePlayer, Enter, Leave, Rule
@@ -101,8 +110,12 @@ def _game(tournament: Tournament) -> Iterator[TournamentCheck]:
 
 def _begun(entry: Entry) -> Tournament:
     try:
-        return begun(entry)
-    except (Refused, ValueError) as error:
+        tournament = begun(entry)
+        terms = tournament.terms
+        if Terms.read({**terms.match, "players": ("1", "2")}).game in GAMES:
+            terms.demand_possible()
+        return tournament
+    except (Refused, AttributeError, LookupError, TypeError, ValueError) as error:
         raise TranscriptError(entry.seq, None, f"not the beginning of a tournament: {error}") from error
 
 
@@ -141,6 +154,7 @@ class _TournamentLetters:
 
     def check(self, tournament: Tournament, entry: Entry) -> None:
         """Check the letter of an entry, if it rests on one; `tournament` is the one before it."""
+        check_players(entry)
         if "mail" not in entry.body or not self._papers:
             return
         path = f"letters/{entry.type}-{entry.seq}.eml"

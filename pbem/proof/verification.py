@@ -24,6 +24,7 @@ from pbem.match.transcript import BrokenChain, Entry, TranscriptError, follow, i
 from pbem.match.transcript_replay import begin, replay_transcript
 from pbem.proof import bundle, without_rules
 from pbem.proof.named_papers import letter_of, named, named_letter, revealed
+from pbem.proof.signed_letters import check_players
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -111,6 +112,7 @@ def _formal(entries: Sequence[Entry]) -> None:
     seats = len(entries[0].body.get("players", ()))
     for entry in entries:
         events.check(entry, seats)
+        check_players(entry)
         if not is_time(entry.time) or entry.time < before:
             raise TranscriptError(entry.seq, None, f"its time, {entry.time}, runs backwards, or is none")
         before = entry.time

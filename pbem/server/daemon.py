@@ -127,6 +127,7 @@ class Daemon:
         self._quick = False
         self._lock: Lock | None = None
         self._stop = asyncio.Event()
+        self._asked_to_look = asyncio.Event()
         self._post_thread = ThreadPoolExecutor(1, "post")
         self._admission_thread = ThreadPoolExecutor(1, "admission")
         self._in_doubt = Shares(*IN_DOUBT)
@@ -151,6 +152,7 @@ class Daemon:
     def stop(self) -> None:
         """Begin to stop; safe to call again."""
         self._stop.set()
+        self._asked_to_look.set()
 
     def wake(self) -> None:
         """Make the desk look at its inbox and its clock now."""
@@ -204,7 +206,7 @@ class Daemon:
         stack.callback(self._admission_thread.shutdown)
         if self._desk is not None:
             await self._desk.open(self._lock.files if self._lock else [])
-        means = Means(self._clock, self._post, self.wake, self.longest_wait, self._clock.stops)
+        means = Means(self._clock.for_retries, self._post, self.wake, self.longest_wait, self._clock.stops)
         deliverer = self._deliverer(outbox, means, secret)
         # Letters and questions come in only once everything that they need is open.
         await intake.open()
@@ -324,7 +326,7 @@ class Daemon:
 
         def look() -> None:
             self.wake()
-            self._wake_others()
+            self._asked_to_look.set()
 
         # The operator's commands send SIGCONT, because it does not end a process that has no handler for it.
         loop.add_signal_handler(signal.SIGCONT, look)
@@ -361,10 +363,12 @@ class Daemon:
         log.info("stopped")
 
     async def _watch(self) -> None:
-        """Check, from time to time and at the end, that the store is in place, and note its high water."""
+        """Check, now and then, when asked and at the end, that the store is in place, and note its high water."""
         while (in_place := self._post_base.engine.in_place()) and not self._stop.is_set():
+            self._asked_to_look.clear()
             await self._note_high_water()
-            await is_set_within(self._stop, self.longest_wait)
+            self._wake_others()  # the operator may have accepted the clock by which they go
+            await is_set_within(self._asked_to_look, self.longest_wait)
         if in_place:
             await self._note_high_water()
         else:

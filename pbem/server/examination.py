@@ -298,8 +298,8 @@ def _transcript(archive: MatchRepository, number: int, server_key: str) -> Diagn
 
 def clock(server: ServerClock) -> Iterator[Diagnosis]:
     """Check that the clock is believed, and that time does not stand still."""
-    if server.leap is not None:
-        yield Diagnosis(False, "clock", f"{leap_in_words(server.leap)}. Until then nothing is decided")
+    if server.stop is not None:
+        yield Diagnosis(False, "clock", f"{leap_in_words(server.stop)}. Until then nothing is decided")
     elif server.behind > STILL:
         found = f"it is behind {server():%Y-%m-%d %H:%M} UTC, which was noted: until then time stands still"
         yield Diagnosis(False, "clock", found)

@@ -85,6 +85,7 @@ class ServerClock:
 
     def __init__(self, machine: Machine, config: Config) -> None:
         self._machine = machine
+        self._began = machine.uptime()[1]
         self._trusted = config.clock.trusted or bool(config.smarthost.maildirs)
         self._shared: tuple[datetime, float] | None = None
         """The clock of the database that servers share, and when it was looked at."""
@@ -94,6 +95,8 @@ class ServerClock:
         """True if a leap was vouched for here, and others may not know it yet."""
         self.leap: Leap | None = None
         """The leap that nobody vouches for, while the clock stops."""
+        self.stop: Leap | None = None
+        """The same, or that because of which a desk stops whose machine knows more of it: one of another boot."""
         self.behind = timedelta()
         """The time by which the machine's clock, or the database's, is behind, while time stands still."""
 
@@ -108,6 +111,8 @@ class ServerClock:
             self._noted = stored if self._noted is None else self._adopted(stored, self._noted)
         self._stored = stored
         now = self()
+        elsewhere = stored is not None and stored.last.boot != self._machine.uptime()[0]
+        self.stop = self.leap or (noted_time.stop(database) if elsewhere else None)
         if self._vouched:
             with database.transaction():
                 self.note(database)
@@ -116,13 +121,13 @@ class ServerClock:
 
     def _adopted(self, stored: Noted, known: Noted) -> Noted:
         """The note of another process, as this machine would have made it: others have boots of their own."""
-        reading = self._reading()
+        reading = self.reading()
         last = stored.last if stored.last.boot == reading.boot else replace(reading, wall=stored.last.wall)
         return Noted(max(stored.time, known.time), last)
 
     def __call__(self) -> datetime:
         """The time, by what is known since the last look."""
-        reading, noted = self._reading(), self._noted
+        reading, noted = self.reading(), self._noted
         if noted is None:
             self._noted = Noted(reading.wall, reading)
             return reading.wall
@@ -138,7 +143,15 @@ class ServerClock:
         self.behind = self._noted.time - reading.wall
         return self._noted.time
 
-    def _reading(self) -> ClockReading:
+    def for_retries(self) -> datetime:
+        """The time for what is tried again, which also goes on in a stop after a boot: with this process."""
+        now = self()
+        boot, seconds = self._machine.uptime()
+        stands = self.leap is not None and self._noted is not None and self._noted.last.boot != boot
+        return now + timedelta(seconds=seconds - self._began) if stands else now
+
+    def reading(self) -> ClockReading:
+        """A look at the clock, whether it is believed or not."""
         boot, seconds = self._machine.uptime()
         if self._shared is None:
             return ClockReading(self._machine.now(), boot, seconds)
@@ -147,7 +160,7 @@ class ServerClock:
 
     def is_vouched(self) -> bool:
         """True if somebody vouches for the clock."""
-        return self._agrees(self._reading())
+        return self._agrees(self.reading())
 
     def _agrees(self, reading: ClockReading) -> bool:
         near = abs(self._machine.now() - reading.wall) < AGREES
@@ -167,4 +180,4 @@ class ServerClock:
         """Believe the clock, because the operator says so."""
         assert self._noted is not None, "there is no leap in a new store"
         with database.transaction():
-            noted_time.note(database, self._noted.believing(self._reading()))
+            noted_time.note(database, self._noted.believing(self.reading()))

@@ -39,9 +39,12 @@ BATCH = 128 * 1024
 """The most octets of the letters in one batch; a single letter may have more."""
 
 FEW = 4
-"""If no more letters than this wait from players' other networks, a player's further ones queue behind them."""
+"""If no more letters than this wait from players' other networks, a player's further ones queue behind them.
 
-_READY = """state = 'waiting' AND attempts = 0 AND suspect = 0
+Those that wait for the DNS count, too: who sends them in a player's name may have the name server."""
+
+_FRESH = "state = 'waiting' AND attempts = 0 AND suspect = 0"
+_READY = f"""{_FRESH}
     AND NOT EXISTS (SELECT 1 FROM lookups WHERE inbox = inbox.id AND settled IS NULL)"""
 """The condition for a letter that may share a batch: it did not fail, and waits for no answer of the DNS."""
 
@@ -61,7 +64,7 @@ _RANK = f"""
         WHEN NOT EXISTS (
             SELECT 1 FROM inbox WHERE sender = :sender COLLATE NOCASE AND network = :network AND proved = 1
         ) THEN 1
-        WHEN (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {_READY} AND rank = 1 LIMIT {FEW + 1}) AS few) > {FEW}
+        WHEN (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {_FRESH} AND rank = 1 LIMIT {FEW + 1}) AS few) > {FEW}
             THEN 2
         WHEN EXISTS (
             SELECT 1 FROM inbox WHERE {_READY} AND rank = 1 AND sender = :sender COLLATE NOCASE
@@ -193,6 +196,15 @@ class Inbox(SealedRows):
         query = f"SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {today} LIMIT ?) AS kept"
         # All times of this day begin with the date and a T, and sort before the date and a U.
         return bool(self._database.scalar(query, (tally, day, f"{day}U", most)) >= most)
+
+    def postpone(self, began: datetime, ended: datetime) -> None:
+        """Count the letters that came in a stop of the clock as received at its end, in the caller's transaction.
+
+        Until then nobody knew how late it was, and they may be dated, or signed, days after the time noted last.
+        """
+        self._database.write(
+            "UPDATE inbox SET received = ? WHERE state = 'waiting' AND received >= ?", (to_db(ended), to_db(began))
+        )
 
     def received_since(self, time: datetime) -> Iterator[bytes]:
         """The octets of the letters received since this time; raises `Sealed`."""

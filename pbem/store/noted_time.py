@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 _NAME = "clock"
+_STOP = "clock stop"
+_BEAT = "heartbeat"
 
 
 class ClockReading(msgspec.Struct, frozen=True):
@@ -37,9 +39,12 @@ class Noted(msgspec.Struct, frozen=True):
     last: ClockReading
 
     def elapsed(self, reading: ClockReading) -> timedelta:
-        """The time that went by until then, as far as the machine can tell: across a boot, none."""
+        """The time that went by until then, as far as the machine can tell: across a boot, none.
+
+        Nor if fewer seconds went by since the boot than before: then it is an earlier snapshot of the machine.
+        """
         same = reading.boot == self.last.boot
-        return timedelta(seconds=reading.seconds - self.last.seconds) if same else timedelta()
+        return timedelta(seconds=max(reading.seconds - self.last.seconds, 0.0)) if same else timedelta()
 
     def leapt(self, reading: ClockReading) -> timedelta:
         """The time by which a clock leapt ahead, or, negative, back; zero for what any clock does.
@@ -80,7 +85,20 @@ def note(database: Database, noted: Noted) -> None:
     database.set_meta(_NAME, msgspec.json.encode(noted).decode())
 
 
-_BEAT = "heartbeat"
+def stop(database: Database) -> Leap | None:
+    """The leap because of which the desk decides nothing, or has not decided since."""
+    text = database.meta(_STOP)
+    return None if text is None else msgspec.json.decode(text, type=Leap)
+
+
+def note_stop(database: Database, leap: Leap) -> None:
+    """Note that the desk decides nothing, in the caller's transaction."""
+    database.set_meta(_STOP, msgspec.json.encode(leap).decode())
+
+
+def note_end(database: Database) -> bool:
+    """Note that the desk decides, in the caller's transaction; returns whether it did not."""
+    return database.write("DELETE FROM meta WHERE name = ?", (_STOP,)).rowcount > 0
 
 
 class Outages(Rows):

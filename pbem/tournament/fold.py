@@ -66,6 +66,8 @@ def begun(entry: Entry) -> Tournament:
         raise ValueError("not the terms of a tournament")
     if terms.hash(body["server"], body["tournament"]) != body["rules"]:
         raise ValueError("the hash is not that of the terms")
+    if entry.time < body["received"]:
+        raise ValueError("its letter was received after it")
     if terms.closes is not None and not utc(entry.time) < utc(terms.closes) <= utc(entry.time) + _LONGEST:
         raise _refused("closes", terms.closes, Phrase("entries close in the future, within a year"))
     tournament = Tournament(

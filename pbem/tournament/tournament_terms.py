@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pbem.games import Refused
+from pbem.match.changed import replace
 from pbem.match.entry_type import day
-from pbem.match.terms import OptionLines, Terms, hash_of_tournament
+from pbem.match.terms import OptionLines, Terms, hash_of_tournament, written_duration
 from pbem.phrase import Phrase, either
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ FEWEST: Mapping[str, int] = {ROUND_ROBIN: 3, DOUBLE: 3, SWISS: 16, LADDER: 0}
 _DAY = 86400
 _ROBINS = (ROUND_ROBIN, DOUBLE)
 _STARTED = (*_ROBINS, SWISS)
+_TIMES = frozenset({"round", "rematch", "idle", "longest"})
+"""The options that are times."""
+_LEFT_OUT = {("closes", ""), ("at-once", 0), ("rounds", 0), ("round", "0")}
+"""The values of options that no line can give: without the line, they are these."""
 
 OPTIONS: Mapping[str, tuple[Phrase, tuple[str, ...]]] = {
     "format": (
@@ -108,6 +113,20 @@ class TournamentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def read(cls, document: object) -> TournamentTerms:
         """The terms of such a document; raises ValueError."""
         return msgspec.convert(document, cls)
+
+    def demand_possible(self) -> None:
+        """Check that an announcement's lines could give these terms; raises as `Terms.demand_possible` does."""
+        match = Terms.read({**self.match, "players": ("1", "2")})
+        match.demand_possible()
+        own = {name: getattr(self, name.replace("-", "_")) for name in OPTIONS if self.format in OPTIONS[name][1]}
+        own["closes"] = (self.closes or "")[: len("2026-12-20")]
+        own |= {name: written_duration(own[name]) for name in _TIMES & own.keys()}
+        lines = {name: str(value) for name, value in own.items() if (name, value) not in _LEFT_OUT}
+        lines = {**match.general_lines(), "keys": match.keys, "miss": match.miss, **lines}
+        proposed = TournamentTerms.propose(match.game, lines, match.settling)
+        template = {name: value for name, value in match.document().items() if name != "players"}
+        if replace(proposed, match=template) != self:
+            raise ValueError("these are not the terms that their lines give")
 
     def hash(self, server: str, tournament: str) -> str:
         """The hash of the terms, which each entry repeats."""

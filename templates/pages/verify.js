@@ -264,6 +264,19 @@ const VERIFY = (() => {
     try { return atob(body.replace(/[^A-Za-z0-9+/=]/g, "")); } catch { return ""; }
   }
 
+  /** What stands between the lines that are a delimiter and nothing else. */
+  function pieces(body, delimiter) {
+    const found = [];
+    let ended = false;
+    for (const line of body.match(/[^\n]*\n|[^\n]+$/g) || []) {
+      const rest = line.startsWith(delimiter) ? line.slice(delimiter.length).replace(/[ \t\r\n]+$/, "") : " ";
+      if (!ended && !rest) found.push("");
+      else if (rest === "--") ended = true;
+      else if (!ended && found.length) found.push(found.pop() + line);
+    }
+    return found.map((piece) => piece.replace(/\r?\n$/, ""));
+  }
+
   /**
    * The leaves of a letter: transfer encodings undone, containers opened (RFC 2045, 2046).
    * @param {string} raw a character for each octet
@@ -275,8 +288,7 @@ const VERIFY = (() => {
     const value = (name) => (head.match(new RegExp(`^${name}:(.*)$`, "im")) || ["", ""])[1].trim();
     const boundary = value("content-type").match(/^multipart\/.*boundary=(?:"([^"]*)"|([^\s;]+))/i);
     if (boundary && depth < 8) {
-      const parts = `\n${body}`.split(`\n--${boundary[1] ?? boundary[2]}`).slice(1);
-      for (const part of parts) if (!part.startsWith("--")) yield* leaves(part.replace(/^[ \t]*\r?\n/, "").replace(/\r$/, ""), depth + 1);
+      for (const part of pieces(body, `--${(boundary[1] ?? boundary[2]).trimEnd()}`)) yield* leaves(part, depth + 1);
       return;
     }
     const encoding = value("content-transfer-encoding").toLowerCase();
@@ -287,32 +299,42 @@ const VERIFY = (() => {
   }
 
   /**
-   * Each SSH signature of a letter, in base64, with the texts that it may stand under.
+   * The first SSH signature outside of quotes of each leaf of a letter, in base64, with the texts that it may stand under.
    * @param {Uint8Array} letter
    * @returns {Generator<[string, string[]]>}
    */
   function* signatures(letter) {
     const found = [...leaves(binary(letter))].filter(({ file, type }) => file || !type || type === "text/plain");
     for (const { file, content } of found) {
-      const said = text(content), armor = said.match(SSHSIG.ARMOR);
-      if (!armor) continue; // none, or in a quote
+      const said = text(content), isQuoted = (at) => said.slice(said.lastIndexOf("\n", at) + 1, at).trimStart().startsWith(">");
+      const armor = [...said.matchAll(new RegExp(SSHSIG.ARMOR, "g"))].find(({ index }) => !isQuoted(index));
+      if (!armor) continue;
       const beside = file && !said.slice(0, armor.index).trim();
       yield [armor[1], beside ? found.filter((other) => other.file && `${other.file}.sig` === file).map((other) => text(other.content)) : [said.slice(0, armor.index)]];
     }
   }
 
-  /** Whether one of the player's keys signed the letter's text; null where this page cannot tell. */
-  async function signed(letter, namespace, keys) {
+  /** Whether a letter is one plain text with one signature, in which nobody can find another: only such letters accuse anybody. */
+  function isPlain(letter) {
+    const raw = binary(letter), at = raw.search(/\r?\n\r?\n/), fields = raw.slice(0, at).split(/\r?\n(?![ \t])/).filter(Boolean);
+    return at >= 0 && raw.split("-----BEGIN ").length === 2 && fields.every((field) => /^[!-9;-~]+:/.test(field)
+      && (!/^content-/i.test(field) || /^content-(?:type: text\/plain(?:; charset="?(?:utf-8|us-ascii)"?)?|transfer-encoding: [78]bit)$/i.test(field)));
+  }
+
+  /** The text that one of the player's keys signed, if there is any that fits; null where this page cannot tell. */
+  async function signed(letter, namespace, keys, fits) {
+    const plain = isPlain(letter);
+    let other = null;
     for (const [armor, texts] of signatures(letter)) {
-      const found = SSHSIG.read(armor);
-      if (!found) continue; // damaged: `pbem verify` judges whether another one is there
-      must(found.namespace === namespace && keys.includes(found.key), say("is signed with a key that is not the player's"));
-      if (!SSHSIG.isKnown(found)) return null;
-      proper(found.raw, await SSHSIG.isSound(found));
+      const found = SSHSIG.read(armor), isOwn = found && found.namespace === namespace && keys.includes(found.key);
+      must(!plain || !found || isOwn, say("is signed with a key that is not the player's"));
+      if (!isOwn || !SSHSIG.isKnown(found)) continue;
+      if (plain) proper(found.raw, await SSHSIG.isSound(found));
       const said = await SSHSIG.under(found, texts);
-      if (said !== null) return said;
+      if (said !== null && fits(said)) return said;
+      if (plain) other = said;
     }
-    return null; // other formats, or rewrapped on its way: `pbem verify` knows how
+    return other; // none: other formats, rewrapped on its way, or beside others: `pbem verify` knows which counts
   }
 
   /** What mail and people put into words, between or behind them, and nobody reads: docs/bundle.md, 6.3. */
@@ -335,13 +357,14 @@ const VERIFY = (() => {
       const path = cut ? `forms/${name}.txt` : `letters/${name}.eml`, content = cut ? forms[name] && utf8(`\n\n${forms[name]}`) : files.get(path);
       if (!content) { missing.push(path); continue; }
       if (evidence) { open.push(path); continue; }
+      const [, wanted] = kind ? [] : name.match(/^game-\d+-turn-(\d+)-/) || name.match(/^game-(\d+)-(?:setup|seal)-/) || [];
+      const fits = (words) => !wanted || isOf(words, match, Number(wanted));
       let said;
-      try { said = await signed(content, `pbem@${server}`, keys[seat].map((key) => key.public.split(/\s+/)[1])); }
+      try { said = await signed(content, `pbem@${server}`, keys[seat].map((key) => key.public.split(/\s+/)[1]), fits); }
       catch (error) { throw new Wrong(`${path} ${error.message}`); }
       must(said !== null || !cut, say("{path}: the signature does not hold", { path }));
       if (said === null) { open.push(path); continue; }
-      const [, wanted] = kind ? [] : name.match(/^game-\d+-turn-(\d+)-/) || name.match(/^game-(\d+)-(?:setup|seal)-/) || [];
-      must(!wanted || isOf(said, match, Number(wanted)), say("{path} is signed, but for another place", { path }));
+      must(fits(said), say("{path} is signed, but for another place", { path }));
       held++;
     }
     return { held, open, missing };

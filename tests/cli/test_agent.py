@@ -22,12 +22,12 @@ from pbem.desk import position_files
 from pbem.games import rules
 from pbem.player import secret_vault
 from pbem.player.account_file import Account, places
-from pbem.player.accusations import Accusations
 from pbem.player.correspondence import Correspondence
 from pbem.player.memory import Memory
 from pbem.player.sealed_agent import Agent
 from pbem.player.sealed_view import Contradiction
 from pbem.player.secret_vault import Code, SecretVault
+from pbem.player.told_checks import Accusations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-import smtplib
-import subprocess
-import sys
-import time
-from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from in_a_box.referee import Letters, Mailbox, confirming, form_in
-from judges import sentences
 
 from pbem.cli.group import group
 from pbem.config.file import faults, load
-from pbem.identity import ssh
 from pbem.server.daemon import Daemon, StartError
 
-PBEM = str(Path(sys.executable).with_name("pbem"))
-SERVER = "pbem.localhost"
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -66,69 +55,6 @@ def test_without_a_configuration_one_is_made_and_said(home: Path, monkeypatch: p
     named = CliRunner().invoke(group, ["serve"], env={"PBEM_CONFIG": "/nowhere/pbem.toml"})
     assert "/nowhere/pbem.toml: No such file" in named.output
     assert "for trying" not in named.output
-
-
-class House:
-    """The server for trying, and those who write to it; their letters lie in its Maildirs."""
-
-    def __init__(self, port: int, folder: Path) -> None:
-        self._port = port
-        self._folder = folder
-
-    def send(self, person: Mailbox, text: str) -> None:
-        had = len(self.letters(person))
-        signed = text + ssh.sign(person.key, text.encode(), f"pbem@{SERVER}") if had else text
-        lines = f"From: {person.address}\nTo: pbem@{SERVER}\n\n{signed}".replace("\r\n", "\n")
-        raw = lines.replace("\n", "\r\n")
-        with smtplib.SMTP("127.0.0.1", self._port) as client:
-            client.sendmail(person.address, [f"pbem@{SERVER}"], raw.encode())
-        until(lambda: len(self.letters(person)) > had)
-
-    def letters(self, person: Mailbox) -> Letters:
-        files = sorted((self._folder / person.address / "new").glob("*"), key=lambda path: path.stat().st_mtime_ns)
-        person.letters = Letters([path.read_bytes() for path in files], range(len(files)))
-        return person.letters
-
-
-def until(condition: Any) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def asked_for_setup(house: House, person: Mailbox) -> bool:
-    return any("send your setup" in str(one["Subject"]) for one in house.letters(person))
-
-
-def test_two_people_on_one_machine_register_and_begin_a_match(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(Daemon, "run", no_server)
-        CliRunner().invoke(group, ["serve"])
-    home.write_text(home.read_text().replace("127.0.0.1:2525", "127.0.0.1:0"))
-    ready = home.with_name("ready.json")
-    words = [PBEM, "serve", "--ready-file", str(ready)]
-    with (home.parent / "log").open("wb") as log:
-        server = subprocess.Popen(words, stdout=log, stderr=log)
-    try:
-        until(ready.exists)
-        house = House(json.loads(ready.read_text())["smtp"]["port"], home.parent / "mail")
-        ann, bob = (
-            Mailbox(name, f"{name}@home.localhost", Ed25519PrivateKey.generate(), Letters())
-            for name in ("ann", "bob")
-        )
-        for person in (ann, bob):
-            house.send(person, f"register {person.name}\n{ssh.public(person.key)} {person.name}@home\n")
-            house.send(person, confirming(person))
-            assert sentences.YOU_ARE_REGISTERED in person.text
-        house.send(ann, f"new spaceships with bob\nserver {SERVER}\nplayer ann\nend\n")
-        until(lambda: "proposes a match" in str(house.letters(bob)[-1]["Subject"]))
-        house.send(bob, form_in(bob.text, "accept", lines=1))
-        for person in (ann, bob):
-            until(partial(asked_for_setup, house, person))
-    finally:
-        server.terminate()
-        assert server.wait(30) == 0, (home.parent / "log").read_text()
 
 
 @pytest.mark.parametrize("kind", ["mailbox", "domain"])

@@ -33,11 +33,12 @@ from judges.messages import pseudo_language
 from signing import passkeys
 from signing.passkeys import Wish
 
-from pbem.cli.play import browser, page_room
+from pbem.cli.play import page_room
 from pbem.cli.play.event_text import report
 from pbem.cli.play.foundation import SIX_WORDS, PlayTable, report_refused
 from pbem.cli.play.overview import play
 from pbem.cli.play.page_room import PlayRoom
+from pbem.cli.play.page_views import RegisterRequest
 from pbem.cli.telling import tell
 from pbem.games import Fault, Refused
 from pbem.i18n import template_folder
@@ -45,8 +46,8 @@ from pbem.letters.render import Templates
 from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 from pbem.player.account_file import Account, places
-from pbem.player.correspondence.event import Event
 from pbem.player.sealed_plans import Followed
+from pbem.player.server_letter import Event
 from pbem.player.signing import CannotSign, SigningKey
 
 if TYPE_CHECKING:
@@ -331,7 +332,7 @@ def test_what_is_asked_is_signed_once_and_kept(table: PlayTable) -> None:
     ],
 )
 def test_the_language_is_that_of_the_user(environment: dict[str, str], language: str) -> None:
-    assert browser._language(environment) == language
+    assert page_room._language(environment) == language
 
 
 PASSKEY = ec.derive_private_key(1234567890, ec.SECP256R1())
@@ -367,7 +368,7 @@ def test_a_passkey_that_does_not_register_replaces_none(table: PlayTable) -> Non
     for line in lines:
         asked = {"account": "zoe@play.example", "address": "zoe@mail.example", "passkey": line, "mail_in": "nowhere"}
         with pytest.raises((PlayerTrouble, ValueError)):
-            room._register(msgspec.convert(asked, page_room._Registering))
+            room._register(msgspec.convert(asked, RegisterRequest))
     found = sorted(path.read_text().strip() for path in table.folders.config.glob("zoe@*.pub"))
     assert found == lines
 

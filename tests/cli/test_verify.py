@@ -315,29 +315,6 @@ def test_a_bundle_alone_waits_for_nothing_that_reads_kept_letters(proof: Path) -
     assert not loaded & {"babel", "email.headerregistry", "mailbox", "pbem.proof.kept_letters"}
 
 
-def test_few_classes_take_half_a_millisecond_to_define() -> None:
-    """Dataclasses do, and structs a hundredth of that: dataclasses are those of which something stays out of logs."""
-    code = (
-        "import sys, dataclasses; import pbem.cli.play.overview, pbem.cli.verify\n"
-        "print(*{f'{one.__module__}.{one.__name__}' for module in list(sys.modules.values())"
-        " for one in vars(module).values() if isinstance(one, type) and dataclasses.is_dataclass(one)})"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert len([name for name in done.stdout.split() if name.startswith("pbem.")]) <= 15
-
-
-def test_help_tells_the_exit_status() -> None:
-    _, lines = run("--help")
-    assert "  Exit status:" in lines
-    assert {line.split()[0] for line in lines if line.startswith("    ") and line[4].isdigit()} == {
-        "0",
-        "1",
-        "2",
-        "3",
-        "4",
-    }
-
-
 def test_of_two_witnesses_the_slower_one_leaves_nothing_open(proof: Path, tmp_path: Path) -> None:
     """An early letter shows what the quicker one saw; each of them saw the end."""
     found = bundle.read(proof.read_bytes())

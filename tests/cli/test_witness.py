@@ -19,10 +19,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from machines.post_office import PBEM
 
 from pbem.cli.witness import witness
-from pbem.player import signing, witness_http
+from pbem.player import checkpoint_witness, signing
 from pbem.player.account_file import BadAccount
-from pbem.player.checkpoint_witness import Witness, load
-from pbem.player.witness_http import WitnessListener
+from pbem.player.checkpoint_witness import Witness, WitnessListener, load
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import Checkpoint, CosignRequest
 from pbem.tlog.note import Note, NoteSignature, cosigned, holds, signed
@@ -124,7 +123,7 @@ def test_other_logs_other_keys_and_what_is_no_request_have_their_numbers(case: C
     assert case.post(good, path="/")[0] == 404
     assert case.post(good, **{"Content-Length": "x"})[0] == 411
     assert case.post("", **{"Content-Length": "9" * 30})[0] == 413
-    assert case.post("", **{"Content-Length": str(witness_http.MOST + 1)})[0] == 413
+    assert case.post("", **{"Content-Length": str(checkpoint_witness.MOST + 1)})[0] == 413
     assert case.post(good)[0] == 200
 
 
@@ -176,7 +175,7 @@ def test_it_answers_a_log_of_sigsum_as_another_witness_does(settings: Path) -> N
 def test_a_memory_that_is_out_of_reach_answers_nobody_and_says_so(
     case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(witness_http, "Witness", _gone)
+    monkeypatch.setattr(checkpoint_witness, "Witness", _gone)
     assert case.post(str(request(1, LEAVES[:1])))[0] == 503
 
 
@@ -252,7 +251,7 @@ def test_who_writes_slowly_is_cut_off(case: Case, monkeypatch: pytest.MonkeyPatc
         began = time.monotonic()
         with suppress(ConnectionError):
             assert b"400" in line.recv(1000) or not line.recv(1000)
-        assert time.monotonic() - began < witness_http.PATIENCE
+        assert time.monotonic() - began < checkpoint_witness.PATIENCE
 
 
 def _gone(_: object) -> Witness:

@@ -34,8 +34,7 @@ from pbem.games import rules
 from pbem.player.account_file import Account
 from pbem.player.correspondence import Correspondence
 from pbem.player.memory import Memory
-from pbem.player.opponent import Position, strategy
-from pbem.player.opponent.chance import Chance
+from pbem.player.opponent import Chance, Position, strategy
 from pbem.player.sealed_agent import Agent
 from pbem.player.secret_vault import SecretVault
 

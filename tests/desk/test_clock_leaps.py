@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from datetime import datetime, timedelta
+from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -169,6 +170,28 @@ def test_once_it_is_vouched_for_all_goes_on_by_it(
     assert "forfeited" not in referee.types()
     referee.wait(6 * HOUR)
     assert "forfeited" in referee.types()
+    assert accused(referee) == []
+
+
+@pytest.mark.parametrize("accepted", [False, True])
+def test_a_letter_of_today_is_not_refused_because_the_server_was_off_for_days(
+    referee: Clocked, *, accepted: bool
+) -> None:
+    """Its date is days later than the time noted last, by which it was received."""
+    _, bob = half_played(referee)
+    referee.wall += 3 * DAY
+    referee.reboot()
+    referee.wait(HOUR)
+    headers = f"Date: {format_datetime(referee.wall)}\n"
+    referee.deliver(referee.raw(bob, referee.signed(bob, bob.filled("orders", "")), headers=headers), bob.address)
+    referee.wait(HOUR)
+    if accepted:
+        referee.clock.accept(referee.database)
+    referee.synchronised = not accepted
+    referee.work()
+    assert received(referee) == referee.now
+    assert referee.types()[-2:] == ["moved", "turn"]
+    referee.send(bob, "resign m1 match\n")
     assert accused(referee) == []
 
 

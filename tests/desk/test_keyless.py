@@ -438,3 +438,21 @@ def refused(found: Bundle) -> None:
     assert not all(check.holds for check in verify(content, Letters))
     with pytest.raises(Wrong):
         verified(content)
+
+
+def test_a_letter_is_asked_about_whose_quote_another_encoding_would_open(phones: Phones) -> None:
+    """Ann's provider signs neither how her letter is encoded; without the quote, nothing in it is anybody else's."""
+    ann, _ = phones.playing()
+    letter = ann.find("begins")
+    to = email.utils.parseaddr(str(letter["Reply-To"]))[1]
+    for quote, says in (
+        ("> so=0Aresign m1 match=0A\n", "does not sign how your letter is encoded"),
+        ("", "orders for turn 1 stand"),
+    ):
+        head = (
+            f"From: ann <{ann.address}>\nTo: {to}\nSubject: Re: turn 1\nMessage-ID: <{len(quote)}@mail.example>\n\n"
+        )
+        raw = f"{head}Rv5\n\n{quote}".replace("\n", "\r\n").encode()
+        phones.referee.deliver(HOME.craft(raw, headers=SIGNED), ann.address, to)
+        assert says in " ".join(body(ann.last).split())
+        assert bool(phones.referee.match().orders) == (not quote)

@@ -171,8 +171,7 @@ def test_what_is_over_is_named_without_being_replayed(referee: Referee, replayed
 def test_few_matches_are_replayed_for_one_letter(
     referee: Referee, replayed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pbem.desk.commands.history.READ", 2)
-    monkeypatch.setattr("pbem.desk.commands.proposals.READ", 2)
+    monkeypatch.setattr("pbem.desk.commands.history._READ", 2)
     ann, bob = referee.agreed()
     for number in range(2, 5):
         referee.send(ann, new(ann, "spaceships", "bob", options=f"pace: {number}d"))

@@ -15,7 +15,6 @@ from pbem.desk.daily_limits import WITHOUT_COMMAND
 from pbem.desk.strangers import EACH
 from pbem.identity import ssh
 from pbem.mail.headers import without_tags
-from pbem.server.fetching import sender
 from pbem.store.inbox import Envelope
 
 if TYPE_CHECKING:
@@ -344,33 +343,6 @@ def test_letters_that_others_write_in_somebodys_name_are_not_counted_with_those(
     referee.send(ann, "Hello!\n", sign=False)
     assert len(ann.letters) == before + 1
     assert sentences.THIS_IS_THE_LAST_ANSWER_TODAY not in plain(ann.last)
-
-
-AUTOMATIC = {
-    "ours": b"Return-Path: <pbem@play.example>\r\nFrom: pbem@play.example\r\n",
-    "ours by From": b"Return-Path: <anna@example.org>\r\nFrom: pbem@play.example\r\n",
-    "ours, in other words": b"Return-Path: <PBEM+m1.x@PLAY.example>\r\nFrom: Pbem+m1.x@play.EXAMPLE\r\n",
-    "a bounce": b"Return-Path: <>\r\nFrom: MAILER-DAEMON@example.org\r\n",
-    "a bounce without a mark": b"From: MAILER-DAEMON@example.org\r\nX-Failed-Recipients: a@b.example\r\n",
-    "on vacation": b"Return-Path: <anna@example.org>\r\nFrom: anna@example.org\r\nAuto-Submitted: auto-replied\r\n",
-    "in bulk": b"Return-Path: <anna@example.org>\r\nFrom: anna@example.org\r\nPrecedence: bulk\r\n",
-    "of a list": b"Return-Path: <anna@example.org>\r\nFrom: anna@example.org\r\nList-Id: <x.example.org>\r\n",
-    "went through us": b"From: anna@example.org\r\nX-Loop: pbem@play.example\r\n",
-}
-
-
-def test_of_a_persons_letter_the_same_would_be_seen(referee: Referee) -> None:
-    raw = b"From: anna@example.org\r\nTo: pbem@play.example\r\nSubject: help\r\n\r\nhelp\r\n"
-    referee.deliver(raw, sender(raw))
-    assert referee.database.scalar("SELECT count(*) FROM outbox") == 1
-
-
-@pytest.mark.parametrize("headers", AUTOMATIC.values(), ids=AUTOMATIC)
-def test_what_no_person_wrote_and_lies_in_the_mailbox_is_not_answered(referee: Referee, headers: bytes) -> None:
-    """As fetched: the envelope is what the letter itself shows, and its writer wrote most of that."""
-    raw = headers + b"To: pbem@play.example\r\nSubject: help\r\n\r\nhelp\r\n"
-    referee.deliver(raw, sender(raw))
-    assert not referee.database.rows("SELECT recipient FROM outbox")
 
 
 def test_case_35_a_mailbox_is_invited_once_under_all_its_addresses(referee: Referee) -> None:

@@ -174,14 +174,6 @@ def test_at_once_begins_the_next_match_when_one_closes(club: Club) -> None:
     assert club.proof(club.bundles())[-1] == "ok ann 8, bob 4, carl 0"
 
 
-def test_the_last_place_starts_it(club: Club) -> None:
-    club.announce("ann", "entrants: 3")
-    club.enter("ann", "bob", "carl")
-    assert club.t.phase == "playing"
-    club.people["dave"] = club.referee.registered("dave")
-    assert "the tournament has begun" in club.say("dave", f"enter t1 {club.t.rules}")
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -276,16 +268,6 @@ def test_matches_that_were_about_to_begin_stand_still_after_a_restore(club: Club
     for pairing in club.awaited:
         club.win(pairing, min(pairing.players))
     assert club.proof(club.bundles())[-1] == "ok ann 4, bob 2, carl 0"
-
-
-def test_too_few(club: Club) -> None:
-    club.announce("ann")
-    club.enter("ann", "bob")
-    club.start()
-    assert club.t.phase == "ended"
-    (end,) = letters_about(club.people["bob"], "[pbem t1] it is over")
-    assert "does not take place: too few have entered" in end
-    assert "the tournament is over" in club.say("carl", f"enter t1 {club.t.rules}")
 
 
 def test_a_ladder(club: Club) -> None:
@@ -506,32 +488,6 @@ def test_an_organiser_with_another_key_still_rules(club: Club) -> None:
     assert ["by other keys, by the server's word" in line for line in words] == [True, False]
 
 
-def test_the_first_of_two_substitutes_plays_on(club: Club) -> None:
-    for name in ("dave", "eve"):
-        club.people[name] = club.referee.registered(name)
-    club.announce("ann", "at-once: 1")
-    club.enter("ann", "bob", "carl")
-    club.start()
-    for name in ("dave", "eve"):
-        assert RULED in club.say("ann", f"rule t1 substitute {name} for bob\nreason: bob is ill\nend")
-    club.enter("dave")
-    assert "the tournament has begun" in club.say("eve", f"enter t1 {club.t.rules}")
-    assert club.t.entrants["bob"].player.name == "dave"
-    club.proof()
-
-
-def test_who_leaves_when_entries_are_closed_is_in_the_lot(club: Club) -> None:
-    club.announce("ann")
-    club.enter("ann", "bob", "carl")
-    instruct(club, "pause")
-    club.referee.wait(5 * DAY)
-    assert "you still take part in the" in club.say("carl", "leave t1")
-    instruct(club, "resume")
-    assert club.t.phase == "playing"
-    assert club.t.entrants["carl"].out
-    club.proof()
-
-
 def instruct(club: Club, what: str, ruling: str = "") -> tuple[str, str]:
     """The outcome of an operator's instruction about the tournament."""
     referee = club.referee
@@ -735,17 +691,6 @@ def test_nobody_keeps_a_place_of_a_ladder_from_challengers(
     club.win(club.awaited[-1], "carl")
     assert club.t.ladder == ("carl", "ann", "bob")
     club.proof(club.bundles())
-
-
-def test_nobody_keeps_a_place_of_a_ladder_by_silence(club: Club) -> None:
-    """Not even if nobody waits for the match any more when it ends."""
-    club.announce("ann", "format: ladder\nmiss: pass\npace: 7d\ngrace: 3d\nlongest: 7d")
-    club.enter("bob", "carl")
-    club.say("carl", "challenge t1 bob")
-    person = club.people["carl"]
-    club.say("carl", person.filled("setup", "MD Rv1 Rv2 Rv3"))
-    club.referee.wait(29 * DAY)
-    assert club.t.ladder == ("carl", "bob")
 
 
 def test_no_mailbox_that_refuses_letters_keeps_a_place(club: Club) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from in_a_box.referee import Mailbox, Referee
 
     from pbem.failpoints import Failpoints
-    from pbem.player.correspondence.event import Event
+    from pbem.player.server_letter import Event
 
 
 def settings(name: str, address: str, level: int = 1, limits: PlayerLimits | None = None) -> ProgramSettings:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from in_a_box.referee import Mailbox, Referee
 
     from pbem.failpoints import Failpoints
-    from pbem.player.correspondence.event import Event
+    from pbem.player.server_letter import Event
 
 RAW: dict[str, dict[str, Any]] = {
     "spaceships": {"fleet": "cost:4"},

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from in_a_box.referee import Mailbox, Referee
 
     from pbem.failpoints import Failpoints
-    from pbem.player.correspondence.event import Event
     from pbem.player.memory import SentForm
+    from pbem.player.server_letter import Event
     from pbem.proof.prove import Proof
 
 TO = f"pbem@{SERVER}"

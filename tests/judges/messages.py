@@ -21,9 +21,21 @@ from judges.german import WIDTH
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LEFT_ALONE", "PLACE", "left_in_english", "messages", "pseudo", "pseudo_language", "pseudo_last_line"]
+__all__ = [
+    "LEFT_ALONE",
+    "PHRASES",
+    "PLACE",
+    "left_in_english",
+    "messages",
+    "pseudo",
+    "pseudo_language",
+    "pseudo_last_line",
+]
 
 ROOT = Path(__file__).parents[2]
+
+PHRASES = ("Phrase", "Impossible", "BadAccount", "CannotSign", "NotGenuine", "NotSent")
+"""What makes a phrase of its arguments, as `make catalogue` names it, too."""
 
 KEYWORDS: dict[str, Any] = {
     "_": None,
@@ -31,7 +43,7 @@ KEYWORDS: dict[str, Any] = {
     "ngettext": (1, 2),
     "pgettext": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
-    "Phrase": None,
+    **dict.fromkeys(PHRASES),
     "say": None,
 }
 

@@ -19,8 +19,7 @@ from vectors.make import VECTORS
 
 from pbem.desk.public import Public
 from pbem.i18n import LANGUAGES
-from pbem.pages import fragment, site
-from pbem.pages.home_page import home_page
+from pbem.pages import fragment, home_page, site
 from pbem.pages.match_page import replay
 from pbem.proof import bundle
 

@@ -13,8 +13,7 @@ from vectors.make import VECTORS
 
 from pbem.i18n import template_folder
 from pbem.letters.render import Templates
-from pbem.pages import Home, composer
-from pbem.pages.home_page import home_page
+from pbem.pages import Home, composer, home_page
 from pbem.pages.match_page import replay
 from pbem.proof import bundle
 

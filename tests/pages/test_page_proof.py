@@ -456,7 +456,35 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("way", [*WORDS, *LETTERS, *FILES, "beside HTML"])
+def in_one_line(signed: str) -> str:
+    _, mark, armor = signed.partition("-----BEGIN")
+    return " ".join(f"{mark}{armor}".split("\n"))
+
+
+def beside_it(*head: str, above: str = "") -> Callable[[str, str], bytes]:
+    """A part of this type, with these headers, that holds the signature of somebody else."""
+    fields = "".join(f"{line}\r\n" for line in head)
+    return lambda signed, other: several(
+        "multipart/mixed", f"{fields}\r\n{above}{other}".encode(), part(signed.encode())
+    )
+
+
+STRANGERS: dict[str, Callable[[str, str], bytes]] = {
+    "in a quoted line": lambda signed, other: part(f"> {in_one_line(other)}\n\n{signed}".encode()),
+    "in a nameless attachment": beside_it("Content-Type: text/plain", "Content-Disposition: attachment"),
+    "in a vcard": beside_it("Content-Type: text/vcard; x-name=ann.vcf"),
+    "in a key file": beside_it(
+        "Content-Type: application/pgp-keys; name=key.asc", above="-----BEGIN PGP PUBLIC KEY BLOCK-----\n"
+    ),
+    "behind a line that begins like the boundary": beside_it("Content-Type: text/html", "", "<p>", "--boring", ""),
+    "in a letter within the letter": beside_it("Content-Type: message/rfc822; x-name=a.eml", "", "Subject: hello"),
+}
+"""What else a letter may hold that somebody else signed, and `pbem` does not take for a signature of the letter."""
+
+
+@pytest.mark.parametrize(
+    "way", [*WORDS, *LETTERS, *FILES, *STRANGERS, *(f"own, {way}" for way in STRANGERS), "beside HTML"]
+)
 def test_the_page_accuses_no_honest_server_whatever_else_a_letter_holds(
     verifier: Scripts, tmp_path: Path, way: str
 ) -> None:
@@ -468,6 +496,11 @@ def test_the_page_accuses_no_honest_server_whatever_else_a_letter_holds(
         head, _, _ = raw.partition(b"Content-Type:")
         file = b'Content-Type: application/octet-stream; name="a.bin"\r\nContent-Transfer-Encoding: ' + FILES[way]
         raw = head + several("multipart/mixed", part(signed.encode()), file)
+    own, way = way.startswith("own, "), way.removeprefix("own, ")
+    if way in STRANGERS:
+        head, _, _ = raw.partition(b"Content-Type:")
+        other = referee.signed(ann, "orders m1 turn 9\nend\n") if own else referee.signed(bob, "status m1\n")
+        raw = head + STRANGERS[way](signed, other)
     if way == "beside HTML":
         html = f"<p>You wrote:<pre>{referee.signed(bob, 'status m1')}</pre>".encode()
         head, _, _ = raw.partition(b"Content-Type:")
@@ -494,6 +527,21 @@ def test_the_page_without_letters_proves_a_form_however_its_text_ends(
     ann, bob = referee.begun("settle: 0")
     form = ann.filled("orders", "Gx3").replace("turn 1", "turn 1 ", 1).rstrip("\n") + last
     referee.deliver(referee.raw(ann, referee.signed(ann, form)), ann.address)
+    referee.send(bob, bob.filled("orders", "Gx3"))
+    referee.send(bob, "resign m1 match\n")
+    assert published(verifier, referee) == []
+    referee.close()
+
+
+@pytest.mark.parametrize("way", STRANGERS)
+def test_the_page_without_letters_shows_the_signature_that_counts(
+    verifier: Scripts, tmp_path: Path, way: str
+) -> None:
+    referee = Referee(tmp_path)
+    ann, bob = referee.begun("settle: 0")
+    signed = referee.signed(ann, ann.filled("orders", "Gx3"))
+    head, _, _ = referee.raw(ann, "").partition(b"Content-Type:")
+    referee.deliver(head + STRANGERS[way](signed, referee.signed(bob, "status m1\n")), ann.address)
     referee.send(bob, bob.filled("orders", "Gx3"))
     referee.send(bob, "resign m1 match\n")
     assert published(verifier, referee) == []

@@ -48,26 +48,6 @@ def test_no_script_says_by_hand_what_a_table_says(name: str) -> None:
     assert copies((PAGES / name).read_text("utf-8")) == []
 
 
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
-        ('const COLOURS = "ROYGB";', "the cells of Spaceships"),
-        ('const CELL = "[ROYGB][v-z][1-5]";', "the cells of Spaceships"),
-        ('const LETTER = { DS: "D", KC: "K" };', "the types of ships"),
-        ("const line = /^[A-J](?:10|[1-9])$/;", "the squares of Dueling Masters"),
-        ('const FIGHTERS = ["W", "B", "X1", "X2"];', "the pieces of Dueling Masters"),
-        ('const size = options.board || "9x9";', "the squares of Shoot 'em up"),
-        ('const FACINGS = "NESW";', "the ships of Shoot 'em up"),
-        ("const most = options.max_turns || 400;", "the most turns"),
-        ('const flash = { name: "flash", heads: ["to"], to: ["answers"] };', "the papers of steps"),
-        ('const LETTERS = { resigned: "resign" };', "the names of letters"),
-        ("const NAME = /^[a-z][a-z0-9_-]{0,31}$/;", "the names of players and matches"),
-    ],
-)
-def test_a_copy_is_found(line: str, what: str) -> None:
-    assert what in copies(line)
-
-
 def test_tables_speak_the_language_of_their_page() -> None:
     titles = "() => FACTS.types.map(({ title }) => title)"
     english, german = (

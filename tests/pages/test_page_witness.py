@@ -16,7 +16,7 @@ from page_scripts.javascript import Scripts
 from pbem.i18n import LANGUAGES, catalogue, template_folder
 from pbem.json_object import DEPTH
 from pbem.match.changed import replace
-from pbem.match.transcript import statement, written_seconds
+from pbem.match.transcript import statement
 from pbem.pages.match_page import _packed, checking
 from pbem.proof import bundle
 from pbem.proof.compare.against import Against
@@ -27,7 +27,7 @@ from pbem.proof.signed_letters import Letters
 from pbem.proof.verification import Proved, verify
 from pbem.tlog import tree
 from pbem.tlog.checkpoint import InclusionProof, hash_text
-from pbem.tlog.note import NotANote, Note, NoteSignature, cosigned, signed
+from pbem.tlog.note import Note, NoteSignature, cosigned, signed
 from pbem.verifier_key import COSIGNATURE, VerifierKey
 
 if TYPE_CHECKING:
@@ -452,18 +452,6 @@ def test_places_in_logs_of_any_size(scripts: Scripts) -> None:
             assert scripts.evaluate(LEADS, [larger, b"leaf".hex()]) is False
 
 
-def test_of_many_letters_the_page_carries_what_is_worth_showing(found: Bundle) -> None:
-    server, match = witnessed.about(found)
-    texts = {
-        (seq, tuple(times)): str(witnessed.proof(found, seq, times))
-        for seq, times in ((1, {W: 5}), (3, {W: 9}), (2, {V: 7}), (3, {}))
-    }
-    later = str(witnessed.proof(found, 3, {W: 10}, behind=9))
-    shown = [Logged(server, match, seq, text) for (seq, _), text in texts.items()]
-    shown += [Logged(server, match, 3, later), Logged(server, "m2", 4, later), Logged(server, match, 4, "x")]
-    assert latest(shown, found) == sorted([(2, texts[2, (V,)]), (3, texts[3, (W,)])])
-
-
 def test_what_strangers_write_takes_no_place_of_what_proves_something(scripts: Scripts, found: Bundle) -> None:
     """Letters are anybody's, and so are lines below a note."""
     server, match = witnessed.about(found)
@@ -489,14 +477,6 @@ def test_what_strangers_write_takes_no_place_of_what_proves_something(scripts: S
         assert len(said["faults"]) == 1
 
 
-def test_a_log_of_another_name_shows_nothing_of_this_one(scripts: Scripts, found: Bundle) -> None:
-    """With two names a server has two logs that witnesses keep apart, though one key signs both: two stories."""
-    shown = (3, str(witnessed.proof(found, 3, {W: SECONDS}, origin="two.example")))
-    assert by_python(found, [shown]) == ({}, 1)
-    said = look(scripts, found, [shown])
-    assert (said["seen"], len(said["faults"])) == ([], 1)
-
-
 def test_of_odd_lines_below_a_note_it_says_what_the_program_says(scripts: Scripts, found: Bundle) -> None:
     true, (_, own) = witnessed.proof(found, 3, {W: SECONDS}), witnessed.witness(W)
     held = {True: 0, False: 0}
@@ -516,39 +496,6 @@ def test_of_odd_lines_below_a_note_it_says_what_the_program_says(scripts: Script
         assert len(said["faults"]) == faults, line
         held[bool(seen)] += 1
     assert min(held.values()) > 5
-
-
-@pytest.mark.parametrize(
-    ("time", "told"),
-    [
-        (0, "1970-01-01T00:00:00Z"),
-        (253402300799, "9999-12-31T23:59:59Z"),
-        (253402300800, "253402300800 s"),
-        (2**63 - 1, f"{2**63 - 1} s"),
-        (2**63, None),
-        (2**64 - 1, None),
-    ],
-)
-def test_times_are_told_as_the_program_tells_them(
-    scripts: Scripts, found: Bundle, time: int, told: str | None
-) -> None:
-    """C2SP ends them before 2^63; years of more than four digits are told in seconds."""
-    shown = (3, str(witnessed.proof(found, 3, {W: time})))
-    seen, _ = by_python(found, [shown])
-    assert {name: written_seconds(at) for name, (_, at) in seen.items()} == ({W: told} if told else {})
-    assert [one["time"] for one in look(scripts, found, [shown])["seen"]] == ([told] if told else [])
-
-
-@pytest.mark.parametrize(("size", "reads"), [(10**15 - 1, True), (10**15, False), (10**17, False)])
-def test_sizes_are_read_up_to_where_scripts_count(scripts: Scripts, size: int, reads: bool) -> None:
-    note = Note(f"x\n{size}\n{hash_text(bytes(32))}\n", (signed("x", witnessed.KEY, ""),))
-    text = str(InclusionProof(0, (), note))
-    told = scripts.evaluate("(text) => { try { return WITNESS.proof(text).size; } catch { return null; } }", text)
-    assert told == (size if reads else None)
-    try:
-        assert InclusionProof.read(text).checkpoint.size == told
-    except NotANote:
-        assert not reads
 
 
 def test_a_key_of_small_order_cosigns_for_nobody(scripts: Scripts, found: Bundle) -> None:

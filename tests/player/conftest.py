@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from in_a_box.referee import Opening
 
-    from pbem.player.correspondence.event import Event
+    from pbem.player.server_letter import Event
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import base64
 import json
 import re
 import sqlite3
-import stat
 from datetime import timedelta
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -29,10 +28,10 @@ from pbem.match.transcript import announcement, canonical, sha256_hex, statement
 from pbem.player import mail_in
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.exchange import fetch
 from pbem.player.forms import Unfit
+from pbem.player.mail_in import fetch
 from pbem.player.proving import prove
-from pbem.player.server_letter import LIMITS, HeardBulletin
+from pbem.player.server_letter import LIMITS
 from pbem.store.database import to_db
 from pbem.store.players import KeyRow, Players
 
@@ -100,13 +99,6 @@ class TestAMatch:
         playing.receive()
         assert playing.letters.order("m1", "Gx4", referee.now).raw == other.raw
         assert playing.letters.outbox.unsent() == []
-
-    def test_what_stands_is_replaced_as_long_as_the_turn_waits(self, playing: Side, referee: Referee) -> None:
-        playing.post(playing.letters.order("m1", "Gx3", referee.now))
-        assert not playing.letters.matches.standing("m1").asked
-        events = playing.post(playing.letters.order("m1", "Gx4", referee.now))
-        assert [event.said for event in events if event.kind == "answer"] == ["done"]
-        assert playing.letters.matches.standing("m1").rev == 3
 
     def test_nobody_orders_out_of_turn(self, playing: Side, referee: Referee) -> None:
         with pytest.raises(Impossible, match="m2"):
@@ -190,15 +182,6 @@ class TestAMatch:
         assert "answer" not in [event.kind for event in playing.receive()]
         assert playing.memory.prepared("accept", "m1") == [accepted]
 
-    def test_a_refusal_is_told_with_its_faults(self, playing: Side, referee: Referee) -> None:
-        sent = playing.letters.tell("new spaceships with nobody-here", referee.now)
-        (answer,) = [event for event in playing.post(sent) if event.kind == "answer"]
-        assert answer.said == "refused"
-        assert "nobody-here" in answer.faults[0]
-        found = playing.memory.by_message_id(sent.message_id)
-        assert found is not None
-        assert found.state == "refused"
-
     def test_another_game_of_three(self, referee: Referee, ann: Side) -> None:
         """Setups are judged by how many sit there, which no letter's file says but the bulletin does."""
         bob, cem = referee.registered("bob"), referee.registered("cem")
@@ -275,15 +258,6 @@ class TestAnswered:
         referee.deliver(sent.raw, playing.person.address, sent.to)
         assert [event.said for event in playing.receive() if event.kind == "answer"] == ["done"]
 
-    def test_nor_where_no_short_answer_is_left(self, playing: Side, referee: Referee) -> None:
-        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
-        referee.deliver(misdated(sent), "eve@evil.example", sent.to)
-        for number in range(EACH):
-            write(playing, f"<{number}@evil.example>", "help")
-        referee.deliver(sent.raw, playing.person.address, sent.to)
-        assert [event.said for event in playing.receive() if event.kind == "answer"] == ["refused", "done"]
-        assert playing.letters.matches.standing("m1").rev == 2
-
     @pytest.mark.parametrize("confirmed", [False, True])
     def test_neither_are_the_letters_that_open_an_account(
         self, referee: Referee, tmp_path: Path, confirmed: bool
@@ -300,15 +274,6 @@ class TestAnswered:
         assert [waits.id for waits in side.memory.in_state("sent")] == [sent.id]
         side.close()
 
-    def test_by_its_thread_where_an_older_server_names_no_words(self, playing: Side, referee: Referee) -> None:
-        sent = posted(playing, playing.letters.order("m1", "Gx3", referee.now))
-        told = {"about": "command", "command": "orders", "match": "m1", "outcome": "done", "faults": []}
-        told |= {"answers": sha256_hex(sent.message_id.encode())}
-        raw = forged(referee.signing_key, [told])
-        assert playing.letters.inbox.receive(raw, referee.now) == []
-        (event,) = playing.letters.inbox.receive(f"In-Reply-To: {sent.message_id}\r\n".encode() + raw, referee.now)
-        assert (event.kind, event.said) == ("answer", "done")
-
     @pytest.mark.parametrize(
         "text",
         [
@@ -322,15 +287,6 @@ class TestAnswered:
         sent = posted(playing, playing.letters.tell("press m1", referee.now, match="m1", text=text))
         referee.deliver(sent.raw, playing.person.address, sent.to)
         assert [event.said for event in playing.receive() if event.kind == "answer"] == ["done"]
-
-    def test_and_without_the_comments_after_them(self, referee: Referee, ann: Side) -> None:
-        bob = referee.registered("bob")
-        referee.send(bob, new(bob, "spaceships", "ann", options=SMALL))
-        ann.receive()
-        sent = ann.letters.accept("m1", referee.now, "# played by a program; commitment:\n# 5c0d9b\n")
-        posted(ann, sent)
-        referee.deliver(sent.raw, ann.person.address, sent.to)
-        assert [event.said for event in ann.receive() if event.kind == "answer"] == ["done"]
 
 
 def posted(side: Side, sent: SentForm) -> SentForm:
@@ -370,11 +326,6 @@ class TestRegistering:
         assert side.memory.fact("account") == "ann"
         assert side.letters.registration.confirm(referee.now) is None
         side.close()
-
-    def test_memory_and_its_folder_are_the_players_alone(self, ann: Side) -> None:
-        assert ann.path is not None
-        assert stat.S_IMODE(ann.path.stat().st_mode) == 0o600
-        assert stat.S_IMODE(ann.path.parent.stat().st_mode) == 0o700
 
     def test_a_challenge_from_elsewhere_pins_no_key(self, referee: Referee) -> None:
         """Who knows address and public key, and not the letter, is not its server, and shuts nobody out."""
@@ -468,12 +419,6 @@ def with_another_position(raw: bytes) -> bytes:
     content = base64.b64decode(raw[start:end])
     assert b'"turn":1' in content
     return raw[:start] + base64.encodebytes(content.replace(b'"turn":1', b'"turn":9')) + raw[end:]
-
-
-def test_of_two_files_for_one_place_the_later_is_kept(ann: Side) -> None:
-    for seq, turn in ((5, "new"), (4, "old"), (5, "newest"), (1, "older")):
-        ann.memory.put(("m1", 1, 1, "position"), seq, {"said": turn})
-    assert ann.memory.paper("m1", 1, 1, "position") == {"said": "newest"}
 
 
 class TestBadInput:
@@ -589,22 +534,10 @@ class TestBadInput:
         prev = playing.letters.matches.standing("m1").prev
         assert sent.form.splitlines()[3:] == [f"prev {prev}", "rev 1", "Gx3", "end"]
 
-    def test_what_older_programs_remembered_is_read(self, playing: Side) -> None:
-        """They kept the whole item, as it came from servers that did not tell everything yet."""
-        known = playing.memory.standing("m1")
-        assert known is not None
-        item = msgspec.to_builtins(known) | {"about": "match", "pbem": "bulletin 1"}
-        for later in ("sealed", "programs", "claim"):
-            del item[later]
-        with playing.memory.transaction():
-            playing.memory._database.execute("UPDATE matches SET standing = ?", (json.dumps(item, sort_keys=True),))
-        assert playing.memory.standing("m1") == known
-        assert playing.letters.matches.standings == [known]
-
     def test_what_is_about_another_player_is_not_kept(self, playing: Side, referee: Referee) -> None:
         """Nor its files, nor is it shown as a letter about the match."""
         playing.memory._database.execute("DELETE FROM papers")
-        letters, text = playing.memory.letters("m1"), playing.memory.text("m1")
+        letters, text = playing.memory.letters("m1"), playing.memory.texts("m1")
 
         def change(found: dict[str, Any]) -> None:
             next(item for item in found["items"] if item["about"] == "match").update(player="bob")
@@ -612,26 +545,7 @@ class TestBadInput:
         events = playing.letters.inbox.receive(rewritten(playing, change, key=referee.signing_key), referee.now)
         assert [(event.kind, event.said) for event in events] == [("forged", "it is about another player")]
         assert playing.letters.matches.position("m1") is None
-        assert (playing.memory.letters("m1"), playing.memory.text("m1")) == (letters, text)
-
-    def test_files_that_are_none_are_passed_over(self, playing: Side) -> None:
-        """The server may sign a file of any content; what is no position of this game is not kept as one."""
-        for document in (
-            {"pbem": "position 1", "rules": "dueling-masters", "view": {}},
-            {"pbem": "position 1", "rules": "spaceships", "view": []},
-            {"pbem": "position 1", "rules": "spaceships", "view": {}, "turn": 2**70},
-            {"pbem": "setup 1", "rules": "spaceships", "options": 3},
-            {"pbem": "reports 1", "reports": {}},
-        ):
-            before = memory_of(playing)
-            standing = playing.letters.matches.standing("m1")
-            place = {"server": SERVER, "match": "m1", "game": 1, "turn": 1, "seat": standing.seat}
-            heard = HeardBulletin(
-                "", SERVER, "", standing.deadline or "2026-03-01T12:00:00Z", (), {"x.json": place | document}, 1, {}
-            )
-            for found in heard.files.values():
-                playing.letters.inbox._belief._put(found, {"m1": standing})
-            assert memory_of(playing) == before
+        assert (playing.memory.letters("m1"), playing.memory.texts("m1")) == (letters, text)
 
     def test_no_letter_keeps_those_behind_it_from_being_read(
         self, playing: Side, referee: Referee, monkeypatch: pytest.MonkeyPatch

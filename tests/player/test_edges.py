@@ -151,24 +151,6 @@ class TestComing:
         assert again.handle == found.handle, "a mail program showed it"
         assert list(source.letters({found.handle}.__contains__)) == []
 
-    def test_of_what_was_seen_a_maildir_asks_once(self, tmp_path: Path) -> None:
-        """A program looks twenty times a second, and its Maildir keeps thousands of letters."""
-        maildir = mailbox.Maildir(tmp_path / "Maildir")
-        first = maildir.add(b"Subject: one\n\n")
-        source, asked = mail_in.OwnMaildir(tmp_path / "Maildir"), list[str]()
-
-        def seen(handle: str) -> bool:
-            asked.append(handle)
-            return handle == first
-
-        for _ in range(3):
-            assert list(source.letters(seen)) == []
-        assert asked == [first]
-        maildir.add(b"Subject: two\n\n")
-        for _ in range(2):
-            (found,) = source.letters(seen)
-            assert found.raw == b"Subject: two\n\n"
-
     def test_what_is_no_mailbox_is_said(self, tmp_path: Path) -> None:
         for place in (f"maildir:{tmp_path / 'nowhere'}", "pigeon:x", ""):
             with pytest.raises(NoMail):
@@ -253,12 +235,6 @@ class TestGoing:
         found, port = office
         assert mail_out.send(account(mail_out_=f"smtp://127.0.0.1:{port}"), SENT) == "sent by 127.0.0.1"
         assert found.came == [("ann@mail.example", ["pbem+m1@play.example"], RAW)]
-
-    def test_without_tls_no_certificates_are_read(
-        self, office: tuple[_Office, int], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.delattr("ssl.create_default_context")
-        mail_out.send(account(mail_out_=f"smtp://127.0.0.1:{office[1]}"), SENT)
 
     def test_what_is_not_taken_is_said_and_lies_ready(self, office: tuple[_Office, int]) -> None:
         found, port = office
@@ -527,7 +503,7 @@ def test_no_library_of_the_server_is_loaded() -> None:
         "structlog",
     )
     program = (
-        "import sys; import pbem.cli.play.overview, pbem.player.proving, pbem.cli.play.browser;"
+        "import sys; import pbem.cli.play.overview, pbem.player.proving, pbem.cli.play.page_room;"
         f" print([name for name in {heavy!r} if name in sys.modules])"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pbem.player.correspondence.event import Event
     from pbem.player.memory import SentForm
+    from pbem.player.server_letter import Event
 
 HOME = Domain("mail.example", key=rsa_key(1024))
 

@@ -16,8 +16,7 @@ import pytest
 from in_a_box.referee import Die
 
 from pbem.player import page_port
-from pbem.player.page_port import PageAnswer, PagePort, as_json
-from pbem.player.page_work import LatestNews, WorkQueue
+from pbem.player.page_port import LatestNews, PageAnswer, PagePort, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -253,40 +252,6 @@ def test_a_tab_that_is_closed_while_it_waits_is_no_news(port: PagePort, capfd: p
         except OSError:
             port.handle_error(None, None)
     assert capfd.readouterr() == ("", "")
-
-
-def test_one_thread_does_all_the_work() -> None:
-    work, threads, found = WorkQueue(), list[int](), list[object]()
-
-    def note() -> str:
-        threads.append(threading.get_ident())
-        return "done"
-
-    def fail() -> None:
-        raise ValueError("it went wrong")
-
-    def hand_in() -> None:
-        found.append(work.ask(note, 10))
-        with pytest.raises(ValueError, match="it went wrong"):
-            work.ask(fail, 10)
-        found.append(work.ask(note, 10))
-
-    others = [threading.Thread(target=hand_in) for _ in range(4)]
-    looks = []
-
-    def look() -> float:
-        looks.append(threading.get_ident())
-        if not any(other.is_alive() for other in others):
-            work.stop()
-        return 0.01
-
-    for other in others:
-        other.start()
-    work.run(look)
-    assert {*threads, *looks} == {threading.get_ident()}
-    assert found == ["done"] * 8
-    with pytest.raises(TimeoutError):
-        work.ask(note, 0.01)
 
 
 def test_news_wait_until_there_is_some() -> None:

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
 from pbem import durable
-from pbem.cli.alone import alone
+from pbem.cli.programs import alone
 from pbem.player import checkpoint_witness, mail_out, memory, signing
 from pbem.player.account_file import Account, Places
 from pbem.player.checkpoint_witness import Witness, WitnessSettings

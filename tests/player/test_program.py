@@ -156,9 +156,7 @@ class TestAMatch:
         assert read(bob).count(plan_of(house).commitment.hash) == 1
         assert plan_of(house).seed.hex() not in read(bob)
 
-    def test_says_that_it_is_a_program_and_lives_with_servers_that_do_not_know_it(
-        self, referee: Referee, house: Machine, bob: Mailbox
-    ) -> None:
+    def test_says_that_it_is_a_program(self, referee: Referee, house: Machine, bob: Mailbox) -> None:
         propose(referee, house, bob)
         assert house.memory.fact("marked") == "asked"
         assert house.letters.matches.standing("m1").accepted
@@ -282,19 +280,6 @@ class TestLimits:
         assert not house.memory.prepared("setup", "m1")
         referee.now += timedelta(minutes=1)
         house.look()
-        assert house.memory.prepared("setup", "m1")
-
-    @limited({"delay": "2h"})
-    def test_a_clock_that_is_set_back_makes_no_delay_longer(
-        self, referee: Referee, house: Machine, bob: Mailbox
-    ) -> None:
-        propose(referee, house, bob)
-        ahead = referee.now + timedelta(days=300)
-        house.program._due.update(dict.fromkeys(house.program._due, ahead))  # so the clock went when it was asked
-        house.live()
-        assert not house.memory.prepared("setup", "m1")
-        referee.now += timedelta(hours=2)
-        house.live()
         assert house.memory.prepared("setup", "m1")
 
     @limited({"delay": "2d"})
@@ -637,27 +622,6 @@ def clock_wrong(referee: Referee, by: timedelta) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(referee, "deliver", late)
         yield
-
-
-def test_it_registers_anew_after_its_own_clock_was_ahead(referee: Referee, house: Machine) -> None:
-    """Its letter was lost, and bears a date that is still to come."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(referee, "deliver", lambda *_: None)  # the post loses it
-        referee.now += timedelta(days=365)
-        house.look()
-        referee.now -= timedelta(days=365)
-    house.live()
-    assert house.memory.fact("account") == "house"
-
-
-def test_it_registers_where_the_clock_of_the_server_was_wrong(referee: Referee, house: Machine) -> None:
-    house.look()
-    with clock_wrong(referee, timedelta(days=365)):
-        house.live()
-    assert house.memory.fact("account") is None
-    referee.wait(timedelta(hours=1))
-    house.live()
-    assert house.memory.fact("account") == "house"
 
 
 @pytest.mark.parametrize("by", [timedelta(days=365), timedelta(days=-365)])

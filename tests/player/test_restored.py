@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from datetime import timedelta
-from random import Random
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,8 +14,6 @@ from in_a_box.machine import Machine
 from in_a_box.owners import Owner, live, live_out, propose
 from in_a_box.referee import new, placed
 from in_a_box.restores import back_up, put_back, resume_all
-from playing import random_players
-from playing.random_players import sensible_orders
 
 from pbem.mail.commands import parse
 from pbem.player.correspondence.standings import Impossible
@@ -35,28 +32,8 @@ if TYPE_CHECKING:
     from in_a_box.referee import Referee
     from in_a_box.table import Side
 
-    from pbem.player.correspondence.event import Event
 
 pytestmark = pytest.mark.usefixtures("quick")
-
-
-class Mover(Owner):
-    """A side with `pbem play`, whose player also plays open matches, by chance."""
-
-    def look(self) -> list[Event]:
-        events = super().look()
-        for standing in self.letters.matches.standings:
-            match, where = standing.match, (standing.game, standing.turn, standing.seat)
-            if standing.sealed or standing.paused or not standing.asked or self.letters.matches.pending(match):
-                continue
-            rnd, chance = Random(f"{self.person.name} {where}"), random_players.PLAYERS[standing.rules]
-            if standing.phase == "setup":
-                text = chance.setup(rnd, self.letters.judge.options(match), standing.seat)
-                self.letters.set_up(match, text, self.referee.now)
-            elif (position := self.letters.matches.position(match)) and position["turn"] == standing.turn:
-                self.letters.order(match, sensible_orders(rnd, dict(position["view"])), self.referee.now, final=True)
-        self.flush()
-        return events
 
 
 def backed_up_in(referee: Referee, owners: Sequence[Owner], steps: int) -> sqlite3.Connection:
@@ -238,30 +215,6 @@ def test_a_later_generation_drops_no_evidence_and_an_earlier_one_is_not_believed
     assert wrong == "the server's generation was 7, and later 1"
     assert {alarm.said for alarm in ann.memory.alarms()} >= {forgot, wrong}
     assert ann.letters.matches.standing("m1").generation == 7
-
-
-def test_open_matches_go_on_between_a_person_and_a_program(referee: Referee, tmp_path: Path) -> None:
-    ann = Mover(referee, referee.person("ann"), tmp_path / "ann" / "memory.sqlite")
-    house = Machine(referee, referee.person("house"), tmp_path / "house" / "memory.sqlite")
-    with closing(ann), closing(house):
-        ann.register()
-        house.live()
-        referee.send(ann.person, new(ann.person, "spaceships", "house", options="settle: 0\nfleet: cost:8"))
-        play([ann, house], referee, 3)
-        backup = back_up(referee)
-        play([ann, house], referee, 4)
-        assert referee.match().turn == 7
-        put_back(referee, backup)
-        live_out([ann, house])
-        assert referee.match().paused
-        assert referee.match().turn == 3
-        resume_all(referee)
-        live_out([ann, house])
-        assert referee.match().phase == "closed"
-        for side in (ann, house):
-            (alarm,) = side.memory.alarms()
-            assert "(generation 2), and has forgotten entries " in alarm.said
-            demand_proved(side)
 
 
 def test_tournaments_of_programs_end_by_themselves(referee: Referee, tmp_path: Path) -> None:

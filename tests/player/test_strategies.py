@@ -10,7 +10,6 @@ import hashlib
 import hmac
 import itertools
 import json
-from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -20,12 +19,10 @@ from playing import random_players, unlearned
 from playing.opponents import play, told
 
 from pbem.games import GAMES, rules
-from pbem.games.dueling_masters.board import SQUARES
-from pbem.games.spaceships.ships import fits, placements
-from pbem.games.spaceships.space import NAMES, cells, mask_of
+from pbem.games.spaceships.space import NAMES
 from pbem.player.opponent import (
     LEVELS,
-    STRATEGIES,
+    Chance,
     Position,
     dueling_masters,
     edition,
@@ -34,7 +31,6 @@ from pbem.player.opponent import (
     spaceships,
     strategy,
 )
-from pbem.player.opponent.chance import Chance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,10 +49,6 @@ TIGHT = (
     {"additional": [23, 1], "additional_allowed": {"LG": 1, "AG": 30}},
     {"fleet": "cost:8", "allowed": {"PC": 2}, "additional": [24, 16], "additional_allowed": {"DS": 3}},
 )
-
-
-def test_every_game_has_a_strategy() -> None:
-    assert set(STRATEGIES) == set(GAMES)
 
 
 @pytest.fixture
@@ -176,36 +168,6 @@ def test_no_clock_and_no_other_chance_is_asked() -> None:
 # Work
 
 
-def counting(monkeypatch: pytest.MonkeyPatch, where: object, name: str) -> Counter[str]:
-    """How often a function is called from here on."""
-    counts: Counter[str] = Counter()
-    inner = getattr(where, name)
-
-    def counted(*arguments: object) -> object:
-        counts[name] += 1
-        return inner(*arguments)
-
-    monkeypatch.setattr(where, name, counted)
-    return counts
-
-
-@pytest.mark.parametrize("raw", [{}, {"fleet": "cost:60"}])
-def test_ships_are_put_anew_so_many_times_and_no_more(raw: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = counting(monkeypatch, fleets, "_put")
-    played = play("spaceships", "work", (3, 1), raw, most=1)
-    most = spaceships.CHAINS * (spaceships.STEPS + fleets.BURN_IN * 60)
-    assert spaceships.STEPS < counts["_put"] <= most * len(played.orders)
-
-
-def test_so_many_turns_are_played_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    for level, budget in zip(LEVELS, shoot_em_up.BUDGETS, strict=True):
-        with monkeypatch.context() as patch:
-            counts = counting(patch, shoot_em_up, "_valued")
-            play("shoot-em-up", "work", (level, 0), most=1)
-        side = budget.drawn + budget.rounds * budget.kept
-        assert 0 < counts["_valued"] <= side * side + 2 * budget.rounds * budget.tried * shoot_em_up.AGAINST
-
-
 # What they know
 
 
@@ -229,70 +191,6 @@ def test_where_no_fleet_fits_the_dark_is_struck(level: int) -> None:
     assert left <= {NAMES[cell] for cell in struck}
 
 
-def test_sampled_fleets_explain_what_was_struck() -> None:
-    """Ships of a standard fleet that meet nowhere, with each struck cell in one of them and no empty cell in any."""
-    chance = Chance(b"fleets")
-    struck, empty = mask_of(["Yx3", "Yx4", "Gx3"]), mask_of(["Yw3", "Yy3", "Ox3"])
-    known = fleets.Seen(empty, 0, struck, 0, (), {}, ())
-    ships = fleets.slots(chance, rules("spaceships").options({}, 2), 1, known)  # type: ignore[arg-type]
-    found = fleets.sampled(chance, ships, struck, 60)
-    assert len(found) > 20
-    assert len(set(found)) > len(found) // 2
-    for fleet in found:
-        assert [code for code, _ in fleet if code in ("DS", "KC", "MD")] == ["DS", "KC", "MD"]
-        assert all(fits(code, mask) for code, mask in fleet)
-        taken = mask_of([name for _, mask in fleet for name in map(NAMES.__getitem__, cells(mask))])
-        assert taken.bit_count() == sum(mask.bit_count() for _, mask in fleet)
-        assert not struck & ~taken
-        assert not empty & taken
-
-
-def test_counting_is_counting() -> None:
-    """Of a lone kill cruiser with nothing known, each cell is worth its share of the placements."""
-    kind = fleets.placements_of("KC")
-    found = fleets.counted([fleets.FleetSlot((kind,), (kind.every,))], 0, (1 << len(NAMES)) - 1)
-    masks = placements("KC")
-    assert found == [
-        sum(mask >> cell & 1 for mask in masks) * fleets.CERTAIN // len(masks) for cell in range(len(NAMES))
-    ]
-
-
-def test_what_exploded_together_is_one_ship() -> None:
-    """A missile destroyer struck at its end: the third cell is in line."""
-    judge = rules("spaceships")
-    options = judge.options({}, 2)
-    setups = [
-        "DS Rv1-Ow2\nKC Bx1-By3\nFS Gv4-Gw5\nMD Yx1 Yx2 Yx3\nLS Ov5",
-        "DS Rv1-Ow2\nKC Bx1-By3\nFS Gv4-Gw5\nMD Yx1 Yx2 Yx3\nLS Ov5",
-    ]
-    state = judge.begin(options, [judge.setup(options, seat, text) for seat, text in enumerate(setups, start=1)])
-    state, reports = judge.turn(state, {1: judge.order(state, 1, "Yx1"), 2: judge.order(state, 2, "")})
-    known = fleets.seen(told(options, state, 1, [shown_to(judge, 1, reports)]))
-    assert known.exploded == (mask_of(["Yx1", "Yx2"]),)
-    ships = fleets.slots(Chance(b"one"), options, 1, known)  # type: ignore[arg-type]
-    (slot,) = [ship for ship in ships if ship.kinds[0].code == "MD"]
-    (fitting,) = slot.fitting
-    assert [slot.kinds[0].masks[place] for place in cells(fitting)] == [mask_of(["Yx1", "Yx2", "Yx3"])]
-
-
-def test_nothing_is_where_a_fighter_left_or_passed() -> None:
-    judge = rules("dueling-masters")
-    options = judge.options({}, 2)
-    setups = [
-        "* B1 B3 B5 B7 B9 D10 E10\nW A10\nB A8\nX A6 A7\nY C8 C10\nZ D1 D4 D6 D8\nH A1",
-        "* I2 I4 I6 I8 I10 G2 F1\nW J10\nB J8\nX J6 J7\nY H8 H10\nZ G3 G4 G6 G8\nH J1",
-    ]
-    state = judge.begin(options, [judge.setup(options, seat, text) for seat, text in enumerate(setups, start=1)])
-    shown: list[Any] = []
-    for text in ("Z1 D1-E1", "Z4 G8-D5", "Z1 E1-D1", "Z4 D5-C5"):
-        seat = next(iter(state.due))
-        state, reports = judge.turn(state, {seat: judge.order(state, seat, text)})
-        shown.append(shown_to(judge, 1, reports))
-    known = dueling_masters._Known(told(options, state, 1, shown))
-    free = {"G8", "F7", "E6", "D5"}
-    assert {name for name in free if known.free >> SQUARES[name] & 1} == free
-
-
 # Chance
 
 
@@ -306,19 +204,6 @@ def test_chance_is_hmac_of_a_counter() -> None:
     assert Chance(b"seed").below(16) == words[0] >> 60
     occasion = Chance(b"seed").of("turn 1")
     assert occasion.below(1 << 64) == Chance(hmac.digest(b"seed", b"turn 1", "sha256")).below(1 << 64)
-
-
-def test_chance_is_fair() -> None:
-    chance = Chance(b"fair")
-    counts = Counter(chance.below(6) for _ in range(6000))
-    assert set(counts) == set(range(6))
-    assert all(850 < count < 1150 for count in counts.values())
-    weighed = Counter(chance.weighted([1, 0, 3]) for _ in range(4000))
-    assert 900 < weighed[0] < 1100
-    assert weighed[1] == 0
-    orders = Counter(tuple(chance.shuffled("abc")) for _ in range(6000))
-    assert len(orders) == 6
-    assert all(850 < count < 1150 for count in orders.values())
 
 
 # What is left where nothing promises anything
@@ -340,21 +225,3 @@ def test_a_program_of_any_level_that_finds_no_move_rams_moves_its_home_or_passes
         options = rules("dueling-masters").options({"mobile_home": True}, 2)
         position = Position(options, 1, {"entitled": entitled}, [])
         assert {dueling_masters.orders(level, Chance(bytes([n])), position) for n in range(9)} == orders
-
-
-def test_a_program_of_the_lowest_level_that_sees_no_target_strikes_all_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(spaceships, "_hunted", lambda *_: [0] * len(NAMES))
-    judge = rules("spaceships")
-    options = judge.options({}, 2)
-    setups = [strategy("spaceships").setup(1, Chance(bytes([seat])), options, seat) for seat in (1, 2)]
-    state = judge.begin(
-        options, [judge.setup(options, seat, text) for seat, text in zip((1, 2), setups, strict=True)]
-    )
-    position = told(options, state, 1, [])
-    ordered = {
-        next(word for word in spaceships.orders(1, Chance(bytes([n])), position).split() if len(word) == 3)
-        for n in range(9)
-    }
-    assert len(ordered) > 1, "not always the first cell of all"

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from playing import random_players
 
 from pbem.games import GAMES, Refused, Told, rules
-from pbem.player.opponent import Position, strategy
-from pbem.player.opponent.chance import Chance
+from pbem.player.opponent import Chance, Position, strategy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

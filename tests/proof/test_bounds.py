@@ -163,7 +163,7 @@ def test_more_letters_than_are_looked_at(
     (tmp_path / "kept").mkdir()
     for number in range(3):
         (tmp_path / "kept" / f"{number}.eml").write_bytes(b"Subject: x\n\nhello\n")
-    monkeypatch.setattr("pbem.cli.evidence.LIMITS", replace(LIMITS, **{limit: 2}))
+    monkeypatch.setattr("pbem.cli.verify.LIMITS", replace(LIMITS, **{limit: 2}))
     done = CliRunner().invoke(verify_command, [str(file), "--against", str(tmp_path / "kept")])
     assert done.exit_code == 2
     assert "give fewer at once" in done.output
@@ -176,7 +176,7 @@ def test_a_letter_that_is_too_large_leaves_something_open(
     file.write_bytes(content)
     letter.write_bytes(b"Subject: x\n\n" + b"hello\n" * 100)
     box.write_bytes(b"From x Mon Jan  1 00:00:00 2026\n" + letter.read_bytes())
-    monkeypatch.setattr("pbem.cli.evidence.LIMITS", replace(LIMITS, kept_octets=100))
+    monkeypatch.setattr("pbem.cli.verify.LIMITS", replace(LIMITS, kept_octets=100))
     monkeypatch.setattr("pbem.proof.kept_letters.LIMITS", replace_limits(100))
     for place in (letter, box):
         done = CliRunner().invoke(verify_command, [str(file), "--json", "--against", str(place)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,12 +63,14 @@ def test_what_was_not_used_and_what_was_withdrawn(table: tuple[Referee, Bundle])
     assert accused(referee) == []
 
 
-def resigning(change: Callable[[bytes], bytes], added: bytes, tags: dict[str, str]) -> bytes:
+def resigning(
+    change: Callable[[bytes], bytes], added: bytes, tags: dict[str, str], signed: tuple[str, ...] = SIGNED
+) -> bytes:
     """A bundle in which Bob's resignation is changed, signed by his domain anew, and gets a header above it."""
     found = bundle.read((VECTORS / "good/mailbox.pbem.zip").read_bytes())
     paper, path = "evidence/resign-5-seat-2.txt", "letters/resign-5-seat-2.eml"
     raw = found.papers[path]
-    letter = added + home().craft(change(raw[raw.index(b"From:") :]), headers=SIGNED, **tags)
+    letter = added + home().craft(change(raw[raw.index(b"From:") :]), headers=signed, **tags)
     evidence = replace(Evidence.read(found.papers[paper].decode()), mail=sha256_hex(letter)).text().encode()
     forged = with_papers(found, {paper: evidence, path: letter})
     at = index(found, "resigned")
@@ -123,3 +126,63 @@ def test_both_verifiers_read_a_letter_alike(
     else:
         with pytest.raises(Wrong):
             verified(content)
+
+
+QUOTED_PRINTABLE, BASE64 = (b"Content-Transfer-Encoding: %b\r\n" % way for way in (b"quoted-printable", b"base64"))
+ORDERED = b"resign m1 game 1\r\n"
+IN_PARTS = b"--B\r\nContent-Type: text/plain\r\n\r\n%b\r\n--B--\r\n" % ORDERED
+IN_BASE64 = b"".join(re.findall(b".{1,76}", b64encode(b"nothing\n" + ORDERED)))
+DELIMITED = b"Content-Type: multipart/mixed; boundary=B\r\n"
+OUTLOOK = b"-----Original Message-----\r\nFrom: ann\r\nSent: Sunday\r\nTo: bob\r\n\r\n"
+LATIN = b"Content-Type: text/plain; charset=%b\r\n"
+
+WORDS_OF_OTHERS: dict[str, tuple[bytes, bytes]] = {
+    "an encoded line end in a quote": (QUOTED_PRINTABLE, b"Well.\r\n> so=0Aresign m1 game 1=0A\r\n"),
+    "one that Unicode has": (QUOTED_PRINTABLE, b"Well.\r\n> so=E2=80=A8resign m1 game 1=E2=80=A8\r\n"),
+    "a quote in base64": (BASE64, b"Well\r\n> " + IN_BASE64 + b"\r\n"),
+    "a line that went on": (b"", b"Well.\r\n> so =\r\n" + ORDERED),
+    "a line that goes on": (QUOTED_PRINTABLE, ORDERED + b"> so =\r\nrev 7\r\n"),
+    "who wrote, in two lines": (b"", b"Well.\r\n\r\nOn 1 March 2026 at 12:00 ann wrot=\r\ne:\r\n\r\n" + ORDERED),
+    "the source of a page": (b"Content-Type: text/plain\r\n", b"<pre>\r\n" + ORDERED + b"</pre>\r\n"),
+    "a part of parts, as plain text": (LATIN % b"utf-8", b"Several parts\r\n" + IN_PARTS),
+    "another delimiter than the first": (DELIMITED, b"--A\r\n\r\nhello\r\n--A--\r\n" + IN_PARTS),
+    "a delimiter of an answer": (DELIMITED.replace(b"=B", b'="---Original Message-----"'), OUTLOOK + ORDERED),
+    "another line end of another charset": (LATIN % b"iso-8859-1", b"Well\r\n> so\x85" + ORDERED),
+}
+WORDS_OF_HIS_OWN: dict[str, tuple[bytes, bytes]] = {
+    "plain": (b"", ORDERED + b"> so\r\n"),
+    "quoted-printable": (QUOTED_PRINTABLE, b"resign m1=20=\r\n game 1=20\r\n\r\n> caf=C3=A9\r\n--=20\r\nBob\r\n"),
+    "base64": (BASE64, b64encode(ORDERED + b"\n> so\n-- \nBob\n") + b"\r\n"),
+    "parts": (DELIMITED, IN_PARTS.replace(b"1\r\n", b"1\r\n\r\n> resign m1 match\r\n")),
+    "Cyrillic": (LATIN % b"windows-1251", ORDERED + b"# \xcf\xf0\xe8\xe2\xe5\xf2\r\n> so\r\n"),
+    "below an answer": (b"", ORDERED + OUTLOOK + b"well =0A so\r\n"),
+}
+
+
+@pytest.mark.parametrize("way", [*WORDS_OF_OTHERS, *WORDS_OF_HIS_OWN])
+def test_no_header_that_the_domain_did_not_sign_makes_words_of_a_quote(way: str) -> None:
+    """Many domains sign neither Content-Type nor Content-Transfer-Encoding: others may change or add them."""
+    head, body = {**WORDS_OF_OTHERS, **WORDS_OF_HIS_OWN}[way]
+    kind = b"Content-Type: text/plain; charset=utf-8\r\n"
+
+    def written(raw: bytes) -> bytes:
+        fields = raw[: raw.index(b"\r\n\r\n") + 2].replace(kind, b"" if b"Content-Type" in head else kind)
+        return head + fields + b"\r\n" + body
+
+    names = ("from", "to", "subject", "message-id", "date")
+    for signed, counts in (
+        (names, way in WORDS_OF_HIS_OWN),
+        ((*names, "content-type"), way in WORDS_OF_HIS_OWN),
+        ((*names, "content-type", "content-transfer-encoding"), True),
+    ):
+        content = resigning(written, b"", {}, signed)
+        holds_for_both = [all(check.holds for check in checked(content)), second_holds(content)]
+        assert holds_for_both == [counts] * 2, (signed, checked(content)[-1])
+
+
+def second_holds(content: bytes) -> bool:
+    try:
+        verified(content)
+    except Wrong:
+        return False
+    return True

@@ -12,6 +12,7 @@ import pytest
 from pbem.config.mail import SmarthostConfig
 from pbem.config.server import ClockConfig, Config
 from pbem.server.server_clock import Machine, ServerClock
+from pbem.store import noted_time
 from pbem.store.database import Database
 
 if TYPE_CHECKING:
@@ -119,6 +120,35 @@ def test_after_a_boot_a_day_is_no_leap(bench: Bench) -> None:
     assert (clock(), clock.leap is None) == (START, False)
     bench.go(HOUR)
     assert clock() == START, "the last noted time"
+    assert clock.for_retries() == START + HOUR, "else the letter that tells the operator would be tried once"
+
+
+def test_what_the_desk_knows_of_a_leap_is_known_where_it_cannot_be_told(bench: Bench) -> None:
+    """By a command on another machine that shares the store, or where nobody can tell one boot from another."""
+    desk = bench.clock()
+    bench.wall += 2 * HOUR
+    assert desk.stops()
+    assert desk.leap is not None
+    with bench.database.transaction():
+        noted_time.note_stop(bench.database, desk.leap)
+    assert bench.clock().stop == desk.leap
+    other = Bench(bench.database, bench.wall, boot=7)
+    assert other.clock().leap is None
+    assert other.clock().stop == desk.leap
+    other.clock().accept(bench.database)
+    assert desk.look(bench.database) == START + 2 * HOUR
+    assert not desk.stops()
+    assert other.clock().stop is None
+
+
+def test_an_earlier_snapshot_of_a_machine_takes_no_time_back(bench: Bench) -> None:
+    bench.go(3 * HOUR)
+    clock = bench.clock()
+    bench.note(clock)
+    bench.seconds -= 2 * HOUR.total_seconds()
+    assert bench.clock().leap is None
+    bench.wall += 2 * HOUR
+    assert bench.clock()() == START + 3 * HOUR
 
 
 def test_a_machine_that_slept_for_a_weekend_is_right(bench: Bench) -> None:

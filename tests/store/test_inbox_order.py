@@ -123,6 +123,23 @@ def test_letters_in_a_name_that_wait_for_the_dns_delay_nobody_who_writes_from_wh
     assert queue.next()[0] == "A"
 
 
+def test_letters_in_a_name_that_waited_for_the_dns_come_not_before_who_came_meanwhile(queue: Queue) -> None:
+    """Who sends them may have the name server that answers at last."""
+    queue.prove("a", "home")
+    queue.put("a" * 24, network="elsewhere")
+    lookups = Lookups(queue.database)
+    for _ in range(3):
+        for row in queue.inbox.lease_some(8, NOW):
+            with queue.database.transaction():
+                lookups.ask(row.id, ["slow.example"], 1, NOW)
+            queue.inbox.give_back(row.id)
+    queue.put("a", network="elsewhere")
+    queue.put("A", network="home")
+    for lookup in lookups.due(NOW, 99, of_players=True):
+        lookups.settle(lookup, "", NOW)
+    assert queue.next()[0] == "A"
+
+
 def test_the_dns_is_asked_first_for_who_writes_from_where_he_wrote_before(queue: Queue) -> None:
     queue.prove("a", "home")
     queue.put("bc", network="elsewhere")

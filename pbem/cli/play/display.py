@@ -13,7 +13,7 @@ from pbem.cli.telling import clean, line_of
 from pbem.games import GAMES, rules
 from pbem.games.outside import PACKAGES, coded, not_enabled
 from pbem.match.terms import Terms
-from pbem.phrase import Phrase, Span
+from pbem.phrase import Span
 from pbem.player.correspondence.standings import Impossible
 from pbem.player.play_facts import seen
 from pbem.player.sealed_view import Contradiction
@@ -36,8 +36,8 @@ DOUBTFUL = (
 _UNREAD = """\
 Your agent waits, as {unread}
 
-Servers refuse such letters today, but older ones took them. If you go on, nothing proves what this player was bound
-to: pbem play take-back {match}
+A server should refuse such a letter. If you go on, nothing proves what this player was bound to:
+pbem play take-back {match}
 You can also ask this player (pbem play press {match} ...), or resign. This is what was signed:
 
 {text}"""
@@ -260,15 +260,6 @@ def _in_words(terms: Terms) -> dict[str, object]:
     }
 
 
-def show_tournament(table: PlayTable, name: str) -> str:
-    """The terms of a tournament, as entering it accepts them; returns their hash, which was computed from these."""
-    from pbem.letters.render import Templates
-
-    text, hash_ = tournament_terms(table.letters, name, Templates())
-    click.echo(text)
-    return hash_
-
-
 def tournament_terms(letters: Correspondence, name: str, templates: Templates) -> tuple[str, str]:
     """The terms of a tournament in words, and their hash, which was computed from these; raises `Impossible`."""
     terms = letters.matches.tournament_terms(name)
@@ -283,9 +274,7 @@ def tournament_terms(letters: Correspondence, name: str, templates: Templates) -
         }
         text = templates.render("player/tournament.txt", t=facts, entrants=told.entrants)
     except Exception as error:  # the server may have sent anything
-        raise Impossible(
-            Phrase("The terms of {tournament} cannot be shown: do not enter it.", tournament=name)
-        ) from error
+        raise Impossible("The terms of {tournament} cannot be shown: do not enter it.", tournament=name) from error
     return clean(text.rstrip("\n")) + "\n", told.hash
 
 

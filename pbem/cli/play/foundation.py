@@ -21,15 +21,13 @@ import click
 from pbem.cli import home, programs, telling
 from pbem.cli.ending import Status
 from pbem.cli.play import event_text
-from pbem.cli.play.event_text import about, indented
-from pbem.cli.play.proved import prove_ended
+from pbem.cli.play.event_text import about, indented, prove_ended
 from pbem.cli.telling import clean, line_of, tell
 from pbem.games import Refused
 from pbem.phrase import Phrase
 from pbem.player import mail_in, mail_out, signing
 from pbem.player.correspondence import Correspondence
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.exchange import fetch, flush
 from pbem.player.memory import Memory
 from pbem.player.sealed_view import Contradiction
 from pbem.player.secret_vault import SecretVault
@@ -39,10 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pbem.player.account_file import Account, Places
-    from pbem.player.correspondence.event import Event
     from pbem.player.correspondence.judge import Judged
     from pbem.player.memory import SentForm
     from pbem.player.sealed_agent import Agent
+    from pbem.player.server_letter import Event
     from pbem.player.standing import MatchStanding
 
 
@@ -125,6 +123,25 @@ class PlayTable:
         judge = self.agent.judge_orders if standing.sealed else self.letters.judge.orders
         return judge(standing.match, text)
 
+    def order(
+        self, standing: MatchStanding, text: str, *, final: bool = False, turn: int | None = None
+    ) -> SentForm | None:
+        """Prepare orders for the turn that is due, or for another one; None: they wait here, as in a sealed match."""
+        if not standing.sealed:
+            return self.letters.order(standing.match, text, self.now(), final=final, turn=turn)
+        if turn is None:
+            return self.agent.order(standing.match, text, self.now())
+        self.agent.store(standing.match, turn, text)
+        return None
+
+    def set_up(self, standing: MatchStanding, text: str) -> tuple[SentForm, str]:
+        """Prepare a setup; also returns what its player is told of the six words, if they are new."""
+        if not standing.sealed:
+            return self.letters.set_up(standing.match, text, self.now()), ""
+        new = self.agent.vault.code() is None
+        sent = self.agent.set_up(standing.match, text, self.now())
+        return sent, telling.said(SIX_WORDS.given(words=self.agent.words)) if new else ""
+
     def is_later(self, standing: MatchStanding, turn: int) -> bool:
         """True if this turn is not the one for which orders are due, so that they would wait."""
         if turn == DEFAULT or not standing.sealed or standing.phase != "playing":
@@ -138,7 +155,7 @@ class PlayTable:
 
     def fetch(self) -> list[Event]:
         """Take in the letters that have come, and tell the player what matters."""
-        events = list(fetch(self.letters, self.source, self.now))
+        events = list(mail_in.fetch(self.letters, self.source, self.now))
         events += self.agent.hear(events, self.now())
         for event in events:
             event_text.report(event)
@@ -170,7 +187,7 @@ class PlayTable:
     def send(self) -> bool:
         """Send all letters that are ready; returns whether none is left."""
         complete = True
-        for sent, said, left in flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
+        for sent, said, left in mail_out.flush(self.letters, lambda sent: mail_out.send(self.account, sent)):
             if left:
                 tell(f"{about(sent)}: {line_of(said)}.")
             else:
@@ -254,9 +271,7 @@ def moment(standing: MatchStanding) -> tuple[str, int, int, str]:
 def demand_unchanged(table: PlayTable, match: str, shown: tuple[str, int, int, str]) -> None:
     """Raise `Impossible` unless a match is at the moment that the player was shown."""
     if moment(table.letters.matches.standing(match)) != shown:
-        raise Impossible(
-            Phrase("A letter about {match} came while you looked; nothing was signed. Look again.", match=match)
-        )
+        raise Impossible("A letter about {match} came while you looked; nothing was signed. Look again.", match=match)
 
 
 def at_table(command: Callable[Concatenate[PlayTable, _Options], None]) -> Callable[_Options, None]:

@@ -1,17 +1,60 @@
-"""The command `pbem play` itself: a list of all matches, and what is known by a name or by that of a match."""
+"""The command `pbem play` itself, with the commands that only look: an answer, a letter, a proof, one's deadlines."""
 
 from __future__ import annotations
 
 import os
 import sys
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from pbem.cli.play import deadlines, looking, register, sending, sentences, trial
-from pbem.cli.play.display import list_matches
-from pbem.cli.play.foundation import MATCH, PlayTable, troubles
+from pbem import durable
+from pbem.cli.ending import Status
+from pbem.cli.play import register, sending
+from pbem.cli.play.display import is_due, list_matches, title_of
+from pbem.cli.play.event_text import proved
+from pbem.cli.play.foundation import MATCH, PlayTable, at_table, state, troubles
+from pbem.cli.telling import clean
+from pbem.mail.calendar import Appointment, calendar
 from pbem.player.account_file import places
+from pbem.player.correspondence.standings import Impossible
+from pbem.player.standing import OVER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def _write_calendar(table: PlayTable, path: Path) -> None:
+    """Write the file anew: deadlines that are over are not in it any more."""
+    found = list(_deadlines(table))
+    try:
+        content = calendar(found, table.now())
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"--calendar needs the libraries of the server ({error.name} is not here): install pbem with them, as"
+            " pbem[server]"
+        ) from error
+    try:
+        durable.replace(path, content)
+    except OSError as error:
+        raise click.ClickException(f"{path}: {error.strerror}") from error
+    click.echo(f"{path}: {len(found)} deadline{'' if len(found) == 1 else 's'}.")
+
+
+def _deadlines(table: PlayTable) -> Iterator[Appointment]:
+    server = table.account.server
+    for standing in table.letters.matches.standings:
+        if standing.deadline is None or standing.phase in OVER:
+            continue
+        what = "reveal" if "reveal" in standing.owes else f"turn {standing.turn}"
+        what = "setup" if standing.phase == "setup" else what
+        summary = f"{title_of(table.letters, standing)}, {standing.match}: {what}"
+        told = f"To be sent to {standing.address}"
+        time = datetime.fromisoformat(standing.deadline)
+        place = server, standing.match, standing.game, what.replace(" ", "-"), standing.seat
+        yield Appointment(*place, summary, told, time, standing.seq)
 
 
 class _Play(click.Group):
@@ -60,13 +103,13 @@ def play(ctx: click.Context, account: str, patience: float, browser: bool, calen
     if ctx.invoked_subcommand is not None:
         return
     if browser or (calendar is None and _is_only_a_desktop()):
-        from pbem.cli.play.browser import run  # the pages are needed here alone
+        from pbem.cli.play.page_room import run  # the pages are needed here alone
 
         run(ctx.obj)
     else:
         list_matches(ctx.obj)
         if calendar is not None:
-            deadlines.write(ctx.obj, calendar)
+            _write_calendar(ctx.obj, calendar)
 
 
 def _is_only_a_desktop() -> bool:
@@ -75,10 +118,65 @@ def _is_only_a_desktop() -> bool:
     return bool(desktop) and not sys.stdin.isatty() and not sys.stdout.isatty()
 
 
+@click.command()
+@click.argument("words", nargs=-1, required=True)
+@at_table
+def ask(table: PlayTable, words: tuple[str, ...]) -> None:
+    """Ask the server something that needs no signature, such as `list open`, and print its answer."""
+    sent = table.letters.ask(" ".join(words), table.now())
+    table.send()
+    if table.wait(lambda _: state(table.letters, sent) == "done", "the answer"):
+        click.echo(clean(table.letters.memory.last_text()))
+    else:
+        click.echo("No answer yet.")
+
+
+@click.command()
+@click.argument("match", required=False)
+@at_table
+def wait(table: PlayTable, match: str | None) -> None:
+    """Wait until it is your move, in a match or in any, or the match is over; `pbem play --wait` says how long."""
+    letters = table.letters
+
+    def due(_: object) -> bool:
+        return any(
+            is_due(table, one)
+            or (one.phase == "proposed" and not one.accepted)
+            or (one.match == match and one.phase in OVER)
+            for one in letters.matches.standings
+            if match in {None, one.match}
+        )
+
+    if not table.wait(due, "your move"):
+        click.echo("It is not your move.")
+        sys.exit(Status.OPEN)
+    list_matches(table)
+
+
+@click.command()
+@click.argument("match")
+@at_table
+def letter(table: PlayTable, match: str) -> None:
+    """Print the last letter about a match, as it came."""
+    found = table.letters.memory.texts(match)
+    if not found:
+        raise Impossible("No letter about {match} has come.", match=match)
+    click.echo(clean(f"{found[-1][0]}\n\n{found[-1][1]}"))
+
+
+@click.command()
+@click.argument("match")
+@at_table
+def verify(table: PlayTable, match: str) -> None:
+    """Verify a match's bundle again, and compare all its letters with it."""
+    if not proved(table.letters, match):
+        sys.exit(Status.REFUSED)
+
+
 for _command in (
-    *(trial.trial, register.register),
+    *(register.trial, register.register),
     *(sending.match, sending.setup, sending.words),
-    *sentences.COMMANDS,
-    *(looking.ask, looking.wait, looking.letter, looking.verify),
+    *sending.COMMANDS,
+    *(ask, wait, letter, verify),
 ):
     play.add_command(_command)

@@ -1,54 +1,60 @@
-"""The room of the page at home: what it shows, and what its buttons do, with the same calls as the commands' own.
+"""`pbem play --browser`: all of `pbem play` on a page of this machine, whose buttons do what the commands do.
 
 One thread, that of the command, uses mailboxes and memories; `pbem.player.page_port` serves what comes of it. What a
-command would print is printed in the terminal, and told on the page, too. Implements docs/playing.md, "In the
-browser".
+command would print is told on the page, too. Implements docs/playing.md, "In the browser".
 """
 
 from __future__ import annotations
 
 import io
+import os
 import queue
 import re
-import sqlite3
+import signal
 import sys
 import time
 from collections import deque
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from pbem import durable
-from pbem.cli.harmless import harmless
-from pbem.cli.play import trial
-from pbem.cli.play.display import names_of, terms_of, tournament_terms
-from pbem.cli.play.foundation import NOT_LEGAL, SIX_WORDS, PlayTable, demand_unchanged, state, troubles
-from pbem.cli.play.proved import proved
+from pbem.cli.play import register
+from pbem.cli.play.display import tournament_terms
+from pbem.cli.play.event_text import proved
+from pbem.cli.play.foundation import NOT_LEGAL, PlayTable, demand_unchanged, state, troubles
+from pbem.cli.play.page_views import (
+    ComposedRequest,
+    MatchRequest,
+    PageViews,
+    PractiseRequest,
+    RegisterRequest,
+    SentenceRequest,
+    TakingPartRequest,
+    TouchedRequest,
+)
 from pbem.cli.play.register import open_account
 from pbem.cli.programs import TOUCH
-from pbem.cli.telling import clean, said, spoken
-from pbem.games import BUILT_IN, GAMES, Refused, part_of, rules
+from pbem.cli.telling import clean, harmless, spoken
+from pbem.games import BUILT_IN, Refused
+from pbem.i18n import ENGLISH, LANGUAGES
 from pbem.identity import ssh
 from pbem.identity.verdict import BadSignature
 from pbem.letters.render import Templates
-from pbem.pages import Home, composer, fragment
-from pbem.pages.home_page import home_page
-from pbem.pages.match_page import replay
+from pbem.pages import home_page
 from pbem.phrase import Phrase
 from pbem.player import PlayerTrouble
 from pbem.player.account_file import Account, BadAccount, split
 from pbem.player.correspondence.judge import in_words
 from pbem.player.correspondence.standings import Impossible
-from pbem.player.page_port import PageAnswer, as_json
-from pbem.player.page_work import LatestNews, WorkQueue
-from pbem.player.play_facts import account_facts, composed, match_facts, seen, tournament_facts
-from pbem.player.sealed_view import Contradiction
+from pbem.player.page_port import LatestNews, PageAnswer, PagePort, WorkQueue, as_json
+from pbem.player.play_facts import account_facts
 from pbem.player.signing import CannotSign
-from pbem.proof.bundle import read
 from pbem.requests import DEFAULT
 
 if TYPE_CHECKING:
@@ -58,7 +64,6 @@ if TYPE_CHECKING:
     from pbem.player.account_file import Places
     from pbem.player.memory import SentForm
     from pbem.player.signing import SigningKey
-    from pbem.player.standing import MatchStanding
 
 
 _SOON, _LOOK, _AGAIN = 0.1, 1.0, 30.0  # seconds between two looks: after something came, at most, after trouble
@@ -68,73 +73,42 @@ _TOUCH = 60.0  # and for the touch of a passkey
 _LATER = Phrase("It takes longer than usual.")
 _NOTHING = Phrase("Nothing was signed or sent.")
 _LINES = 60  # of what was told
-_DRAWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-same-origin; "
-"""The policy of boards, which are drawn as in letters."""
+_USED = Phrase(
+    "This address was used up: it opens the page once. Go to the tab that it opened. If you did not open it, somebody"
+    " else on this machine did: press Ctrl-C in the terminal, and start `pbem play --browser` again."
+)
 
 
-class _OfMatch(msgspec.Struct):
-    """A request about a match of an account."""
-
-    account: str
-    match: str = ""
-
-
-class _Composed(_OfMatch):
-    """Orders or a setup, for the moment of a match that was shown."""
-
-    text: str = ""
-    final: bool = False
-    turn: int | None = None
-    """Another turn than the one that is due, or `DEFAULT`."""
-    shown: tuple[str, int, int, str] = ("", 0, 0, "")
-
-
-class _Sentence(_OfMatch):
-    """A command beside orders, and what follows it."""
-
-    what: str = ""
-    word: str = ""
-    shown: tuple[str, int, int, str] | None = None
-
-
-class _TakingPart(msgspec.Struct):
-    """Entering a tournament, by the hash of the terms that were shown, or leaving it."""
-
-    account: str
-    tournament: str
-    what: Literal["enter", "leave"]
-    hash: str = ""
-    team: str = ""
+def run(table: PlayTable, match: str = "") -> None:
+    """Serve the page for a table's account, or for all if it names none, and open it in the browser at a match."""
+    first = f"{table.account.id}/{match}" if match else ""
+    language = _language(os.environ)
+    room = PlayRoom(table.folders, first, language)
+    names = table.folders.accounts
+    tables = [table] if table.name or match else [PlayTable(table.folders, name, 0.0) for name in names]
+    port = PagePort(os.urandom, room, Templates().of(language).say(_USED))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with room.afterwards:
+            for one in tables:
+                room.afterwards.callback(one.afterwards.close)
+                if wrong := tried(partial(room.seat, one)):
+                    click.echo(wrong, err=True)
+            click.echo(f"Your matches are on a page, until you press Ctrl-C here, or Stop there:\n\n    {port.url}\n")
+            click.launch(port.url)
+            room.work.run(room.look)
+    except KeyboardInterrupt:
+        click.echo("Stopped.")
+    finally:
+        room.news.tell({"stopped": True})  # no tab may go on asking this port: it may be another's next
+        port.stop()
 
 
-class _Practising(msgspec.Struct):
-    game: str
-
-
-class _Registering(msgspec.Struct):
-    """An account to be opened, as `pbem play register` has it; a password goes into its file at once."""
-
-    account: str
-    address: str
-    server_address: str = ""
-    key: str = ""
-    new_key: bool = False
-    passkey: str = ""
-    """The line of a passkey that the page made, with its name for its device."""
-    mail_in: str = ""
-    mail_out: str = ""
-    password: str = ""
-    password_file: str = ""
-    password_command: str = ""
-    token_command: str = ""
-
-
-class _Touched(msgspec.Struct):
-    """The answer of a page that was asked for a signature: the signature, or why there is none."""
-
-    number: int
-    armor: str = ""
-    error: str = ""
+def _language(environment: Mapping[str, str]) -> str:
+    """The language of this user, as far as the page speaks it: a player's installation may have English alone."""
+    named = environment.get("LC_ALL") or environment.get("LC_MESSAGES") or environment.get("LANG") or ""
+    tag = named.partition(".")[0].partition("_")[0]
+    return tag if tag in LANGUAGES and find_spec("babel") else ENGLISH
 
 
 class PlayRoom:
@@ -157,24 +131,18 @@ class PlayRoom:
         self._pause = _SOON
         self._wanted: JsonObject = {}
         """The text that a passkey is to sign, if there is one."""
-        self._touches: queue.SimpleQueue[_Touched] = queue.SimpleQueue()
-        self._shown: Mapping[str, Callable[[_OfMatch], JsonObject | PageAnswer]] = {
-            "match": self._match,
-            "tournament": self._tournament,
-            "composer": self._composer,
-            "board": self._board,
-            "replay": self._replay,
-        }
+        self._touches: queue.SimpleQueue[TouchedRequest] = queue.SimpleQueue()
+        self._views = PageViews(self._templates, language)
         self._acts: Mapping[str, tuple[type[msgspec.Struct], Callable[[Any], JsonObject]]] = {
-            "judge": (_Composed, self._judge),
-            "send": (_Composed, self._send),
-            "say": (_Sentence, self._say),
-            "ask": (_Sentence, self._ask_server),
-            "new": (_Sentence, self._propose),
-            "take-part": (_TakingPart, self._take_part),
-            "practise": (_Practising, self._practise),
-            "register": (_Registering, self._register),
-            "verify": (_OfMatch, self._verify),
+            "judge": (ComposedRequest, self._judge),
+            "send": (ComposedRequest, self._send),
+            "say": (SentenceRequest, self._say),
+            "ask": (SentenceRequest, self._ask_server),
+            "new": (SentenceRequest, self._propose),
+            "take-part": (TakingPartRequest, self._take_part),
+            "practise": (PractiseRequest, self._practise),
+            "register": (RegisterRequest, self._register),
+            "verify": (MatchRequest, self._verify),
         }
 
     # The thread of the command.
@@ -211,7 +179,7 @@ class PlayRoom:
             while (answer := self._touches.get(timeout=_TOUCH)).number != number:
                 pass  # of a page that was asked before
         except queue.Empty:
-            raise CannotSign(Phrase("Nobody touched the passkey; nothing was signed.")) from None
+            raise CannotSign("Nobody touched the passkey; nothing was signed.") from None
         finally:
             self._wanted = {"number": number}
             self.news.tell(self._overview())
@@ -221,7 +189,7 @@ class PlayRoom:
             holds = False
         if not holds:
             raise CannotSign(
-                Phrase("Nothing was signed: {reason}.", reason=answer.error or Phrase("the signature does not hold"))
+                "Nothing was signed: {reason}.", reason=answer.error or Phrase("the signature does not hold")
             )
         return answer.armor
 
@@ -277,131 +245,32 @@ class PlayRoom:
             after = asked.get("after", "")
             number, latest = self.news.after(int(after) if re.fullmatch("[0-9]{1,9}", after) else 0, _NEWS)
             return as_json({"number": number, "latest": latest})
-        work = self._shown.get(name)
-        if work is None or not {"account", "match"} <= asked.keys():
+        view = self._views.named.get(name)
+        if view is None or not {"account", "match"} <= asked.keys():
             return None
-        found = self._ask(lambda: work(_OfMatch(asked["account"], asked["match"])))
+        found = self._ask(lambda: view(self._of(asked["account"]), asked["match"]))
         if isinstance(found, PageAnswer) or name in {"match", "tournament"}:
             return found if isinstance(found, PageAnswer) else as_json(found)
         return PageAnswer(
             str(found.get("error") or self._templates.say(_LATER)).encode(), "text/plain; charset=utf-8", framed=True
         )
 
-    def _of(self, asked: _OfMatch) -> PlayTable:
-        if asked.account not in self._tables:
-            raise BadAccount(Phrase("There is no account {account} here.", account=asked.account))
-        return self._tables[asked.account]
-
-    def _match(self, asked: _OfMatch) -> JsonObject:
-        table = self._of(asked)
-        letters, standing = table.letters, table.letters.matches.standing(asked.match)
-        composing = composed(letters, table.agent, standing)
-        facts = match_facts(letters, table.agent, standing, table.now())
-        return facts | {
-            "refused": [self._templates.say(message) for message in facts["refused"]],
-            "seat": standing.seat,
-            "conditions": self._conditions(standing),
-            "composer": f"#{fragment(composing)}" if composing else "",
-            "seen": standing.phase in {"playing", "closed"} and standing.rules in GAMES,
-            "terms": self._terms(table, standing) if standing.phase in {"proposed", "open"} else "",
-            "letters": letters.memory.texts(asked.match),
-        }
-
-    def _conditions(self, standing: MatchStanding) -> Sequence[JsonObject]:
-        """The conditions to choose from, each with its words."""
-        words: Any = part_of(standing.rules, "words") if standing.rules in GAMES else None
-        return [
-            {"form": form, "words": self._templates.say(words.atom_said(tuple(form.split())))}
-            for form in getattr(words, "CONDITIONS", ())
-        ]
-
-    def _terms(self, table: PlayTable, standing: MatchStanding) -> str:
-        facts = terms_of(table.letters, standing, names_of(standing))
-        return clean(self._templates.render("letters/terms.txt", m=facts))
-
-    def _tournament(self, asked: _OfMatch) -> JsonObject:
-        letters = self._of(asked).letters
-        told = letters.memory.tournament(asked.match)
-        if told is None:
-            raise Impossible(Phrase("No letter about {match} has come.", match=asked.match))
-        terms, hash_ = tournament_terms(letters, asked.match, self._templates)
-        return tournament_facts(told) | {
-            "hash": hash_,
-            "terms": terms,
-            "table": msgspec.to_builtins(told.table),
-            "letters": letters.memory.texts(asked.match),
-        }
-
-    def _composer(self, asked: _OfMatch) -> PageAnswer:
-        table = self._of(asked)
-        home = Home(table.account.server, table.account.server_address)
-        standing = table.letters.matches.standing(asked.match)
-        if standing.rules in BUILT_IN:
-            return PageAnswer(composer(standing.rules, home, self._language).encode(), framed=True)
-        if standing.phase == "setup":
-            asked_for = table.letters.matches.setup_asked(asked.match)
-            return self._plain(standing, "setup", options=asked_for["options"])
-        return self._plain(standing, "orders", **(seen(table.letters, table.agent, standing) or {}))
-
-    def _plain(self, standing: MatchStanding, asked: str, **facts: object) -> PageAnswer:
-        """A match as text, with a place to write what is asked for: pages do not know the game."""
-        game, template = standing.rules, "player/setup.txt" if asked == "setup" else "player/match.txt"
-        facts |= {"rules": game, "seat": standing.seat, "names": names_of(standing)}
-        text = self._templates.render(template, **facts)
-        page = self._templates.render("player/plain.html", title=rules(game).title, text=text, asked=asked)
-        return PageAnswer(page.encode(), policy=_DRAWN, framed=True)
-
-    def _board(self, asked: _OfMatch) -> PageAnswer:
-        table = self._of(asked)
-        standing = table.letters.matches.standing(asked.match)
-        try:
-            found = seen(table.letters, table.agent, standing)
-            if found is None:
-                raise Impossible(Phrase("Nothing is to be seen of {match} yet.", match=asked.match))
-            if part_of(standing.rules, "boards") is None:
-                return self._plain(standing, "", **found)
-            text = self._drawn(standing, found)
-        except (Contradiction, Impossible, sqlite3.Error):
-            raise
-        except Exception as error:  # the server may have sent anything
-            raise Impossible(Phrase("The letters about {match} cannot be shown.", match=asked.match)) from error
-        return PageAnswer(text.encode(), policy=_DRAWN, framed=True)
-
-    def _drawn(self, standing: MatchStanding, found: JsonObject) -> str:
-        boards, reports = part_of(standing.rules, "boards"), found["reports"]
-        return self._templates.render(
-            "player/stands.html",
-            rules=standing.rules,
-            title=rules(standing.rules).title,
-            seat=standing.seat,
-            names=names_of(standing),
-            reports=reports,
-            happened=boards.happened(reports) if reports else None,
-            view=found["view"],
-            boards=boards.boards(found["view"]),
-        )
-
-    def _replay(self, asked: _OfMatch) -> PageAnswer:
-        content = self._of(asked).letters.memory.bundle(asked.match)
-        if content is None:
-            raise Impossible(
-                Phrase("No bundle of {match} has come: it comes when a game has ended.", match=asked.match)
-            )
-        if self._of(asked).letters.matches.standing(asked.match).rules not in BUILT_IN:
-            raise Impossible(Phrase("Pages do not know this game. `pbem verify` checks its bundle."))
-        return PageAnswer(replay(read(content), language=self._language).encode())
+    def _of(self, account: str) -> PlayTable:
+        if account not in self._tables:
+            raise BadAccount("There is no account {account} here.", account=account)
+        return self._tables[account]
 
     # What is done.
 
     def act(self, name: str, asked: JsonObject) -> PageAnswer | None:
         """Do what a press of a button asks for."""
         if name == "stop":
-            self._touches.put(_Touched(int(self._wanted.get("number", 0)), error="stopped"))
+            self._touches.put(TouchedRequest(int(self._wanted.get("number", 0)), error="stopped"))
             self.work.stop()
             return as_json({})
         if name == "touched":
             try:
-                self._touches.put(msgspec.convert(asked, _Touched))
+                self._touches.put(msgspec.convert(asked, TouchedRequest))
             except msgspec.ValidationError:
                 return None
             return as_json({})
@@ -430,8 +299,8 @@ class PlayRoom:
         except TimeoutError:
             return {"later": True}
 
-    def _judge(self, asked: _Composed) -> JsonObject:
-        table = self._of(asked)
+    def _judge(self, asked: ComposedRequest) -> JsonObject:
+        table = self._of(asked.account)
         standing = table.letters.matches.standing(asked.match)
         say = self._templates.say
         setup = standing.phase == "setup"
@@ -452,36 +321,22 @@ class PlayRoom:
             "now": [say(fault.message) for fault in judged.faults],
         }
 
-    def _send(self, asked: _Composed) -> JsonObject:
-        table, match, now = self._of(asked), asked.match, self._of(asked).now()
-        demand_unchanged(table, match, asked.shown)
-        standing = table.letters.matches.standing(match)
-        setup, words = standing.phase == "setup", ""
-        if standing.sealed and setup:
-            new = table.agent.vault.code() is None
-            table.agent.set_up(match, asked.text, now)
-            words = said(SIX_WORDS.given(words=table.agent.words)) if new else ""
-        elif standing.sealed and asked.turn is not None:
-            table.agent.store(match, asked.turn, asked.text)
+    def _send(self, asked: ComposedRequest) -> JsonObject:
+        table, words = self._of(asked.account), ""
+        demand_unchanged(table, asked.match, asked.shown)
+        standing = table.letters.matches.standing(asked.match)
+        if standing.phase == "setup":
+            _, words = table.set_up(standing, asked.text)
+        elif table.order(standing, asked.text, final=asked.final, turn=asked.turn) is None:
             return {"kept": True}
-        elif standing.sealed:
-            table.agent.order(match, asked.text, now)
-        elif setup:
-            table.letters.set_up(match, asked.text, now)
-        else:
-            table.letters.order(match, asked.text, now, final=asked.final, turn=asked.turn)
         return {"sent": table.send(), "words": words}
 
-    def _say(self, asked: _Sentence) -> JsonObject:
-        table, match = self._of(asked), asked.match
+    def _say(self, asked: SentenceRequest) -> JsonObject:
+        table, match = self._of(asked.account), asked.match
         if asked.what != "press":  # words go at any time; everything else is for the moment that was shown
             if asked.shown is None:
                 raise Impossible(
-                    Phrase(
-                        "{what}: nobody was shown {match}; nothing was signed. Look again.",
-                        what=asked.what,
-                        match=match,
-                    )
+                    "{what}: nobody was shown {match}; nothing was signed. Look again.", what=asked.what, match=match
                 )
             demand_unchanged(table, match, asked.shown)
         early = asked.what == "clear" and asked.word
@@ -494,41 +349,39 @@ class PlayRoom:
             _prepared(table, match, asked.what, " ".join(asked.word.split()))
         return {"sent": table.send()}
 
-    def _ask_server(self, asked: _Sentence) -> JsonObject:
-        table = self._of(asked)
+    def _ask_server(self, asked: SentenceRequest) -> JsonObject:
+        table = self._of(asked.account)
         self._answered, self._asked = "", (table, table.letters.ask(" ".join(asked.word.split()), table.now()))
         return {"sent": table.send()}
 
-    def _propose(self, asked: _Sentence) -> JsonObject:
-        table = self._of(asked)
+    def _propose(self, asked: SentenceRequest) -> JsonObject:
+        table = self._of(asked.account)
         head, _, options = asked.word.partition("\n")
         table.letters.tell(" ".join(f"new {head}".split()), table.now(), text=options)
         return {"sent": table.send()}
 
-    def _take_part(self, asked: _TakingPart) -> JsonObject:
-        table, words = self._of(_OfMatch(asked.account)), f"{asked.what} {asked.tournament}"
+    def _take_part(self, asked: TakingPartRequest) -> JsonObject:
+        table, words = self._of(asked.account), f"{asked.what} {asked.tournament}"
         if asked.what == "enter":
             _, hash_ = tournament_terms(table.letters, asked.tournament, self._templates)
             if hash_ != asked.hash:
                 raise Impossible(
-                    Phrase(
-                        "The terms of {tournament} are others than you saw; nothing was signed.",
-                        tournament=asked.tournament,
-                    )
+                    "The terms of {tournament} are others than you saw; nothing was signed.",
+                    tournament=asked.tournament,
                 )
             words += f" {hash_}" + (f" team {asked.team}" if asked.team else "")
         table.letters.tell(words, table.now())
         return {"sent": table.send()}
 
-    def _practise(self, asked: _Practising) -> JsonObject:
+    def _practise(self, asked: PractiseRequest) -> JsonObject:
         if asked.game not in BUILT_IN:
-            raise Impossible(Phrase("{game} is no game that programs play.", game=asked.game))
-        table = self._tables.get(trial.ACCOUNT) or self._table(trial.ACCOUNT)
-        table.patience = trial.PATIENCE
-        standing = trial.begin_to_play(table, asked.game)
+            raise Impossible("{game} is no game that programs play.", game=asked.game)
+        table = self._tables.get(register.ACCOUNT) or self._table(register.ACCOUNT)
+        table.patience = register.PATIENCE
+        standing = register.begin_to_play(table, asked.game)
         return {"account": self.seat(table), "match": standing.match}
 
-    def _register(self, asked: _Registering) -> JsonObject:
+    def _register(self, asked: RegisterRequest) -> JsonObject:
         name, server = split(asked.account)
         given = msgspec.structs.asdict(asked) | {"server_address": asked.server_address or f"pbem@{server}"}
         del given["account"], given["password"], given["new_key"], given["passkey"]
@@ -543,10 +396,10 @@ class PlayRoom:
         open_account(table, made, new_key=asked.new_key)
         return {"account": self.seat(table)}
 
-    def _verify(self, asked: _OfMatch) -> JsonObject:
+    def _verify(self, asked: MatchRequest) -> JsonObject:
         heard = io.StringIO()
         with redirect_stdout(heard), redirect_stderr(heard):
-            holds = proved(self._of(asked).letters, asked.match)
+            holds = proved(self._of(asked.account).letters, asked.match)
         return {"holds": holds, "said": heard.getvalue()}
 
 
@@ -587,33 +440,31 @@ def _prepared(table: PlayTable, match: str, what: str, word: str) -> SentForm:
             return letters.say(match, words, now)
         case "clear":
             return letters.withdraw(match, _early(word) if word else None, now)
-    raise Impossible(Phrase("{what}: the page has no such command.", what=what))
+    raise Impossible("{what}: the page has no such command.", what=what)
 
 
 def _early(word: str) -> int:
     """The later turn that a page names, or `DEFAULT`; raises `Impossible`."""
     if not re.fullmatch("default|turn [0-9]{1,9}", word):
-        raise Impossible(Phrase("{what}: the page has no such command.", what=f"clear {word}"))
+        raise Impossible("{what}: the page has no such command.", what=f"clear {word}")
     return DEFAULT if word == "default" else int(word.removeprefix("turn "))
 
 
 def _keep_password(name: str, password: str) -> None:
     """Write a password into the file that its owner named, which must not be there yet."""
     if not name:
-        raise BadAccount(Phrase("Name the file into which the password goes."))
+        raise BadAccount("Name the file into which the password goes.")
     path = Path(name).expanduser()
     try:
         durable.make_folder(path.parent)
         durable.write(path, f"{password}\n".encode(), new=True)
     except OSError as error:
         raise BadAccount(
-            Phrase("{path}: {strerror}. The password was not kept.", path=path, strerror=error.strerror)
+            "{path}: {strerror}. The password was not kept.", path=path, strerror=error.strerror
         ) from error
 
 
 def _no_passphrase(prompt: str) -> str:
     raise CannotSign(
-        Phrase(
-            "{prompt} is asked for in the terminal when `pbem play --browser` starts; start it again.", prompt=prompt
-        )
+        "{prompt} is asked for in the terminal when `pbem play --browser` starts; start it again.", prompt=prompt
     )

@@ -1,4 +1,7 @@
-"""`pbem play MATCH ...`, `setup`, `words`: orders and setups, judged and read back before they are signed."""
+"""The commands of `pbem play` that send: orders and setups, read back before they are signed, and sentences.
+
+Sentences are proposals and agreements, press, draws, resignations.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pbem.cli import home
-from pbem.cli.play.display import show
+from pbem.cli.play.display import DOUBTFUL, list_rows, show, title_of, tournament_terms
 from pbem.cli.play.event_text import when
-from pbem.cli.play.foundation import SIX_WORDS, at_table, confirm, turn_options, yes_option
-from pbem.cli.play.trial import see_the_move
+from pbem.cli.play.foundation import at_table, confirm, state, turn_options, yes_option
+from pbem.cli.play.register import see_the_move
 from pbem.cli.telling import line_of
-from pbem.games import Refused
+from pbem.games import GAMES, Refused
 from pbem.player.correspondence.judge import in_words, meant
+from pbem.player.correspondence.standings import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,7 +55,7 @@ def match(  # noqa: PLR0913, PLR0917 - options of a command
     standing = table.letters.matches.standing(match)
     texts = [" ".join(orders), "\n".join(orders)] if orders else [file.read()] if file else [""] if nothing else []
     if browser:
-        from pbem.cli.play.browser import run  # the pages are needed here alone
+        from pbem.cli.play.page_room import run  # the pages are needed here alone
 
         run(table, match)
     elif not texts:
@@ -73,18 +77,14 @@ def _order(
     yes: bool,
     turn: int | None = None,
 ) -> None:
-    name = standing.match
     text = read_back(table, standing, texts, asking=not yes, turn=turn)
-    if standing.sealed and turn is not None:
-        confirm(table, yes, standing, "Keep it here, for the agent to commit to when it is due?")
-        table.agent.store(name, turn, text)
+    waits = standing.sealed and turn is not None
+    confirm(table, yes, standing, "Keep it here, for the agent to commit to when it is due?" if waits else "")
+    sent = table.order(standing, text, final=final, turn=turn)
+    if sent is None:
         click.echo("It waits on this machine alone: leave `pbem agent` running, or look with `pbem play`.")
         return
-    confirm(table, yes, standing)
-    if standing.sealed:
-        table.settle(table.agent.order(name, text, table.now()))
-    else:
-        table.settle(table.letters.order(name, text, table.now(), final=final, turn=turn))
+    table.settle(sent)
     if table.account.server == home.SERVER and turn is None:
         see_the_move(table, standing)
 
@@ -163,8 +163,7 @@ def setup(table: PlayTable, match: str, lines: tuple[str, ...], file: Any, yes: 
 
 
 def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
-    letters, standing = table.letters, table.letters.matches.standing(match)
-    judge = letters.judge
+    standing, judge = table.letters.matches.standing(match), table.letters.judge
     text, judged = _judged(standing.rules, lambda text: judge.setup(match, text), [text], asking=not yes)
     click.echo(f"{match}, game {standing.game}: your setup")
     for line in judged.text.splitlines():
@@ -172,13 +171,9 @@ def _set_up(table: PlayTable, match: str, text: str, *, yes: bool) -> None:
     if judged.example:
         click.echo("Careful: this is the example in the letters, and your opponent has read it, too.")
     confirm(table, yes, standing)
-    if not standing.sealed:
-        table.settle(letters.set_up(match, text, table.now()))
-        return
-    new = table.agent.vault.code() is None
-    sent = table.agent.set_up(match, text, table.now())
-    if new:
-        click.echo(SIX_WORDS.given(words=table.agent.words))
+    sent, words = table.set_up(standing, text)
+    if words:
+        click.echo(words)
     table.settle(sent)
 
 
@@ -190,3 +185,152 @@ def words(table: PlayTable, words: tuple[str, ...]) -> None:
     if words:
         table.agent.use_words(" ".join(words))
     click.echo(table.agent.words)
+
+
+def _about_match(name: str | None = None, help_: str | None = None) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a command about one match, which asks before it signs."""
+
+    def made(function: Callable[..., None]) -> click.Command:
+        return click.command(name, help=help_)(click.argument("match")(yes_option(at_table(function))))
+
+    return made
+
+
+@click.command()
+@click.argument("game", type=click.Choice(list(GAMES)))
+@click.argument("words", nargs=-1, metavar="[OPPONENT]... [OPTION: VALUE]...")
+@yes_option
+@at_table
+def new(table: PlayTable, game: str, words: tuple[str, ...], yes: bool) -> None:
+    """Propose a match: to players by name or address, or on the open list; options such as "pace: 3d"."""
+    opponents = [word for word in words if ":" not in word]
+    options = "\n".join(word for word in words if ":" in word)
+    head = f"new {game}" + (f" with {' '.join(opponents)}" if opponents else "")
+    known = {standing.match for standing in table.letters.matches.standings}
+    _tell(table, head, yes, text=options)
+    list_rows(table, [standing for standing in table.letters.matches.standings if standing.match not in known])
+
+
+@_about_match()
+def accept(table: PlayTable, match: str, yes: bool) -> None:
+    """Agree to a proposed match, by the hash of the terms that you were mailed."""
+    standing = table.letters.matches.standing(match)
+    show(table, standing)
+    confirm(table, yes, standing)
+    table.settle(table.letters.accept(match, table.now()))
+
+
+@_about_match()
+@click.argument("text", nargs=-1, required=True)
+@click.option("--public", is_flag=True, help="For observers, too.")
+def press(table: PlayTable, match: str, text: tuple[str, ...], public: bool, yes: bool) -> None:
+    """Write to the other players of a match."""
+    _tell(table, f"press {match}" + (" public" if public else ""), yes, match=match, text=" ".join(text))
+
+
+@_about_match()
+@click.option("--whole", is_flag=True, help="The whole match, not only this game.")
+def resign(table: PlayTable, match: str, whole: bool, yes: bool) -> None:
+    """Resign the game, or the whole match."""
+    game = table.letters.matches.standing(match).game
+    _say(table, match, f"resign {match} " + ("match" if whole else f"game {game}"), yes)
+
+
+@_about_match()
+def reveal(table: PlayTable, match: str, yes: bool) -> None:
+    """Reveal your secrets after a sealed game that did not end by its rules, such as after an agreed draw."""
+    standing = table.letters.matches.standing(match)
+    click.echo(f"{title_of(table.letters, standing)}: {DOUBTFUL}")
+    confirm(table, yes, standing)
+    table.settle(table.agent.reveal(match, table.now()))
+
+
+@_about_match()
+def take_back(table: PlayTable, match: str, yes: bool) -> None:
+    """Resume a sealed match: withdraw an accusation, or accept a signed text that could not be read."""
+    click.echo(f"{match}: {line_of(table.agent.held.what(match))}")
+    if not yes:
+        click.confirm("Take it back, and go on?", default=False, abort=True)
+    table.take_back(match)
+
+
+@_about_match()
+@turn_options
+def clear(table: PlayTable, match: str, turn: int | None, yes: bool) -> None:
+    """Withdraw your setup, or your orders: for this turn, for a later one, or default orders."""
+    standing = table.letters.matches.standing(match)
+    words = f"clear {match}" + (f" {named(turn)}" if turn is not None else "")
+    click.echo(f"{title_of(table.letters, standing)}: {words}")
+    if standing.sealed and turn is not None:
+        confirm(table, yes, standing, "Forget it?")
+        table.agent.forget(match, turn)
+        return
+    confirm(table, yes, standing)
+    table.settle(table.letters.withdraw(match, turn, table.now()))
+
+
+def _tell(table: PlayTable, words: str, yes: bool, *, match: str = "", text: str = "") -> None:
+    """Sign and send words that belong to no turn."""
+    click.echo("\n".join(filter(None, [words, text])))
+    confirm(table, yes)
+    table.settle(table.letters.tell(words, table.now(), match=match, text=text))
+
+
+def _say(table: PlayTable, match: str, words: str, yes: bool) -> None:
+    """Sign and send a sentence about a running match."""
+    standing = table.letters.matches.standing(match)
+    click.echo(f"{title_of(table.letters, standing)}: {words}")
+    confirm(table, yes, standing)
+    table.settle(table.letters.say(match, words, table.now()))
+
+
+def _simple(name: str, help_: str) -> click.Command:
+    """A command about a match that has not begun."""
+    return _about_match(name, help_)(lambda table, match, yes: _tell(table, f"{name} {match}", yes, match=match))
+
+
+def _sentence(name: str, help_: str, argument: str = "") -> click.Command:
+    """A command about a running match, with a word after it if it has an argument."""
+
+    def command(table: PlayTable, match: str, yes: bool, word: str = "") -> None:
+        _say(table, match, f"{name} {match} {word}".strip(), yes)
+
+    return _about_match(name, help_)(click.argument("word", metavar=argument)(command) if argument else command)
+
+
+@click.command()
+@click.argument("tournament")
+@click.option("--team", default="", metavar="NAME", help="The team that you play for.")
+@yes_option
+@at_table
+def enter(table: PlayTable, tournament: str, team: str, yes: bool) -> None:
+    """Enter a tournament, and so accept all your matches in it, by the hash of its terms."""
+    asked = table.letters.ask(f"tournament {tournament}", table.now())
+    table.send()
+    table.wait(lambda _: state(table.letters, asked) not in {"ready", "sent"}, "the terms")
+    from pbem.letters.render import Templates
+
+    terms, hash_ = tournament_terms(table.letters, tournament, Templates())
+    click.echo(terms)
+    _tell(table, f"enter {tournament} {hash_}" + (f" team {team}" if team else ""), yes)
+
+
+@click.command()
+@click.argument("tournament")
+@yes_option
+@at_table
+def leave(table: PlayTable, tournament: str, yes: bool) -> None:
+    """Leave a tournament."""
+    _tell(table, f"leave {tournament}", yes)
+
+
+COMMANDS = (
+    *(new, accept, press, reveal, take_back, resign, clear, enter, leave),
+    _simple("join", "Take a seat in a match on the open list."),
+    _simple("decline", "Decline a proposed match."),
+    _simple("withdraw", "Withdraw your proposal."),
+    _sentence("claim", "Claim the game from a player who missed the deadline and the grace period."),
+    _sentence("draw", "Offer a draw, or answer such an offer.", "offer|accept|decline"),
+    _sentence("annul", "Offer to annul the match, or answer such an offer.", "offer|accept|decline"),
+    _sentence("extend", "Give your opponent more time, such as 3d.", "TIME"),
+)

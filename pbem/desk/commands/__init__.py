@@ -65,7 +65,7 @@ def handlers(desk: Desk) -> Mapping[str, Handler]:
         "extend": at_seat(beside_orders.extend),
         "claim": at_seat(beside_orders.claim),
         "new": partial(proposals.new, desk.offers, desk.config.clock.settle, desk.config.pages),
-        "list": partial(proposals.list_matches, seats, people, desk.config.pages),
+        "list": partial(history.list_matches, seats, people, desk.config.pages),
         "accept": at_seat(partial(proposals.accept, desk.offers)),
         "decline": at_seat(partial(proposals.give_up, people, desk.held)),
         "join": partial(proposals.join, desk.offers),

@@ -1,8 +1,8 @@
-"""Past and present of matches: all on one page, the diary, reports, transcripts and record sheets.
+"""Past and present of matches: lists, all on one page, the diary, reports, transcripts and record sheets.
 
 The answers come from what everybody may know (the transcript, who wrote when) and from the reader's own seat. They
-tell nothing of another seat's orders, nor whether there are any. Implements protocol.md, "Commands" (`status`,
-`diary`, `report`, `transcript`, `sheet`).
+tell nothing of another seat's orders, nor whether there are any. Implements protocol.md, "Commands" (`list`,
+`status`, `diary`, `report`, `transcript`, `sheet`).
 """
 
 from __future__ import annotations
@@ -12,15 +12,21 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from pbem.desk import bulletin
 from pbem.desk.caller import Caller, refused
 from pbem.desk.commands import orders
 from pbem.desk.commands.help import no_such_game
+from pbem.desk.commands.proposals import is_blocked
+from pbem.desk.match_facts import called
 from pbem.desk.outcomes import NOT_REGISTERED, Reply
 from pbem.desk.seats import SeatContext, Seats, seat_at, seated_at
 from pbem.games import GAMES, Refused, part_of, rules
+from pbem.json_object import JsonObject
 from pbem.match import events
-from pbem.match.state import AGREEING, RUNNING, standing
-from pbem.match.transcript import Entry
+from pbem.match.state import AGREEING, RUNNING, Match, standing
+from pbem.match.terms import Terms
+from pbem.match.transcript import Entry, written
+from pbem.pages import served
 from pbem.phrase import Phrase
 from pbem.store.database import from_db
 
@@ -33,11 +39,18 @@ if TYPE_CHECKING:
     from pbem.desk.match_letters import MatchLetters
     from pbem.letters.draft import Enclosed, Facts
     from pbem.mail.commands import Command
-    from pbem.requests import MailReports, MailSheet, MailTranscript, ShowDiary, ShowStatus
+    from pbem.requests import ListMatches, MailReports, MailSheet, MailTranscript, ShowDiary, ShowStatus
     from pbem.store.matches import Matches
+    from pbem.store.people import People
 
-READ = 50
+_READ = 50
 """The most matches of a player whose state one answer tells."""
+
+_NAMED = 200
+"""The most of a player's own matches that the list names, beside those under way."""
+
+_LISTED = 50
+"""The most matches that the open list shows."""
 
 
 def status(seats: Seats, caller: Caller, command: Command[ShowStatus]) -> Reply:
@@ -68,7 +81,7 @@ def _all_matches(seats: Seats, name: str) -> Reply:
     of_player = seats.archive.matches.of_player
     told = [*of_player(name, RUNNING), *of_player(name, AGREEING)]
     # To read one may mean to replay it, while the store is locked; and anybody may propose one to the player.
-    matches = [_line(seat_at(seats, number, name)) for number in told[:READ]]
+    matches = [_line(seat_at(seats, number, name)) for number in told[:_READ]]
     matches.sort(key=lambda match: not match["m"]["asked"])
     counted = {"more": len(told) - len(matches), "over": len(of_player(name)) - len(told)}
     return Reply("status_all", {"matches": matches, **counted})
@@ -180,3 +193,60 @@ def _filled_sheet(seats: Seats, letters: LetterWriter, caller: Caller, command: 
     draft = letters.draft(f"{match.terms.game}/sheet.txt", mine=mine, **facts)
     content = partial(letters.sheet, title, boards.boards(view), draft, caller.language)
     return Reply("sheet", {"title": title, "file_name": name} | facts, [(name, "application/pdf", content)], seated)
+
+
+def list_matches(seats: Seats, people: People, pages: str, caller: Caller, command: Command[ListMatches]) -> Reply:
+    """`list`: the open proposals with their pages, if these are served at `pages`, or the caller's own matches."""
+    if command.request.which == "open" or caller.player is None:
+        matches, items = _open(seats, people, pages, caller.player.name if caller.player else None)
+        return Reply("list_open", {"matches": matches}, items=items)
+    name = caller.player.name
+    of_player = seats.archive.matches.of_player
+    read = set(of_player(name, RUNNING)[:_READ])
+    every = of_player(name)
+    latest = set(every[-_NAMED:])
+    told = [number for number in every if number in read | latest]
+    rows = []
+    for number in told:
+        seated = seat_at(seats, number, name) if number in read else None
+        rows.append(_summary(people, seated.match, seated.seat) if seated else _named(seats, people, number))
+    return Reply("list", {"matches": rows, "more": len(every) - len(told)})
+
+
+def _named(seats: Seats, people: People, number: int) -> dict[str, object]:
+    """A match by its row alone: where it stands is not read."""
+    row = seats.archive.matches.row(number)
+    assert row is not None
+    taken = {seat.seat: seat.player for seat in row.seats}
+    terms = Terms.read(row.terms)
+    names = [taken.get(seat, name) for seat, name in enumerate(terms.players, 1)]
+    return _match_line(people, f"m{number}", terms.game, names, row.phase)
+
+
+def _open(
+    seats: Seats, people: People, pages: str, reader: str | None
+) -> tuple[list[dict[str, object]], list[JsonObject]]:
+    """The open list in words, and for programs."""
+    found, items = list[dict[str, object]](), list[JsonObject]()
+    for number in people.open_matches()[:_LISTED]:
+        match, _ = seats.archive.known(number)
+        if reader and is_blocked(people, match, reader):
+            continue
+        free = [seat for seat, kept in people.free(number).items() if kept is None]
+        proposer = people.standing(match.terms.game, match.name(1))
+        offer = {"free": len(free), "terms": match.terms, "by": proposer, "page": served(pages, match.id)}
+        found.append(_summary(people, match, 0) | offer)
+        since = written(from_db(seats.archive.matches.created(number)))
+        items.append(bulletin.of_open(match, free, seats.match_letters.programs(match), since))
+    return found, items
+
+
+def _summary(people: People, match: Match, seat: int) -> dict[str, object]:
+    line = _match_line(people, match.id, match.terms.game, match.names, match.phase)
+    return line | {"game": match.game, "turn": match.turn, "asked": match.asked(seat)}
+
+
+def _match_line(people: People, match: str, game: str, names: Sequence[str], phase: str) -> dict[str, object]:
+    called_names = [called(name, program=people.is_program(name)) for name in names]
+    told = {"id": match, "title": rules(game).title, "names": called_names, "phase": phase}
+    return told | {"game": 0, "turn": 0, "asked": False}

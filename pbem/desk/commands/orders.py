@@ -20,7 +20,7 @@ from pbem.match import progress, stored_orders, submissions
 from pbem.match.events.sealed_events import reveal as laid_open
 from pbem.match.events.sealed_events import take as taken
 from pbem.match.sealed_letters import seal as committed
-from pbem.match.state import Match, Submission, not_played, standing
+from pbem.match.state import Match, not_played, standing
 from pbem.phrase import Phrase
 from pbem.requests import DEFAULT, Clear, Preview, Reveal, Seal, SubmitOrders, SubmitSetup, TakeSteps
 
@@ -77,19 +77,16 @@ def orders(seated: SeatContext, caller: Caller, command: Command[SubmitOrders]) 
     before = standing(seated.match.orders, seated.seat)
     step, submission = seated.say(caller, command, submissions.order)
     receipt, attachments = seated.receipt(submission, f"turn-{turn}")
-    unused = _unused(seated, submission) if submission.standing else ()
-    facts = {"orders": submission.text, "turn": turn, "final": submission.final, "unused": unused}
+    facts: dict[str, object] = {"orders": submission.text, "turn": turn, "final": submission.final, "unused": ()}
+    if submission.standing:
+        match, seat = seated.match, seated.seat
+        assert match.position is not None
+        judged = match.rules.order(match.position, seat, submission.text)
+        facts["unused"] = match.rules.unused(match.position, seat, judged)
     facts["branch"] = branch_facts(seated.match, submission)
     facts["replaced"] = before if before and before.text != submission.text else None
     seated.submit(step, submission)
     return Reply("orders", facts | receipt | seated.facts(), attachments, seated)
-
-
-def _unused(seated: SeatContext, submission: Submission) -> tuple[Phrase, ...]:
-    """The phrases about what these orders for the turn that is due leave unused."""
-    match, seat = seated.match, seated.seat
-    assert match.position is not None
-    return match.rules.unused(match.position, seat, match.rules.order(match.position, seat, submission.text))
 
 
 def _untouched(seated: SeatContext, command: Command[SubmitOrders]) -> bool:

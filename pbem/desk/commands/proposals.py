@@ -1,9 +1,9 @@
-"""Ways to an opponent: proposals, the open list, invitations by address, agreeing and declining.
+"""Ways to an opponent: proposals, free seats, invitations by address, agreeing and declining.
 
 If not all players of a match are known, seats are kept free. When the last one is taken, the match becomes a
 proposal like any other, and its hash can be accepted. Accounts cost nothing, so letters about matches with strangers
 are counted by their reader: beyond some, one short letter a day names the matches. Implements protocol.md, "Commands"
-(`new`, `list`, `join`, `accept`, `decline`, `withdraw`), the first step of "A match", and reliability.md, "Limits".
+(`new`, `join`, `accept`, `decline`, `withdraw`), the first step of "A match", and reliability.md, "Limits".
 """
 
 from __future__ import annotations
@@ -11,26 +11,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pbem.desk import bulletin
 from pbem.desk.caller import Caller, refused
-from pbem.desk.commands.history import READ
 from pbem.desk.daily_limits import UNASKED, DailyCounts
-from pbem.desk.match_facts import called
 from pbem.desk.outcomes import NOT_TO_BE_ASKED, Reply
 from pbem.desk.seats import SeatContext, Seats, demand_leisure, number_of, pinned, seat_at, without_keys
 from pbem.desk.strangers import Strangers, one_mailbox
 from pbem.games import GAMES, Fault, Refused, rules
-from pbem.json_object import JsonObject
 from pbem.letters.digest import next_digest
 from pbem.letters.draft import OutgoingLetter
 from pbem.match.changed import replace
 from pbem.match.events import agreed
 from pbem.match.state import PHASES, RUNNING, Match
 from pbem.match.terms import Terms
-from pbem.match.transcript import BEFORE, written
+from pbem.match.transcript import BEFORE
 from pbem.pages import served
 from pbem.phrase import Phrase, either
-from pbem.store.database import from_db, to_db
+from pbem.store.database import to_db
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,16 +34,11 @@ if TYPE_CHECKING:
 
     from pbem.desk.match_environment import OutagesAndZones
     from pbem.mail.commands import Command
-    from pbem.requests import Accept, Decline, Join, ListMatches, Propose, Withdraw
+    from pbem.requests import Accept, Decline, Join, Propose, Withdraw
     from pbem.store.outbox import DigestQueue
     from pbem.store.people import People
     from pbem.store.players import PlayerRow, Players
 
-_LISTED = 50
-"""The most matches that the open list shows."""
-
-_NAMED = 200
-"""The most of a player's own matches that the list names, beside those under way."""
 
 _PENDING = 20
 """The most proposals of one player that may wait for an answer at a time."""
@@ -219,56 +210,10 @@ def standings_of_others(people: People, match: Match, seat: int) -> list[object]
     return [people.standing(match.terms.game, match.name(other)) for other in match.seats if other != seat]
 
 
-# The open list.
+# A free seat.
 
 
-def list_matches(seats: Seats, people: People, pages: str, caller: Caller, command: Command[ListMatches]) -> Reply:
-    """`list`: the open proposals with their pages, if these are served at `pages`, or the caller's own matches."""
-    if command.request.which == "open" or caller.player is None:
-        matches, items = _open(seats, people, pages, caller.player.name if caller.player else None)
-        return Reply("list_open", {"matches": matches}, items=items)
-    name = caller.player.name
-    of_player = seats.archive.matches.of_player
-    read = set(of_player(name, RUNNING)[:READ])
-    every = of_player(name)
-    latest = set(every[-_NAMED:])
-    told = [number for number in every if number in read | latest]
-    rows = []
-    for number in told:
-        seated = seat_at(seats, number, name) if number in read else None
-        rows.append(_summary(people, seated.match, seated.seat) if seated else _named(seats, people, number))
-    return Reply("list", {"matches": rows, "more": len(every) - len(told)})
-
-
-def _named(seats: Seats, people: People, number: int) -> dict[str, object]:
-    """A match by its row alone: where it stands is not read."""
-    row = seats.archive.matches.row(number)
-    assert row is not None
-    taken = {seat.seat: seat.player for seat in row.seats}
-    terms = Terms.read(row.terms)
-    names = [taken.get(seat, name) for seat, name in enumerate(terms.players, 1)]
-    return _line(people, f"m{number}", terms.game, names, row.phase)
-
-
-def _open(
-    seats: Seats, people: People, pages: str, reader: str | None
-) -> tuple[list[dict[str, object]], list[JsonObject]]:
-    """The open list in words, and for programs."""
-    found, items = list[dict[str, object]](), list[JsonObject]()
-    for number in people.open_matches()[:_LISTED]:
-        match, _ = seats.archive.known(number)
-        if reader and _is_blocked(people, match, reader):
-            continue
-        free = [seat for seat, kept in people.free(number).items() if kept is None]
-        proposer = people.standing(match.terms.game, match.name(1))
-        offer = {"free": len(free), "terms": match.terms, "by": proposer, "page": served(pages, match.id)}
-        found.append(_summary(people, match, 0) | offer)
-        since = written(from_db(seats.archive.matches.created(number)))
-        items.append(bulletin.of_open(match, free, seats.match_letters.programs(match), since))
-    return found, items
-
-
-def _is_blocked(people: People, match: Match, player: str) -> bool:
+def is_blocked(people: People, match: Match, player: str) -> bool:
     """True if somebody in this match wants nothing from the player."""
     return any(people.blocks(name, player) for name in match.names)
 
@@ -279,7 +224,7 @@ def join(offers: Offers, caller: Caller, command: Command[Join]) -> Reply:
     free = offers.people.free(number)
     seat = next((seat for seat, kept in free.items() if kept is None), None)
     loaded = offers.seats.archive.load(number)
-    if seat is None or loaded is None or _is_blocked(offers.people, loaded[0], caller.known_player.name):
+    if seat is None or loaded is None or is_blocked(offers.people, loaded[0], caller.known_player.name):
         raise refused("join", name, Phrase("this match is not on the open list; `list open` shows those that are"))
     if loaded[0].seat_of(caller.known_player.name):
         raise refused("join", name, Phrase("you have a seat in it already"))
@@ -388,17 +333,6 @@ def give_up(
         elif other.seat != seated.seat:
             seated.write_to(other.seat, "declined", PHASES[phase], caller.now, by=match.name(seated.seat), done=phase)
     return Reply("decline", {"done": phase} | seated.facts(), at=seated)
-
-
-def _summary(people: People, match: Match, seat: int) -> dict[str, object]:
-    line = _line(people, match.id, match.terms.game, match.names, match.phase)
-    return line | {"game": match.game, "turn": match.turn, "asked": match.asked(seat)}
-
-
-def _line(people: People, match: str, game: str, names: Sequence[str], phase: str) -> dict[str, object]:
-    called_names = [called(name, program=people.is_program(name)) for name in names]
-    told = {"id": match, "title": rules(game).title, "names": called_names, "phase": phase}
-    return told | {"game": 0, "turn": 0, "asked": False}
 
 
 # Letters that nobody asked for.

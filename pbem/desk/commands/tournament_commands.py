@@ -49,7 +49,8 @@ def new(director: Director, settle: timedelta, caller: Caller, command: Command[
     """`tournament new`: a tournament is announced; `settle` is the server's default."""
     name, world = caller.known_player.name, director.seats.world(caller.now)
     terms = TournamentTerms.propose(command.request.rules, command.request.options, settle)
-    if director.announced(name) >= _ANNOUNCED:
+    running = map(director.archive.load, director.archive.rows.running())
+    if sum(t is not None and t.organiser.name == name for t in running) >= _ANNOUNCED:
         says = Phrase("{count} tournaments of yours are not over yet", count=_ANNOUNCED)
         raise refused("tournament", "new", says)
     if terms.entrants * terms.games_at_once > 2 * _TOGETHER:

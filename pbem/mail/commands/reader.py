@@ -276,6 +276,11 @@ def _place_of_stop(words: Words) -> dict[str, str]:
     return place
 
 
+def own_text(text: str) -> str:
+    """The lines of an unsigned text that its commands are read from: no quotes, and nothing below `-- `."""
+    return "\n".join(line for _, line in _split(clean(text), signed=False)[0])
+
+
 def _split(text: str, *, signed: bool) -> tuple[list[tuple[int, str]], list[tuple[int, str]], list[str]]:
     """Separate the numbered lines to be read from the quotes, and from what follows `-- ` or a signature."""
     text, _, after = text.partition(ARMOR)

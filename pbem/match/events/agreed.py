@@ -69,6 +69,10 @@ def remake(remaking: Remaking) -> Step:
         raise remaking.untrue(None, "the players are not those of the terms")
     if not remaking.match.terms.as_announced:
         raise remaking.untrue(None, "the terms are not those of the tournament")
+    try:
+        remaking.match.terms.demand_possible()
+    except (Refused, AttributeError, TypeError, ValueError) as error:
+        raise remaking.untrue(None, f"no proposal has such terms: {error}") from error
     players = [remaking.pinned(seat, player) for seat, player in enumerate(players, start=1)]
     at_first = remaking.match
     replies = ""

@@ -1,12 +1,7 @@
 """A player's correspondence with one server: letters come in, are checked, and say how matches stand; forms go out.
 
-`inbox` tells the server's own letters from any others; `answers` knows which letter of ours one answers or brings
-back; `belief` says what of a letter is believed; an `event` is what came of it. `matches` says how matches stand, and
-`judge` judges orders and setups before they leave. Here live the forms by which a player acts in matches, and
-`registration` has those of the account; `outbox` signs them, and keeps each letter before it may leave.
-
-Sans-IO: bytes in, events out. Time, randomness and the signer are handed in. Implements docs/attachments.md, from the
-reader's side.
+Here are the forms by which a player acts in matches; `registration` has those of the account. Sans-IO: bytes in,
+events out; time, randomness and the signer are handed in. Implements docs/attachments.md, from the reader's side.
 """
 
 from __future__ import annotations
@@ -17,7 +12,6 @@ from typing import TYPE_CHECKING
 from pbem.failpoints import passing
 from pbem.mail.commands import COMMANDS
 from pbem.mail.commands.sections import written as written_sections
-from pbem.phrase import Phrase
 from pbem.player import forms
 from pbem.player.correspondence.incoming import LetterInbox
 from pbem.player.correspondence.judge import Judge
@@ -145,11 +139,7 @@ class Correspondence:
         standing = self.matches.standing(match)
         if standing.phase not in {"setup", "playing"}:
             raise Impossible(
-                Phrase(
-                    "{match} is {phase}: there is nothing to say about it now.",
-                    match=match,
-                    phase=PHASES[standing.phase],
-                )
+                "{match} is {phase}: there is nothing to say about it now.", match=match, phase=PHASES[standing.phase]
             )
         command, place = words.split(maxsplit=1)[0], _spoken(standing, words)
         before = self.memory.sent(command, match, place)
@@ -189,10 +179,10 @@ class Correspondence:
         standing = self.matches.standing(match)
         if standing.phase != "proposed":
             raise Impossible(
-                Phrase("{match} is {phase}: there is nothing to accept.", match=match, phase=PHASES[standing.phase])
+                "{match} is {phase}: there is nothing to accept.", match=match, phase=PHASES[standing.phase]
             )
         if standing.accepted:
-            raise Impossible(Phrase("You have agreed to {match}; others have not yet.", match=match))
+            raise Impossible("You have agreed to {match}; others have not yet.", match=match)
         self.matches.terms(match)
         self.memory.know(f"agreed {match}", json.dumps(standing.agreement))
         before = self.memory.sent("accept", match, standing.hash)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS, parse
 from pbem.match.transcript import sha256_hex
-from pbem.player.correspondence.event import Event
+from pbem.player.server_letter import Event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,10 +51,8 @@ class Answers:
     def _told_of(self, letter: Letter, item: JsonObject) -> SentForm | None:
         """The letter of ours that an item of its server answers, in its thread or outside."""
         ours = self.answered(letter, item)
-        if "words" not in item:  # a server from before it told them
-            return ours
         ours = ours or _named(self._memory.in_state("ready", "sent", "asked", "refused", "bounced"), item)
-        return ours if ours is not None and _says(ours, item["words"]) else self._obeyed(item)
+        return ours if ours is not None and _says(ours, item.get("words")) else self._obeyed(item)
 
     def _obeyed(self, item: JsonObject) -> SentForm | None:
         """The letter of ours whose words were obeyed under whatever Message-ID, as in a copy that came first.
@@ -66,7 +64,7 @@ class Answers:
         if item.get("outcome") not in {"done", "again"} or name not in COMMANDS or not COMMANDS[name].signed:
             return None
         prepared = self._memory.prepared(name.partition(" ")[0], match if isinstance(match, str) else "")
-        return next((sent for sent in prepared if sent.state != "done" and _says(sent, item["words"])), None)
+        return next((sent for sent in prepared if sent.state != "done" and _says(sent, item.get("words"))), None)
 
     def is_asked(self, item: JsonObject) -> bool:
         """True if an item answers our registration, which holds a secret of ours."""
@@ -78,11 +76,13 @@ class Answers:
 
     def bounced(self, letter: Letter) -> Event | None:
         """A letter of ours that came back: only its receiver knows its Message-ID."""
-        if not any(part.content_type == "message/delivery-status" for part in letter.root.walk()):
+        said = [part.content.lower() for part in letter.parts if part.content_type == "message/delivery-status"]
+        # A permanent failure (RFC 3464 2.3.3).
+        if not any(re.search(rb"^action:\s*failed", content, re.MULTILINE) for content in said):
             return None
         for found in MESSAGE_ID.findall(letter.raw[:_QUOTED]):
             sent = self._memory.by_message_id(found.decode())
-            if sent is not None and sent.state in {"ready", "sent"} and _failed(letter):
+            if sent is not None and sent.state in {"ready", "sent"}:
                 self._memory.settle(sent.id, "bounced")
                 return Event("bounced", letter.subject, sent.match, sent=sent)
         return None
@@ -103,7 +103,9 @@ class Answers:
             if state != "refused" or not ours.match or heard.generation <= ours.generation:
                 self._memory.settle(ours.id, state, json.dumps(found))
             if ours.command == "register" and state == "asked":
-                self._memory.know("asked by", _own_message_id(heard))
+                # The server's, if it can be answered: that of the letter's header is not signed.
+                reply = next((item for item in heard.items if item.get("about") == "reply"), {})
+                self._memory.know("asked by", str(reply.get("message_id", "")))
             ours = ours._replace(state=state)
             events.append(Event("answer", letter.subject, ours.match, outcome, found, ours))
         return events
@@ -127,17 +129,6 @@ def _named(found: Sequence[SentForm], item: JsonObject) -> SentForm | None:
     return next((sent for sent in found if sha256_hex(sent.message_id.encode()) == item.get("answers")), None)
 
 
-def _own_message_id(heard: HeardBulletin) -> str:
-    """The Message-ID of a letter of the server's, if it can be answered: that of its header is not signed."""
-    return next((str(item.get("message_id")) for item in heard.items if item.get("about") == "reply"), "")
-
-
 def _says(sent: SentForm, words: object) -> bool:
     """True if this is the hash of a letter's words, as the server reads them: without comments after them."""
     return any(command.words == words for command in parse(sent.form).commands)
-
-
-def _failed(letter: Letter) -> bool:
-    """True if a delivery status reports a permanent failure (RFC 3464 2.3.3)."""
-    said = [part.content.lower() for part in letter.parts if part.content_type == "message/delivery-status"]
-    return any(re.search(rb"^action:\s*failed", content, re.MULTILINE) for content in said)

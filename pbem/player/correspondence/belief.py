@@ -1,10 +1,8 @@
 """The changes that a letter known to be the server's makes in the memory, by its items and files.
 
-Even the server's own word must have the form of it, be for this player, and fit what it told before: its signed heads
-must never tell two stories, and a sealed match stays one. What contradicts that is an alarm, and is not believed.
-A server that was restored from a backup tells another story, in a later generation: that one is believed, and what it
-has forgotten is an alarm that stays.
-`incoming` decides whether a letter is the server's at all. Implements docs/attachments.md, from the reader's side.
+Even the server's own word must fit what it told before: its signed heads never tell two stories, and a sealed match
+stays one; anything else is an alarm, and not believed. A server that was restored from a backup tells another story,
+in a later generation: that is believed, and an alarm names what it has forgotten. Implements docs/attachments.md.
 """
 
 from __future__ import annotations
@@ -21,9 +19,9 @@ from pbem.mail.message import ADDRESS
 from pbem.match.transcript import statement, written
 from pbem.phrase import Phrase
 from pbem.player.correspondence.answers import MESSAGE_ID
-from pbem.player.correspondence.event import Event
 from pbem.player.correspondence.standings import SEALED_POSITION
 from pbem.player.memory import AnswerPlace
+from pbem.player.server_letter import Event
 from pbem.player.standing import OVER, MatchStanding, TournamentStanding
 
 if TYPE_CHECKING:
@@ -58,7 +56,7 @@ class Belief:
         for item in heard.items:
             if item.get("about") == "match":
                 try:
-                    standing = MatchStanding.read(item)
+                    standing = msgspec.convert(item, MatchStanding)
                 except msgspec.ValidationError as wrong:
                     said = Phrase("what it says of a match has no such form: {wrong}", wrong=wrong)
                     events.append(Event("forged", letter.subject, said=said))
@@ -86,7 +84,11 @@ class Belief:
                 self._memory.put_place(number, place)
         # The answer to `list` replaces the whole open list, also by an empty one.
         if any(item.get("about") == "command" and item.get("command") == "list" for item in heard.items):
-            found = [item for item in heard.items if item.get("about") == "open" and _match_named(item)]
+            found = [
+                item
+                for item in heard.items
+                if item.get("about") == "open" and _NAME.fullmatch(str(item.get("match")))
+            ]
             self._memory.know("open", json.dumps(found))
             events.append(Event("open", letter.subject))
         # A letter that contradicts earlier ones brings no files: they may be those of the other story.
@@ -123,7 +125,7 @@ class Belief:
     def _enter(self, number: int, letter: Letter, item: JsonObject, now: datetime) -> list[Event]:
         """Record how a tournament stands, unless something newer is known."""
         try:
-            told = TournamentStanding.read(item)
+            told = msgspec.convert(item, TournamentStanding)
         except msgspec.ValidationError:
             return []
         name = told.tournament
@@ -249,11 +251,6 @@ class Belief:
         if kind == "position" and document.get("sealed"):
             turn, kind = 0, SEALED_POSITION  # the latest has all that was told in this game
         self._memory.put((standing.match, game, turn, kind), standing.seq, document)
-
-
-def _match_named(item: JsonObject) -> bool:
-    name = item.get("match")
-    return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 def _place_of(item: JsonObject) -> AnswerPlace | None:

@@ -1,8 +1,7 @@
 """The letters that come: which of them are the server's own, and for this player. Any other changes nothing.
 
-`LetterInbox._judge_key` decides whose key is the server's. What is believed of a
-letter that it signed is `belief`'s to say; which letter of ours it answers, `answers`'. Implements
-docs/attachments.md, "The bulletin", from the reader's side.
+`belief` takes over what is in them, `answers` finds which letter of ours they answer. Implements docs/attachments.md,
+"The bulletin", from the reader's side.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from pbem.match.transcript import sha256_hex, written
 from pbem.phrase import Phrase
 from pbem.player.correspondence.answers import Answers
 from pbem.player.correspondence.belief import Belief
-from pbem.player.correspondence.event import Event
-from pbem.player.server_letter import LIMITS, NotGenuine, hear, opened
+from pbem.player.server_letter import LIMITS, Event, NotGenuine, hear, opened
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -66,7 +64,10 @@ class LetterInbox:
             heard = hear(letter)
             if heard is None:
                 return [self._without_bulletin(letter)]
-            self._demand_ours(heard)
+            if heard.server != self._account.server:
+                raise NotGenuine("it is signed by another server, {server}", server=heard.server)
+            if heard.to.lower() != self._account.address.lower():
+                raise NotGenuine("it was written to {address}", address=heard.to)
         except NotGenuine as error:
             return [Event("forged", letter.subject, said=error.args[0])]
         hashed = sha256_hex(raw.replace(b"\r\n", b"\n"))  # mailboxes differ in this alone
@@ -114,9 +115,3 @@ class LetterInbox:
             return Event("forged", letter.subject, said=said)
         anybody = Phrase("it has no signed bulletin, so that anybody may have written it")
         return Event("forged", letter.subject, said=anybody)
-
-    def _demand_ours(self, heard: HeardBulletin) -> None:
-        if heard.server != self._account.server:
-            raise NotGenuine(Phrase("it is signed by another server, {server}", server=heard.server))
-        if heard.to.lower() != self._account.address.lower():
-            raise NotGenuine(Phrase("it was written to {address}", address=heard.to))

@@ -5,6 +5,7 @@ The server may have sent anything: what cannot be read is said, and nothing is s
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from pbem.player.correspondence.standings import OwnMatches
 
 
+_POSITION = Phrase("The position of {match} cannot be read; write `report {match}` for it.")
+_SETUP = Phrase("What is asked for as the setup of {match} cannot be read.")
+
+
 class Judged(msgspec.Struct, frozen=True):
     """Legal orders or a legal setup: the canonical text, and what it leaves unused."""
 
@@ -41,6 +46,17 @@ class Judged(msgspec.Struct, frozen=True):
     """True if the text is as it was written: it is not legal now, or stands for other orders by then."""
 
 
+@contextmanager
+def _readable(fault: Phrase, match: str) -> Iterator[None]:
+    """Raise `Impossible` with this fault if what the server sent cannot be read, whatever that is."""
+    try:
+        yield
+    except Refused:
+        raise
+    except Exception as error:
+        raise Impossible(fault.given(match=match)) from error
+
+
 class Judge:
     """Judges what a player writes in a match, as the server will."""
 
@@ -50,17 +66,11 @@ class Judge:
     def orders(self, match: str, text: str) -> Judged:
         """Judge orders for the turn that is due; raises `Refused`, or `Impossible` if none are due."""
         position = self._matches.position_asked(match)
-        try:
+        with _readable(_POSITION, match):
             judge = rules(position["rules"])
             state = judge.recalled(position["view"], position["seat"])
             orders: Orders = judge.order(state, position["seat"], text)
             return Judged(orders.text, judge.unused(state, position["seat"], orders))
-        except Refused:
-            raise
-        except Exception as error:  # the server may have sent anything
-            raise Impossible(
-                Phrase("The position of {match} cannot be read; write `report {match}` for it.", match=match)
-            ) from error
 
     def ahead(self, match: str, turn: int, text: str) -> Judged:
         """Judge orders for a later turn, or default orders, by what no position could mend.
@@ -73,56 +83,34 @@ class Judge:
         demand_playing(standing)
         if 0 < turn < standing.turn:
             raise Impossible(
-                Phrase(
-                    "Turn {turn} of {match} is over; turn {present} is being played.",
-                    turn=turn,
-                    match=match,
-                    present=standing.turn,
-                )
+                "Turn {turn} of {match} is over; turn {present} is being played.",
+                turn=turn,
+                match=match,
+                present=standing.turn,
             )
         if position is None or position["game"] != standing.game:
-            raise Impossible(Phrase("The letter that brings the position of {match} has not come.", match=match))
-        try:
+            raise Impossible("The letter that brings the position of {match} has not come.", match=match)
+        # The own orders of the turn before, as far as they were sent from here.
+        last = turn - 1
+        sent = self._matches.pending(match) if last == standing.turn else self._matches.stored(match).get(last)
+        with _readable(_POSITION, match):
+            before = forms.text_of(sent.form) if sent is not None and turn != DEFAULT else None
             judge, seat = rules(position["rules"]), position["seat"]
             state = judge.recalled(position["view"], seat)
-            miss = standing.miss or "default"  # a server from before it told it
-            return judged_ahead(judge, state, seat, turn, text, miss, self._before(match, turn))
-        except Refused:
-            raise
-        except Exception as error:  # the server may have sent anything
-            raise Impossible(
-                Phrase("The position of {match} cannot be read; write `report {match}` for it.", match=match)
-            ) from error
-
-    def _before(self, match: str, turn: int) -> str | None:
-        """The own orders of the turn before a later one, as far as they were sent from here."""
-        sent = self._matches.stored(match).get(turn - 1)
-        if turn - 1 == self._matches.standing(match).turn:
-            sent = self._matches.pending(match)
-        return forms.text_of(sent.form) if sent is not None and turn != DEFAULT else None
+            return judged_ahead(judge, state, seat, turn, text, standing.miss, before)
 
     def setup(self, match: str, text: str) -> Judged:
         """Judge the setup of the next game; raises `Refused`, or `Impossible`."""
         asked, options = self._matches.setup_asked(match), self.options(match)
-        try:
+        with _readable(_SETUP, match):
             setup: Setup = rules(asked["rules"]).setup(options, asked["seat"], text)
-        except Refused:
-            raise
-        except Exception as error:  # the server may have sent anything
-            raise Impossible(
-                Phrase("What is asked for as the setup of {match} cannot be read.", match=match)
-            ) from error
         return Judged(setup.text, example=is_the_example(asked["rules"], options, asked["seat"], setup.text))
 
     def options(self, match: str) -> Options:
         """The options of the game whose setup is due; raises `Impossible`."""
         asked, standing = self._matches.setup_asked(match), self._matches.standing(match)
-        try:
+        with _readable(_SETUP, match):
             return rules(asked["rules"]).options(asked["options"], len(standing.players))
-        except Exception as error:  # the server may have sent anything
-            raise Impossible(
-                Phrase("What is asked for as the setup of {match} cannot be read.", match=match)
-            ) from error
 
 
 def judged_ahead(
@@ -147,12 +135,13 @@ def in_words(game: str, judged: Judged) -> Sequence[Phrase | str]:
     Conditional orders are said branch by branch, each with what would be illegal in it now.
     """
     if judged.branches:
-        return [phrase for branch in judged.branches for phrase in (branch_said(game, branch), *_reasons(branch))]
+        return [phrase for branch in judged.branches for phrase in _branch_said(game, branch)]
     said: Callable[[str], Sequence[Phrase]] | None = getattr(part_of(game, "words"), "said", None)
     return judged.text.splitlines() if said is None or judged.as_written else said(judged.text)
 
 
-def _reasons(branch: Branch) -> Iterator[Phrase]:
+def _branch_said(game: str, branch: Branch) -> Iterator[Phrase]:
+    yield branch_said(game, branch)
     for fault in branch.faults:
         yield Phrase("branch {number} would not be legal now: {reason}", number=branch.number, reason=fault.message)
 

@@ -1,8 +1,7 @@
 """The letters that go: each is kept in the memory, with its bytes fixed, before anybody may send it.
 
 A form is signed; without a key, its letter answers one of the server's instead, each of which can be answered once.
-Which forms there are is the correspondence's and `registration`'s to say. Implements docs/attachments.md, "`about`:
-`reply`", from the reader's side.
+Implements docs/attachments.md, "`about`: `reply`", from the reader's side.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 from pbem.mail.commands import COMMANDS
-from pbem.phrase import Phrase
 from pbem.player.correspondence.standings import Impossible, is_late
 from pbem.player.memory import SentForm
 from pbem.player.standing import OVER
@@ -73,9 +71,7 @@ class FormOutbox:
                 if other.rev == rev and other.form == form:
                     return other
                 if other.rev == rev:
-                    raise Impossible(
-                        Phrase("Another `pbem play` was quicker: look at what it sent, then say it again.")
-                    )
+                    raise Impossible("Another `pbem play` was quicker: look at what it sent, then say it again.")
             answered = self._reply_place(command, match) if sign and self._sign is None else None
             known = answered or self._memory.standing(match)
             to = known.address if known else self._account.server_address
@@ -114,11 +110,9 @@ class FormOutbox:
         if not fitting and command != "ask":
             question = f"status {match}" if known else "whoami"
             raise Impossible(
-                Phrase(
-                    "Without a key, a letter of yours answers one of the server's, and all that came are answered."
-                    " Wait for the next one, or ask for it: pbem play ask {question}",
-                    question=question,
-                )
+                "Without a key, a letter of yours answers one of the server's, and all that came are answered."
+                " Wait for the next one, or ask for it: pbem play ask {question}",
+                question=question,
             )
         return fitting[0] if fitting else None
 

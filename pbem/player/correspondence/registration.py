@@ -116,5 +116,5 @@ def _is_overdue(asked: SentForm, now: datetime) -> bool:
 
 
 def _is_old(sent: SentForm, now: datetime) -> bool:
-    """True if a letter was written a day ago, or by a clock that was a day ahead."""
-    return abs(now - sent.written) >= _ANEW
+    """True if a letter was written a day ago."""
+    return now - sent.written >= _ANEW

@@ -68,7 +68,7 @@ class OwnMatches:
         """The state of a match; raises `Impossible` if no letter told of it."""
         known = self._memory.standing(match)
         if known is None:
-            raise Impossible(Phrase("No letter about {match} has come. `pbem play` lists your matches.", match=match))
+            raise Impossible("No letter about {match} has come. `pbem play` lists your matches.", match=match)
         return known
 
     def position(self, match: str) -> JsonObject | None:
@@ -115,11 +115,11 @@ class OwnMatches:
         standing = self.standing(match)
         if standing.phase != "setup":
             raise Impossible(
-                Phrase("{match} asks for no setup now: it is {phase}.", match=match, phase=PHASES[standing.phase])
+                "{match} asks for no setup now: it is {phase}.", match=match, phase=PHASES[standing.phase]
             )
         asked = self._memory.paper(match, standing.game, 0, "setup")
         if asked is None:
-            raise Impossible(Phrase("The letter that asks for the setup of {match} has not come.", match=match))
+            raise Impossible("The letter that asks for the setup of {match} has not come.", match=match)
         return asked
 
     def position_asked(self, match: str) -> JsonObject:
@@ -129,11 +129,11 @@ class OwnMatches:
         position = self._memory.paper(match, standing.game, standing.turn, "position")
         if position is None:
             raise Impossible(
-                Phrase("The letter that brings turn {turn} of {match} has not come.", turn=standing.turn, match=match)
+                "The letter that brings turn {turn} of {match} has not come.", turn=standing.turn, match=match
             )
         ordered = standing.rev > 1  # orders of ours were accepted for the turn, and may still be replaced
         if position["view"].get("entitled") is None or not (standing.asked or ordered):
-            raise Impossible(Phrase("It is not your move in {match}.", match=match))
+            raise Impossible("It is not your move in {match}.", match=match)
         return position
 
     def terms(self, match: str) -> Terms:
@@ -143,13 +143,10 @@ class OwnMatches:
             found = Terms.read(standing.agreement or {})
             hashed = found.hash(self._account.server, match)
         except (KeyError, TypeError, ValueError) as error:
-            raise Impossible(Phrase("The terms of {match} cannot be read.", match=match)) from error
+            raise Impossible("The terms of {match} cannot be read.", match=match) from error
         if hashed != standing.hash:
             raise Impossible(
-                Phrase(
-                    "The hash that the server gives for {match} is not that of its terms: do not accept it.",
-                    match=match,
-                )
+                "The hash that the server gives for {match} is not that of its terms: do not accept it.", match=match
             )
         return found
 
@@ -158,19 +155,17 @@ class OwnMatches:
         told = self._memory.tournament(name)
         if told is None:
             raise Impossible(
-                Phrase("The terms of {tournament} have not come: when they have, say this again.", tournament=name)
+                "The terms of {tournament} have not come: when they have, say this again.", tournament=name
             )
         try:
             found = TournamentTerms.read(told.agreement)
             Terms.read({**found.match, "players": ("1", "2")})
         except (KeyError, TypeError, ValueError) as error:
-            raise Impossible(Phrase("The terms of {match} cannot be read.", match=name)) from error
+            raise Impossible("The terms of {match} cannot be read.", match=name) from error
         if found.hash(self._account.server, name) != told.hash:
             raise Impossible(
-                Phrase(
-                    "The hash that the server gives for {tournament} is not that of its terms: do not enter it.",
-                    tournament=name,
-                )
+                "The hash that the server gives for {tournament} is not that of its terms: do not enter it.",
+                tournament=name,
             )
         return found
 
@@ -184,9 +179,7 @@ def demand_playing(standing: MatchStanding) -> None:
     """Raise `Impossible` if nothing is ordered in a match now."""
     if standing.phase != "playing":
         raise Impossible(
-            Phrase(
-                "{match} asks for no orders now: it is {phase}.", match=standing.match, phase=PHASES[standing.phase]
-            )
+            "{match} asks for no orders now: it is {phase}.", match=standing.match, phase=PHASES[standing.phase]
         )
 
 

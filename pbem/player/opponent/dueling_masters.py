@@ -1,9 +1,7 @@
 """Dueling Masters as a program plays it: a scout, interception, and likely setups.
 
-A home planet is found by flights that pass over it, and a flight shows what it met only when its piece is ordered
-again. Level 1 flies where most squares may hold a home planet. Level 2 also weighs what a flight will cost, where it
-leads next and whom it meets, reads departures and the ways between them for where nothing can be, and sets up so
-that every column costs a scout. Level 3 weighs squares by how people set up, and hides its own planet elsewhere.
+Level 1 flies where most squares may hold a home planet. Level 2 also weighs what a flight will cost, where it leads
+and whom it meets, and sets up so that every column costs a scout. Level 3 weighs squares by how people set up.
 """
 
 from __future__ import annotations
@@ -31,8 +29,7 @@ if TYPE_CHECKING:
 
     from pbem import games
     from pbem.games.dueling_masters import Options
-    from pbem.player.opponent import Position, Wish
-    from pbem.player.opponent.chance import Chance
+    from pbem.player.opponent import Chance, Position, Wish
 
 
 _ONE: Final = 1 << 16

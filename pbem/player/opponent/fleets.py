@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pbem.games.spaceships import Options
-    from pbem.player.opponent import Position
-    from pbem.player.opponent.chance import Chance
+    from pbem.player.opponent import Chance, Position
 
 
 CERTAIN: Final = 1 << 20

@@ -1,9 +1,7 @@
 """Shoot 'em up Spaceships as a program plays it: a matrix of sampled orders, solved by regret matching.
 
-All order at once on an open board, so the best orders depend on what the others do, and any fixed answer can be
-learned. Own orders and joint orders of the others are drawn by chance, each pair is played by the rules, and the
-orders are drawn from the mixture that regret matching finds. The level says how many orders are looked at; level 3
-also looks for better ones against the mixture found, for both sides.
+All order at once, so any fixed answer can be learned: orders are drawn from the mixture that regret matching finds.
+The level says how many are looked at; level 3 also looks for better ones against that mixture, for both sides.
 """
 
 from __future__ import annotations
@@ -19,8 +17,7 @@ if TYPE_CHECKING:
 
     from pbem import games
     from pbem.games.shoot_em_up import Options, State
-    from pbem.player.opponent import Position, Wish
-    from pbem.player.opponent.chance import Chance
+    from pbem.player.opponent import Chance, Position, Wish
 
 
 class Budget(NamedTuple):

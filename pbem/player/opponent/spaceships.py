@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     from pbem import games
     from pbem.games.spaceships import Options
-    from pbem.player.opponent import Position, Wish
-    from pbem.player.opponent.chance import Chance
+    from pbem.player.opponent import Chance, Position, Wish
     from pbem.player.opponent.fleets import Seen
 
 

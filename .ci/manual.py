@@ -1,4 +1,4 @@
-"""The manual page, made from the help of the commands: `python -m pbem.cli.manual > docs/pbem.1`.
+"""The manual page, made from the help of the commands: `make manual`.
 
 Do not edit the page: a test compares it with the commands. Implements man-pages(7).
 """

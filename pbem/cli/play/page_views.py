@@ -1,0 +1,209 @@
+"""The page at home: what it may ask for, and its views of matches, tournaments and boards, each of a player's table.
+
+Views only read. Implements docs/playing.md, "In the browser".
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from pbem.cli.play.display import names_of, terms_of, tournament_terms
+from pbem.cli.telling import clean
+from pbem.games import BUILT_IN, GAMES, part_of, rules
+from pbem.pages import Home, composer, fragment
+from pbem.pages.match_page import replay
+from pbem.player.correspondence.standings import Impossible
+from pbem.player.page_port import PageAnswer
+from pbem.player.play_facts import composed, match_facts, seen, tournament_facts
+from pbem.player.sealed_view import Contradiction
+from pbem.proof.bundle import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pbem.cli.play.foundation import PlayTable
+    from pbem.json_object import JsonObject
+    from pbem.letters.render import Templates
+    from pbem.player.standing import MatchStanding
+
+_DRAWN = "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-same-origin; "
+"""The policy of boards, which are drawn as in letters."""
+
+
+class MatchRequest(msgspec.Struct):
+    """A request about a match of an account."""
+
+    account: str
+    match: str = ""
+
+
+class ComposedRequest(MatchRequest):
+    """Orders or a setup, for the moment of a match that was shown."""
+
+    text: str = ""
+    final: bool = False
+    turn: int | None = None
+    """Another turn than the one that is due, or `DEFAULT`."""
+    shown: tuple[str, int, int, str] = ("", 0, 0, "")
+
+
+class SentenceRequest(MatchRequest):
+    """A command beside orders, and what follows it."""
+
+    what: str = ""
+    word: str = ""
+    shown: tuple[str, int, int, str] | None = None
+
+
+class TakingPartRequest(msgspec.Struct):
+    """Entering a tournament, by the hash of the terms that were shown, or leaving it."""
+
+    account: str
+    tournament: str
+    what: Literal["enter", "leave"]
+    hash: str = ""
+    team: str = ""
+
+
+class PractiseRequest(msgspec.Struct):
+    """A game against a program, at home."""
+
+    game: str
+
+
+class RegisterRequest(msgspec.Struct):
+    """An account to be opened, as `pbem play register` has it; a password goes into its file at once."""
+
+    account: str
+    address: str
+    server_address: str = ""
+    key: str = ""
+    new_key: bool = False
+    passkey: str = ""
+    """The line of a passkey that the page made, with its name for its device."""
+    mail_in: str = ""
+    mail_out: str = ""
+    password: str = ""
+    password_file: str = ""
+    password_command: str = ""
+    token_command: str = ""
+
+
+class TouchedRequest(msgspec.Struct):
+    """The answer of a page that was asked for a signature: the signature, or why there is none."""
+
+    number: int
+    armor: str = ""
+    error: str = ""
+
+
+class PageViews:
+    """The views of the page, in its language; each shows a match or tournament of a table by its name."""
+
+    def __init__(self, templates: Templates, language: str) -> None:
+        self._templates = templates
+        self._language = language
+        self.named: Mapping[str, Callable[[PlayTable, str], JsonObject | PageAnswer]] = {
+            "match": self._match,
+            "tournament": self._tournament,
+            "composer": self._composer,
+            "board": self._board,
+            "replay": self._replay,
+        }
+
+    def _match(self, table: PlayTable, match: str) -> JsonObject:
+        letters, standing = table.letters, table.letters.matches.standing(match)
+        composing = composed(letters, table.agent, standing)
+        facts = match_facts(letters, table.agent, standing, table.now())
+        return facts | {
+            "refused": [self._templates.say(message) for message in facts["refused"]],
+            "seat": standing.seat,
+            "conditions": self._conditions(standing),
+            "composer": f"#{fragment(composing)}" if composing else "",
+            "seen": standing.phase in {"playing", "closed"} and standing.rules in GAMES,
+            "terms": self._terms(table, standing) if standing.phase in {"proposed", "open"} else "",
+            "letters": letters.memory.texts(match),
+        }
+
+    def _conditions(self, standing: MatchStanding) -> Sequence[JsonObject]:
+        """The conditions to choose from, each with its words."""
+        words: Any = part_of(standing.rules, "words") if standing.rules in GAMES else None
+        return [
+            {"form": form, "words": self._templates.say(words.atom_said(tuple(form.split())))}
+            for form in getattr(words, "CONDITIONS", ())
+        ]
+
+    def _terms(self, table: PlayTable, standing: MatchStanding) -> str:
+        facts = terms_of(table.letters, standing, names_of(standing))
+        return clean(self._templates.render("letters/terms.txt", m=facts))
+
+    def _tournament(self, table: PlayTable, match: str) -> JsonObject:
+        letters = table.letters
+        told = letters.memory.tournament(match)
+        if told is None:
+            raise Impossible("No letter about {match} has come.", match=match)
+        terms, hash_ = tournament_terms(letters, match, self._templates)
+        return tournament_facts(told) | {
+            "hash": hash_,
+            "terms": terms,
+            "table": msgspec.to_builtins(told.table),
+            "letters": letters.memory.texts(match),
+        }
+
+    def _composer(self, table: PlayTable, match: str) -> PageAnswer:
+        home = Home(table.account.server, table.account.server_address)
+        standing = table.letters.matches.standing(match)
+        if standing.rules in BUILT_IN:
+            return PageAnswer(composer(standing.rules, home, self._language).encode(), framed=True)
+        if standing.phase == "setup":
+            asked_for = table.letters.matches.setup_asked(match)
+            return self._plain(standing, "setup", options=asked_for["options"])
+        return self._plain(standing, "orders", **(seen(table.letters, table.agent, standing) or {}))
+
+    def _plain(self, standing: MatchStanding, asked: str, **facts: object) -> PageAnswer:
+        """A match as text, with a place to write what is asked for: pages do not know the game."""
+        game, template = standing.rules, "player/setup.txt" if asked == "setup" else "player/match.txt"
+        facts |= {"rules": game, "seat": standing.seat, "names": names_of(standing)}
+        text = self._templates.render(template, **facts)
+        page = self._templates.render("player/plain.html", title=rules(game).title, text=text, asked=asked)
+        return PageAnswer(page.encode(), policy=_DRAWN, framed=True)
+
+    def _board(self, table: PlayTable, match: str) -> PageAnswer:
+        standing = table.letters.matches.standing(match)
+        try:
+            found = seen(table.letters, table.agent, standing)
+            if found is None:
+                raise Impossible("Nothing is to be seen of {match} yet.", match=match)
+            if part_of(standing.rules, "boards") is None:
+                return self._plain(standing, "", **found)
+            text = self._drawn(standing, found)
+        except (Contradiction, Impossible, sqlite3.Error):
+            raise
+        except Exception as error:  # the server may have sent anything
+            raise Impossible("The letters about {match} cannot be shown.", match=match) from error
+        return PageAnswer(text.encode(), policy=_DRAWN, framed=True)
+
+    def _drawn(self, standing: MatchStanding, found: JsonObject) -> str:
+        boards, reports = part_of(standing.rules, "boards"), found["reports"]
+        return self._templates.render(
+            "player/stands.html",
+            rules=standing.rules,
+            title=rules(standing.rules).title,
+            seat=standing.seat,
+            names=names_of(standing),
+            reports=reports,
+            happened=boards.happened(reports) if reports else None,
+            view=found["view"],
+            boards=boards.boards(found["view"]),
+        )
+
+    def _replay(self, table: PlayTable, match: str) -> PageAnswer:
+        content = table.letters.memory.bundle(match)
+        if content is None:
+            raise Impossible("No bundle of {match} has come: it comes when a game has ended.", match=match)
+        if table.letters.matches.standing(match).rules not in BUILT_IN:
+            raise Impossible("Pages do not know this game. `pbem verify` checks its bundle.")
+        return PageAnswer(replay(read(content), language=self._language).encode())
