@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 from pbem.config.file import ConfigError, faults, home, load, parse
 from pbem.config.server import Config
-from pbem.config.values import Duration, Listen
+from pbem.config.values import Listen
 from pbem.mailbox import password
 from pbem.verifier_key import COSIGNATURE, LOG, VerifierKey
 
@@ -189,15 +188,6 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["127.0.0.1:0", "[::1]:2525", "localhost:65535", "unix:/run/pbem", "systemd", ""])
 def test_places_to_listen_read_and_write_alike(text: str) -> None:
     assert str(Listen.parse(text)) == text
-
-
-def test_durations() -> None:
-    assert [Duration.parse(text) for text in ("60s", "10m", "6h", "5d")] == [
-        timedelta(seconds=60),
-        timedelta(minutes=10),
-        timedelta(hours=6),
-        timedelta(days=5),
-    ]
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ class WorkingDesk:
         desk.in_doubt = True
         # Instructions come before letters: a restored match must stand still first.
         instructions.obey(desk, now)
-        due_tasks.beat(desk, desk.inbox.heard_until(now))
+        due_tasks.beat(desk, now)
         desk.reader.get_ready()  # without one no letter's attempts are spent
         handled = 0
         ends = monotonic() + _IN_A_ROW

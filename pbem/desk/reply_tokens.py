@@ -16,7 +16,7 @@ import msgspec
 
 from pbem.mail.any_encoding import is_open
 from pbem.mail.message import ADDRESSES, Letter, mailboxes
-from pbem.match import replies
+from pbem.match import asking
 from pbem.match.documents import Evidence
 from pbem.match.transcript import sha256_hex, written
 from pbem.phrase import Phrase
@@ -94,25 +94,25 @@ class ReplyTokens:
 
     def detail_for(self, match: Match, seat: int) -> str:
         """The detail of the reply address for a letter about a match: one that the transcript proves, if possible."""
-        token = replies.token(match, seat, self._next(match, seat)) if self.stand_for_place(match) else ""
+        token = asking.token(match, seat, self._next(match, seat)) if self.stand_for_place(match) else ""
         return f"{match.id}.{token}" if token else self.draw(match.id)
 
     def stand_for_place(self, match: Match) -> bool:
         """True if what is due needs no form, because its reply address proves its place."""
-        return bool(self._config.delimiter and match.replies) and match.phase in replies.ADDRESSED
+        return bool(self._config.delimiter and match.replies) and match.phase in asking.ADDRESSED
 
     def revision(self, match: Match, seat: int, token: Token) -> int:
         """The revision of the letter that this token lets count at this place, or let count before; 0 if none."""
         last = self._next(match, seat)
         for rev in range(last, max(last - _LATEST, 0), -1):
-            if sha256_hex(replies.token(match, seat, rev).encode()) == token.hash:
+            if sha256_hex(asking.token(match, seat, rev).encode()) == token.hash:
                 return rev
         return 0
 
     def _next(self, match: Match, seat: int) -> int:
         """The revision for which a seat's next letter at this place brings an address."""
         rev = least(match, seat)
-        while (token := replies.token(match, seat, rev)) and self._tokens.find(token):
+        while (token := asking.token(match, seat, rev)) and self._tokens.find(token):
             rev += 1
         return rev
 

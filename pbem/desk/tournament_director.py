@@ -16,7 +16,7 @@ from pbem.desk.match_letters import ROOM
 from pbem.desk.seats import SeatContext, Seats
 from pbem.desk.tournament_archive import TournamentRepository, pinned_in_match
 from pbem.letters.draft import Facts, OutgoingLetter
-from pbem.match.events import agreed, keys_changed
+from pbem.match.events import begun, keys_changed
 from pbem.match.transcript import BEFORE, Entry, utc, written
 from pbem.phrase import Phrase
 from pbem.store.database import to_db
@@ -179,7 +179,7 @@ class Director:
             place = t.server, pairing.match, seat
             players.append(pinned_in_match(t.entrants[line].player, mailbox, place, step.world.salt()))
             consents.append(signed)
-        agreed.agree(step, tuple(players), consents)
+        begun.agree(step, tuple(players), consents)
         for seat, name in enumerate(pairing.players, start=1):
             for change in self.archive.changes(t, name):
                 keys_changed.change(step, seat, change)

@@ -1,4 +1,4 @@
-"""A player's text: its faults in the order in which they were written, and the slips of the pen in every notation.
+"""What players write: their texts with the faults in them, slips of the pen in every notation, and agreed options.
 
 Slips (dashes, commas, comments, what phones put around words) help to find what a text was probably meant to say. The
 player is asked; nothing is played unasked: the notations stay strict.
@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pbem.games import Fault, refuse
+from pbem.phrase import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from pbem.phrase import Phrase
 
 WORDS: Final = re.compile(r"[^\s,;]+")
 _COMMENT: Final = re.compile(r"#[^\n\r]*")
@@ -78,3 +78,39 @@ def plain(text: str) -> str:
     """
     words = without_comments(text).translate(_DASHES | _SEPARATORS)
     return _PUT_AROUND.sub(" ", _PICTURES.sub(" ", words))
+
+
+Readers = Mapping[str, Callable[[object], object]]
+"""The reader of each option: it turns a TOML value into the option's, or raises ValueError with a phrase."""
+
+T = TypeVar("T")
+
+
+def one_of(values: Sequence[T], says: Phrase) -> Callable[[object], T]:
+    """A reader of an option with these values, all of one type: to Python, true is a 1, but not to players."""
+
+    def read(value: object) -> T:
+        if type(value) is not type(values[0]) or value not in values:
+            raise ValueError(says)
+        return value
+
+    return read
+
+
+def read_options(
+    raw: Mapping[str, object], readers: Readers, seats: int, able: Sequence[int], otherwise: Phrase
+) -> tuple[dict[str, Any], list[Fault]]:
+    """The options that can be read, and the faults, each named by its option; `otherwise` is said of the seats."""
+    faults = []
+    if type(seats) is not int or seats not in able:
+        faults.append(Fault("seats", None, otherwise))
+    agreed: dict[str, Any] = {}
+    for name, value in raw.items():
+        if name not in readers:
+            faults.append(Fault(str(name), str(name), Phrase("there is no option {name}", name=name)))
+            continue
+        try:
+            agreed[name] = readers[name](value)
+        except ValueError as error:
+            faults.append(Fault(name, name, Phrase("option {name}: {reason}", name=name, reason=error.args[0])))
+    return agreed, faults

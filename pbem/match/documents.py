@@ -253,7 +253,7 @@ class NamedMailbox(_Paper):
 
 @dataclass(frozen=True, slots=True)
 class Replies(_Paper):
-    """The secret of the reply addresses of a turn, which nobody can guess from its hash: see `pbem.match.replies`."""
+    """The secret of the reply addresses of a turn, which nobody can guess from its hash: see `pbem.match.asking`."""
 
     TITLE = "replies 1"
 

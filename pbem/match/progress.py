@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pbem.match.changed import replace
 from pbem.match.events import sealed_events
+from pbem.match.events.begun import begin
 from pbem.match.events.clocks import catch_up
-from pbem.match.events.commitments import begin
 from pbem.match.events.silence import forfeit, lost, miss
 from pbem.match.events.turn import play_on, resolve
 from pbem.match.state import standing

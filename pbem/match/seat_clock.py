@@ -36,6 +36,10 @@ REMINDERS = ("half", "day", "deadline")
 """The kinds of reminders, in the order in which they come."""
 
 
+SLACK = timedelta(hours=3)
+"""More than any change of a zone's clocks takes from the days between: see `floor`."""
+
+
 class Stop(msgspec.Struct, frozen=True, array_like=True):
     """A time in which a clock stands, and why; without an end, it stands until further notice."""
 
@@ -169,6 +173,11 @@ class Clock(msgspec.Struct, frozen=True):
     def read(cls, document: JsonObject) -> Clock:
         """The clock of such an object."""
         return msgspec.convert(document, cls)
+
+    def floor(self, start: datetime, seconds: int) -> datetime | None:
+        """The earliest moment at which this many seconds can be over in any zone, if the zone is not known."""
+        over = self.after(start, seconds)
+        return None if over is None else over - SLACK
 
     # The walk along the wall clock: naive local times, so that a day is a day of the calendar.
 

@@ -1,9 +1,4 @@
-"""The turns of the current game: orders, the head that letters had printed, and what was reported.
-
-Implements design.md, "The rules interface": a state is the replay of its orders.
-
-@@@
-The state of a match: immutable, the fold of its transcript and of the submissions that wait.
+"""The state of a match: immutable, the fold of its transcript and of the submissions that wait.
 
 Here live the parts of a match and the facts that follow from them. A `Step` advances it; `events` holds all changes.
 Implements protocol.md, "A match".

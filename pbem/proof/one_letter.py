@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pbem import games
 from pbem.mail.commands import ARMOR, COMMANDS, WRAPPED, Command, clean, masked, parse, row_of
 from pbem.mail.quotes import marked
-from pbem.match.replies import token
+from pbem.match.asking import token
 from pbem.match.step import here
 from pbem.requests import Accept, InMatch, Resign, SubmitOrders, SubmitSetup
 

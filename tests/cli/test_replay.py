@@ -167,7 +167,7 @@ def test_replay_imports_the_record_and_the_rules_of_its_game_alone() -> None:
             "pbem.games.masks",
             "pbem.games.two_sides",
             "pbem.games.audience",
-            "pbem.games.options",
+            "pbem.games.player_text",
         ),
         *("pbem.games.player_text", "pbem.games.spaceships", "pbem.games.player_text", "pbem.match.record"),
     }

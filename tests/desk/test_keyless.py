@@ -12,7 +12,7 @@ from in_a_box.referee import ANN, BOB, MAIL_SERVER, Mailbox, Openings, Referee, 
 from judges.honest import accused
 from signing.domains import Domain, rsa_key
 
-from pbem.match import replies
+from pbem.match import asking
 from pbem.match.changed import replace
 from pbem.match.documents import salt_in
 from pbem.match.transcript import sha256_hex
@@ -390,7 +390,7 @@ def test_a_consent_at_another_address_is_refused_by_both_verifiers(phones: Phone
     refused(rewritten(found, evidence, papers[evidence].replace(b"match m1", b"match m2")))
     token = re.search(rb"To: pbem\+m1\.([a-z2-7]{20})@", raw)
     assert token is not None
-    other = replies.token(replace(begin(found.entries[0]), phase="proposed", replies=salt_in(salt)), 1, 1).encode()
+    other = asking.token(replace(begin(found.entries[0]), phase="proposed", replies=salt_in(salt)), 1, 1).encode()
     moved = rewritten(found, path, HOME.craft(raw.replace(token[1], other), headers=SIGNED))
     names = sha256_hex(token[1]).encode(), sha256_hex(other).encode()
     refused(rewritten(moved, evidence, moved.papers[evidence].replace(*names)))

@@ -20,8 +20,8 @@ from pbem.mail import commands
 from pbem.match import submissions
 from pbem.match.changed import replace
 from pbem.match.documents import Evidence, NamedMailbox
-from pbem.match.events.agreed import agree
-from pbem.match.events.resigned import resign
+from pbem.match.events.begun import agree
+from pbem.match.events.endings import resign
 from pbem.match.pinned_keys import Player
 from pbem.match.progress import advance, tick
 from pbem.match.state import Match

@@ -14,12 +14,11 @@ from pbem.match import progress, stored_orders, submissions
 from pbem.match.changed import replace
 from pbem.match.documents import NamedMailbox
 from pbem.match.events import (
-    agreed,
-    agreements,
+    begun,
     clocks,
+    endings,
     interventions,
     keys_changed,
-    resigned,
     silence,
     substituted,
 )
@@ -98,7 +97,7 @@ class Table:
 
     def agree(self) -> Table:
         step = self.step()
-        agreed.agree(step, self.players, [signed(player.name.encode()) for player in self.players])
+        begun.agree(step, self.players, [signed(player.name.encode()) for player in self.players])
         self.done(step)
         return self
 
@@ -133,7 +132,7 @@ class Table:
     def resign(self, seat: int, *, match: bool = False) -> None:
         step = self.step()
         form = here(self.match, seat, self.rev(seat, "resign"), Resign(whole=match))
-        resigned.resign(step, seat, form, signed(b"resign"))
+        endings.resign(step, seat, form, signed(b"resign"))
         self.done(step)
 
     def rev(self, seat: int, word: str) -> int:
@@ -149,7 +148,7 @@ class Table:
     def draw(self, seat: int, word: str) -> None:
         step = self.step()
         form = here(self.match, seat, self.rev(seat, "draw"), Draw(word=word))
-        agreements.agree(step, seat, form, signed(word.encode()))
+        endings.agree(step, seat, form, signed(word.encode()))
         self.done(step)
 
     def take(self, seat: int) -> None:
@@ -214,7 +213,7 @@ class TestPhases:
     def test_events_out_of_phase_are_refused(self) -> None:
         table = Table()
         form = here(table.match, 1, 1, Resign(whole=True))
-        assert refused(resigned.resign, table.step(), 1, form, signed(b"")) == ["resign"]
+        assert refused(endings.resign, table.step(), 1, form, signed(b"")) == ["resign"]
         assert refused(table.clear, 1) == ["clear"]
         assert refused(table.setup, 1, ANN) == ["setup"]
         assert refused(table.order, 1, "") == ["orders"]
@@ -554,7 +553,7 @@ def test_a_match_that_demands_keys_takes_nothing_at_level_mailbox() -> None:
     assert refused(submissions.setup, table.step(), 1, table.form(1, ANN), mailbox) == ["keys"]
     table.begin()
     assert refused(submissions.order, table.step(), 1, table.form(1, ""), mailbox) == ["keys"]
-    assert refused(resigned.resign, table.step(), 1, here(table.match, 1, 1, Resign(whole=True)), mailbox) == ["keys"]
+    assert refused(endings.resign, table.step(), 1, here(table.match, 1, 1, Resign(whole=True)), mailbox) == ["keys"]
     assert table.match.orders == {}
 
 
@@ -570,7 +569,7 @@ def test_evidence_is_filed_beside_the_letter() -> None:
     ]
     step = table.step()
     assert submissions.order(step, 2, table.form(2, ""), mailbox).level == "mailbox"
-    resigned.resign(step, 2, here(table.match, 2, 1, Resign()), mailbox)
+    endings.resign(step, 2, here(table.match, 2, 1, Resign()), mailbox)
     assert step.entries[0].body["level"] == "mailbox"
     assert step.entries[0].body["evidence"] == sha256_hex(b"evidence")
     filed = {paper.path: (paper.content, paper.game, paper.seat) for paper in step.papers}
@@ -835,7 +834,7 @@ class TestClocks:
         calendars = {"ann": Calendar("Europe/Berlin", (away,)), "bob": Calendar()}
         table = Table(pace="3d")
         step = Step(table.match, Environment(START, table.die, "pbem 0", "00" * 32, calendars.__getitem__))
-        agreed.agree(step, table.players, [signed(player.name.encode()) for player in table.players])
+        begun.agree(step, table.players, [signed(player.name.encode()) for player in table.players])
         clocks = step.match.clocks
         assert {seat: (clock.zone, clock.stops) for seat, clock in clocks.items()} == {
             1: ("Europe/Berlin", (away,)),
@@ -901,7 +900,7 @@ class TestSentencesOutOfPlace:
         form = here(table.match, 1, 1, Annul(word="offer"))
         carl = here(table.match, 1, 1, Substitute(name="carl"))
         change = KeyChange("revoked", "signed", revoked=("x",), letters={"old": b"revoke"})
-        assert refused(agreements.agree, table.step(), 1, form, signed(b"annul")) == ["annul"]
+        assert refused(endings.agree, table.step(), 1, form, signed(b"annul")) == ["annul"]
         assert refused(substituted.nominate, table.step(), 1, 1, carl, signed(b"carl")) == ["substitute"]
         assert refused(keys_changed.change, table.step(), 1, change) == ["keys"]
 
@@ -929,23 +928,23 @@ def withdraw(table: Table, turn: int) -> None:
 
 
 def closed() -> Table:
-    table = begun()
+    table = in_play()
     table.resign(1, match=True)
     return table
 
 
-def begun(**lines: str) -> Table:
+def in_play(**lines: str) -> Table:
     return Table(**lines).agree().begin()
 
 
 def offered() -> Table:
-    table = begun()
+    table = in_play()
     table.draw(1, "offer")
     return table
 
 
 def paused() -> Table:
-    table = begun()
+    table = in_play()
     step = table.step()
     interventions.pause(step, "x")
     table.done(step)
@@ -960,7 +959,7 @@ def nominating() -> Table:
 
 WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
     (
-        begun,
+        in_play,
         lambda table: table.draw(1, "accept"),
         "draw accept: there is no such offer; it may have lapsed when the turn was resolved",
     ),
@@ -975,19 +974,19 @@ WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
         "draw m1: no game has begun, so there is nothing to draw",
     ),
     (
-        lambda: begun(pace="none"),
+        lambda: in_play(pace="none"),
         lambda table: given(table, 3600),
         "extend m1: your opponent has no running deadline",
     ),
-    (begun, lambda table: given(table, 3599), "extend None: give at least 1h and at most 30d"),
-    (begun, lambda table: given(table, 30 * 86400 + 1), "extend None: give at least 1h and at most 30d"),
+    (in_play, lambda table: given(table, 3599), "extend None: give at least 1h and at most 30d"),
+    (in_play, lambda table: given(table, 30 * 86400 + 1), "extend None: give at least 1h and at most 30d"),
     (
         lambda: Table().agree(),
         lambda table: table.resign(1),
         "resign None: no game has begun; `resign m1 match` resigns the whole match",
     ),
-    (begun, lambda table: silence.forfeit(table.step(), [1]), "forfeit None: nobody was silent for that long"),
-    (begun, lambda table: table.take(1), "substitute m1: carl was not asked to take this seat"),
+    (in_play, lambda table: silence.forfeit(table.step(), [1]), "forfeit None: nobody was silent for that long"),
+    (in_play, lambda table: table.take(1), "substitute m1: carl was not asked to take this seat"),
     (nominating, lambda table: table.take(1), "substitute m1: no longer does everybody agree to it"),
     (
         nominating,
@@ -995,10 +994,10 @@ WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
         "substitute carl: you have already said so; others have yet to agree",
     ),
     (nominating, lambda table: table.nominate(2, 2), "substitute carl: carl is named for another seat of this match"),
-    (begun, lambda table: table.nominate(1, 1, "bob"), "substitute bob: bob already has a seat in this match"),
-    (begun, lambda table: table.nominate(1, 2, "none"), "substitute none: nobody was named for bob's seat"),
+    (in_play, lambda table: table.nominate(1, 1, "bob"), "substitute bob: bob already has a seat in this match"),
+    (in_play, lambda table: table.nominate(1, 2, "none"), "substitute none: nobody was named for bob's seat"),
     (
-        begun,
+        in_play,
         lambda table: table.nominate(1, 2),
         (
             "substitute bob: bob plays on: only a player who hands the seat over, has missed the deadline or has been"
@@ -1006,22 +1005,22 @@ WORDS: list[tuple[Callable[[], Table], Callable[[Table], object], str]] = [
         ),
     ),
     (
-        begun,
+        in_play,
         lambda table: take(table.step(), 1, table.form(1, ""), signed(b"step")),
         "step m1: this match is not sealed",
     ),
     (closed, lambda table: interventions.pause(table.step(), "x"), "pause m1: the match is closed, not under way"),
     (paused, lambda table: interventions.pause(table.step(), "x"), "pause m1: the match is paused"),
-    (begun, lambda table: interventions.resume(table.step(), "x"), "resume m1: the match is not paused"),
-    (begun, lambda table: table.agree(), "accept m1: this match is playing and waits for no agreement"),
+    (in_play, lambda table: interventions.resume(table.step(), "x"), "resume m1: the match is not paused"),
+    (in_play, lambda table: table.agree(), "accept m1: this match is playing and waits for no agreement"),
     (
-        begun,
+        in_play,
         lambda table: store(table, DEFAULT),
         "default None: you agreed on `miss: wait`; default orders are only played with `miss: default`",
     ),
-    (begun, lambda table: store(table, 32), "turn turn 32: that is more than 30 turns ahead"),
-    (begun, lambda table: withdraw(table, 2), "clear None: you have stored nothing for turn 2"),
-    (begun, lambda table: withdraw(table, DEFAULT), "clear None: you have stored no default orders"),
+    (in_play, lambda table: store(table, 32), "turn turn 32: that is more than 30 turns ahead"),
+    (in_play, lambda table: withdraw(table, 2), "clear None: you have stored nothing for turn 2"),
+    (in_play, lambda table: withdraw(table, DEFAULT), "clear None: you have stored no default orders"),
 ]
 
 
@@ -1036,10 +1035,10 @@ def test_why_it_is_refused_is_said(table: Callable[[], Table], event: Callable[[
 def test_others_play_on_where_a_game_is_resigned(kind: str, *, game: bool, match: bool) -> None:
     """Or the match, if it has but one game; a match of several games needs all its players."""
     table = Table("shoot-em-up", *THREE, board="5x5", kind=kind).agree()
-    assert resigned.position_without(table.match, 1, whole_match=False) is None
+    assert endings.position_without(table.match, 1, whole_match=False) is None
     for seat, setup in enumerate(SHIPS, 1):
         table.setup(seat, setup)
-    left = [resigned.position_without(table.match, 1, whole_match=whole) for whole in (False, True)]
+    left = [endings.position_without(table.match, 1, whole_match=whole) for whole in (False, True)]
     assert [one is not None for one in left] == [game, match]
 
 
@@ -1067,14 +1066,14 @@ class TestWhoIsOut:
         assert "orders" in refused(submissions.store, table.step(), 3, form, signed(b"orders"))
 
     def test_leaves_no_game_to_others(self, table: Table) -> None:
-        assert resigned.position_without(table.match, 3, whole_match=False) is None
+        assert endings.position_without(table.match, 3, whole_match=False) is None
 
     def test_has_no_word_in_a_draw(self, table: Table) -> None:
         form = here(table.match, 3, 1, Annul(word="offer"))
         draw = replace(form, request=Draw(word="offer"))
-        assert refused(agreements.agree, table.step(), 3, draw, signed(b"draw")) == ["draw"]
+        assert refused(endings.agree, table.step(), 3, draw, signed(b"draw")) == ["draw"]
         step = table.step()
-        assert not agreements.agree(step, 3, form, signed(b"annul"))
+        assert not endings.agree(step, 3, form, signed(b"annul"))
 
 
 # Keys.

@@ -12,7 +12,7 @@ from playing.sealed_match import SealedMatch, changed, said_otherwise
 
 from pbem.games import Refused, Result, rules
 from pbem.match.changed import replace
-from pbem.match.events.agreements import agree
+from pbem.match.events.endings import agree
 from pbem.match.events.interventions import pause, resume, stop
 from pbem.match.events.sealed_events import judge, reveal, take
 from pbem.match.events.silence import claim, silent

@@ -23,8 +23,8 @@ from pbem.identity import parse_key, ssh
 from pbem.mail import commands
 from pbem.mail.commands import sections
 from pbem.match.changed import replace
-from pbem.match.events.agreed import agree
-from pbem.match.events.resigned import resign
+from pbem.match.events.begun import agree
+from pbem.match.events.endings import resign
 from pbem.match.events.sealed_events import reveal, take
 from pbem.match.pinned_keys import Player
 from pbem.match.progress import advance, tick

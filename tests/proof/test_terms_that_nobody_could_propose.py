@@ -13,7 +13,7 @@ from tournament.test_proof import chained, checks, verdict
 
 from pbem.identity import parse_key, ssh
 from pbem.match.changed import replace
-from pbem.match.events.agreed import agree
+from pbem.match.events.begun import agree
 from pbem.match.pinned_keys import Player
 from pbem.match.state import Match
 from pbem.match.step import Environment, Signed, Step

@@ -19,6 +19,7 @@ from pbem.store.database import Database
 from pbem.store.disk import Disk
 from pbem.store.errors import BusyError
 from pbem.store.inbox import ATTEMPTS, REST, Envelope
+from pbem.store.outbox import DigestQueue
 from pbem.store.owners import LEASE, Owners
 from pbem.store.vault import KeyFileError, Sealed, Vault, create_key, load_key, load_or_create_key
 
@@ -347,3 +348,17 @@ def test_a_server_that_died_while_the_clock_was_ahead_is_dead(database: Database
 
     assert [goes_on(NOW), goes_on(NOW + LEASE / 2), goes_on(NOW + LEASE)] == [0, 0, 1]
     assert living.alive(NOW + LEASE) == ["living."]
+
+
+def test_what_waits_for_one_players_digest_is_not_taken_with_anothers(database: Database, vault: Vault) -> None:
+    held = DigestQueue(database, vault)
+    for name in ("ann", "bob"):
+        database.execute("INSERT INTO players VALUES (?, ?, ?)", (name, f"{name}@mail.example", ""))
+    with database.transaction():
+        for name in ("ann", "bob"):
+            held.hold(name, 1, f"for {name}".encode(), NOW)
+        assert [waiting.content for waiting in held.take("ann")] == [b"for ann"]
+    with database.transaction():
+        assert held.due(NOW) == ["bob"]
+        assert [waiting.content for waiting in held.take("bob")] == [b"for bob"]
+    assert held.next_due() is None

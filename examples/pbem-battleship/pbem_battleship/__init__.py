@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games import Fault, Game, Result, beyond, faults, refuse
 from pbem.games.audience import Shown, audience, cut, everybody
-from pbem.games.options import one_of, read_options
-from pbem.games.player_text import WORDS, Text, plain
+from pbem.games.player_text import WORDS, Text, one_of, plain, read_options
 from pbem.games.two_sides import TwoSides
 from pbem.phrase import Phrase
 

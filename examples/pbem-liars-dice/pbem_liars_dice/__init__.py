@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games import Fault, Game, NoSetup, Refused, Result, faults, refuse
 from pbem.games.audience import ANY, Audience, Shown, audience, cut, everybody
-from pbem.games.options import one_of, read_options
-from pbem.games.player_text import plain
+from pbem.games.player_text import one_of, plain, read_options
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

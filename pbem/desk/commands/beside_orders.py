@@ -15,7 +15,7 @@ from pbem.desk.outcomes import Reply
 from pbem.desk.seats import SeatContext, Seats, running
 from pbem.games import Fault, Refused
 from pbem.match import progress
-from pbem.match.events import agreements, clocks, resigned, silence
+from pbem.match.events import clocks, endings, silence
 from pbem.match.events.clocks import announce
 from pbem.match.seat_clock import days_of_year, on_a_day, vacation_stop, written
 from pbem.match.state import PHASES, RUNNING
@@ -77,8 +77,8 @@ def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Rep
         raise refused("resign", None, Phrase("say what you resign: {wanted}", wanted=wanted))
     if match.terms.sealed:
         demand_text(caller, command, seated)
-    others_play = resigned.position_without(match, seated.seat, whole_match=whole) is not None
-    step, _ = seated.say(caller, command, resigned.resign)
+    others_play = endings.position_without(match, seated.seat, whole_match=whole) is not None
+    step, _ = seated.say(caller, command, endings.resign)
     if match.terms.sealed:  # the other player's agent believes this text, not the server, that the game is over
         seated.keep_text(caller.signed)
     by, level = match.name(seated.seat), caller.signed.level
@@ -94,7 +94,7 @@ def resign(seated: SeatContext, caller: Caller, command: Command[Resign]) -> Rep
 
 def agree(seated: SeatContext, caller: Caller, command: Command[Draw | Annul]) -> Reply:
     """`draw` or `annul`: an agreement is offered, accepted or declined."""
-    step, agreed = seated.say(caller, command, agreements.agree)
+    step, agreed = seated.say(caller, command, endings.agree)
     seated.commit(step)
     facts = {"agreement": command.name, "word": command.request.word, "agreed": agreed}
     return Reply("agreement", facts | seated.facts(), at=seated)

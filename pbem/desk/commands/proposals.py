@@ -20,7 +20,7 @@ from pbem.games import GAMES, Fault, Refused, rules
 from pbem.letters.digest import next_digest
 from pbem.letters.draft import OutgoingLetter
 from pbem.match.changed import replace
-from pbem.match.events import agreed
+from pbem.match.events import begun
 from pbem.match.state import PHASES, RUNNING, Match
 from pbem.match.terms import Terms
 from pbem.match.transcript import BEFORE
@@ -304,7 +304,7 @@ def _begin(offers: Offers, seated: SeatContext, now: datetime) -> None:
             offers.seats.archive.matches.ask_again(number, seat)
         _propose(offers, seat_at(offers.seats, number, match.name(seated.seat)), now, seated.seat)
         return
-    agreed.agree(step, tuple(players), list(consents.values()))
+    begun.agree(step, tuple(players), list(consents.values()))
     seated.commit(step)
 
 

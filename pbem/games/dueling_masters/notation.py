@@ -25,8 +25,7 @@ from pbem.games.dueling_masters.board import (
     names,
     pieces,
 )
-from pbem.games.options import Readers, one_of, read_options
-from pbem.games.player_text import WORDS, Text, plain, without_comments
+from pbem.games.player_text import WORDS, Readers, Text, one_of, plain, read_options, without_comments
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pbem.games import refuse
-from pbem.games.options import Readers, read_options
+from pbem.games.player_text import Readers, read_options
 from pbem.phrase import Phrase
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pbem.games import Fault, refuse
 from pbem.games.masks import union
-from pbem.games.options import Readers, one_of, read_options
+from pbem.games.player_text import Readers, one_of, read_options
 from pbem.games.spaceships.ships import TYPES
 from pbem.games.spaceships.space import NAMES, cells, names
 from pbem.phrase import Phrase

@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.match.events import (
-    agreed,
-    agreements,
+    begun,
     clocks,
-    commitments,
     ended,
+    endings,
     interventions,
     keys_changed,
-    resigned,
     sealed_events,
     silence,
     substituted,
@@ -33,8 +31,8 @@ if TYPE_CHECKING:
 TYPES: Mapping[str, EntryType] = {
     one.name: one
     for one in (
-        agreed.ENTRY,
-        commitments.ENTRY,
+        begun.AGREED,
+        begun.COMMITMENTS,
         sealed_events.SEALED,
         sealed_events.STEP,
         turn.ENTRY,
@@ -44,9 +42,9 @@ TYPES: Mapping[str, EntryType] = {
         silence.FORFEITED,
         clocks.EXTENDED,
         silence.CLAIMED,
-        agreements.ENTRY,
-        agreements.ANNULMENT,
-        resigned.ENTRY,
+        endings.OFFERED_DRAW,
+        endings.ANNULMENT,
+        endings.RESIGNED,
         substituted.NOMINATED,
         substituted.SUBSTITUTED,
         keys_changed.ENTRY,

@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pbem.games import Result
-from pbem.match.asking import ask_for_reveals, ask_for_setups, banks
+from pbem.match.asking import ask_for_reveals, ask_for_setups, banks, file_replies_of_setups, show_replies_of_setups
 from pbem.match.changed import replace
 from pbem.match.dealt import shown_at_the_end
 from pbem.match.entry_type import EntryType, hash_, list_of, mapping, number, text, whole
 from pbem.match.record import Record, RecordedResult, Turn, write
-from pbem.match.replies import file_replies_of_setups, show_replies_of_setups
 from pbem.match.sealed_game import ORDERS, SETUP, Ending
 from pbem.match.state import Ended
 from pbem.match.step import Document

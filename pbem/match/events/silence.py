@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from pbem.requests import SignedForm
 
 
-_SLACK = timedelta(hours=3)
-"""More than any change of a zone's clocks takes from the days between."""
-
-
 def miss(step: Step, seat: int) -> None:
     """A seat's time and grace are over; the terms say what follows. All players are told."""
     match = step.match
@@ -89,9 +85,9 @@ def _remake_missed(remaking: Remaking) -> Step:
 
 
 def _before(moment: datetime, clock: Clock, start: datetime, seconds: int) -> bool:
-    """True if the clock cannot have run so long in any zone: its own is not known."""
-    over = clock.after(start, seconds)
-    return over is None or moment < over - _SLACK
+    """True if the clock cannot have run so long in any zone."""
+    floor = clock.floor(start, seconds)
+    return floor is None or moment < floor
 
 
 MISSED = EntryType(
