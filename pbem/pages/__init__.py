@@ -185,7 +185,7 @@ def _forms() -> Mapping[str, object]:
 
 
 def _facts(game: str) -> Mapping[str, object]:
-    facts = {"name": game, **part_of(game, "facts").FACTS}
+    facts = {"name": game, **part_of(game, "boards").FACTS}
     if sealed := sealed_rules(game):
         papers = {step: {**paper._asdict(), "values": paper.values} for step, paper in sealed.papers.items()}
         opens = next(step for step, paper in sealed.papers.items() if paper.ordered)
