@@ -235,7 +235,7 @@ class Fates:
         paper, is_known = case.paper, case.paper.game in self._revealed or case.ended is not None
         if is_known and (wrong := self._wrong_miss(case)):
             reason = f"entry {wrong.seq} counts the time of seat {paper.seat} as missed, although this was in by then"
-            if case.gone and wrong.seq < case.gone.entry.seq:
+            if case.gone and case.gone.entry.type == "substituted":
                 reason += "; what was withdrawn and then given up leaves no trace"
                 return Fate("open", what, reason, wrong.seq)
             return Fate("dropped", what, reason, wrong.seq)

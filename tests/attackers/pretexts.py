@@ -124,6 +124,16 @@ def orders_missed_and_sent_again(lie: Dropper) -> bytes:
     return lie.over()
 
 
+def orders_missed_and_left(lie: Dropper) -> bytes:
+    """The miss was invented; then Bob resigned, which excuses nothing before."""
+    lie.begin()
+    lie.order(lie.text())
+    lie.turn(lie.at, without="bob")
+    lie.referee.wait(OVER)
+    lie.write("bob", "resign m1 game 1\n")
+    return lie.over()
+
+
 def orders_came_too_late(lie: Dropper) -> bytes:
     """They came after the miss, and before the claim, and were acknowledged."""
     lie.begin()

@@ -8,10 +8,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from in_a_box.bulletins import FIELD, bulletin
-from in_a_box.referee import SERVER, Mailbox, Referee, confirming, form_in, new
+from in_a_box.referee import SERVER, Mailbox, Referee, attachment, confirming, form_in, new
 from in_a_box.small_games import FLEETS, SMALL
 
 from pbem.identity import ssh
+from pbem.match.documents import Opening
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -69,7 +70,9 @@ def test_a_match_is_followed_by_bulletins_alone(referee: Referee) -> None:
     answered = hashlib.sha256(str(bob.last["In-Reply-To"]).encode()).hexdigest()
     done = {"about": "command", "command": "setup", "faults": [], "match": "m1", "outcome": "done"}
     words = hashlib.sha256(" ".join(sent.split()).encode()).hexdigest()
-    assert items(bob.last, "command") == [done | {"answers": answered, "words": words}]
+    opening = Opening.read(attachment(bob.last, ".opening.txt").decode())
+    done |= {"answers": answered, "words": words, "mail": opening.mail, "received": opening.received}
+    assert items(bob.last, "command") == [done]
     before = match(ann)
     assert (before["phase"], before["turn"], before["asked"], before["rev"]) == ("playing", 1, True, 1)
     referee.send(ann, ann.filled("orders", "Rv1"))

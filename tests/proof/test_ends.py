@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
 ONCE = ("in its turn",)
 SETUPS = ("replaced", "never_came", "came_too_late", "withdrawn")
-ORDERS = ("replaced", "missed", "forfeited", "withdrawn", "missed_and_sent_again")
+ORDERS = ("replaced", "missed", "forfeited", "withdrawn", "missed_and_sent_again", "missed_and_left")
 DEFAULTS = (
     "replaced",
     "refused",
