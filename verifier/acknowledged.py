@@ -52,7 +52,8 @@ def precedes(entries: Sequence[Entry], said: Paper, miss: Entry) -> bool:
 
 
 def later(one: Paper, said: Paper) -> bool:
-    return int(one["rev"]) > int(said["rev"]) and moment(said["received"]) - moment(one["received"]) <= timedelta(1)
+    higher = int(one["rev"]) > int(said["rev"]) and one["mail"] != said["mail"]
+    return higher and moment(said["received"]) - moment(one["received"]) <= timedelta(1)
 
 
 @dataclass

@@ -315,15 +315,21 @@ def _unfit_together(command: AnyCommand, together: Sequence[AnyCommand]) -> Faul
         reason = Phrase("this letter also submits what it withdraws: send one of the two")
     elif any(_withdraws(other, command) for other in others):
         reason = Phrase("this letter also withdraws what it submits: send one of the two")
-    elif command.form.rev is None and any(_replaces(command, other) for other in others):
-        reason = Phrase("this letter submits two of these: send one, or give each its `rev`")
+    elif any(_replaces(command, other) for other in others):
+        reason = Phrase("this letter submits two of these: send one")
     return Fault(command.name, command.match, reason) if reason else None
 
 
 def _replaces(command: AnyCommand, other: AnyCommand) -> bool:
-    """True if another command submits something else for the same place, so that only their order would decide."""
-    place = (command.name, command.match, command.form.game, command.form.turn)
-    if not COMMANDS[command.name].stands or place != (other.name, other.match, other.form.game, other.form.turn):
+    """True if another command submits something else for the same place.
+
+    Revisions do not tell which is meant: of one letter, only one is ever acknowledged (docs/bundle.md, section 10).
+    """
+    place = (command.name, command.match, command.form.turn)
+    if not COMMANDS[command.name].stands or place != (other.name, other.match, other.form.turn):
+        return False
+    games = {command.form.game, other.form.game} - {None}  # without a key, a setup may leave it out
+    if len(games) > 1:
         return False
     request = other.request
     untouched = isinstance(request, SubmitOrders) and request.untouched

@@ -376,11 +376,12 @@ def _is_played_by_default(case: _Case) -> bool:
 
 
 def _is_later(one: Sent, other: Sent) -> bool:
-    """True if one has a higher revision, and came later, as far as the server's clock tells.
+    """True if one is of another letter with a higher revision, which came later, as far as the server's clock tells.
 
-    Revisions without a form are the server's: it could make that of an earlier letter the higher one.
+    Revisions that letters do not give are the server's: it could make that of an earlier letter, or of the same one,
+    the higher one.
     """
-    return one.rev > other.rev and utc(other.received) - utc(one.received) <= AGAIN
+    return one.rev > other.rev and one.mail != other.mail and utc(other.received) - utc(one.received) <= AGAIN
 
 
 def _is_by_default(one: Sent) -> bool:

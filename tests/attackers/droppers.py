@@ -196,7 +196,7 @@ class Dropper:
             self.referee.send(person, text)
 
     def say(self, name: str, kind: str, text: str, rev: int = 1, place: str = "") -> None:
-        """A setup or orders of this revision; `place` names another turn."""
+        """A setup or orders of this revision, or without it if that is 0; `place` names another turn."""
         if self.is_sealed:
             seat = self.seats[name]
             seat.look()
@@ -205,6 +205,7 @@ class Dropper:
             assert "Refused" not in self.people[name].text, self.people[name].text
             return
         form = self.people[name].filled(kind, text, rev=rev)
+        form = form if rev else form.replace("\nrev 0\n", "\n")
         if place:
             form = form.replace(form.partition("\n")[0], f"orders m1 {place}", 1)
         self.write(name, form, kind)
@@ -251,34 +252,35 @@ class Dropper:
         self.referee.send(carl, carl.form("substitute"))
         self.people["bob"] = carl
 
-    def order(self, *texts: str, keep: int | None = None) -> list[Submission]:
+    def order(self, *texts: str, keep: int | None = None, revs: bool = True) -> list[Submission]:
         """Bob's orders for the turn, one revision after the other; the server keeps one, or none, if it lies.
 
-        Then the turn is due. `keep` is the number of the revision that it keeps.
+        Then the turn is due. `keep` is the number of the revision that it keeps; `revs` is False if no letter names
+        its own.
         """
         sent = []
         if self.way == "in advance":
             self.until_asked()
             for rev, text in enumerate(texts, 1):
-                self.say("bob", "orders", text, rev, f"turn {self.at}")
+                self.say("bob", "orders", text, rev if revs else 0, f"turn {self.at}")
                 sent.append(self.match.stored[SEAT, self.at])
             self.forget(self.at, by=sent[keep - 1] if keep else None)
             self.reach()
             return sent
         self.reach()
         for rev, text in enumerate(texts, 1):
-            self.say("bob", "orders", text, rev)
+            self.say("bob", "orders", text, rev if revs else 0)
             sent.append(self.match.orders[SEAT])
         assert [one.rev for one in sent] == list(range(1, len(texts) + 1)), self.bob.text
         self.forget(self.at, by=sent[keep - 1] if keep else None)
         return sent
 
-    def by_default(self, *texts: str, keep: int | None = None) -> list[Submission]:
+    def by_default(self, *texts: str, keep: int | None = None, revs: bool = True) -> list[Submission]:
         """Bob's default orders, of which the server keeps one, or none."""
         self.until_asked()
         sent = []
         for rev, text in enumerate(texts, 1):
-            self.say("bob", "orders", text, rev, "default")
+            self.say("bob", "orders", text, rev if revs else 0, "default")
             sent.append(self.match.stored[SEAT, DEFAULT])
         assert [one.rev for one in sent] == list(range(1, len(texts) + 1)), self.bob.text
         self.forget(DEFAULT, by=sent[keep - 1] if keep else None)

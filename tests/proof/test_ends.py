@@ -51,6 +51,9 @@ ROWS = (
     *rows((*(f"setup_{end}" for end in SETUPS), *WITHDRAWALS), ways=ONCE, sealed=True),
     *rows(f"orders_{end}" for end in ORDERS),
     *rows(("orders_left_later", "withdrawn_orders_played", "withdrawn_orders_forgotten")),
+    *rows(["setup_of_an_earlier_letter"], by_key=(False,), ways=ONCE),
+    *rows(["orders_of_an_earlier_letter"], by_key=(False,)),
+    *rows(["default_of_an_earlier_letter"], by_key=(False,), ways=("in its turn", "conditional")),
     *rows(["orders_came_too_late"], ways=("in its turn", "conditional")),
     *rows(
         ("orders_refused", "orders_refused_at_the_end", "orders_missed_at_the_end"),
