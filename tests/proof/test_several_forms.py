@@ -59,9 +59,7 @@ def test_the_form_as_it_came_stands_above_the_one_filled_in(referee: Referee) ->
     proved(referee, ann)
 
 
-@pytest.mark.parametrize(
-    "revs", [("", ""), ("", "rev 7\n"), ("rev 7\n", ""), ("rev 1\n", "rev 2\n")]
-)
+@pytest.mark.parametrize("revs", [("", ""), ("", "rev 7\n"), ("rev 7\n", ""), ("rev 1\n", "rev 2\n")])
 def test_two_sets_of_orders_by_a_player_without_a_key(referee: Referee, revs: tuple[str, str]) -> None:
     """One letter submits one: else the receipts of two would have one letter."""
     ann, bob = keyless(referee, ARMED)
