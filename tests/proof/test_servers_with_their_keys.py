@@ -82,7 +82,7 @@ class TestReplayedSentences:
         found = proof(referee, ann)
         holds(found)
         verified(bundle.write(found))
-        what = "-withdrawn-" if text.startswith("clear") else f"letters/{text.split()[0]}-"
+        what = "-withdrawn-" if text.startswith("clear") else f"letters/{text.split(maxsplit=1)[0]}-"
         letters = [path for path in found.papers if what in path and path.endswith("eml") and "seat-2" in path]
         first, second = sorted(letters)
         forged = rewritten(found, beside(second), found.papers[beside(first)])
