@@ -40,6 +40,8 @@ def set_aside(match: Match, entry: Entry, of: tuple[str, int], path: str, digest
     must("branch" not in paper, "a branch of what was not played")
     seat = int(paper["seat"])
     player = match.player(seat)
+    if paper["player"] != player.name:
+        player = match.former.get((seat, paper["player"]), player)
     must(paper["player"] == player.name, "somebody else")
     for game, other, rev, over in match.defaults:
         late = (game, other) != (match.game, seat) or rev >= int(paper["rev"]) or moment(paper["received"]) >= over

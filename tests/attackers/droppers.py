@@ -244,10 +244,10 @@ class Dropper:
     def entries(self) -> list[Entry]:
         return [Entry.read(row.entry) for row in self.referee.desk.archive.matches.entries(1)]
 
-    def hand_over(self) -> None:
-        """All agree that Carl takes Bob's seat, and he does."""
+    def hand_over(self, *, gone: bool = False) -> None:
+        """All agree that Carl takes Bob's seat (but for Bob, if he is gone), and he does."""
         carl = self.referee.registered("carl")
-        for name in ("bob", *(name for name in self.names if name != "bob")):
+        for name in (*(() if gone else ("bob",)), *(name for name in self.names if name != "bob")):
             self.write(name, "substitute m1 carl for bob\n")
         self.referee.send(carl, carl.form("substitute"))
         self.people["bob"] = carl

@@ -274,6 +274,31 @@ def orders_handed_over_later(lie: Dropper) -> bytes:
     return lie.over()
 
 
+def orders_missed_and_handed_over(lie: Dropper) -> bytes:
+    """A miss is invented; as Bob is said to be gone, the others give his seat to Carl."""
+    lie.begin()
+    lie.order(lie.text())
+    lie.turn(lie.at, without="bob")
+    return handed_over(lie)
+
+
+def handed_over(lie: Dropper) -> bytes:
+    lie.referee.wait(OVER)
+    assert SEAT in lie.match.missed
+    bob = lie.bob
+    lie.hand_over(gone=True)
+    lie.people["bob"], lie.people["carl"] = bob, lie.people["bob"]
+    return lie.over()
+
+
+def setup_missed_and_handed_over(lie: Dropper) -> bytes:
+    lie.agree()
+    lie.say("bob", "setup", lie.game.setups["bob"])
+    lie.forget_setup()
+    lie.others_set_up()
+    return handed_over(lie)
+
+
 def withdrawn_orders_played(lie: Dropper) -> bytes:
     """The orders are played that Bob had withdrawn."""
     lie.begin()

@@ -61,6 +61,8 @@ ROWS = (
     ),
     *rows(["orders_replaced_by_refused_ones"], by_key=(True,)),
     *rows(["orders_of_a_refused_letter"], by_key=(True,), ways=("in its turn", "conditional")),
+    *rows(["setup_missed_and_handed_over"], ways=ONCE),
+    *rows(["orders_missed_and_handed_over"]),
     *rows(("orders_of_a_newcomer", "orders_handed_over_later"), by_key=(True,), ways=ONCE),
     *rows((f"default_{end}" for end in DEFAULTS), ways=("in its turn", "conditional")),
     *rows(["default_left_later", "withdrawn_default_played"], ways=("in its turn", "conditional")),
