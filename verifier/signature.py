@@ -234,16 +234,18 @@ def pasted(text: str) -> Iterator[Signed]:
     must(len(clear) <= len(signed), "a clear-signed text without its signature")
 
 
+OPENING = re.compile(rf"(?im)^[^\S\n]*({'|'.join(sorted({name.split()[0] for name in COMMANDS}))})\b")
+"""A line that begins with the first word of a command."""
+
+
 def dense(text: str) -> str:
     return "\n".join(line.strip() for line in text.split("\n") if line.strip())
 
 
 def ways(text: str) -> Iterator[bytes]:
     """The octets of a text that may have been signed."""
-    lines = text.split("\n")
-    starts = [at for at, line in enumerate(lines) if first_words(line)][:6]
-    for start in dict.fromkeys([0, *starts]):
-        rest = "\n".join(lines[start:])
+    for start in dict.fromkeys([0, *(found.start(1) for found in itertools.islice(OPENING.finditer(text), 6))]):
+        rest = text[start:]
         yield rest.encode()
         seen = visible(rest)
         files = [form for one in (trimmed(seen), trimmed(unlinked(seen))) for form in (one, dense(one))]
@@ -305,11 +307,6 @@ def unwrapped(text: str) -> str:
         else:
             made.append(line)
     return "\n".join(made)
-
-
-def first_words(line: str) -> bool:
-    words = line.lower().split()
-    return bool(words) and (words[0] in COMMANDS or " ".join(words[:2]) in COMMANDS)
 
 
 def signed_text(message: Message, key: Key, match: Match) -> str | None:

@@ -27,6 +27,7 @@ KEY = replace(parse_key(SSH.decode()), state="pinned")
 PLACE = f"server play.example\nplayer ann\nprev {'ab' * 32}\nrev 1\n"
 ORDERS = f"orders m1 turn 1\n{PLACE}Gx3 Gy3\nend\n".encode()
 REMARK = ORDERS.replace(b"Gy3", b"Gy3 # it's -- well ...\n Gz3")
+REMARKED = b"status: well\n" + ORDERS
 RESIGN = f"resign m1 match\n{PLACE}game 1\n".encode()
 ACCEPT = f"accept m1 {'cd' * 32}\n".encode()
 WHOLE = ORDERS + by_ssh(ORDERS)
@@ -82,6 +83,10 @@ CASES = {
     "typographic marks": (pasted(REMARK, typeset), REMARK),
     "soft line ends": (pasted(REMARK, softened), REMARK),
     "stuffed lines": (pasted(REMARK, lambda text: b"\n".join(b" " + line for line in text.split(b"\n"))), REMARK),
+    "below a greeting, from a line that begins like a command": (
+        part(b"Hello\n\n" + REMARKED + by_ssh(REMARKED)),
+        REMARKED,
+    ),
     "a sentence in one line": (pasted(RESIGN, in_one_line), RESIGN),
     "an empty block between empty lines": (
         pasted(ORDERS.replace(b"Gx3 Gy3", b""), lambda text: text.replace(b"\n\n", b"\n\n\n")),
