@@ -87,6 +87,8 @@ CASES = {
         part(b"Hello\n\n" + REMARKED + by_ssh(REMARKED)),
         REMARKED,
     ),
+    "a file that says it has parts, and has none": (part(WHOLE, "o.txt", "multipart/mixed"), ORDERS),
+    "parts without a boundary": (part(WHOLE + b"-- \n", "o.txt", "multipart/mixed; boundary="), ORDERS),
     "a sentence in one line": (pasted(RESIGN, in_one_line), RESIGN),
     "an empty block between empty lines": (
         pasted(ORDERS.replace(b"Gx3 Gy3", b""), lambda text: text.replace(b"\n\n", b"\n\n\n")),
