@@ -34,10 +34,11 @@ from pbem.mail.commands import (
     asked_by_subject,
     masked,
 )
-from pbem.match.transcript import sha256_hex
+from pbem.match.transcript import sha256_hex, written
 from pbem.phrase import Phrase
 from pbem.requests import DEFAULT, Choose, SubmitOrders
 from pbem.store.database import from_db, to_db
+from pbem.store.retention import note_marks
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -129,6 +130,10 @@ class _Effect(msgspec.Struct, frozen=True):
 
 def carry_out(desk: Desk, caller: Caller, reading: Reading) -> str:
     """Obey the commands of a letter, and write the answer; returns the outcome in a few words."""
+    # Answers, papers and entries name a player's letter by its octets and its time: these must tell copies apart.
+    arrival = f"{sha256_hex(caller.letter.raw)} {written(caller.received)}"
+    if caller.player is not None and not note_marks(desk.database, [arrival], to_db(caller.now)):
+        return outcomes.CAME_TWICE.outcome
     if caller.said is not Said.SILENT:
         return _carry_out(desk, caller, reading)
     try:
