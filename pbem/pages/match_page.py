@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pbem.match.record import Record
 
 
-_OF_A_GAME = re.compile(r"[a-z]+/game-([0-9]+)[-.]")
+_OF_A_GAME = re.compile(r"[a-z]+/(?:replies-)?game-([0-9]+)[-.]")
 _OF_AN_ENTRY = re.compile(r"[a-z]+/[a-z]+-([0-9]+)(?:-seat-|\.txt)")
 _AT_ONCE = "letters/keys-"
 """Letters that opponents get at once, whatever game runs."""
@@ -146,7 +146,7 @@ def revealed(found: Bundle) -> Bundle:
 
     def open_by_now(path: str) -> bool:
         if game := _OF_A_GAME.match(path):
-            return int(game[1]) in ends
+            return int(game[1]) in {0, *ends}  # the replies to invitations are of game 0
         if entry := _OF_AN_ENTRY.match(path):
             return int(entry[1]) < runs_from or path.startswith(_AT_ONCE)
         return _OF_THE_AGREEMENT.match(path) is not None

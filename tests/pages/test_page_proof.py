@@ -164,8 +164,20 @@ def test_a_page_of_a_match_that_runs_keeps_what_belongs_to_games_that_are_over()
         found, entries=(*found.entries[:7], begun), papers={**found.papers, "evidence/replies-9.txt": b""}
     )
     assert {path for path in revealed(running).papers if "replies" in path} == {
-        f"evidence/replies-{number}.txt" for number in (2, 3, 4)
+        f"evidence/replies-{what}.txt" for what in ("game-1", 2, 3, 4)
     }
+
+
+@pytest.mark.parametrize("entries", [1, 2])
+def test_a_page_of_a_keyless_match_that_runs_has_the_secret_of_the_agreement(verifier: Scripts, entries: int) -> None:
+    found = bundle.read((VECTORS / "good/by-words-alone.pbem.zip").read_bytes())
+    of_the_agreement = re.compile(r"[a-z]+/(agreed|mailbox-1-|replies-game-0)")
+    papers = {path: paper for path, paper in found.papers.items() if of_the_agreement.match(path)}
+    running = replace(found, entries=found.entries[:entries], signatures=found.signatures[:entries], papers=papers)
+    assert checked(running)[-1].holds
+    shown = revealed(running)
+    assert "evidence/replies-game-0.txt" in shown.papers
+    assert fails(verifier, shown) is None
 
 
 OTHERWISE: dict[str, Callable[[bytes], bytes]] = {
