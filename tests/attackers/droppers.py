@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attackers.forgers import against, checked
 from in_a_box.referee import Mailbox, Referee, form_in, new
 from in_a_box.sealed_seats import SealedSeat
-from vectors.make import MASTERS, SETUPS, SMALL, THREE, TURNS, asked, home, proof, reply
+from vectors.make import MASTERS, SETUPS, SMALL, THREE, TURNS, home, proof, reply
 
 from pbem.mail.commands import sections
 from pbem.match.changed import replace
@@ -23,7 +23,7 @@ from pbem.match.step import Signed, Step
 from pbem.match.transcript import Entry, sha256_hex, written
 from pbem.proof.fates import Fates
 from pbem.proof.kept_letters import kept
-from pbem.requests import DEFAULT
+from pbem.requests import DEFAULT, Section
 from verifier import Wrong, verified
 from verifier.acknowledged import end
 
@@ -55,7 +55,7 @@ class Game(NamedTuple):
     refused: str
     """Orders of his that can be stored, and are legal in neither."""
     conditional: str = ""
-    """Orders with conditions that are legal in either."""
+    """Orders with conditions that are legal in either, and there not the same as the other ones."""
     at: int = 2
     """The turn that is not the last."""
 
@@ -84,7 +84,7 @@ GAMES = {
             ),
             "Z2 G4-G5",
             "Z3 G5-G3",
-            "if can Z2 G4-G5 then Z2 G4-G5 else Z3 G6-G7",
+            "if can Z3 G6-G7 then Z3 G6-G7 else Z2 G4-G5",
             at=4,
         ),
         Game(
@@ -187,11 +187,11 @@ class Dropper:
             self.write(one.name, form_in(one.text, "accept", lines=1))
         self.seats = {name: SealedSeat(person, Random(name)) for name, person in people.items()}
 
-    def write(self, name: str, text: str, kind: str = "") -> None:
+    def write(self, name: str, text: str) -> None:
+        """Who has no key answers the latest letter: an address is good for one answer."""
         person = self.people[name]
         if name == "bob" and not self.by_key:
-            where = asked(person, kind) if kind and f"{kind} m1" not in person.text else None
-            reply(self.referee, self.domain, person, text, where)
+            reply(self.referee, self.domain, person, text)
         else:
             self.referee.send(person, text)
 
@@ -201,14 +201,15 @@ class Dropper:
             seat = self.seats[name]
             seat.look()
             seat.setup = ""
-            self.write(name, f"{seat.head('seal', rev=rev)}\n{sections.written(seat.sections())}\nend\n")
+            made = [Section("commitment", (seat.commit_to_setup(),), "")]
+            self.write(name, f"{seat.head('seal', rev=rev)}\n{sections.written(made)}\nend\n")
             assert "Refused" not in self.people[name].text, self.people[name].text
             return
         form = self.people[name].filled(kind, text, rev=rev)
         form = form if rev else form.replace("\nrev 0\n", "\n")
         if place:
             form = form.replace(form.partition("\n")[0], f"orders m1 {place}", 1)
-        self.write(name, form, kind)
+        self.write(name, form)
         assert "Refused" not in self.people[name].text, self.people[name].text
 
     def others_set_up(self) -> None:

@@ -351,7 +351,7 @@ def default_refused(lie: Dropper) -> bytes:
     lie.reach()
     lie.turn(lie.at, without="bob")
     lie.referee.wait(OVER)
-    return lie.play_on()
+    return lie.over()
 
 
 def default_refused_at_the_end(lie: Dropper) -> bytes:
