@@ -45,7 +45,7 @@ T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 ORDERS = "Rw1 Rw2 Rw3 Rx1 Rx2 Rx3 Rx4"
-STATEMENTS = 39
+STATEMENTS = 40
 """Of a letter with orders, from the lease to the answer in the outbox and the look that finds no other."""
 
 TOGETHER = 22

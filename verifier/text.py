@@ -88,11 +88,10 @@ def entity(raw: bytes) -> Message:
 
 def leaves(message: Message) -> Iterator[Message]:
     """Those of a forwarded letter are not the letter's. A multipart without a boundary is a leaf."""
-    parts = message.get_payload()
-    if message.get_content_maintype() != "multipart" or not isinstance(parts, list):
+    if message.get_content_maintype() != "multipart" or not message.is_multipart():
         yield message
         return
-    for part in parts:
+    for part in message.get_payload():
         assert isinstance(part, Message)
         yield from leaves(part)
 

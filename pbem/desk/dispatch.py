@@ -333,9 +333,10 @@ def _replaces(command: AnyCommand, other: AnyCommand) -> bool:
     place = (command.name, command.match, command.form.turn)
     if not COMMANDS[command.name].stands or place != (other.name, other.match, other.form.turn):
         return False
-    games = {command.form.game, other.form.game} - {None}  # without a key, a setup may leave it out
-    if len(games) > 1:
-        return False
+    ours, theirs = command.form, other.form
+    for pair in ((ours.game, theirs.game), (ours.server, theirs.server), (ours.player, theirs.player)):
+        if len({*pair} - {None}) > 1:  # without a key, these may be left out
+            return False
     request = other.request
     untouched = isinstance(request, SubmitOrders) and request.untouched
     return not other.faults and not untouched and other.same != command.same
